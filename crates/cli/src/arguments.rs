@@ -1,0 +1,288 @@
+//! What was typed: flags, and a file with the same keys. Flags win. Nothing is checked here beyond the form of a
+//! value; [`RunArguments::settings`] hands on plain settings.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use serde::{Deserialize, Deserializer, de};
+
+use superpose_core::config::{Activation, Embedding, Labels, Precision, Regime, Settings, Trigger};
+
+/// A whole number as people write it: 65536, 65_536, 1e6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count(pub u64);
+
+impl Count {
+    const ALLOWED: &str = "must be a whole number such as 4096, 65_536 or 1e6";
+
+    fn from_float(x: f64) -> Result<Count, String> {
+        if x >= 0.0 && x <= 2_f64.powi(53) && x.fract() == 0.0 {
+            return Ok(Count(x as u64));
+        }
+        Err(Count::ALLOWED.into())
+    }
+}
+
+impl FromStr for Count {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Count, String> {
+        let plain = text.replace('_', "");
+        match plain.parse::<u64>() {
+            Ok(count) => Ok(Count(count)),
+            Err(_) => Count::from_float(plain.parse().map_err(|_| Count::ALLOWED.to_string())?),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number such as 4096 or 1e6")
+            }
+            fn visit_i64<E: de::Error>(self, x: i64) -> Result<Count, E> {
+                u64::try_from(x).map(Count).map_err(|_| E::custom(Count::ALLOWED))
+            }
+            fn visit_u64<E: de::Error>(self, x: u64) -> Result<Count, E> {
+                Ok(Count(x))
+            }
+            fn visit_f64<E: de::Error>(self, x: f64) -> Result<Count, E> {
+                Count::from_float(x).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// Words that [`FromStr`] reads, from a file.
+fn word<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(|allowed: String| de::Error::custom(format!("{text}: {allowed}")))
+}
+
+/// Declares the arguments of a run once, with everything that follows from a name: the flag, the key in a
+/// file, and which wins.
+macro_rules! arguments {
+    ($($(#[$meta:meta])* $name:ident: $type:ty),+ $(,)?) => {
+        /// Arguments of `superpose run`.
+        #[derive(Args, Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct RunArguments {
+            /// TOML file with the same names as these flags (test_samples = 4096); flags win
+            #[arg(long, value_name = "FILE")]
+            #[serde(skip)]
+            pub config: Option<PathBuf>,
+
+            /// Print one JSON object instead of a table
+            #[arg(long)]
+            pub json: bool,
+
+            $($(#[$meta])* pub $name: Option<$type>,)+
+        }
+
+        impl RunArguments {
+            /// These, and what `file` says where these say nothing.
+            fn or(self, file: RunArguments) -> RunArguments {
+                RunArguments {
+                    config: self.config,
+                    json: self.json || file.json,
+                    $($name: self.$name.or(file.$name),)+
+                }
+            }
+
+            /// Whether a parameter was given.
+            pub fn gives(&self, name: &str) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name.is_some(),)+
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+arguments! {
+    /// Facts, one per token [V] (default 512)
+    #[arg(long, value_name = "V", allow_hyphen_values = true)]
+    vocab: Count,
+    /// Embedding dimension [d] (default 128)
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    dim: Count,
+    /// Sequence length [L] (default 16)
+    #[arg(long, value_name = "L", allow_hyphen_values = true)]
+    length: Count,
+    /// Training samples [N] (default 8192)
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    samples: Count,
+    /// Width of the MLP [m]; a width makes it the attention-MLP model
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    width: Count,
+    /// Activation of the MLP: relu (default), gelu, tanh, softplus, abs, he2, he3, identity
+    #[arg(long, value_name = "NAME")]
+    #[serde(deserialize_with = "word")]
+    activation: Activation,
+    /// Embeddings: gaussian (default), sphere, orthonormal, rademacher, file
+    #[arg(long, value_name = "KIND")]
+    #[serde(deserialize_with = "word")]
+    embedding: Embedding,
+    /// File whose rows are the input embeddings (safetensors)
+    #[arg(long, value_name = "FILE")]
+    embedding_file: String,
+    /// Name of the matrix in that file; V of its rows are drawn at random, and its columns are the dimension
+    #[arg(long, value_name = "NAME")]
+    embedding_tensor: String,
+    /// Output embeddings: tied to the input, or another matrix of the file by name
+    #[arg(long, value_name = "tied|NAME")]
+    output_embedding: String,
+    /// Where the trigger is: values (keys and values, the default) or keys (keys only)
+    #[arg(long, value_name = "WHERE")]
+    #[serde(deserialize_with = "word")]
+    trigger: Trigger,
+    /// Labels: permutation (default), or mod:M for M classes
+    #[arg(long, value_name = "RULE")]
+    #[serde(deserialize_with = "word")]
+    labels: Labels,
+    /// Draw tokens by Zipf's law with this exponent instead of uniformly
+    #[arg(long, value_name = "EXPONENT", allow_hyphen_values = true)]
+    zipf: f64,
+    /// Draw the noise tokens from a vocabulary of their own, of this size
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    noise_vocab: Count,
+    /// Steps: infinitesimal (default: the limit of a small first rate) or exact
+    #[arg(long, value_name = "REGIME")]
+    #[serde(deserialize_with = "word")]
+    regime: Regime,
+    /// Rate of step 1 (default 1)
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    eta: f64,
+    /// Rate of step 2 (default: set by the lead)
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    gamma: f64,
+    /// Rate of step 3 (default: that of step 2)
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    eta2: f64,
+    /// The trigger's lead over an average token, in units of ln(L + 1) (default 4)
+    #[arg(long, value_name = "LEAD", allow_hyphen_values = true)]
+    lead: f64,
+    /// Floating-point type of the large arrays: f32 (default) or f64
+    #[arg(long, value_name = "TYPE")]
+    #[serde(deserialize_with = "word")]
+    precision: Precision,
+    /// Repeats, with consecutive seeds (default 1)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    repeats: Count,
+    /// Fresh sequences to test on (default 4096)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    test_samples: Count,
+    /// Seed of everything random (default 0)
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
+    seed: Count,
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Count,
+    /// Take z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this file (safetensors); what is missing is generated
+    #[arg(long, value_name = "FILE")]
+    import: String,
+    /// Write those and the trained m1, w1, m2 of the first repeat to this file (safetensors)
+    #[arg(long, value_name = "FILE")]
+    export: PathBuf,
+}
+
+impl RunArguments {
+    /// Fills in from the file named by `--config`.
+    pub fn with_file(self) -> anyhow::Result<RunArguments> {
+        let Some(path) = self.config.clone() else { return Ok(self) };
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        Ok(self.or(read_toml(&path, &text)?))
+    }
+
+    /// The settings these arguments ask for, defaults elsewhere.
+    pub fn settings(&self) -> anyhow::Result<Settings> {
+        for (one, other, why) in [
+            ("gamma", "lead", "the lead sets gamma; give one of them"),
+            ("import", "embedding_file", "both bring z_in; give one of them"),
+        ] {
+            if self.gives(one) && self.gives(other) {
+                bail!("{one} and {other} are both given: {why}");
+            }
+        }
+        if self.activation.is_some() && self.width.is_none() && self.import.is_none() {
+            bail!("activation is given without width: only the attention-MLP model has one");
+        }
+        let mut settings = Settings::default();
+        fn set<T: Clone>(place: &mut T, given: &Option<T>) {
+            if let Some(value) = given {
+                *place = value.clone();
+            }
+        }
+        for (name, place, given) in [
+            ("vocab", &mut settings.vocab, self.vocab),
+            ("dim", &mut settings.dim, self.dim),
+            ("length", &mut settings.length, self.length),
+            ("samples", &mut settings.samples, self.samples),
+            ("repeats", &mut settings.repeats, self.repeats),
+            ("test_samples", &mut settings.test_samples, self.test_samples),
+        ] {
+            if let Some(count) = given {
+                *place = size(name, count)?;
+            }
+        }
+        settings.width = self.width.map(|count| size("width", count)).transpose()?;
+        settings.noise_vocab = self.noise_vocab.map(|count| size("noise_vocab", count)).transpose()?;
+        settings.seed = self.seed.map_or(0, |seed| seed.0);
+        set(&mut settings.activation, &self.activation);
+        set(&mut settings.embedding, &self.embedding);
+        if self.embedding.is_none() && self.embedding_file.is_some() {
+            settings.embedding = Embedding::File;
+        }
+        settings.embedding_file = self.embedding_file.clone();
+        settings.embedding_tensor = self.embedding_tensor.clone();
+        settings.output_embedding = self.output_embedding.clone();
+        settings.import = self.import.clone();
+        set(&mut settings.trigger, &self.trigger);
+        set(&mut settings.labels, &self.labels);
+        settings.zipf = self.zipf;
+        set(&mut settings.regime, &self.regime);
+        set(&mut settings.eta, &self.eta);
+        settings.gamma = self.gamma;
+        settings.eta2 = self.eta2;
+        set(&mut settings.lead, &self.lead);
+        set(&mut settings.precision, &self.precision);
+        Ok(settings)
+    }
+
+    /// Threads to use.
+    pub fn threads(&self) -> anyhow::Result<usize> {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        match self.threads {
+            None => Ok(all),
+            Some(Count(threads @ 1..=1024)) => Ok(threads as usize),
+            Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
+        }
+    }
+}
+
+fn size(name: &str, count: Count) -> anyhow::Result<usize> {
+    usize::try_from(count.0).map_err(|_| anyhow!("{name} = {}: too large for this machine", count.0))
+}
+
+/// Reads the arguments in a TOML text; an error names the file, the line and what stands there.
+pub fn read_toml(path: &Path, text: &str) -> anyhow::Result<RunArguments> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let reason = error.message().replace('\n', " ");
+        match error.span() {
+            Some(span) => {
+                let start = span.start.min(text.len());
+                let line = text[..start].matches('\n').count();
+                let content = text.lines().nth(line).unwrap_or("").trim();
+                anyhow!("{}, line {} ({content}): {reason}", path.display(), line + 1)
+            }
+            None => anyhow!("{}: {reason}", path.display()),
+        }
+    })
+}

@@ -1,0 +1,52 @@
+//! A bar with the time left, for runs that take longer than a second. None when nobody looks.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use superpose_core::config::{Config, Regime};
+use superpose_lab::run::Progress;
+
+/// Shows the samples read out of those that a run will read.
+pub struct Bar {
+    bar: ProgressBar,
+    started: Instant,
+    shown: Mutex<bool>,
+}
+
+impl Bar {
+    pub fn new(config: &Config) -> Bar {
+        // Three passes train and two measure the score budget; an exact run passes thrice more for its limit.
+        let passes = match config.regime {
+            Regime::Infinitesimal => 5,
+            Regime::Exact => 8,
+        };
+        let total = passes * config.samples as u64 * config.repeats as u64;
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}%, {eta} left") {
+            bar.set_style(style);
+        }
+        Bar { bar, started: Instant::now(), shown: Mutex::new(false) }
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn repeat(&self, repeat: usize) {
+        self.bar.set_message(format!("repeat {}", repeat + 1));
+    }
+
+    fn samples(&self, count: usize) {
+        self.bar.inc(count as u64);
+        if self.started.elapsed() > Duration::from_secs(1)
+            && let Ok(mut shown) = self.shown.try_lock()
+            && !*shown
+        {
+            *shown = true;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}

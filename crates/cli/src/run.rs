@@ -1,0 +1,55 @@
+//! `superpose run`.
+
+use std::io::Write;
+
+use anyhow::Context;
+use superpose_core::backend::Backend;
+use superpose_lab::run::Inputs;
+use superpose_lab::{memory, run as lab};
+
+use crate::arguments::RunArguments;
+use crate::progress::Bar;
+use crate::text;
+
+pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
+    let arguments = arguments.with_file()?;
+    let threads = arguments.threads()?;
+    let mut settings = arguments.settings()?;
+    // Ranges first: a file may be large, and a wrong number is found at once.
+    if settings.import.is_none() && settings.embedding_file.is_none() {
+        settings.clone().check()?;
+    }
+    let inputs = Inputs::open(&mut settings, |name| arguments.gives(name))?;
+    let config = settings.check()?;
+    let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
+    let export = arguments.export.as_deref();
+    memory::check(&config, threads, stored, export.is_some(), available_memory())?;
+
+    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let bar = Bar::new(&config);
+    let record = lab::run(&config, &inputs, &backend, export, &bar);
+    bar.finish();
+    let record = record?;
+    let text = match arguments.json {
+        true => serde_json::to_string_pretty(&record)? + "\n",
+        false => text::record(&record),
+    };
+    print(&text)
+}
+
+/// Writes to standard output. A reader that has seen enough and closed the pipe is not an error.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.
+fn available_memory() -> f64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let free = system.available_memory() as f64;
+    system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64))
+}

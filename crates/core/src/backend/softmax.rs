@@ -1,0 +1,141 @@
+//! Softmax over rows, in place, and what is read off a row of logits.
+
+use multiversion::multiversion;
+
+use super::real::Real;
+
+/// Lanes of a running sum or maximum: fixed, so that the bits do not depend on the machine.
+const LANES: usize = 32;
+
+#[inline(always)]
+fn fold<T: Real>(row: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
+    let mut lanes = [start; LANES];
+    let whole = row.len() - row.len() % LANES;
+    for part in row[..whole].chunks_exact(LANES) {
+        for lane in 0..LANES {
+            lanes[lane] = f(lanes[lane], part[lane]);
+        }
+    }
+    for (lane, &x) in lanes.iter_mut().zip(&row[whole..]) {
+        *lane = f(*lane, x);
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] = f(lanes[lane], lanes[lane + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+#[inline(always)]
+fn greater<T: Real>(a: T, b: T) -> T {
+    if b > a { b } else { a }
+}
+
+/// Replaces the row by `exp(x - max)`; returns the maximum and the sum.
+#[inline(always)]
+fn exponentials<T: Real>(row: &mut [T]) -> (T, T) {
+    let max = fold(row, T::LOWEST, greater);
+    for x in row.iter_mut() {
+        *x = T::exp_nonpositive(*x - max);
+    }
+    (max, fold(row, T::ZERO, |a, b| a + b))
+}
+
+/// Softmax of every row of `columns` entries.
+pub fn softmax<T: Real>(rows: &mut [T], columns: usize) {
+    rows.chunks_exact_mut(columns).for_each(softmax_row);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn softmax_row<T: Real>(row: &mut [T]) {
+    let (_, sum) = exponentials(row);
+    let scale = T::ONE / sum;
+    for x in row.iter_mut() {
+        *x *= scale;
+    }
+}
+
+/// Turns rows of logits into residuals `r = p - q`, `p` one-hot at the label and `q` the softmax; returns the
+/// sum of the cross-entropies.
+pub fn residual<T: Real>(logits: &mut [T], columns: usize, labels: &[u32]) -> f64 {
+    logits.chunks_exact_mut(columns).zip(labels).map(|(row, &label)| residual_row(row, label as usize)).sum()
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
+    let right = row[label];
+    let (max, sum) = exponentials(row);
+    let scale = -(T::ONE / sum);
+    for x in row.iter_mut() {
+        *x *= scale;
+    }
+    row[label] += T::ONE;
+    (max - right).to_f64() + sum.to_f64().ln()
+}
+
+/// How the right label stands among the logits of one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Top {
+    /// 1 if the right label is the only largest; 1/k if it shares that place with k - 1 others; else 0.
+    pub credit: f64,
+    /// The right label's logit minus the largest of the others.
+    pub margin: f64,
+}
+
+/// Reads one row of at least two logits.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+pub fn top<T: Real>(row: &[T], right: usize) -> Top {
+    let (before, after) = (&row[..right], &row[right + 1..]);
+    let rival = greater(fold(before, T::LOWEST, greater), fold(after, T::LOWEST, greater));
+    let own = row[right];
+    let credit = if own > rival {
+        1.0
+    } else if own == rival {
+        1.0 / row.iter().filter(|&&x| x == own).count() as f64
+    } else {
+        0.0
+    };
+    Top { credit, margin: own.to_f64() - rival.to_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residual_is_label_minus_softmax() {
+        let columns = 77;
+        let logits: Vec<f64> = (0..3 * columns).map(|i| (i as f64 * 1.7).sin() * 4.0).collect();
+        let labels = [5, 76, 0];
+        let mut rows = logits.clone();
+        let loss = residual(&mut rows, columns, &labels);
+        let mut expected = 0.0;
+        for (b, row) in logits.chunks(columns).enumerate() {
+            let sum: f64 = row.iter().map(|x| x.exp()).sum();
+            let label = labels[b] as usize;
+            expected -= (row[label].exp() / sum).ln();
+            for (j, x) in row.iter().enumerate() {
+                let r = f64::from(j == label) - x.exp() / sum;
+                assert!((rows[b * columns + j] - r).abs() < 1e-15);
+            }
+        }
+        assert!((loss - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ties_share_the_credit() {
+        assert_eq!(top(&[1.0, 3.0, 3.0], 1), Top { credit: 0.5, margin: 0.0 });
+        assert_eq!(top(&[1.0, 3.0, 2.0], 1), Top { credit: 1.0, margin: 1.0 });
+        assert_eq!(top(&[1.0, 3.0, 2.0], 0), Top { credit: 0.0, margin: -2.0 });
+    }
+
+    #[test]
+    fn softmax_of_extreme_scores() {
+        let mut row = [1000.0_f32, -1000.0, 1000.0];
+        softmax(&mut row, 3);
+        assert!((row[0] - 0.5).abs() < 1e-6 && row[1] < 1e-30);
+    }
+}

@@ -1,0 +1,108 @@
+//! The named choices of a configuration, spelled as on the command line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::words;
+
+words! {
+    /// How the fixed embedding vectors are made (theory section 2).
+    Embedding {
+        /// Entries N(0, 1/d).
+        Gaussian = "gaussian",
+        /// Gaussian rows scaled to length 1.
+        Sphere = "sphere",
+        /// Orthonormal rows; the input rows, the trigger and the end-of-sequence vector share one set.
+        Orthonormal = "orthonormal",
+        /// Entries +1/sqrt(d) or -1/sqrt(d).
+        Rademacher = "rademacher",
+        /// Rows of a tensor in a file.
+        File = "file",
+    }
+}
+
+words! {
+    /// Where the trigger is added (theory section 2): always to the keys, and perhaps to the values.
+    Trigger {
+        /// Values are `x_i`, trigger included (`t = 1`).
+        Values = "values",
+        /// Values are `z_in[tok_i]`, the trigger is in the keys only (`t = 0`).
+        Keys = "keys",
+    }
+}
+
+impl Trigger {
+    /// The `t` of the formulas: 1 with the trigger in the values, else 0.
+    pub fn t(self) -> f64 {
+        match self {
+            Trigger::Values => 1.0,
+            Trigger::Keys => 0.0,
+        }
+    }
+}
+
+words! {
+    /// How the early phase is computed (theory section 3).
+    Regime {
+        /// Any learning rates, the true softmax at every step.
+        Exact = "exact",
+        /// The limit of a small first rate, everything measured per unit of rate.
+        Infinitesimal = "infinitesimal",
+    }
+}
+
+words! {
+    /// The floating-point type of the large arrays.
+    Precision {
+        /// 32-bit arrays; sums over samples in 64 bits.
+        F32 = "f32",
+        /// 64-bit throughout.
+        F64 = "f64",
+    }
+}
+
+/// How a token's label is made (theory section 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Labels {
+    /// One random permutation of the vocabulary: each token is a fact of its own.
+    Permutation,
+    /// `token mod M`: M classes.
+    Mod(usize),
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Labels::Permutation => f.pad("permutation"),
+            Labels::Mod(classes) => f.pad(&format!("mod:{classes}")),
+        }
+    }
+}
+
+impl FromStr for Labels {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let classes = text.strip_prefix("mod:").and_then(|m| m.parse().ok());
+        match (text, classes) {
+            ("permutation", _) => Ok(Labels::Permutation),
+            (_, Some(classes)) => Ok(Labels::Mod(classes)),
+            _ => Err("must be permutation or mod:M with M a whole number".into()),
+        }
+    }
+}
+
+impl From<Labels> for String {
+    fn from(labels: Labels) -> String {
+        labels.to_string()
+    }
+}
+
+impl TryFrom<String> for Labels {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}

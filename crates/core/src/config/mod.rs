@@ -1,0 +1,274 @@
+//! What makes a run: plain [`Settings`] as they were typed, and a [`Config`] that has been checked and
+//! cannot be wrong.
+
+mod choices;
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::model::Activation;
+pub use choices::{Embedding, Labels, Precision, Regime, Trigger};
+
+/// Everything that decides the outcome of a run. Names are those of the command line; the symbols of the
+/// theory stand in brackets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Number of facts, one per token [V].
+    pub vocab: usize,
+    /// Embedding dimension [d].
+    pub dim: usize,
+    /// Sequence length [L].
+    pub length: usize,
+    /// Training samples [N].
+    pub samples: usize,
+    /// Width of the MLP [m]; absent for the attention-only model.
+    pub width: Option<usize>,
+    /// Activation of the MLP [phi].
+    pub activation: Activation,
+    /// How embeddings are made.
+    pub embedding: Embedding,
+    /// File that holds the embedding rows, with [`Embedding::File`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_file: Option<String>,
+    /// Name of the tensor in that file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedding_tensor: Option<String>,
+    /// Output embeddings: `tied` to the input, or another tensor of the file; absent: of the input's kind, and
+    /// Gaussian beside a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_embedding: Option<String>,
+    /// File whose tensors take the place of generated ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
+    /// Where the trigger is added.
+    pub trigger: Trigger,
+    /// How labels follow from tokens.
+    pub labels: Labels,
+    /// Zipf exponent of the token distribution; absent for uniform tokens.
+    pub zipf: Option<f64>,
+    /// Size of a separate vocabulary for the noise tokens; absent when they share the facts' vocabulary.
+    pub noise_vocab: Option<usize>,
+    /// Exact steps or their infinitesimal limit.
+    pub regime: Regime,
+    /// Rate of step 1.
+    pub eta: f64,
+    /// Rate of step 2; absent: set by the lead.
+    pub gamma: Option<f64>,
+    /// Rate of step 3; absent: the rate of step 2.
+    pub eta2: Option<f64>,
+    /// The trigger's lead over an average token, in units of ln(L + 1), when `gamma` is absent.
+    pub lead: f64,
+    /// Floating-point type.
+    pub precision: Precision,
+    /// Fresh sequences to test on.
+    pub test_samples: usize,
+    /// Runs with consecutive seeds.
+    pub repeats: usize,
+    /// Seed of the first repeat; repeat r has seed + r.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            vocab: 512,
+            dim: 128,
+            length: 16,
+            samples: 8192,
+            width: None,
+            activation: Activation::Relu,
+            embedding: Embedding::Gaussian,
+            embedding_file: None,
+            embedding_tensor: None,
+            output_embedding: None,
+            import: None,
+            trigger: Trigger::Values,
+            labels: Labels::Permutation,
+            zipf: None,
+            noise_vocab: None,
+            regime: Regime::Infinitesimal,
+            eta: 1.0,
+            gamma: None,
+            eta2: None,
+            lead: 4.0,
+            precision: Precision::F32,
+            test_samples: 4096,
+            repeats: 1,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// Number of labels: rows of `z_out`, classes of the softmax.
+    pub fn label_count(&self) -> usize {
+        match self.labels {
+            Labels::Permutation => self.vocab,
+            Labels::Mod(classes) => classes,
+        }
+    }
+
+    /// Rows of the input embedding: the facts' tokens, then the noise tokens.
+    pub fn token_count(&self) -> usize {
+        self.vocab + self.noise_vocab.unwrap_or(0)
+    }
+
+    /// Inputs of the value matrix `M`: the width of the MLP, or the dimension [p].
+    pub fn inputs(&self) -> usize {
+        self.width.unwrap_or(self.dim)
+    }
+
+    /// Checks every value; the result can be run.
+    pub fn check(self) -> Result<Config, ConfigError> {
+        whole("vocab", self.vocab, 2, MOST)?;
+        whole("dim", self.dim, 1, MOST)?;
+        whole("length", self.length, 1, MOST)?;
+        whole("samples", self.samples, 1, MOST)?;
+        whole("test_samples", self.test_samples, 1, MOST)?;
+        whole("repeats", self.repeats, 1, 1_000_000)?;
+        if let Some(width) = self.width {
+            whole("width", width, 1, MOST)?;
+        }
+        if let Some(size) = self.noise_vocab {
+            whole("noise_vocab", size, 1, MOST)?;
+        }
+        if !(2..=self.vocab).contains(&self.label_count()) {
+            return Err(ConfigError::Value {
+                parameter: "labels",
+                value: self.labels.to_string(),
+                allowed: format!("mod:M needs M from 2 to vocab = {}", self.vocab),
+            });
+        }
+        if let Some(exponent) = self.zipf {
+            real("zipf", exponent, (0.0..=10.0).contains(&exponent), "from 0 to 10")?;
+        }
+        real("eta", self.eta, self.eta > 0.0 && self.eta <= 1e30, "above 0, at most 1e30")?;
+        real("lead", self.lead, self.lead > 0.0 && self.lead <= 1e6, "above 0, at most 1e6")?;
+        if let Some(gamma) = self.gamma {
+            real("gamma", gamma, gamma.abs() <= 1e30, "finite, at most 1e30 in size")?;
+        }
+        if let Some(eta2) = self.eta2 {
+            real("eta2", eta2, eta2.abs() <= 1e30, "finite, at most 1e30 in size")?;
+        }
+        if self.seed > u64::MAX - self.repeats as u64 {
+            return Err(ConfigError::Value {
+                parameter: "seed",
+                value: self.seed.to_string(),
+                allowed: format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats),
+            });
+        }
+        let from_file = self.embedding == Embedding::File;
+        for (parameter, value) in
+            [("embedding_file", &self.embedding_file), ("embedding_tensor", &self.embedding_tensor)]
+        {
+            if value.is_some() != from_file {
+                return Err(ConfigError::Value {
+                    parameter,
+                    value: value.clone().unwrap_or_else(|| "(none)".into()),
+                    allowed: "needed with embedding = file, and only there".into(),
+                });
+            }
+        }
+        if let Some(name) = self.output_embedding.as_deref().filter(|&name| name != "tied" && !from_file) {
+            return Err(ConfigError::Value {
+                parameter: "output_embedding",
+                value: name.into(),
+                allowed: "must be tied, or a tensor's name with embedding = file".into(),
+            });
+        }
+        let needed = self.token_count() + 2;
+        if self.embedding == Embedding::Orthonormal && self.dim < needed {
+            let rows = if self.noise_vocab.is_some() { "vocab + noise_vocab + 2" } else { "vocab + 2" };
+            return Err(ConfigError::Value {
+                parameter: "dim",
+                value: self.dim.to_string(),
+                allowed: format!("orthonormal embeddings need dim of at least {rows} = {needed}"),
+            });
+        }
+        Ok(Config(self))
+    }
+}
+
+/// The largest count accepted anywhere: tokens and sample numbers fit in 32 bits.
+const MOST: usize = u32::MAX as usize / 2;
+
+fn whole(parameter: &'static str, value: usize, least: usize, most: usize) -> Result<(), ConfigError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let allowed = format!("must be a whole number from {least} to {most}");
+    Err(ConfigError::Value { parameter, value: value.to_string(), allowed })
+}
+
+fn real(parameter: &'static str, value: f64, allowed: bool, range: &str) -> Result<(), ConfigError> {
+    if allowed {
+        return Ok(());
+    }
+    Err(ConfigError::Value { parameter, value: value.to_string(), allowed: format!("must be {range}") })
+}
+
+/// Checked settings. Read like [`Settings`]; only [`Settings::check`] makes one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Config(Settings);
+
+impl Config {
+    /// The configuration of one repeat: the same with the repeat's seed and no further repeats.
+    pub fn repeat(&self, repeat: usize) -> Config {
+        Config(Settings { seed: self.seed + repeat as u64, repeats: 1, ..self.0.clone() })
+    }
+
+    /// The infinitesimal limit of the same configuration, rates set by the lead.
+    pub fn limit(&self) -> Config {
+        Config(Settings { regime: Regime::Infinitesimal, gamma: None, eta2: None, ..self.0.clone() })
+    }
+}
+
+impl Deref for Config {
+    type Target = Settings;
+    fn deref(&self) -> &Settings {
+        &self.0
+    }
+}
+
+/// A configuration that cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value outside its range, by itself or beside the other values.
+    #[error("{parameter} = {value}: {allowed}")]
+    Value {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid() {
+        Settings::default().check().unwrap();
+    }
+
+    #[test]
+    fn orthonormal_names_the_dimension() {
+        let settings = Settings { embedding: Embedding::Orthonormal, ..Settings::default() };
+        let message = settings.check().unwrap_err().to_string();
+        assert_eq!(message, "dim = 128: orthonormal embeddings need dim of at least vocab + 2 = 514");
+    }
+
+    #[test]
+    fn labels_read_and_write() {
+        for labels in [Labels::Permutation, Labels::Mod(5)] {
+            assert_eq!(labels.to_string().parse(), Ok(labels));
+        }
+        assert!("mod:x".parse::<Labels>().is_err());
+    }
+}

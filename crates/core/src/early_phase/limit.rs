@@ -1,0 +1,302 @@
+//! The infinitesimal regime: the limit of a small first rate (theory section 3).
+//!
+//! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the
+//! centred output embedding of that label. Sums are taken label by label; no product runs over samples and
+//! labels together. For the attention-only model two ways lead to each sum:
+//!
+//! - **Tables**: a histogram of the label's tokens (or, in step 2, a table of `g . z_in[v]` for all tokens v) and one
+//!   product with the input embedding. Costs a table access per token and `labels x tokens x dim` in products.
+//! - **Rows**: the tokens' embedding rows themselves, added up or multiplied. Costs `dim` per token.
+//!
+//! [`Way::choose`] picks. With an MLP the head outputs are needed one by one, and rows are the only way.
+
+use std::ops::Range;
+
+use crate::backend::{Backend, Real, View, add_rows, product};
+use crate::config::{Config, Trigger};
+use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, dot};
+use crate::task::{Block, Samples};
+
+use super::groups::{Groups, pieces};
+use super::{EarlyPhase, SecondStep, narrow};
+
+/// How label-wise sums over tokens are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Tables,
+    Rows,
+}
+
+impl Way {
+    /// The cheaper way, in units of one multiply-add inside a product: an entry of a gathered row costs about
+    /// 4, a table access about 40 (measured with `cargo bench -p superpose-core`).
+    fn choose<T: Real>(model: &Model<'_, T>, samples: &dyn Samples) -> Way {
+        const ENTRY: f64 = 4.0;
+        const ACCESS: f64 = 40.0;
+        let tokens = samples.count() as f64 * samples.length() as f64;
+        let product = model.labels() as f64 * model.tokens() as f64 * model.dim() as f64;
+        let tables = tokens * ACCESS + product;
+        let rows = tokens * ENTRY * model.dim() as f64;
+        if model.w_in().is_none() && tables < rows { Way::Tables } else { Way::Rows }
+    }
+}
+
+/// What [`Limit::value_step`] returns.
+#[derive(Clone, Debug)]
+pub struct ValueStep {
+    /// The step of `M`, `dim` rows of `inputs`.
+    pub m: Vec<f64>,
+    /// The mean of `psi(h)`.
+    pub mean_features: Vec<f64>,
+}
+
+impl ValueStep {
+    fn new(dim: usize, inputs: usize) -> ValueStep {
+        ValueStep { m: vec![0.0; dim * inputs], mean_features: vec![0.0; inputs] }
+    }
+}
+
+/// Label-wise sums over a dataset, at uniform softmax.
+pub struct Limit<'a, T> {
+    model: &'a Model<'a, T>,
+    samples: &'a dyn Samples,
+    backend: &'a Backend,
+    groups: Groups,
+    centred: Vec<T>,
+    way: Way,
+}
+
+impl<'a, T: Real> Limit<'a, T> {
+    /// Groups the samples by label.
+    pub fn new(model: &'a Model<'a, T>, samples: &'a dyn Samples, backend: &'a Backend) -> Self {
+        let groups = Groups::new(samples, model.labels(), backend);
+        let centred = centred(&model.embeddings.z_out, model.dim());
+        Limit { model, samples, backend, groups, centred, way: Way::choose(model, samples) }
+    }
+
+    /// The three steps.
+    pub fn run(&self, config: &Config) -> EarlyPhase<T> {
+        let model = self.model;
+        let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform).m);
+        let u = self.query_step(&m1);
+        let second = SecondStep::new(config, model, self.samples.length(), &u);
+        let SecondStep { gamma, w1, trigger_sign } = second;
+        let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2: 0.0, trigger_sign };
+        phase.eta2 = config.eta2.unwrap_or(if gamma == 0.0 { config.eta } else { gamma });
+        let attention = phase.attention(model, self.backend);
+        phase.m2 = narrow(&self.value_step(&attention).m);
+        phase
+    }
+
+    /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
+    pub fn value_step(&self, attention: &Attention<T>) -> ValueStep {
+        let (dim, inputs) = (self.model.dim(), self.model.inputs());
+        let tasks = self.groups.tasks();
+        let sums = self.backend.map(tasks.len(), |task| {
+            let mut pass = Pass::default();
+            let mut sum = ValueStep::new(dim, inputs);
+            let mut step = vec![T::ZERO; dim * inputs];
+            for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
+                match self.way {
+                    Way::Tables => self.label_sums_by_tables(&labels, attention, &mut pass),
+                    Way::Rows => self.label_sums_by_rows(&labels, attention, &mut pass),
+                }
+                let by_label = View::new(&pass.by_label, labels.len(), inputs);
+                product(&mut step, self.centred(&labels).t(), by_label, false);
+                sum.m.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());
+                for row in pass.by_label.chunks_exact(inputs) {
+                    sum.mean_features.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+            }
+            sum
+        });
+        let mut total = ValueStep::new(dim, inputs);
+        let scale = 1.0 / self.groups.count() as f64;
+        for part in &sums {
+            total.m.iter_mut().zip(&part.m).for_each(|(a, b)| *a += b * scale);
+            let pairs = total.mean_features.iter_mut().zip(&part.mean_features);
+            pairs.for_each(|(a, b)| *a += b * scale);
+        }
+        total
+    }
+
+    /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
+    /// `W1 = gamma u z_eos^T`.
+    pub fn query_step(&self, m: &[T]) -> Vec<f64> {
+        let (model, inputs) = (self.model, self.model.inputs());
+        let tasks = self.groups.tasks();
+        let sums = self.backend.map(tasks.len(), |task| {
+            let mut pass = Pass::default();
+            let mut sums = Coefficients::new(model.tokens());
+            for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
+                // The derivative by the features depends on the label alone.
+                pass.by_label.resize(labels.len() * inputs, T::ZERO);
+                product(&mut pass.by_label, self.centred(&labels), View::new(m, model.dim(), inputs), false);
+                match self.way {
+                    Way::Tables => self.coefficients_by_tables(&labels, &mut pass, &mut sums),
+                    Way::Rows => self.coefficients_by_rows(&labels, &mut pass, &mut sums),
+                }
+            }
+            sums
+        });
+        let mut total = Coefficients::new(model.tokens());
+        sums.iter().for_each(|part| total.merge(part));
+        total.direction(model, 1.0 / self.groups.count() as f64)
+    }
+
+    /// Samples with each label.
+    pub fn label_counts(&self) -> Vec<usize> {
+        (0..self.model.labels()).map(|y| self.groups.size(y)).collect()
+    }
+
+    fn centred(&self, labels: &Range<usize>) -> View<'_, T> {
+        View::new(&self.centred, self.model.labels(), self.model.dim()).rows_in(labels.start, labels.end)
+    }
+
+    /// Labels whose sums are formed together: enough of them, and of their samples, for efficient products, but
+    /// with tables that stay in the cache.
+    fn labels_at_once(&self) -> usize {
+        const CACHE: usize = 1 << 16;
+        const SAMPLES: usize = 256;
+        let labels = self.model.labels();
+        let (columns, wanted) = match self.way {
+            Way::Tables => (self.model.tokens(), 64),
+            Way::Rows => (self.model.inputs(), SAMPLES * labels / self.groups.count().max(1)),
+        };
+        wanted.clamp(8, (CACHE / columns).max(16)).min(labels)
+    }
+
+    /// Sums of `h` by label: weighted token histograms, then one product.
+    fn label_sums_by_tables(&self, labels: &Range<usize>, attention: &Attention<T>, pass: &mut Pass<T>) {
+        let (model, length) = (self.model, self.samples.length());
+        let (dim, tokens) = (model.dim(), model.tokens());
+        pass.histogram.clear();
+        pass.histogram.resize(labels.len() * tokens, 0.0);
+        pass.trigger.clear();
+        pass.trigger.resize(labels.len(), 0.0);
+        for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
+            self.samples.fill(ids, &mut pass.block);
+            let uniform = matches!(attention, Attention::Uniform);
+            if !uniform {
+                pass.work.weigh(attention, &pass.block);
+            }
+            let equal = 1.0 / length as f64;
+            for b in 0..ids.len() {
+                let y = pass.block.labels[b] as usize - labels.start;
+                let row = &mut pass.histogram[y * tokens..][..tokens];
+                let mine = b * length..(b + 1) * length;
+                let sequence = &pass.block.tokens[mine.clone()];
+                if uniform {
+                    sequence.iter().for_each(|&token| row[token as usize] += equal);
+                    pass.trigger[y] += equal;
+                } else {
+                    let weights = &pass.work.weights[mine];
+                    let pairs = sequence.iter().zip(weights);
+                    pairs.for_each(|(&token, weight)| row[token as usize] += weight.to_f64());
+                    pass.trigger[y] += weights[pass.block.position[b] as usize].to_f64();
+                }
+            }
+        }
+        pass.narrow.clear();
+        pass.narrow.extend(pass.histogram.iter().map(|&x| T::from_f64(x)));
+        pass.by_label.resize(labels.len() * dim, T::ZERO);
+        let histogram = View::new(&pass.narrow, labels.len(), tokens);
+        product(&mut pass.by_label, histogram, model.z_in(), false);
+        if model.trigger == Trigger::Values {
+            for (row, &weight) in pass.by_label.chunks_exact_mut(dim).zip(&pass.trigger) {
+                let weight = T::from_f64(weight);
+                row.iter_mut().zip(&model.embeddings.z_trig).for_each(|(x, &z)| *x += weight * z);
+            }
+        }
+    }
+
+    /// Sums of `psi(h)` by label from the head outputs themselves.
+    fn label_sums_by_rows(&self, labels: &Range<usize>, attention: &Attention<T>, pass: &mut Pass<T>) {
+        let (model, inputs) = (self.model, self.model.inputs());
+        pass.histogram.clear();
+        pass.histogram.resize(labels.len() * inputs, 0.0);
+        for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
+            self.samples.fill(ids, &mut pass.block);
+            pass.work.attend(model, attention, &pass.block);
+            pass.work.activate(model);
+            let rows = pass.block.labels.iter().map(|&y| y as usize - labels.start);
+            add_rows(&mut pass.histogram, inputs, rows, pass.work.features(model).data());
+        }
+        pass.by_label.clear();
+        pass.by_label.extend(pass.histogram.iter().map(|&x| T::from_f64(x)));
+    }
+
+    fn coefficients_by_tables(&self, labels: &Range<usize>, pass: &mut Pass<T>, sums: &mut Coefficients) {
+        let (model, length) = (self.model, self.samples.length());
+        let (dim, tokens) = (model.dim(), model.tokens());
+        pass.narrow.resize(labels.len() * tokens, T::ZERO);
+        let g = View::new(&pass.by_label, labels.len(), dim);
+        product(&mut pass.narrow, g, model.z_in().t(), false);
+        let by_trigger: Vec<f64> =
+            pass.by_label.chunks_exact(dim).map(|g| dot(g, &model.embeddings.z_trig)).collect();
+        let equal = T::ONE / T::from_f64(length as f64);
+        pass.dots.resize(length, T::ZERO);
+        for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
+            self.samples.fill(ids, &mut pass.block);
+            for b in 0..ids.len() {
+                let y = pass.block.labels[b] as usize - labels.start;
+                let table = &pass.narrow[y * tokens..][..tokens];
+                let sequence = &pass.block.tokens[b * length..][..length];
+                let position = pass.block.position[b] as usize;
+                for (dot, &token) in pass.dots.iter_mut().zip(sequence) {
+                    *dot = table[token as usize];
+                }
+                if model.trigger == Trigger::Values {
+                    pass.dots[position] += T::from_f64(by_trigger[y]);
+                }
+                sums.add(sequence, position, &pass.dots, |_| equal);
+            }
+        }
+    }
+
+    fn coefficients_by_rows(&self, labels: &Range<usize>, pass: &mut Pass<T>, sums: &mut Coefficients) {
+        let (model, inputs) = (self.model, self.model.inputs());
+        for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
+            self.samples.fill(ids, &mut pass.block);
+            if model.w_in().is_some() {
+                pass.work.attend(model, &Attention::Uniform, &pass.block);
+                pass.work.activate(model);
+            }
+            pass.narrow.clear();
+            for &y in &pass.block.labels {
+                let first = (y as usize - labels.start) * inputs;
+                pass.narrow.extend_from_slice(&pass.by_label[first..first + inputs]);
+            }
+            let g = pass.work.back(model, &mut pass.narrow, &mut pass.by_head);
+            pass.work.scatter(model, &Attention::Uniform, &pass.block, g, sums);
+        }
+    }
+}
+
+/// One task's memory.
+#[derive(Default)]
+struct Pass<T> {
+    block: Block,
+    work: Workspace<T>,
+    /// Sums by label: over tokens, or over features.
+    histogram: Vec<f64>,
+    /// Attention on the trigger by label.
+    trigger: Vec<f64>,
+    narrow: Vec<T>,
+    by_label: Vec<T>,
+    by_head: Vec<T>,
+    dots: Vec<T>,
+}
+
+/// Rows minus their mean.
+pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
+    let mut mean = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+    }
+    let scale = dim as f64 / rows.len() as f64;
+    mean.iter_mut().for_each(|x| *x *= scale);
+    rows.chunks_exact(dim)
+        .flat_map(|row| row.iter().zip(&mean).map(|(x, mean)| T::from_f64(x.to_f64() - mean)))
+        .collect()
+}

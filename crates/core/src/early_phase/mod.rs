@@ -1,0 +1,92 @@
+//! The three-step early phase (theory section 3), exact and in its infinitesimal limit.
+
+mod exact;
+mod groups;
+mod limit;
+mod placed;
+
+pub(crate) use limit::centred;
+pub use limit::{Limit, ValueStep};
+pub use placed::{fact_frequency, placed_step};
+
+use crate::backend::{Backend, Real};
+use crate::config::{Config, Regime};
+use crate::model::{Attention, Model, dot};
+use crate::task::Samples;
+
+/// What the three steps leave behind.
+///
+/// In the exact regime `m1`, `w` and `m2` are `M1`, `W1 z_eos` and `M2`. In the infinitesimal one they are per unit
+/// of rate: `M1 / eta`, `W1 z_eos` at the chosen lead, and `(M2 - M1) / eta2`; recall is read from `m2` alone.
+#[derive(Clone, Debug)]
+pub struct EarlyPhase<T> {
+    /// After step 1, `dim` rows of `inputs`.
+    pub m1: Vec<T>,
+    /// `W1 = gamma u z_eos^T`: this is `gamma u`.
+    pub w1: Vec<T>,
+    /// After step 3.
+    pub m2: Vec<T>,
+    /// The rate of step 2.
+    pub gamma: f64,
+    /// The rate of step 3.
+    pub eta2: f64,
+    /// Sign of `u . z_trig`: negative when step 2 learned to look away from the trigger, 0 when it learned
+    /// nothing.
+    pub trigger_sign: i8,
+}
+
+impl<T: Real> EarlyPhase<T> {
+    /// The trained attention.
+    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Attention<T> {
+        if self.trigger_sign == 0 {
+            return Attention::Uniform;
+        }
+        let norm = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+        let query: Vec<T> = self.w1.iter().map(|&x| T::from_f64(x.to_f64() * norm)).collect();
+        model.attention(&query, backend)
+    }
+
+    /// Whether every number is finite: rates may be so large that some are not.
+    pub fn is_finite(&self) -> bool {
+        [&self.m1, &self.w1, &self.m2].into_iter().flatten().all(|x| x.to_f64().is_finite())
+    }
+}
+
+/// Runs the three steps of a configuration on the given samples.
+pub fn early_phase<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    samples: &dyn Samples,
+    backend: &Backend,
+) -> EarlyPhase<T> {
+    match config.regime {
+        Regime::Exact => exact::run(config, model, samples, backend),
+        Regime::Infinitesimal => Limit::new(model, samples, backend).run(config),
+    }
+}
+
+/// Step 2 once its direction `u` is known: the rate, `gamma u`, and the sign of `u . z_trig`.
+struct SecondStep<T> {
+    gamma: f64,
+    w1: Vec<T>,
+    trigger_sign: i8,
+}
+
+impl<T: Real> SecondStep<T> {
+    fn new(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> Self {
+        let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+        let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
+        let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
+        let lead = || match trigger_sign {
+            0 => 0.0,
+            _ => config.lead * (length as f64).ln_1p() / (eos * trigger.abs()),
+        };
+        let gamma = config.gamma.unwrap_or_else(lead);
+        let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
+        SecondStep { gamma, w1, trigger_sign }
+    }
+}
+
+pub(crate) fn narrow<T: Real>(x: &[f64]) -> Vec<T> {
+    x.iter().map(|&x| T::from_f64(x)).collect()
+}

@@ -1,0 +1,75 @@
+//! Step 3 with the attention placed on the informative position (theory section 4, memory accuracy).
+//!
+//! Samples with the same token are then the same, so the sum runs over tokens, weighted by frequency.
+
+use crate::backend::{Backend, Real, View, product, residual};
+use crate::model::{Model, Readout, Workspace, block_rows};
+use crate::task::Samples;
+
+use super::limit::centred;
+
+/// How often each token of the facts' vocabulary is the informative one: `f_w = n_w / N`.
+pub fn fact_frequency(samples: &dyn Samples, vocab: usize) -> Vec<f64> {
+    let mut counts = vec![0u32; vocab];
+    for id in 0..samples.count() as u32 {
+        // Imported sequences may have a noise token at the informative position.
+        if let Some(count) = counts.get_mut(samples.fact(id).0 as usize) {
+            *count += 1;
+        }
+    }
+    counts.iter().map(|&count| f64::from(count) / samples.count() as f64).collect()
+}
+
+/// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
+/// at value matrix `m`, or that of a uniform softmax without one.
+pub fn placed_step<T: Real>(
+    model: &Model<'_, T>,
+    m: Option<&[T]>,
+    facts: &[u32],
+    frequency: &[f64],
+    backend: &Backend,
+) -> Vec<f64> {
+    const TASKS: usize = 16;
+    let (dim, inputs, labels, vocab) = (model.dim(), model.inputs(), model.labels(), facts.len());
+    let readout = m.map(|m| Readout::new(model, m, vocab, backend));
+    let z_centred = centred(&model.embeddings.z_out, dim);
+    let rows = block_rows(labels.max(inputs), 1);
+    let tasks = vocab.div_ceil(rows).min(TASKS);
+    let sums = backend.map(tasks, |task| {
+        let mut work = Workspace::default();
+        let (mut logits, mut between, mut output) = (Vec::new(), Vec::new(), Vec::new());
+        let mut step = vec![T::ZERO; dim * inputs];
+        let mut sum = vec![0.0; dim * inputs];
+        let range = task * vocab / tasks..(task + 1) * vocab / tasks;
+        for first in range.clone().step_by(rows) {
+            let tokens = first..(first + rows).min(range.end);
+            work.place(model, tokens.clone());
+            work.activate(model);
+            let features = work.features(model);
+            output.resize(tokens.len() * dim, T::ZERO);
+            match &readout {
+                Some(readout) => {
+                    readout.logits(model, features, &mut between, &mut logits);
+                    residual(&mut logits, labels, &facts[tokens.clone()]);
+                    product(&mut output, View::new(&logits, tokens.len(), labels), model.z_out(), false);
+                }
+                None => {
+                    for (out, &fact) in output.chunks_exact_mut(dim).zip(&facts[tokens.clone()]) {
+                        out.copy_from_slice(&z_centred[fact as usize * dim..][..dim]);
+                    }
+                }
+            }
+            for (out, &weight) in output.chunks_exact_mut(dim).zip(&frequency[tokens.clone()]) {
+                out.iter_mut().for_each(|x| *x *= T::from_f64(weight));
+            }
+            product(&mut step, View::new(&output, tokens.len(), dim).t(), features, false);
+            sum.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        sum
+    });
+    let mut total = vec![0.0; dim * inputs];
+    for sum in &sums {
+        total.iter_mut().zip(sum).for_each(|(a, b)| *a += b);
+    }
+    total
+}

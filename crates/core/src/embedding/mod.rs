@@ -1,0 +1,161 @@
+//! The fixed random vectors (theory section 2): row v of a table is a function of (seed, stream, v).
+
+mod orthonormal;
+
+use crate::backend::{Backend, Real};
+use crate::config::{Config, Embedding};
+use crate::random::{Stream, Words, normals};
+
+/// All fixed vectors of a model. Tables are row-major.
+#[derive(Clone, Debug)]
+pub struct Embeddings<T> {
+    /// Entries of a vector.
+    pub dim: usize,
+    /// Input embeddings, facts' tokens first, then noise tokens.
+    pub z_in: Vec<T>,
+    /// Output embeddings, a row per label.
+    pub z_out: Vec<T>,
+    /// The trigger.
+    pub z_trig: Vec<T>,
+    /// The end-of-sequence vector.
+    pub z_eos: Vec<T>,
+    /// First layer of the MLP, `width` rows; absent for the attention-only model.
+    pub w_in: Option<Vec<T>>,
+}
+
+impl<T: Real> Embeddings<T> {
+    /// Draws the embeddings of a configuration. With [`Embedding::File`] everything is Gaussian; the caller
+    /// puts the file's rows in place.
+    pub fn draw(config: &Config, backend: &Backend) -> Embeddings<T> {
+        let (dim, seed) = (config.dim, config.seed);
+        let (tokens, labels) = (config.token_count(), config.label_count());
+        let narrow = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
+        let (z_in, z_out, z_trig, z_eos) = if config.embedding == Embedding::Orthonormal {
+            let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend);
+            inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend));
+            orthonormal::orthonormalise(&mut inputs, dim);
+            let mut outputs = table(Embedding::Gaussian, seed, Stream::OutputEmbedding, labels, dim, backend);
+            orthonormal::orthonormalise(&mut outputs, dim);
+            let (z_in, markers) = inputs.split_at(tokens * dim);
+            (narrow(z_in), narrow(&outputs), narrow(&markers[..dim]), narrow(&markers[dim..]))
+        } else {
+            let draw = |stream, rows| table(config.embedding, seed, stream, rows, dim, backend);
+            let mut z_trig: Vec<T> = draw(Stream::Markers, 2);
+            let z_eos = z_trig.split_off(dim);
+            (draw(Stream::InputEmbedding, tokens), draw(Stream::OutputEmbedding, labels), z_trig, z_eos)
+        };
+        let w_in = config.width.map(|width| first_layer(seed, width, dim, backend));
+        Embeddings { dim, z_in, z_out, z_trig, z_eos, w_in }
+    }
+}
+
+/// Entries N(0, 1): the first layer of the MLP.
+fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Vec<T> {
+    let mut rows = vec![T::ZERO; width * dim];
+    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, backend, |_| 1.0);
+    rows
+}
+
+fn table<T: Real>(
+    kind: Embedding,
+    seed: u64,
+    stream: Stream,
+    rows: usize,
+    dim: usize,
+    backend: &Backend,
+) -> Vec<T> {
+    let mut table = vec![T::ZERO; rows * dim];
+    let scale = 1.0 / (dim as f64).sqrt();
+    match kind {
+        Embedding::Sphere => fill_rows(&mut table, dim, seed, stream, backend, |row| {
+            1.0 / row.iter().map(|x| x * x).sum::<f64>().sqrt()
+        }),
+        Embedding::Rademacher => backend.for_chunks(&mut table, dim, |v, row| {
+            let words = Words::new(seed, stream, v as u64);
+            for (block, part) in row.chunks_mut(128).enumerate() {
+                let bits = words.block(block as u32);
+                for (i, x) in part.iter_mut().enumerate() {
+                    let up = bits[i / 32] >> (i % 32) & 1 == 1;
+                    *x = T::from_f64(if up { scale } else { -scale });
+                }
+            }
+        }),
+        Embedding::Gaussian | Embedding::Orthonormal | Embedding::File => {
+            fill_rows(&mut table, dim, seed, stream, backend, |_| scale);
+        }
+    }
+    table
+}
+
+/// Fills rows with normal numbers times a scale that may depend on the row.
+fn fill_rows<T: Real>(
+    table: &mut [T],
+    dim: usize,
+    seed: u64,
+    stream: Stream,
+    backend: &Backend,
+    scale: impl Fn(&[f64]) -> f64 + Sync,
+) {
+    const ROWS: usize = 64;
+    backend.for_chunks(table, ROWS * dim, |i, part| {
+        let mut wide = vec![0.0; dim];
+        for (v, row) in part.chunks_exact_mut(dim).enumerate() {
+            normals(&Words::new(seed, stream, (i * ROWS + v) as u64), &mut wide);
+            let scale = scale(&wide);
+            for (x, &wide) in row.iter_mut().zip(&wide) {
+                *x = T::from_f64(scale * wide);
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    fn draw(embedding: Embedding, vocab: usize, dim: usize) -> Embeddings<f64> {
+        let config = Settings { embedding, vocab, dim, ..Settings::default() }.check().unwrap();
+        Embeddings::draw(&config, &Backend::single())
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn rows_have_the_stated_geometry() {
+        let dim = 130;
+        for embedding in [Embedding::Sphere, Embedding::Rademacher, Embedding::Orthonormal] {
+            let e = draw(embedding, 100, dim);
+            for row in e.z_in.chunks(dim).chain(e.z_out.chunks(dim)).chain([&e.z_trig[..], &e.z_eos]) {
+                assert!((dot(row, row) - 1.0).abs() < 1e-12, "{embedding}");
+            }
+        }
+        let e = draw(Embedding::Orthonormal, 100, dim);
+        let rows: Vec<&[f64]> = e.z_in.chunks(dim).chain([&e.z_trig[..], &e.z_eos]).collect();
+        for (i, a) in rows.iter().enumerate() {
+            assert!(rows[..i].iter().all(|b| dot(a, b).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn gaussian_overlaps_are_of_order_one_over_dim() {
+        let dim = 64;
+        let e = draw(Embedding::Gaussian, 300, dim);
+        let rows: Vec<&[f64]> = e.z_in.chunks(dim).collect();
+        let mut sum = 0.0;
+        for (i, a) in rows.iter().enumerate() {
+            sum += rows[..i].iter().map(|b| dot(a, b).powi(2)).sum::<f64>();
+        }
+        let mean = sum / (300.0 * 299.0 / 2.0);
+        assert!((mean * dim as f64 - 1.0).abs() < 0.1, "{mean}");
+    }
+
+    #[test]
+    fn a_row_does_not_depend_on_the_size_of_the_table() {
+        let (small, large) = (draw(Embedding::Gaussian, 10, 7), draw(Embedding::Gaussian, 300, 7));
+        assert_eq!(small.z_in, large.z_in[..70]);
+        assert_eq!(small.z_trig, large.z_trig);
+    }
+}

@@ -1,0 +1,193 @@
+//! Reading a trained model (theory section 4): accuracies, attention, margins.
+
+mod tally;
+
+pub use tally::Tally;
+
+use crate::backend::{Backend, Real, top};
+use crate::config::{Config, Regime};
+use crate::early_phase::{EarlyPhase, placed_step};
+use crate::model::{Attention, Model, Readout, Workspace, block_rows};
+use crate::random::{Stream, Words, below};
+use crate::task::{Block, Samples, Task};
+
+/// What is read off one trained model. Each is a mean over test items with what an interval needs.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// Recall: fresh sequences, trained attention, the largest logit is the right label's.
+    pub accuracy: Tally,
+    /// The same with the attention placed on the informative position in step 3 and at test.
+    pub memory_accuracy: Tally,
+    /// Reading the first gradient alone, over tokens.
+    pub one_step_accuracy: Tally,
+    /// How often the largest attention weight is on the informative position.
+    pub lock_rate: Tally,
+    /// Attention weight on the informative position.
+    pub attention_mass: Tally,
+    /// Right label's logit minus the largest other, over fresh sequences.
+    pub margin: Tally,
+}
+
+/// Reads everything. `frequency` is how often each fact was seen in training.
+pub fn evaluate<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    phase: &EarlyPhase<T>,
+    frequency: &[f64],
+    test: &dyn Samples,
+    backend: &Backend,
+) -> Evaluation {
+    let Recall { accuracy, lock_rate, attention_mass, margin } = recall(model, phase, test, backend);
+    let queries = queries(config, model, task, test.count());
+    let memory = memory_matrix(config, model, task, phase, frequency, backend);
+    Evaluation {
+        accuracy,
+        memory_accuracy: ask(model, task, &memory, &queries, Ask::Informative, backend),
+        one_step_accuracy: ask(model, task, &phase.m1, &queries, Ask::Plain, backend),
+        lock_rate,
+        attention_mass,
+        margin,
+    }
+}
+
+/// The value matrix of a model whose attention was placed in step 3.
+fn memory_matrix<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    phase: &EarlyPhase<T>,
+    frequency: &[f64],
+    backend: &Backend,
+) -> Vec<T> {
+    let at = |m| placed_step(model, m, task.facts(), frequency, backend);
+    match config.regime {
+        Regime::Infinitesimal => at(None).into_iter().map(T::from_f64).collect(),
+        Regime::Exact => {
+            let step = at(Some(&phase.m1));
+            let pairs = phase.m1.iter().zip(step);
+            pairs.map(|(m1, step)| T::from_f64(m1.to_f64() + phase.eta2 * step)).collect()
+        }
+    }
+}
+
+struct Recall {
+    accuracy: Tally,
+    lock_rate: Tally,
+    attention_mass: Tally,
+    margin: Tally,
+}
+
+fn recall<T: Real>(
+    model: &Model<'_, T>,
+    phase: &EarlyPhase<T>,
+    test: &dyn Samples,
+    backend: &Backend,
+) -> Recall {
+    let attention = phase.attention(model, backend);
+    let readout = Readout::new(model, &phase.m2, test.count(), backend);
+    let (count, length) = (test.count(), test.length());
+    let rows = block_rows(model.labels().max(model.inputs()), length);
+    let parts = backend.map(count.div_ceil(rows), |i| {
+        let mut block = Block::default();
+        let mut work = Workspace::default();
+        let (mut between, mut logits) = (Vec::new(), Vec::new());
+        let ids: Vec<u32> = ((i * rows) as u32..((i + 1) * rows).min(count) as u32).collect();
+        test.fill(&ids, &mut block);
+        work.attend(model, &attention, &block);
+        if matches!(attention, Attention::Uniform) {
+            work.weigh(&attention, &block);
+        }
+        work.activate(model);
+        readout.logits(model, work.features(model), &mut between, &mut logits);
+        let mut part = Recall {
+            accuracy: Tally::default(),
+            lock_rate: Tally::default(),
+            attention_mass: Tally::default(),
+            margin: Tally::default(),
+        };
+        for (b, row) in logits.chunks_exact(model.labels()).enumerate() {
+            let answer = top(row, block.labels[b] as usize);
+            part.accuracy.add(1.0, answer.credit);
+            part.margin.add(1.0, answer.margin);
+            let weights = &work.weights[b * length..][..length];
+            let position = block.position[b] as usize;
+            part.lock_rate.add(1.0, top(weights, position).credit);
+            part.attention_mass.add(1.0, weights[position].to_f64());
+        }
+        part
+    });
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().expect("at least one test sample");
+    for part in parts {
+        total.accuracy.merge(&part.accuracy);
+        total.lock_rate.merge(&part.lock_rate);
+        total.attention_mass.merge(&part.attention_mass);
+        total.margin.merge(&part.margin);
+    }
+    total
+}
+
+/// What a token is asked with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    /// Its value at the informative position, trigger included when it is in the values.
+    Informative,
+    /// Its embedding alone.
+    Plain,
+}
+
+/// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
+fn queries<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    test_samples: usize,
+) -> Vec<(usize, f64)> {
+    /// Multiply-adds for asking every token: about a second on two cores.
+    const AFFORDABLE: f64 = 1.4e11;
+    let vocab = task.facts().len();
+    let inner = model.dim().min(model.inputs()) as f64;
+    let first_layer = if model.w_in().is_some() { vocab as f64 * inner * model.inputs() as f64 } else { 0.0 };
+    if vocab as f64 * model.labels() as f64 * inner + first_layer <= AFFORDABLE {
+        return (0..vocab).map(|token| (token, task.informative().probability(token))).collect();
+    }
+    let choose = |i| {
+        let words = Words::new(config.seed, Stream::TestTokens, i as u64).block(0);
+        let token = below(words[0], vocab as u32) as usize;
+        (token, task.informative().probability(token))
+    };
+    (0..test_samples).map(choose).collect()
+}
+
+fn ask<T: Real>(
+    model: &Model<'_, T>,
+    task: &Task,
+    m: &[T],
+    queries: &[(usize, f64)],
+    with: Ask,
+    backend: &Backend,
+) -> Tally {
+    let model = match with {
+        Ask::Informative => *model,
+        Ask::Plain => Model { trigger: crate::config::Trigger::Keys, ..*model },
+    };
+    let readout = Readout::new(&model, m, queries.len(), backend);
+    let rows = block_rows(model.labels().max(model.inputs()), 1);
+    let parts = backend.map(queries.len().div_ceil(rows), |i| {
+        let queries = &queries[i * rows..((i + 1) * rows).min(queries.len())];
+        let mut work = Workspace::default();
+        let (mut between, mut logits) = (Vec::new(), Vec::new());
+        work.place(&model, queries.iter().map(|&(token, _)| token));
+        work.activate(&model);
+        readout.logits(&model, work.features(&model), &mut between, &mut logits);
+        let mut tally = Tally::default();
+        for (row, &(token, weight)) in logits.chunks_exact(model.labels()).zip(queries) {
+            tally.add(weight, top(row, task.facts()[token] as usize).credit);
+        }
+        tally
+    });
+    let mut total = Tally::default();
+    parts.iter().for_each(|part| total.merge(part));
+    total
+}

@@ -1,0 +1,219 @@
+//! The forward pass over a block of samples, in memory that is sized once and used for every block.
+
+use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
+use crate::config::Trigger;
+use crate::task::Block;
+
+use super::Model;
+
+/// Where the attention looks.
+#[derive(Clone, Debug)]
+pub enum Attention<T> {
+    /// Equally everywhere: `W = 0`.
+    Uniform,
+    /// By score. Scores depend on the token and on whether the trigger is there, nothing else.
+    Scores {
+        /// Score of each token.
+        tokens: Vec<T>,
+        /// What the trigger adds.
+        trigger: T,
+    },
+}
+
+/// Samples per block. A block's widest array, `columns` a sample, should stay in the second-level cache, and
+/// the products want at least a hundred rows; very long sequences bound the block by their tokens.
+pub(crate) fn block_rows(columns: usize, length: usize) -> usize {
+    const CACHE: usize = 1 << 18;
+    const TOKENS: usize = 1 << 20;
+    (CACHE / columns).clamp(128, 512).min(TOKENS / length).max(1)
+}
+
+/// Arrays of one block. Fields hold what the last call computed, a row per sample.
+#[derive(Debug, Default)]
+pub struct Workspace<T> {
+    /// Attention weights over positions.
+    pub weights: Vec<T>,
+    /// Head outputs `h`.
+    pub head: Vec<T>,
+    /// `W_in h`; empty without an MLP.
+    pub before: Vec<T>,
+    /// `psi(h)` with an MLP; empty without one, where it is `h`.
+    after: Vec<T>,
+    /// What [`Workspace::scatter`] computes: `g . v_i`.
+    dots: Vec<T>,
+}
+
+impl<T: Real> Workspace<T> {
+    /// Attention and head output of every sample.
+    pub fn attend(&mut self, model: &Model<'_, T>, attention: &Attention<T>, block: &Block) {
+        let (dim, length) = (model.dim(), block.tokens.len() / block.len());
+        let z_in = &model.embeddings.z_in;
+        self.head.resize(block.len() * dim, T::ZERO);
+        let equal = T::ONE / T::from_f64(length as f64);
+        match attention {
+            Attention::Uniform => {
+                gather_sums(&mut self.head, z_in, dim, &block.tokens, length, Weights::Equal(equal));
+            }
+            Attention::Scores { .. } => {
+                self.weigh(attention, block);
+                let weights = Weights::Each(&self.weights);
+                gather_sums(&mut self.head, z_in, dim, &block.tokens, length, weights);
+            }
+        }
+        if model.trigger == Trigger::Values {
+            for (b, head) in self.head.chunks_exact_mut(dim).enumerate() {
+                let weight = match attention {
+                    Attention::Uniform => equal,
+                    Attention::Scores { .. } => self.weights[b * length + block.position[b] as usize],
+                };
+                for (h, &trigger) in head.iter_mut().zip(&model.embeddings.z_trig) {
+                    *h += weight * trigger;
+                }
+            }
+        }
+    }
+
+    /// Attention weights alone.
+    pub fn weigh(&mut self, attention: &Attention<T>, block: &Block) {
+        let length = block.tokens.len() / block.len();
+        self.weights.resize(block.tokens.len(), T::ZERO);
+        match attention {
+            Attention::Uniform => self.weights.fill(T::ONE / T::from_f64(length as f64)),
+            Attention::Scores { tokens, trigger } => {
+                for (weight, &token) in self.weights.iter_mut().zip(&block.tokens) {
+                    *weight = tokens[token as usize];
+                }
+                for (row, &position) in self.weights.chunks_exact_mut(length).zip(&block.position) {
+                    row[position as usize] += *trigger;
+                }
+                softmax(&mut self.weights, length);
+            }
+        }
+    }
+
+    /// Puts the attention on the informative position: head outputs are the values of the given tokens there.
+    pub fn place(&mut self, model: &Model<'_, T>, tokens: impl ExactSizeIterator<Item = usize>) {
+        let dim = model.dim();
+        self.head.resize(tokens.len() * dim, T::ZERO);
+        for (head, token) in self.head.chunks_exact_mut(dim).zip(tokens) {
+            head.copy_from_slice(&model.embeddings.z_in[token * dim..][..dim]);
+            if model.trigger == Trigger::Values {
+                head.iter_mut().zip(&model.embeddings.z_trig).for_each(|(h, &trigger)| *h += trigger);
+            }
+        }
+    }
+
+    /// Passes the head outputs through the MLP, if there is one; then [`Workspace::features`] are ready.
+    pub fn activate(&mut self, model: &Model<'_, T>) {
+        if let Some(w_in) = model.w_in() {
+            let rows = self.head.len() / model.dim();
+            self.before.resize(rows * model.inputs(), T::ZERO);
+            self.after.resize(rows * model.inputs(), T::ZERO);
+            product(&mut self.before, View::new(&self.head, rows, model.dim()), w_in.t(), false);
+            model.activation.apply(mlp_scale(model), &self.before, &mut self.after);
+        }
+    }
+
+    /// `psi(h)`, a row of [`Model::inputs`] per sample.
+    pub fn features(&self, model: &Model<'_, T>) -> View<'_, T> {
+        let data = if model.embeddings.w_in.is_some() { &self.after } else { &self.head };
+        View::new(data, data.len() / model.inputs(), model.inputs())
+    }
+
+    /// Takes the derivative by the features, a row per sample, back to the head outputs; the result is `g`.
+    pub fn back<'b>(&self, model: &Model<'_, T>, by_features: &'b mut [T], by_head: &'b mut Vec<T>) -> &'b [T] {
+        let Some(w_in) = model.w_in() else { return by_features };
+        let rows = by_features.len() / model.inputs();
+        by_head.resize(rows * model.dim(), T::ZERO);
+        model.activation.multiply_slope(mlp_scale(model), &self.before, by_features);
+        product(by_head, View::new(by_features, rows, model.inputs()), w_in, false);
+        by_head
+    }
+
+    /// Adds every position's coefficient `a_i (g . (v_i - h))` to its token's sum (theory section 3, step 2).
+    /// `g`: a row per sample, as [`Workspace::back`] returns it.
+    pub fn scatter(
+        &mut self,
+        model: &Model<'_, T>,
+        attention: &Attention<T>,
+        block: &Block,
+        g: &[T],
+        sums: &mut Coefficients,
+    ) {
+        let (dim, length) = (model.dim(), block.tokens.len() / block.len());
+        self.dots.resize(block.tokens.len(), T::ZERO);
+        gather_dots(&mut self.dots, g, &model.embeddings.z_in, dim, &block.tokens, length);
+        let equal = T::ONE / T::from_f64(length as f64);
+        for b in 0..block.len() {
+            let dots = &mut self.dots[b * length..][..length];
+            if model.trigger == Trigger::Values {
+                let trigger = super::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
+                dots[block.position[b] as usize] += T::from_f64(trigger);
+            }
+            let tokens = &block.tokens[b * length..][..length];
+            let position = block.position[b] as usize;
+            match attention {
+                Attention::Uniform => sums.add(tokens, position, dots, |_| equal),
+                Attention::Scores { .. } => {
+                    let weights = &self.weights[b * length..][..length];
+                    sums.add(tokens, position, dots, |i| weights[i]);
+                }
+            }
+        }
+    }
+}
+
+fn mlp_scale<T: Real>(model: &Model<'_, T>) -> f64 {
+    1.0 / (model.inputs() as f64).sqrt()
+}
+
+/// Sums of the coefficients `a_i (g . (v_i - h))`: the gradient by the query is
+/// `sum_v tokens[v] z_in[v] + trigger z_trig`.
+#[derive(Clone, Debug)]
+pub struct Coefficients {
+    /// Sum by token.
+    pub tokens: Vec<f64>,
+    /// Sum at the informative positions.
+    pub trigger: f64,
+}
+
+impl Coefficients {
+    /// All zero.
+    pub fn new(tokens: usize) -> Coefficients {
+        Coefficients { tokens: vec![0.0; tokens], trigger: 0.0 }
+    }
+
+    /// Adds one sample with `dots[i] = g . v_i`.
+    #[inline]
+    pub fn add<T: Real>(&mut self, tokens: &[u32], position: usize, dots: &[T], weight: impl Fn(usize) -> T) {
+        // With one position v_i is h: nothing to look away from, and no rounding either.
+        if dots.len() == 1 {
+            return;
+        }
+        let mean: f64 = dots.iter().enumerate().map(|(i, &dot)| (weight(i) * dot).to_f64()).sum();
+        for (i, (&token, &dot)) in tokens.iter().zip(dots).enumerate() {
+            let coefficient = weight(i).to_f64() * (dot.to_f64() - mean);
+            self.tokens[token as usize] += coefficient;
+            if i == position {
+                self.trigger += coefficient;
+            }
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Coefficients) {
+        self.tokens.iter_mut().zip(&other.tokens).for_each(|(a, b)| *a += b);
+        self.trigger += other.trigger;
+    }
+
+    /// `scale * (sum_v tokens[v] z_in[v] + trigger z_trig)`.
+    pub fn direction<T: Real>(&self, model: &Model<'_, T>, scale: f64) -> Vec<f64> {
+        let trigger = model.embeddings.z_trig.iter();
+        let mut sum: Vec<f64> = trigger.map(|x| self.trigger * x.to_f64()).collect();
+        for (row, &coefficient) in model.embeddings.z_in.chunks_exact(model.dim()).zip(&self.tokens) {
+            sum.iter_mut().zip(row).for_each(|(s, x)| *s += coefficient * x.to_f64());
+        }
+        sum.iter_mut().for_each(|s| *s *= scale);
+        sum
+    }
+}

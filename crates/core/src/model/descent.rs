@@ -1,0 +1,159 @@
+//! Loss and exact gradients of `M` and `W` at any parameters, over all samples of a dataset.
+//!
+//! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
+//! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
+
+use crate::backend::{Backend, Real, View, product, residual};
+use crate::task::{Block, Samples};
+
+use super::block::Coefficients;
+use super::{Attention, Model, Parameters, Readout, Workspace, block_rows};
+
+/// Which directions to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// That of `M`.
+    pub m: bool,
+    /// That of the query `W z_eos`.
+    pub query: bool,
+}
+
+/// Mean loss and its negative gradients: a step of size eta adds eta times these.
+#[derive(Clone, Debug)]
+pub struct Descent {
+    /// Mean cross-entropy.
+    pub loss: f64,
+    /// `-dL/dM`, `dim` rows of `inputs`; empty if not wanted.
+    pub m: Vec<f64>,
+    /// `-dL/d(W z_eos)`, so that `-dL/dW` is this times `z_eos^T`; empty if not wanted.
+    pub query: Vec<f64>,
+}
+
+/// Tasks that the samples of a dataset are cut into: enough for the threads of a large machine, few enough
+/// that a sum of its own for each costs little. It must not depend on the number of threads.
+const TASKS: usize = 16;
+
+/// Loss and descent directions of the mean cross-entropy over `samples`.
+pub fn descent<T: Real>(
+    model: &Model<'_, T>,
+    parameters: &Parameters<T>,
+    samples: &dyn Samples,
+    want: Want,
+    backend: &Backend,
+) -> Descent {
+    let attention = match parameters.query.iter().any(|&x| x != T::ZERO) {
+        true => model.attention(&parameters.query, backend),
+        false => Attention::Uniform,
+    };
+    let (count, labels) = (samples.count(), model.labels());
+    let rows = block_rows(labels.max(model.inputs()), samples.length());
+    let tasks = count.div_ceil(rows).min(TASKS);
+    let readout = Readout::new(model, &parameters.m, count, backend);
+
+    let sums = backend.map(tasks, |task| {
+        let mut pass = Pass::new(model, want);
+        let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
+        for ids in ids.chunks(rows) {
+            samples.fill(ids, &mut pass.block);
+            pass.block(model, &parameters.m, &readout, &attention, want);
+        }
+        pass.sums
+    });
+
+    let scale = 1.0 / count as f64;
+    let mut sums = sums.into_iter();
+    let mut total = sums.next().unwrap_or_else(|| Sums::new(model, want));
+    sums.for_each(|part| total.merge(&part));
+    total.m.iter_mut().for_each(|x| *x *= scale);
+    let query = if want.query { total.query.direction(model, scale) } else { Vec::new() };
+    Descent { loss: total.loss * scale, m: total.m, query }
+}
+
+struct Sums {
+    loss: f64,
+    m: Vec<f64>,
+    query: Coefficients,
+}
+
+impl Sums {
+    fn new<T: Real>(model: &Model<'_, T>, want: Want) -> Sums {
+        let m = vec![0.0; if want.m { model.dim() * model.inputs() } else { 0 }];
+        Sums { loss: 0.0, m, query: Coefficients::new(if want.query { model.tokens() } else { 0 }) }
+    }
+
+    fn merge(&mut self, other: &Sums) {
+        self.loss += other.loss;
+        self.m.iter_mut().zip(&other.m).for_each(|(a, b)| *a += b);
+        self.query.merge(&other.query);
+    }
+}
+
+/// One task's memory and sums.
+struct Pass<T> {
+    block: Block,
+    work: Workspace<T>,
+    logits: Vec<T>,
+    /// `y = Z_out^T r`, a row per sample; before that, `M F`.
+    output: Vec<T>,
+    by_features: Vec<T>,
+    by_head: Vec<T>,
+    step: Vec<T>,
+    sums: Sums,
+}
+
+impl<T: Real> Pass<T> {
+    fn new(model: &Model<'_, T>, want: Want) -> Self {
+        Pass {
+            block: Block::default(),
+            work: Workspace::default(),
+            logits: Vec::new(),
+            output: Vec::new(),
+            by_features: Vec::new(),
+            by_head: Vec::new(),
+            step: vec![T::ZERO; if want.m { model.dim() * model.inputs() } else { 0 }],
+            sums: Sums::new(model, want),
+        }
+    }
+
+    fn block(
+        &mut self,
+        model: &Model<'_, T>,
+        m: &[T],
+        readout: &Readout<'_, T>,
+        attention: &Attention<T>,
+        want: Want,
+    ) {
+        let (rows, dim, inputs, labels) = (self.block.len(), model.dim(), model.inputs(), model.labels());
+        let m = View::new(m, dim, inputs);
+        self.work.attend(model, attention, &self.block);
+        self.work.activate(model);
+        let features = self.work.features(model);
+        readout.logits(model, features, &mut self.output, &mut self.logits);
+        self.sums.loss += residual(&mut self.logits, labels, &self.block.labels);
+        let residuals = View::new(&self.logits, rows, labels);
+
+        let folded = match readout {
+            // Once y is there for M, going through it is the shorter way to the features.
+            Readout::Folded(folded) if !want.m => Some(View::new(folded, labels, inputs)),
+            _ => None,
+        };
+        self.output.resize(rows * dim, T::ZERO);
+        if folded.is_none() && (want.m || want.query) {
+            product(&mut self.output, residuals, model.z_out(), false);
+        }
+        let output = View::new(&self.output, rows, dim);
+        if want.m {
+            product(&mut self.step, output.t(), features, false);
+            self.sums.m.iter_mut().zip(&self.step).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        if want.query {
+            self.by_features.resize(rows * inputs, T::ZERO);
+            match folded {
+                Some(folded) => product(&mut self.by_features, residuals, folded, false),
+                None => product(&mut self.by_features, output, m, false),
+            }
+            let g = self.work.back(model, &mut self.by_features, &mut self.by_head);
+            self.work.scatter(model, attention, &self.block, g, &mut self.sums.query);
+        }
+    }
+}

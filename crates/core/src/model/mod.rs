@@ -1,0 +1,97 @@
+//! One attention layer over fixed embeddings, with or without an MLP (theory section 2): forward pass, loss and
+//! exact gradients at any parameters.
+
+mod activation;
+mod block;
+mod descent;
+mod readout;
+
+pub use activation::Activation;
+pub use block::{Attention, Coefficients, Workspace};
+pub use descent::{Descent, Want, descent};
+pub use readout::Readout;
+pub(crate) use block::block_rows;
+
+use crate::backend::{Backend, Real, View};
+use crate::config::{Config, Trigger};
+use crate::embedding::Embeddings;
+
+/// What is trained. `W` acts through `W z_eos` alone, so that vector stands for it; its gradient is always
+/// the gradient of that vector times `z_eos^T`.
+#[derive(Clone, Debug)]
+pub struct Parameters<T> {
+    /// The value matrix `M`, `dim` rows of `inputs`.
+    pub m: Vec<T>,
+    /// `W z_eos`, the vector that scores are taken against.
+    pub query: Vec<T>,
+}
+
+/// The model's fixed parts.
+#[derive(Clone, Copy)]
+pub struct Model<'a, T> {
+    /// The fixed vectors.
+    pub embeddings: &'a Embeddings<T>,
+    /// Whether the trigger is in the values too.
+    pub trigger: Trigger,
+    /// Activation of the MLP; not used without one.
+    pub activation: Activation,
+}
+
+impl<'a, T: Real> Model<'a, T> {
+    /// The model of a configuration.
+    pub fn new(config: &Config, embeddings: &'a Embeddings<T>) -> Self {
+        Model { embeddings, trigger: config.trigger, activation: config.activation }
+    }
+
+    /// Embedding dimension [d].
+    pub fn dim(&self) -> usize {
+        self.embeddings.dim
+    }
+
+    /// Columns of `M` [p]: the width of the MLP, or the dimension.
+    pub fn inputs(&self) -> usize {
+        self.embeddings.w_in.as_ref().map_or(self.dim(), |w_in| w_in.len() / self.dim())
+    }
+
+    /// Rows of the input embedding.
+    pub fn tokens(&self) -> usize {
+        self.embeddings.z_in.len() / self.dim()
+    }
+
+    /// Rows of the output embedding.
+    pub fn labels(&self) -> usize {
+        self.embeddings.z_out.len() / self.dim()
+    }
+
+    /// The input embedding as a matrix.
+    pub fn z_in(&self) -> View<'a, T> {
+        View::new(&self.embeddings.z_in, self.tokens(), self.dim())
+    }
+
+    /// The output embedding as a matrix.
+    pub fn z_out(&self) -> View<'a, T> {
+        View::new(&self.embeddings.z_out, self.labels(), self.dim())
+    }
+
+    /// The first layer as a matrix, if there is an MLP.
+    pub fn w_in(&self) -> Option<View<'a, T>> {
+        self.embeddings.w_in.as_ref().map(|w_in| View::new(w_in, self.inputs(), self.dim()))
+    }
+
+    /// `W z_eos` of a whole matrix `W`, row-major.
+    pub fn query(&self, w: &[T]) -> Vec<T> {
+        w.chunks_exact(self.dim()).map(|row| T::from_f64(dot(row, &self.embeddings.z_eos))).collect()
+    }
+
+    /// The score tables of a query: one score per token, and what the trigger adds.
+    pub fn attention(&self, query: &[T], backend: &Backend) -> Attention<T> {
+        let mut tokens = vec![T::ZERO; self.tokens()];
+        backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1));
+        Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) }
+    }
+}
+
+/// A dot product in 64 bits.
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.to_f64() * b.to_f64()).sum()
+}

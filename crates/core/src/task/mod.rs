@@ -1,0 +1,79 @@
+//! The token-retrieval task (theory section 1): which tokens stand where, and which label is right.
+
+mod distribution;
+mod samples;
+
+pub use distribution::Distribution;
+pub use samples::{Block, Drawn, Samples, Stored};
+
+use crate::config::{Config, Labels};
+use crate::random::{Stream, shuffle};
+
+/// The facts and the token distributions of one seed.
+#[derive(Clone, Debug)]
+pub struct Task {
+    length: usize,
+    facts: Vec<u32>,
+    label_count: usize,
+    informative: Distribution,
+    noise: Distribution,
+    /// Number of the first noise token: 0 when noise shares the facts' vocabulary.
+    noise_start: u32,
+}
+
+impl Task {
+    /// The task of a configuration.
+    pub fn new(config: &Config) -> Task {
+        let facts = match config.labels {
+            Labels::Permutation => {
+                let mut facts: Vec<u32> = (0..config.vocab as u32).collect();
+                shuffle(config.seed, Stream::Permutation, &mut facts);
+                facts
+            }
+            Labels::Mod(classes) => (0..config.vocab).map(|token| (token % classes) as u32).collect(),
+        };
+        let draw = |size| Distribution::new(size, config.zipf);
+        let informative = draw(config.vocab);
+        let (noise, noise_start) = match config.noise_vocab {
+            Some(size) => (draw(size), config.vocab as u32),
+            None => (informative.clone(), 0),
+        };
+        Task { length: config.length, facts, label_count: config.label_count(), informative, noise, noise_start }
+    }
+
+    /// The same task with other facts: `facts[token]` is the token's label.
+    pub fn with_facts(self, facts: Vec<u32>) -> Task {
+        assert_eq!(facts.len(), self.facts.len());
+        Task { facts, ..self }
+    }
+
+    /// Sequence length.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The label of every token of the facts' vocabulary.
+    pub fn facts(&self) -> &[u32] {
+        &self.facts
+    }
+
+    /// Number of labels.
+    pub fn label_count(&self) -> usize {
+        self.label_count
+    }
+
+    /// Distribution of the informative token.
+    pub fn informative(&self) -> &Distribution {
+        &self.informative
+    }
+
+    /// Distribution of the other tokens, numbered from [`Task::noise_start`] on.
+    pub fn noise(&self) -> &Distribution {
+        &self.noise
+    }
+
+    /// The number of the first noise token.
+    pub fn noise_start(&self) -> usize {
+        self.noise_start as usize
+    }
+}

@@ -1,0 +1,114 @@
+//! 95% intervals for means over repeats and test items.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use superpose_core::evaluate::Tally;
+
+/// A mean and its 95% interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The mean over repeats.
+    pub mean: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The normal quantile of 97.5%.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Interval of a share between 0 and 1, from one tally per repeat.
+///
+/// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
+/// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
+/// 1 most of all), so the interval never gets narrower than Wilson's for all test items together. With one repeat
+/// Wilson's is all there is, and it says nothing about other seeds.
+pub fn share(repeats: &[Tally]) -> Interval {
+    let items: usize = repeats.iter().map(Tally::items).sum();
+    let mean = mean(repeats);
+    let (low, high) = wilson(mean, items as f64);
+    match spread(repeats) {
+        Some(half) => {
+            Interval { mean, low: low.min(mean - half).max(0.0), high: high.max(mean + half).min(1.0) }
+        }
+        None => Interval { mean, low, high },
+    }
+}
+
+/// Interval of any mean, from one tally per repeat.
+pub fn number(repeats: &[Tally]) -> Interval {
+    let mean = mean(repeats);
+    let variance: f64 = repeats.iter().map(|t| t.variance() / t.items() as f64).sum();
+    let within = Z * variance.sqrt() / repeats.len() as f64;
+    let half = spread(repeats).map_or(within, |between| between.max(within));
+    Interval { mean, low: mean - half, high: mean + half }
+}
+
+fn mean(repeats: &[Tally]) -> f64 {
+    repeats.iter().map(Tally::mean).sum::<f64>() / repeats.len() as f64
+}
+
+/// Half the width of Student's interval for the mean over repeats; `None` for a single one.
+fn spread(repeats: &[Tally]) -> Option<f64> {
+    let degrees = repeats.len() as f64 - 1.0;
+    let student = StudentsT::new(0.0, 1.0, degrees).ok()?;
+    let mean = mean(repeats);
+    let variance = repeats.iter().map(|t| (t.mean() - mean).powi(2)).sum::<f64>() / degrees;
+    Some(student.inverse_cdf(0.975) * (variance / repeats.len() as f64).sqrt())
+}
+
+/// Wilson's score interval for a share of `items`.
+fn wilson(mean: f64, items: f64) -> (f64, f64) {
+    let z2 = Z * Z / items;
+    let centre = (mean + 0.5 * z2) / (1.0 + z2);
+    let half = Z * (mean * (1.0 - mean) / items + 0.25 * z2 / items).max(0.0).sqrt() / (1.0 + z2);
+    // At the ends the formula gives 0 and 1 up to rounding.
+    ((centre - half).clamp(0.0, mean), (centre + half).clamp(mean, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use superpose_core::random::{Stream, Words, normals, unit};
+
+    fn tally(hits: usize, items: usize) -> Tally {
+        let mut tally = Tally::default();
+        (0..items).for_each(|i| tally.add(1.0, f64::from(u8::from(i < hits))));
+        tally
+    }
+
+    #[test]
+    fn wilson_agrees_with_published_values() {
+        // Newcombe 1998, table I: 81 of 263 and 0 of 20.
+        let i = share(&[tally(81, 263)]);
+        assert!((i.low - 0.2553).abs() < 5e-5 && (i.high - 0.3662).abs() < 5e-5, "{i:?}");
+        let i = share(&[tally(0, 20)]);
+        assert!(i.low == 0.0 && (i.high - 0.1611).abs() < 5e-5, "{i:?}");
+    }
+
+    /// Intervals cover as often as they say: shares that vary from repeat to repeat, tested on finitely many items.
+    #[test]
+    fn coverage_is_as_stated() {
+        let (trials, repeats, items) = (2000, 5, 400);
+        let mut covered = 0;
+        for trial in 0..trials {
+            let mut shift = vec![0.0; repeats];
+            normals(&Words::new(1, Stream::Train, trial), &mut shift);
+            let tallies: Vec<Tally> = (0..repeats)
+                .map(|r| {
+                    let mut words = vec![0; 2 * items];
+                    Words::new(2, Stream::Test, trial * 10 + r as u64).fill(0, &mut words);
+                    let p = 0.6 + 0.04 * shift[r];
+                    let hits = words.chunks(2).filter(|w| unit(w[0], w[1]) < p).count();
+                    tally(hits, items)
+                })
+                .collect();
+            let i = share(&tallies);
+            covered += usize::from(i.low <= 0.6 && 0.6 <= i.high);
+        }
+        // 0.95 nominal, a little more because of the floor; five standard errors are 0.024.
+        let rate = covered as f64 / trials as f64;
+        assert!((0.93..=0.98).contains(&rate), "{rate}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Everything fixed before training: embeddings and data, drawn from the seed or brought along.
+
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::{Config, ConfigError, Settings};
+use superpose_core::embedding::Embeddings;
+use superpose_core::random::{Stream, shuffle};
+use superpose_core::task::{Drawn, Samples, Stored, Task};
+use superpose_tensors::{Import, Tensor, TensorError, TensorFile};
+
+use super::RunError;
+
+/// What a run takes from files.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Tensors in place of generated ones.
+    pub import: Option<Import>,
+    /// Input embeddings from a matrix in a file.
+    pub rows: Option<EmbeddingRows>,
+    /// Output embeddings other than the default.
+    pub output: Option<OutputRows>,
+}
+
+/// A matrix whose rows become embeddings.
+#[derive(Debug)]
+pub struct EmbeddingRows {
+    /// The file.
+    pub file: TensorFile,
+    /// The tensor's name.
+    pub tensor: String,
+}
+
+/// Where output embeddings come from.
+#[derive(Debug)]
+pub enum OutputRows {
+    /// They are the input embeddings.
+    Tied,
+    /// Rows of another tensor of the file, the same ones as for the input.
+    Tensor(String),
+}
+
+impl Inputs {
+    /// Opens the files that the settings name and fits the settings to them: sizes are the files'. `given(name)`
+    /// tells whether a parameter was set by the person who runs it; then it must agree.
+    pub fn open(settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<Inputs, RunError> {
+        let mut inputs = Inputs::default();
+        if let (Some(file), Some(tensor)) = (&settings.embedding_file, &settings.embedding_tensor) {
+            let rows = EmbeddingRows { file: TensorFile::open(file.as_ref())?, tensor: tensor.clone() };
+            let (count, dim) = rows.size(tensor)?;
+            if given("dim") && settings.dim != dim {
+                return Err(wrong("dim", settings.dim, format!("tensor {tensor} has {dim} columns; leave dim out")));
+            }
+            settings.dim = dim;
+            if settings.token_count() > count {
+                let have = format!("tensor {tensor} has {count} rows, and vocab + noise_vocab may not exceed that");
+                return Err(wrong("vocab", settings.vocab, have));
+            }
+            inputs.rows = Some(rows);
+        }
+        inputs.output = match settings.output_embedding.as_deref() {
+            Some("tied") => Some(OutputRows::Tied),
+            Some(name) => Some(OutputRows::Tensor(name.into())),
+            None => None,
+        };
+        if let (Some(rows), Some(OutputRows::Tensor(name))) = (&inputs.rows, &inputs.output) {
+            let (input, output) = (rows.size(&rows.tensor)?, rows.size(name)?);
+            if input != output {
+                return Err(RunError::Tensors(TensorError::Shape {
+                    name: name.clone(),
+                    got: vec![output.0, output.1],
+                    expected: format!("must have the shape of tensor {}, {input:?}", rows.tensor),
+                }));
+            }
+        }
+        if let Some(path) = &settings.import {
+            let import = Import::read(&TensorFile::open(path.as_ref())?.tensors()?)?;
+            import.fit(settings, |name| given(name) || (name == "dim" && inputs.rows.is_some()))?;
+            inputs.import = Some(import);
+        }
+        Ok(inputs)
+    }
+}
+
+fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
+    RunError::Config(ConfigError::Value { parameter, value: value.to_string(), allowed })
+}
+
+impl EmbeddingRows {
+    /// Rows and columns of the matrix.
+    pub fn size(&self, tensor: &str) -> Result<(usize, usize), TensorError> {
+        let (shape, _) = self.file.tensors()?.describe(tensor)?;
+        match shape[..] {
+            [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
+            _ => Err(TensorError::Shape {
+                name: tensor.into(),
+                got: shape,
+                expected: "must be a matrix with at least one row and column".into(),
+            }),
+        }
+    }
+
+    /// The given number of distinct rows, chosen by the seed.
+    fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
+        let mut rows: Vec<usize> = (0..self.size(&self.tensor)?.0).collect();
+        shuffle(seed, Stream::FileRows, &mut rows);
+        rows.truncate(count);
+        Ok(rows)
+    }
+}
+
+/// A repeat before training.
+pub struct Instance<T> {
+    pub embeddings: Embeddings<T>,
+    pub task: Task,
+    stored: Option<Stored>,
+}
+
+impl<T: Real> Instance<T> {
+    pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, TensorError> {
+        let mut embeddings = Embeddings::<T>::draw(config, backend);
+        let narrow = |tensor: &Tensor| tensor.data.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
+        if let Some(source) = &inputs.rows {
+            let tensors = source.file.tensors()?;
+            let chosen = source.choose(config.seed, config.token_count())?;
+            embeddings.z_in = narrow(&tensors.rows(&source.tensor, &chosen)?);
+            if let Some(OutputRows::Tensor(name)) = &inputs.output {
+                embeddings.z_out = narrow(&tensors.rows(name, &chosen[..config.label_count()])?);
+            }
+        }
+        if matches!(inputs.output, Some(OutputRows::Tied)) {
+            embeddings.z_out = embeddings.z_in[..config.label_count() * config.dim].to_vec();
+        }
+        let task = Task::new(config);
+        let Some(import) = &inputs.import else { return Ok(Instance { embeddings, task, stored: None }) };
+        for (tensor, place) in [
+            (&import.z_in, &mut embeddings.z_in),
+            (&import.z_out, &mut embeddings.z_out),
+            (&import.z_trig, &mut embeddings.z_trig),
+            (&import.z_eos, &mut embeddings.z_eos),
+        ] {
+            if let Some(tensor) = tensor {
+                *place = narrow(tensor);
+            }
+        }
+        if let Some(tensor) = &import.w_in {
+            embeddings.w_in = Some(narrow(tensor));
+        }
+        if !import.has_samples() {
+            return Ok(Instance { embeddings, task, stored: None });
+        }
+        let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
+        let (stored, task) = import.samples(config, &task, &drawn)?;
+        Ok(Instance { embeddings, task, stored: Some(stored) })
+    }
+
+    /// The training samples.
+    pub fn samples<'a>(&'a self, config: &Config) -> Box<dyn Samples + 'a> {
+        match &self.stored {
+            Some(stored) => Box::new(stored),
+            None => Box::new(Drawn::new(&self.task, config.seed, Stream::Train, config.samples)),
+        }
+    }
+}

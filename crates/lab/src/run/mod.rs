@@ -1,0 +1,210 @@
+//! One configuration, run for every repeat: trained, evaluated, its noise named.
+
+mod instance;
+mod metered;
+mod record;
+
+use std::path::Path;
+use std::time::Instant;
+
+pub use instance::{EmbeddingRows, Inputs, OutputRows};
+pub use metered::Progress;
+pub use record::{Noise, Record};
+
+use crate::memory::readable;
+use instance::Instance;
+use metered::Metered;
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::{Config, ConfigError, Precision, Regime};
+use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
+use superpose_core::evaluate::{Evaluation, evaluate};
+use superpose_core::model::Model;
+use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
+use superpose_core::random::Stream;
+use superpose_core::task::{Drawn, Samples, Stored, Task};
+use superpose_tensors::{Entry, TensorError};
+
+/// A run that failed after its configuration had been accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Something is wrong with the tensors brought along.
+    #[error(transparent)]
+    Tensors(#[from] TensorError),
+    /// Something is wrong with the configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// It does not fit in memory.
+    #[error("this needs about {} of memory, and {} are available: {what} are the sizes to reduce", readable(*needed), readable(*available))]
+    TooLarge {
+        /// Bytes that the run would take.
+        needed: f64,
+        /// Bytes that there are.
+        available: f64,
+        /// The sizes that take most.
+        what: &'static str,
+    },
+    /// The rates were too large for the floating-point type.
+    #[error(
+        "the trained matrices are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
+    )]
+    NotFinite {
+        /// Rate of step 1.
+        eta: f64,
+        /// Rate of step 2.
+        gamma: f64,
+        /// Rate of step 3.
+        eta2: f64,
+    },
+}
+
+/// One repeat's results.
+struct Repeat {
+    evaluation: Evaluation,
+    trigger_sign: i8,
+    noise: Noise,
+    train_seconds: f64,
+    data_seconds: f64,
+    evaluate_seconds: f64,
+}
+
+/// Runs every repeat of a configuration. The tensors of the first go to the file `export`, if there is one;
+/// `progress` hears how far it is.
+pub fn run(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    export: Option<&Path>,
+    progress: &dyn Progress,
+) -> Result<Record, RunError> {
+    let mut repeats = Vec::with_capacity(config.repeats);
+    for repeat in 0..config.repeats {
+        let config = config.repeat(repeat);
+        let export = export.filter(|_| repeat == 0);
+        progress.repeat(repeat);
+        repeats.push(match config.precision {
+            Precision::F32 => {
+                let export = export.map(|path| Export { path, entry: Entry::f32 });
+                run_repeat::<f32>(&config, inputs, backend, export, progress)?
+            }
+            Precision::F64 => {
+                let export = export.map(|path| Export { path, entry: Entry::f64 });
+                run_repeat::<f64>(&config, inputs, backend, export, progress)?
+            }
+        });
+    }
+    Ok(Record::new(config, inputs, &repeats))
+}
+
+fn run_repeat<T: Real>(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    export: Option<Export<'_, T>>,
+    progress: &dyn Progress,
+) -> Result<Repeat, RunError> {
+    let started = Instant::now();
+    let instance = Instance::<T>::new(config, inputs, backend)?;
+    let model = Model::new(config, &instance.embeddings);
+    let set_up = started.elapsed().as_secs_f64();
+
+    let drawn = instance.samples(config);
+    let samples = Metered::new(&*drawn, progress);
+    let started = Instant::now();
+    let phase = train(config, &model, &samples, backend)?;
+    let data = samples.seconds() / backend.threads() as f64;
+    let train_seconds = (started.elapsed().as_secs_f64() - data).max(0.0);
+    if let Some(export) = export {
+        export.write(&model, &phase, &*drawn)?;
+    }
+
+    let started = Instant::now();
+    let task = &instance.task;
+    let frequency = fact_frequency(&*drawn, config.vocab);
+    let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
+    let noise = measure_noise(config, &model, task, phase, &frequency, &samples, &test, backend);
+    Ok(Repeat {
+        evaluation,
+        trigger_sign: noise.1,
+        noise: noise.0,
+        train_seconds,
+        data_seconds: set_up + data,
+        evaluate_seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+fn train<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    samples: &dyn Samples,
+    backend: &Backend,
+) -> Result<EarlyPhase<T>, RunError> {
+    let phase = early_phase(config, model, samples, backend);
+    if phase.is_finite() {
+        return Ok(phase);
+    }
+    Err(RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 })
+}
+
+/// The noise budget, which is defined in the infinitesimal regime. For an exact run it is that of the limit, on the same
+/// data and embeddings.
+#[allow(clippy::too_many_arguments)]
+fn measure_noise<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    phase: EarlyPhase<T>,
+    frequency: &[f64],
+    samples: &dyn Samples,
+    test: &dyn Samples,
+    backend: &Backend,
+) -> (Noise, i8) {
+    let trigger_sign = phase.trigger_sign;
+    let phase = match config.regime {
+        Regime::Infinitesimal => phase,
+        Regime::Exact => early_phase(&config.limit(), model, samples, backend),
+    };
+    let logits = logit_budget(model, task, &phase, frequency, test, backend);
+    let scores = match phase.trigger_sign {
+        0 => Budget::default(),
+        _ => score_budget(&split_scores(model, task, &phase, samples, backend)),
+    };
+    (Noise { logits, scores }, trigger_sign)
+}
+
+/// Where and in which precision the tensors of a run are written.
+struct Export<'a, T> {
+    path: &'a Path,
+    entry: fn(&'static str, &[usize], Vec<T>) -> Entry<'static>,
+}
+
+impl<T: Real> Export<'_, T> {
+    fn write(
+        &self,
+        model: &Model<'_, T>,
+        phase: &EarlyPhase<T>,
+        samples: &dyn Samples,
+    ) -> Result<(), TensorError> {
+        let samples = Stored::copy(samples);
+        let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
+        let e = model.embeddings;
+        let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());
+        let w1: Vec<T> = phase.w1.iter().flat_map(|&u| e.z_eos.iter().map(move |&z| u * z)).collect();
+        let mut entries = vec![
+            entry("z_in", &[model.tokens(), dim], &e.z_in),
+            entry("z_out", &[model.labels(), dim], &e.z_out),
+            entry("z_trig", &[dim], &e.z_trig),
+            entry("z_eos", &[dim], &e.z_eos),
+            entry("m1", &[dim, p], &phase.m1),
+            entry("w1", &[dim, dim], &w1),
+            entry("m2", &[dim, p], &phase.m2),
+        ];
+        if let Some(w_in) = &e.w_in {
+            entries.push(entry("w_in", &[p, dim], w_in));
+        }
+        entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
+        entries.push(Entry::whole("position", &[count], samples.position()));
+        entries.push(Entry::whole("labels", &[count], samples.labels()));
+        superpose_tensors::write(self.path, &entries)
+    }
+}

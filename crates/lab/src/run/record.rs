@@ -1,0 +1,109 @@
+//! What a run leaves behind: results with intervals, and everything that makes it again.
+
+use serde::{Deserialize, Serialize};
+
+use superpose_core::config::{Config, Settings};
+use superpose_core::evaluate::{Evaluation, Tally};
+use superpose_core::noise::Budget;
+
+use super::{Inputs, Repeat};
+use crate::interval::{Interval, number, share};
+
+/// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The full configuration.
+    pub config: Settings,
+    /// Repeats run, with seeds `seed`, `seed + 1`, ...
+    pub repeats: usize,
+    /// What the intervals cover.
+    pub interval: String,
+    /// Recall with the trained attention.
+    pub accuracy: Interval,
+    /// Recall with the attention placed on the informative position.
+    pub memory_accuracy: Interval,
+    /// Reading the first gradient alone.
+    pub one_step_accuracy: Interval,
+    /// How often the largest attention weight is on the informative position.
+    pub lock_rate: Interval,
+    /// Attention weight on the informative position.
+    pub attention_mass: Interval,
+    /// Right label's logit minus the largest other.
+    pub margin: Interval,
+    /// Sign of what step 2 gave the trigger, in most repeats.
+    pub trigger_sign: i8,
+    /// The same, repeat by repeat.
+    pub trigger_signs: Vec<i8>,
+    /// The noise budget, averaged over repeats.
+    pub noise: Noise,
+    /// Training, per repeat, without the making of data.
+    pub train_seconds: f64,
+    /// Drawing embeddings and data, per repeat.
+    pub data_seconds: f64,
+    /// Evaluation and noise budget, per repeat.
+    pub evaluate_seconds: f64,
+    /// The version that ran.
+    pub version: String,
+}
+
+/// The noise budget of logits and of token scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Of the logits of step 3.
+    pub logits: Budget,
+    /// Of the token scores of step 2.
+    pub scores: Budget,
+}
+
+impl Record {
+    pub(super) fn new(config: &Config, inputs: &Inputs, repeats: &[Repeat]) -> Record {
+        let tallies = |of: fn(&Evaluation) -> Tally| -> Vec<Tally> {
+            repeats.iter().map(|repeat| of(&repeat.evaluation)).collect()
+        };
+        let mean = |of: fn(&Repeat) -> f64| repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
+        let trigger_signs: Vec<i8> = repeats.iter().map(|repeat| repeat.trigger_sign).collect();
+        let interval = match (repeats.len(), inputs.import.is_some()) {
+            (1, _) => "95%, over test samples alone (one repeat)",
+            (_, false) => "95%, over repeats and test samples",
+            (_, true) => "95%, over repeats (what was not imported) and test samples",
+        };
+        Record {
+            config: (**config).clone(),
+            repeats: repeats.len(),
+            interval: interval.into(),
+            accuracy: share(&tallies(|e| e.accuracy)),
+            memory_accuracy: share(&tallies(|e| e.memory_accuracy)),
+            one_step_accuracy: share(&tallies(|e| e.one_step_accuracy)),
+            lock_rate: share(&tallies(|e| e.lock_rate)),
+            attention_mass: share(&tallies(|e| e.attention_mass)),
+            margin: number(&tallies(|e| e.margin)),
+            trigger_sign: trigger_signs.iter().map(|&sign| i32::from(sign)).sum::<i32>().signum() as i8,
+            trigger_signs,
+            noise: Noise {
+                logits: mean_budget(repeats, |noise| &noise.logits),
+                scores: mean_budget(repeats, |noise| &noise.scores),
+            },
+            train_seconds: mean(|repeat| repeat.train_seconds),
+            data_seconds: mean(|repeat| repeat.data_seconds),
+            evaluate_seconds: mean(|repeat| repeat.evaluate_seconds),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+}
+
+/// The mean of each part over the repeats that have it.
+fn mean_budget(repeats: &[Repeat], of: fn(&Noise) -> &Budget) -> Budget {
+    let mean = |part: fn(&Budget) -> Option<f64>| {
+        let values: Vec<f64> = repeats.iter().filter_map(|repeat| part(of(&repeat.noise))).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    Budget {
+        signal: mean(|b| b.signal),
+        mean_bias: mean(|b| b.mean_bias),
+        interference: mean(|b| b.interference),
+        gradient_noise: mean(|b| b.gradient_noise),
+        output_overlap: mean(|b| b.output_overlap),
+        mlp_noise: mean(|b| b.mlp_noise),
+        attention_leak: mean(|b| b.attention_leak),
+    }
+}

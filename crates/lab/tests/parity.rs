@@ -1,0 +1,168 @@
+//! The engine against automatic differentiation: fixtures made by `fixtures/make_fixtures.py` in float64.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::{Config, Precision, Regime, Settings};
+use superpose_core::early_phase::early_phase;
+use superpose_core::embedding::Embeddings;
+use superpose_core::model::{Model, Parameters, Want, descent};
+use superpose_core::task::Stored;
+use superpose_tensors::{Tensor, TensorFile};
+
+struct Fixture {
+    name: String,
+    file: TensorFile,
+    metadata: HashMap<String, String>,
+}
+
+fn fixtures() -> Vec<Fixture> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut fixtures: Vec<Fixture> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
+        .map(|path| {
+            let bytes = std::fs::read(&path).unwrap();
+            let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+            Fixture {
+                name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+                file: TensorFile::open(&path).unwrap(),
+                metadata: header.metadata().clone().unwrap(),
+            }
+        })
+        .collect();
+    fixtures.sort_by(|a, b| a.name.cmp(&b.name));
+    assert_eq!(fixtures.len(), 25, "both models, both triggers, every activation, several shapes");
+    fixtures
+}
+
+impl Fixture {
+    fn floats(&self, name: &str) -> Tensor {
+        self.file.tensors().unwrap().floats(name).unwrap()
+    }
+
+    fn reals<T: Real>(&self, name: &str) -> Vec<T> {
+        self.floats(name).data.into_iter().map(T::from_f64).collect()
+    }
+
+    fn get<V: std::str::FromStr>(&self, key: &str) -> V
+    where
+        V::Err: std::fmt::Debug,
+    {
+        self.metadata[key].parse().unwrap()
+    }
+
+    fn config(&self, precision: Precision) -> Config {
+        let noise_vocab: usize = self.get("noise_vocab");
+        let tokens = self.file.tensors().unwrap().whole("tokens").unwrap().shape;
+        Settings {
+            vocab: self.get("vocab"),
+            dim: self.floats("z_trig").data.len(),
+            length: tokens[1],
+            samples: tokens[0],
+            width: (self.metadata["model"] == "mlp").then(|| self.floats("w_in").shape[0]),
+            activation: self.get("activation"),
+            trigger: self.get("trigger"),
+            labels: self.get("labels"),
+            noise_vocab: (noise_vocab > 0).then_some(noise_vocab),
+            regime: Regime::Exact,
+            eta: self.get("eta"),
+            gamma: Some(self.get("gamma")),
+            eta2: Some(self.get("eta2")),
+            precision,
+            ..Settings::default()
+        }
+        .check()
+        .unwrap()
+    }
+
+    fn embeddings<T: Real>(&self) -> Embeddings<T> {
+        Embeddings {
+            dim: self.floats("z_trig").data.len(),
+            z_in: self.reals("z_in"),
+            z_out: self.reals("z_out"),
+            z_trig: self.reals("z_trig"),
+            z_eos: self.reals("z_eos"),
+            w_in: (self.metadata["model"] == "mlp").then(|| self.reals("w_in")),
+        }
+    }
+
+    fn samples(&self) -> Stored {
+        let tensors = self.file.tensors().unwrap();
+        let whole = |name| tensors.whole(name).unwrap();
+        let tokens = whole("tokens");
+        Stored::new(tokens.shape[1], tokens.data, whole("position").data, whole("labels").data)
+    }
+
+    /// Norm of the difference over norm of what is expected.
+    fn compare<T: Real>(&self, name: &str, got: &[T], tolerance: f64) {
+        let expected = self.floats(name).data;
+        assert_eq!(got.len(), expected.len(), "{} {name}", self.name);
+        let norm = expected.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let difference = got.iter().zip(&expected).map(|(a, b)| (a.to_f64() - b).powi(2)).sum::<f64>().sqrt();
+        let error = if norm == 0.0 { difference } else { difference / norm };
+        assert!(error <= tolerance, "{} {name}: relative error {error:e}", self.name);
+    }
+}
+
+fn outer<T: Real>(a: &[T], b: &[T]) -> Vec<T> {
+    a.iter().flat_map(|&a| b.iter().map(move |&b| a * b)).collect()
+}
+
+fn three_steps<T: Real>(precision: Precision, tolerance: f64) {
+    let backend = Backend::single();
+    for fixture in fixtures() {
+        let config = fixture.config(precision);
+        let embeddings = fixture.embeddings::<T>();
+        let phase = early_phase(&config, &Model::new(&config, &embeddings), &fixture.samples(), &backend);
+        fixture.compare("m1", &phase.m1, tolerance);
+        fixture.compare("w1", &outer(&phase.w1, &embeddings.z_eos), tolerance);
+        fixture.compare("m2", &phase.m2, tolerance);
+    }
+}
+
+#[test]
+fn three_steps_agree_in_f64() {
+    three_steps::<f64>(Precision::F64, 1e-10);
+}
+
+#[test]
+fn three_steps_agree_in_f32() {
+    three_steps::<f32>(Precision::F32, 1e-4);
+}
+
+fn gradients<T: Real>(precision: Precision, tolerance: f64) {
+    for fixture in fixtures() {
+        let config = fixture.config(precision);
+        let embeddings = fixture.embeddings::<T>();
+        let model = Model::new(&config, &embeddings);
+        let parameters =
+            Parameters { m: fixture.reals("m"), query: model.query(&fixture.reals::<T>("w")) };
+        let samples = fixture.samples();
+        // Every combination takes another way through the products.
+        for (m, query) in [(true, true), (true, false), (false, true)] {
+            let descent = descent(&model, &parameters, &samples, Want { m, query }, &Backend::single());
+            fixture.compare("loss", &[descent.loss], tolerance);
+            let up = |x: &[f64]| x.iter().map(|x| -x).collect::<Vec<f64>>();
+            if m {
+                fixture.compare("grad_m", &up(&descent.m), tolerance);
+            }
+            if query {
+                let z_eos: Vec<f64> = embeddings.z_eos.iter().map(|x| x.to_f64()).collect();
+                fixture.compare("grad_w", &outer(&up(&descent.query), &z_eos), tolerance);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_agree_in_f64() {
+    gradients::<f64>(Precision::F64, 1e-10);
+}
+
+#[test]
+fn gradients_agree_in_f32() {
+    gradients::<f32>(Precision::F32, 1e-4);
+}

@@ -1,0 +1,97 @@
+//! Writing: the file appears whole under its name, or not at all.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use safetensors::{Dtype, View};
+
+use crate::TensorError;
+
+/// One tensor to write.
+pub struct Entry<'a> {
+    name: &'static str,
+    shape: Vec<usize>,
+    data: Data<'a>,
+}
+
+enum Data<'a> {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Whole(&'a [u32]),
+}
+
+impl<'a> Entry<'a> {
+    /// Single-precision numbers.
+    pub fn f32(name: &'static str, shape: &[usize], data: Vec<f32>) -> Self {
+        Entry { name, shape: shape.to_vec(), data: Data::F32(data) }
+    }
+
+    /// Double-precision numbers.
+    pub fn f64(name: &'static str, shape: &[usize], data: Vec<f64>) -> Self {
+        Entry { name, shape: shape.to_vec(), data: Data::F64(data) }
+    }
+
+    /// Whole numbers, written with 64 bits as the tensor libraries like their indices.
+    pub fn whole(name: &'static str, shape: &[usize], data: &'a [u32]) -> Self {
+        Entry { name, shape: shape.to_vec(), data: Data::Whole(data) }
+    }
+
+    fn len(&self) -> usize {
+        match &self.data {
+            Data::F32(data) => data.len(),
+            Data::F64(data) => data.len(),
+            Data::Whole(data) => data.len(),
+        }
+    }
+}
+
+impl View for &Entry<'_> {
+    fn dtype(&self) -> Dtype {
+        match self.data {
+            Data::F32(_) => Dtype::F32,
+            Data::F64(_) => Dtype::F64,
+            Data::Whole(_) => Dtype::I64,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(match &self.data {
+            Data::F32(data) => data.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::F64(data) => data.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Data::Whole(data) => data.iter().flat_map(|&x| i64::from(x).to_le_bytes()).collect(),
+        })
+    }
+
+    fn data_len(&self) -> usize {
+        self.len() * if matches!(self.data, Data::F32(_)) { 4 } else { 8 }
+    }
+}
+
+/// Writes the tensors to a new file beside `path` and then gives it its name.
+pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
+    let failed = |source| TensorError::File { path: path.to_owned(), source };
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let file = tempfile::Builder::new().prefix(".superpose-").tempfile_in(folder).map_err(failed)?;
+    safetensors::serialize_to_file(entries.iter().map(|entry| (entry.name, entry)), None, file.path()).map_err(
+        |error| match error {
+            safetensors::SafeTensorError::IoError(source) => failed(source),
+            other => TensorError::Format(other.to_string()),
+        },
+    )?;
+    #[cfg(unix)]
+    {
+        // A temporary file is private; the result is an ordinary file.
+        use std::os::unix::fs::PermissionsExt;
+        let ordinary = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(file.path(), ordinary).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

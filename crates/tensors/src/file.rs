@@ -1,0 +1,217 @@
+//! Reading: a file is mapped into memory, checked once, and its tensors converted on demand.
+
+use std::fs::File;
+use std::path::Path;
+
+use memmap2::Mmap;
+pub use safetensors::Dtype;
+use safetensors::SafeTensors;
+
+use crate::TensorError;
+
+/// A file mapped into memory.
+#[derive(Debug)]
+pub struct TensorFile {
+    map: Mmap,
+}
+
+impl TensorFile {
+    /// Maps the file.
+    #[allow(unsafe_code)]
+    pub fn open(path: &Path) -> Result<TensorFile, TensorError> {
+        let failed = |source| TensorError::File { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        // SAFETY: the map is read only. If another process shortens the file meanwhile, reading may fault;
+        // that risk comes with mapping files that are too large to copy.
+        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
+        Ok(TensorFile { map })
+    }
+
+    /// Checks the header and gives access to the tensors.
+    pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
+        Tensors::parse(&self.map)
+    }
+}
+
+/// The tensors of a file's bytes.
+pub struct Tensors<'a>(SafeTensors<'a>);
+
+/// A tensor as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name in the file.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its entries, row-major.
+    pub data: Vec<f64>,
+}
+
+impl Tensor {
+    /// Rows and columns of a matrix.
+    pub fn matrix(&self) -> Result<(usize, usize), TensorError> {
+        match self.shape[..] {
+            [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
+            _ => Err(self.shaped("must be a matrix with at least one row and column")),
+        }
+    }
+
+    /// Entries of a vector.
+    pub fn vector(&self) -> Result<usize, TensorError> {
+        match self.shape[..] {
+            [entries] if entries > 0 => Ok(entries),
+            _ => Err(self.shaped("must be a vector with at least one entry")),
+        }
+    }
+
+    pub(crate) fn shaped(&self, expected: &str) -> TensorError {
+        TensorError::Shape { name: self.name.clone(), got: self.shape.clone(), expected: expected.into() }
+    }
+}
+
+/// Whole numbers of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// Its name in the file.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its entries, row-major.
+    pub data: Vec<u32>,
+}
+
+impl<'a> Tensors<'a> {
+    /// Reads the header of a safetensors file; nothing is copied.
+    pub fn parse(bytes: &'a [u8]) -> Result<Tensors<'a>, TensorError> {
+        SafeTensors::deserialize(bytes).map(Tensors).map_err(|error| TensorError::Format(error.to_string()))
+    }
+
+    /// Names of all tensors, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.0.names().into_iter().map(ToString::to_string).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether there is a tensor of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.tensor(name).is_ok()
+    }
+
+    /// Shape and element type of a tensor.
+    pub fn describe(&self, name: &str) -> Result<(Vec<usize>, Dtype), TensorError> {
+        let view = self.view(name)?;
+        Ok((view.shape().to_vec(), view.dtype()))
+    }
+
+    fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'a>, TensorError> {
+        self.0.tensor(name).map_err(|_| {
+            let names = self.names();
+            let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+            let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
+            let present = if names.is_empty() { "none".to_string() } else { shown + &more };
+            TensorError::Missing { name: name.to_string(), present }
+        })
+    }
+
+    /// A tensor of floating-point numbers, all finite.
+    pub fn floats(&self, name: &str) -> Result<Tensor, TensorError> {
+        let view = self.view(name)?;
+        let data = decode_floats(name, view.dtype(), view.data())?;
+        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
+    }
+
+    /// The given rows of a matrix of floating-point numbers; only these are read.
+    pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor, TensorError> {
+        let view = self.view(name)?;
+        let [count, columns] = view.shape()[..] else {
+            return Err(TensorError::Shape {
+                name: name.into(),
+                got: view.shape().to_vec(),
+                expected: "must be a matrix".into(),
+            });
+        };
+        let bytes = view.data().len() / (count * columns).max(1) * columns;
+        let mut data = Vec::with_capacity(rows.len() * columns);
+        for &row in rows.iter().filter(|&&row| row < count) {
+            data.extend(decode_floats(name, view.dtype(), &view.data()[row * bytes..(row + 1) * bytes])?);
+        }
+        Ok(Tensor { name: name.into(), shape: vec![data.len() / columns.max(1), columns], data })
+    }
+
+    /// A tensor of whole numbers from 0 to [`LARGEST`].
+    pub fn whole(&self, name: &str) -> Result<Dataset, TensorError> {
+        let view = self.view(name)?;
+        let bytes = view.data();
+        let read = match view.dtype() {
+            Dtype::I64 => narrow(bytes, |b| i128::from(i64::from_le_bytes(b))),
+            Dtype::U64 => narrow(bytes, |b| i128::from(u64::from_le_bytes(b))),
+            Dtype::I32 => narrow(bytes, |b| i128::from(i32::from_le_bytes(b))),
+            Dtype::U32 => narrow(bytes, |b| i128::from(u32::from_le_bytes(b))),
+            Dtype::I16 => narrow(bytes, |b| i128::from(i16::from_le_bytes(b))),
+            Dtype::U16 => narrow(bytes, |b| i128::from(u16::from_le_bytes(b))),
+            Dtype::I8 => narrow(bytes, |b: [u8; 1]| i128::from(b[0] as i8)),
+            Dtype::U8 => narrow(bytes, |b: [u8; 1]| i128::from(b[0])),
+            other => {
+                return Err(TensorError::Type {
+                    name: name.into(),
+                    got: format!("{other:?}"),
+                    expected: "must hold whole numbers (I64, I32, U32 or shorter)",
+                });
+            }
+        };
+        let data = read.map_err(|(index, value)| TensorError::Value {
+            name: name.into(),
+            value: value.to_string(),
+            index,
+            expected: format!("every entry must be from 0 to {}", LARGEST),
+        })?;
+        Ok(Dataset { name: name.into(), shape: view.shape().to_vec(), data })
+    }
+}
+
+/// The largest token, position or label that can be read.
+const LARGEST: u32 = u32::MAX / 2;
+
+/// Whole numbers as 32 bits; or the place and value of the first that does not fit.
+fn narrow<const SIZE: usize>(
+    bytes: &[u8],
+    read: impl Fn([u8; SIZE]) -> i128,
+) -> Result<Vec<u32>, (usize, i128)> {
+    let entries = bytes.as_chunks::<SIZE>().0.iter().map(|&chunk| read(chunk)).enumerate();
+    let fit = |value: i128| u32::try_from(value).ok().filter(|&value| value <= LARGEST);
+    entries.map(|(index, value)| fit(value).ok_or((index, value))).collect()
+}
+
+fn chunks<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> Vec<R> {
+    bytes.as_chunks::<SIZE>().0.iter().map(|&chunk| read(chunk)).collect()
+}
+
+/// Floating-point numbers, all finite.
+fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, TensorError> {
+    let data: Vec<f64> = match dtype {
+        Dtype::F64 => chunks(bytes, f64::from_le_bytes),
+        Dtype::F32 => chunks(bytes, |b| f64::from(f32::from_le_bytes(b))),
+        Dtype::F16 => chunks(bytes, |b| half::f16::from_le_bytes(b).to_f64()),
+        Dtype::BF16 => chunks(bytes, |b| half::bf16::from_le_bytes(b).to_f64()),
+        other => {
+            return Err(TensorError::Type {
+                name: name.into(),
+                got: format!("{other:?}"),
+                expected: "must hold floating-point numbers (F64, F32, F16 or BF16)",
+            });
+        }
+    };
+    match data.iter().position(|x| !x.is_finite()) {
+        None => Ok(data),
+        Some(index) => Err(TensorError::Value {
+            name: name.into(),
+            value: data[index].to_string(),
+            index,
+            expected: "every entry must be finite".into(),
+        }),
+    }
+}

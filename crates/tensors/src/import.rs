@@ -1,0 +1,252 @@
+//! What `--import` takes: any of the tensors that make a run, checked against each other.
+
+use superpose_core::config::{Config, Labels, Settings};
+use superpose_core::task::{Samples, Stored, Task};
+
+use crate::{Dataset, Tensor, TensorError, Tensors};
+
+/// The tensors found; each may be missing and is then generated.
+#[derive(Clone, Debug, Default)]
+pub struct Import {
+    /// `[V, d]`, facts' tokens first, then noise tokens.
+    pub z_in: Option<Tensor>,
+    /// `[V, d]`, a row per label.
+    pub z_out: Option<Tensor>,
+    /// `[d]`
+    pub z_trig: Option<Tensor>,
+    /// `[d]`
+    pub z_eos: Option<Tensor>,
+    /// `[m, d]`
+    pub w_in: Option<Tensor>,
+    tokens: Option<Dataset>,
+    position: Option<Dataset>,
+    labels: Option<Dataset>,
+}
+
+/// Sizes that the tensors decide; `None` where they leave it open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedSizes {
+    /// Rows of `z_in`: vocabulary and noise vocabulary together.
+    pub token_rows: Option<usize>,
+    /// Rows of `z_out`.
+    pub label_rows: Option<usize>,
+    /// Embedding dimension.
+    pub dim: Option<usize>,
+    /// Sequence length.
+    pub length: Option<usize>,
+    /// Training samples.
+    pub samples: Option<usize>,
+    /// Width of the MLP.
+    pub width: Option<usize>,
+}
+
+impl Import {
+    /// Reads what is there. Tensors of other names are left alone.
+    pub fn read(tensors: &Tensors<'_>) -> Result<Import, TensorError> {
+        let floats = |name| if tensors.has(name) { tensors.floats(name).map(Some) } else { Ok(None) };
+        let whole = |name| if tensors.has(name) { tensors.whole(name).map(Some) } else { Ok(None) };
+        Ok(Import {
+            z_in: floats("z_in")?,
+            z_out: floats("z_out")?,
+            z_trig: floats("z_trig")?,
+            z_eos: floats("z_eos")?,
+            w_in: floats("w_in")?,
+            tokens: whole("tokens")?,
+            position: whole("position")?,
+            labels: whole("labels")?,
+        })
+    }
+
+    /// The sizes, if the tensors agree about them.
+    pub fn sizes(&self) -> Result<ImportedSizes, TensorError> {
+        let mut sizes = ImportedSizes::default();
+        let mut dim = Agreed::new("dim");
+        let mut samples = Agreed::new("samples");
+        for (tensor, rows) in [
+            (&self.z_in, &mut sizes.token_rows),
+            (&self.z_out, &mut sizes.label_rows),
+            (&self.w_in, &mut sizes.width),
+        ] {
+            if let Some(tensor) = tensor {
+                let (count, columns) = tensor.matrix()?;
+                *rows = Some(count);
+                dim.agree(&tensor.name, &tensor.shape, columns)?;
+            }
+        }
+        for tensor in [&self.z_trig, &self.z_eos].into_iter().flatten() {
+            dim.agree(&tensor.name, &tensor.shape, tensor.vector()?)?;
+        }
+        if let Some(tokens) = &self.tokens {
+            let [count, length] = tokens.shape[..] else {
+                return Err(shape(tokens, "must be a matrix, a row per sample"));
+            };
+            if count == 0 || length == 0 {
+                return Err(shape(tokens, "must have at least one sample and one position"));
+            }
+            sizes.length = Some(length);
+            samples.agree(&tokens.name, &tokens.shape, count)?;
+        }
+        for tensor in [&self.position, &self.labels].into_iter().flatten() {
+            let [count] = tensor.shape[..] else {
+                return Err(shape(tensor, "must be a vector, an entry per sample"));
+            };
+            if count == 0 {
+                return Err(shape(tensor, "must have at least one entry"));
+            }
+            samples.agree(&tensor.name, &tensor.shape, count)?;
+        }
+        sizes.dim = dim.value();
+        sizes.samples = samples.value();
+        Ok(sizes)
+    }
+
+    /// Fits settings to the tensors: takes over their sizes, and fails where `given` says otherwise.
+    /// `given(name)` tells whether the person who runs it set that parameter.
+    pub fn fit(&self, settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<(), TensorError> {
+        let sizes = self.sizes()?;
+        let set = |parameter: &str, tensor: &str, have: &mut usize, size: Option<usize>| match size {
+            Some(size) if given(parameter) && *have != size => Err(TensorError::Shape {
+                name: tensor.into(),
+                got: vec![size],
+                expected: format!("{parameter} was given as {have}; leave it out or make them agree"),
+            }),
+            Some(size) => {
+                *have = size;
+                Ok(())
+            }
+            None => Ok(()),
+        };
+        set("dim", "z_in, z_out, z_trig, z_eos, w_in (columns)", &mut settings.dim, sizes.dim)?;
+        set("length", "tokens (columns)", &mut settings.length, sizes.length)?;
+        set("samples", "tokens, position, labels (rows)", &mut settings.samples, sizes.samples)?;
+        if sizes.width.is_some() {
+            let mut width = settings.width.unwrap_or(0);
+            set("width", "w_in (rows)", &mut width, sizes.width)?;
+            settings.width = Some(width);
+        }
+        let vocab = match sizes.token_rows.map(|rows| rows.checked_sub(settings.noise_vocab.unwrap_or(0))) {
+            Some(Some(vocab)) if vocab >= 2 => Some(vocab),
+            Some(_) => {
+                return Err(TensorError::Shape {
+                    name: "z_in".into(),
+                    got: vec![sizes.token_rows.unwrap_or(0), settings.dim],
+                    expected: "needs noise_vocab rows and at least 2 more".into(),
+                });
+            }
+            None if settings.labels == Labels::Permutation => sizes.label_rows,
+            None => None,
+        };
+        set("vocab", "z_in (rows, without noise tokens)", &mut settings.vocab, vocab)?;
+        if let Some(rows) = sizes.label_rows.filter(|&rows| rows != settings.label_count()) {
+            return Err(TensorError::Shape {
+                name: "z_out".into(),
+                got: vec![rows, settings.dim],
+                expected: format!(
+                    "must have a row per label, {} with labels = {}; for fewer classes than tokens set labels = mod:{rows}",
+                    settings.label_count(),
+                    settings.labels
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether any part of the dataset is given.
+    pub fn has_samples(&self) -> bool {
+        self.tokens.is_some() || self.position.is_some() || self.labels.is_some()
+    }
+
+    /// The dataset: the given parts in place of the generated ones, and the task with the facts that it shows.
+    pub fn samples(
+        &self,
+        config: &Config,
+        task: &Task,
+        drawn: &dyn Samples,
+    ) -> Result<(Stored, Task), TensorError> {
+        let generated = Stored::copy(drawn);
+        let pick = |own: &Option<Dataset>, other: &[u32]| own.as_ref().map_or(other.to_vec(), |x| x.data.clone());
+        let tokens = pick(&self.tokens, generated.tokens());
+        let position = pick(&self.position, generated.position());
+        below("tokens", &tokens, config.token_count(), "vocab + noise_vocab")?;
+        below("position", &position, config.length, "length")?;
+        let informative = |n: usize| tokens[n * config.length + position[n] as usize];
+        let labels = match &self.labels {
+            Some(labels) => labels.data.clone(),
+            None => {
+                let points: Vec<u32> = (0..position.len()).map(informative).collect();
+                below("tokens (at the informative position)", &points, config.vocab, "vocab")?;
+                points.iter().map(|&token| task.facts()[token as usize]).collect()
+            }
+        };
+        below("labels", &labels, config.label_count(), "the number of labels")?;
+        let facts = facts(config, task, (0..labels.len()).map(|n| (informative(n), labels[n])));
+        Ok((Stored::new(config.length, tokens, position, labels), task.clone().with_facts(facts)))
+    }
+}
+
+/// The label of each token: the one it is most often seen with, the smallest of several; for a token never seen, a label
+/// that no seen token has, as far as there are any, else the task's own.
+fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
+    let mut pairs: Vec<(u32, u32)> = seen.filter(|&(token, _)| (token as usize) < config.vocab).collect();
+    pairs.sort_unstable();
+    let mut best: Vec<Option<(usize, u32)>> = vec![None; config.vocab];
+    for run in pairs.chunk_by(|a, b| a == b) {
+        let (token, label) = run[0];
+        let best = &mut best[token as usize];
+        if best.is_none_or(|(count, _)| run.len() > count) {
+            *best = Some((run.len(), label));
+        }
+    }
+    let mut used = vec![false; config.label_count()];
+    best.iter().flatten().for_each(|&(_, label)| used[label as usize] = true);
+    let mut free = (0..config.label_count() as u32).filter(|&label| !used[label as usize]);
+    let own = task.facts().iter();
+    best.iter().zip(own).map(|(best, &own)| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1)).collect()
+}
+
+fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
+    match values.iter().position(|&value| value as usize >= bound) {
+        None => Ok(()),
+        Some(index) => Err(TensorError::Value {
+            name: name.into(),
+            value: values[index].to_string(),
+            index,
+            expected: format!("every entry must be below {what} = {bound}"),
+        }),
+    }
+}
+
+fn shape(tensor: &Dataset, expected: &str) -> TensorError {
+    TensorError::Shape { name: tensor.name.clone(), got: tensor.shape.clone(), expected: expected.into() }
+}
+
+/// A size that several tensors must agree about.
+struct Agreed {
+    parameter: &'static str,
+    first: Option<(String, usize)>,
+}
+
+impl Agreed {
+    fn new(parameter: &'static str) -> Agreed {
+        Agreed { parameter, first: None }
+    }
+
+    fn agree(&mut self, name: &str, got: &[usize], size: usize) -> Result<(), TensorError> {
+        match &self.first {
+            Some((other, have)) if *have != size => Err(TensorError::Shape {
+                name: name.into(),
+                got: got.to_vec(),
+                expected: format!("{} must be {have}, as in tensor {other}", self.parameter),
+            }),
+            Some(_) => Ok(()),
+            None => {
+                self.first = Some((name.into(), size));
+                Ok(())
+            }
+        }
+    }
+
+    fn value(&self) -> Option<usize> {
+        self.first.as_ref().map(|&(_, size)| size)
+    }
+}

@@ -1,0 +1,67 @@
+//! A kernel known by its statistics alone: of a real or learned embedding matrix (theory section 5.1).
+
+use serde::{Deserialize, Serialize};
+
+use super::Query;
+use crate::quadrature::{Rule, chi_square};
+
+/// Statistics that were measured rather than derived.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Mean of `K(w, v)` over w != v.
+    pub kappa: f64,
+    /// Mean of `K(v, v) - kappa_v`.
+    pub xi: f64,
+    /// Standard deviation of `K(v, v) - kappa_v` over v.
+    pub xi_spread: f64,
+    /// Variance of `K(w, v)` over w != v, averaged over v.
+    pub s2: f64,
+    /// Mean square cosine of two output embeddings, in place of `1/d`.
+    pub output_coherence: f64,
+    /// Standard deviation of `|z_out|^2` over its mean: `sqrt(2/d)` for Gaussian embeddings, 0 on the sphere.
+    pub output_spread: f64,
+}
+
+impl Measured {
+    /// Queries of different xi. A chi-square law with the measured spread keeps xi positive.
+    pub(super) fn queries(&self) -> Vec<Query> {
+        let relative = (self.xi_spread / self.xi).powi(2);
+        let rule = if relative > 0.0 && relative.is_finite() {
+            chi_square(2.0 / relative, 5)
+        } else {
+            Rule::certain(1.0)
+        };
+        let query = |&(scale, weight): &(f64, f64)| Query {
+            weight,
+            kappa: self.kappa,
+            xi: self.xi * scale,
+            s2: self.s2,
+            mlp_noise: 0.0,
+        };
+        rule.points.iter().map(query).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+
+    #[test]
+    fn keeps_what_was_measured() {
+        let measured = Measured {
+            kappa: 0.3,
+            xi: 0.8,
+            xi_spread: 0.2,
+            s2: 0.01,
+            output_coherence: 0.02,
+            output_spread: 0.0,
+        };
+        let summary = Kernel::measured(&measured).summary();
+        assert!((summary.xi - 0.8).abs() < 1e-12 && (summary.xi_spread - 0.2).abs() < 1e-12);
+        assert!((summary.kappa - 0.3).abs() < 1e-12 && (summary.s2 - 0.01).abs() < 1e-12);
+        let even = Kernel::measured(&Measured { xi_spread: 0.0, ..measured });
+        assert_eq!(even.queries().len(), 1);
+    }
+}

@@ -1,0 +1,270 @@
+//! The attention-MLP kernel (theory section 5.1).
+//!
+//! Averaged over the first layer, `K(w, v) = sum_q c_q(|k_w|) c_q(|k_v|) rho^q`, rho the cosine of the keys. Its mean and
+//! variance over w are taken over the exact law of (|k_w|, rho), not by a delta method: for He_2 and He_3 the
+//! first orders vanish. Around that average the m features are a sample, which adds MLP noise. Given the query,
+//! only what differs between the other facts counts:
+//!
+//! - to `s2`: `E[phi(g . k_v)^2 Var_w phi(g . k_w)] / m`, g a row of the first layer,
+//! - to `xi`: `Var(phi(g . k_v)^2 - phi(g . k_v) E_w phi(g . k_w)) / m`.
+
+use superpose_core::config::{Activation, Trigger};
+
+use super::hermite::{Feature, polynomial};
+use super::{Query, lengths, trigger_cosines};
+use crate::point::Point;
+use crate::quadrature::{HALF_LINE, Rule, cosine, hermite};
+
+/// A place where a key may lie: its parts along the trigger and across it.
+struct Place {
+    weight: f64,
+    along: f64,
+    across: f64,
+    square: f64,
+    feature: Feature,
+}
+
+pub fn queries(point: &Point, width: f64) -> Vec<Query> {
+    let places = places(point);
+    let angles = angles(point);
+    let noise = FirstLayer::of(point, &places);
+    let spread = hermite(3);
+    let mut values = Vec::new();
+    let mut queries = Vec::new();
+    for query in &places {
+        kernel_values(query, &places, &angles, &mut values);
+        let kappa: f64 = values.iter().map(|(k, weight)| weight * k).sum();
+        let averaged: f64 = values.iter().map(|(k, weight)| weight * (k - kappa).powi(2)).sum();
+        let mlp_noise = noise.of_kernel(query) / width;
+        let deviation = (noise.of_xi(query) / width).sqrt();
+        for &(z, weight) in &spread.points {
+            queries.push(Query {
+                weight: query.weight * weight,
+                kappa,
+                xi: query.feature.square() - kappa + deviation * z,
+                s2: averaged * (1.0 - 1.0 / width) + mlp_noise,
+                mlp_noise,
+            });
+        }
+    }
+    queries
+}
+
+/// Places of keys. Without the trigger in the values nothing tells directions apart.
+fn places(point: &Point) -> Vec<Place> {
+    let cosines = match point.trigger {
+        Trigger::Values => trigger_cosines(point),
+        Trigger::Keys => Rule::certain(0.0),
+    };
+    let mut places = Vec::new();
+    for &(a, length_weight) in &lengths(point).points {
+        for &(cosine, cosine_weight) in &cosines.points {
+            let along = point.trigger.t() + a.sqrt() * cosine;
+            let across = (a * (1.0 - cosine * cosine)).max(0.0).sqrt();
+            let square = along * along + across * across;
+            let feature = Feature::of(point.activation, square);
+            places.push(Place { weight: length_weight * cosine_weight, along, across, square, feature });
+        }
+    }
+    places
+}
+
+/// The cosine between the parts of two keys across the trigger.
+fn angles(point: &Point) -> Rule {
+    match (point.orthonormal(), point.trigger) {
+        (true, _) => Rule::certain(0.0),
+        (false, Trigger::Keys) => cosine(point.dim, 8),
+        (false, Trigger::Values) => cosine(point.dim - 1.0, 5),
+    }
+}
+
+/// Values of the averaged kernel between a query and all other keys, with their weights.
+fn kernel_values(query: &Place, places: &[Place], angles: &Rule, values: &mut Vec<(f64, f64)>) {
+    values.clear();
+    for other in places {
+        let products = query.feature.with(&other.feature);
+        let size = (query.square * other.square).sqrt().max(f64::MIN_POSITIVE);
+        for &(angle, weight) in &angles.points {
+            let rho = (query.along * other.along + query.across * other.across * angle) / size;
+            values.push((polynomial(&products, rho.clamp(-1.0, 1.0)), other.weight * weight));
+        }
+    }
+}
+
+/// Variances, times the width, that a random first layer adds. They are small terms, so keys are taken at their
+/// mean length here and scaled to the query's.
+struct FirstLayer {
+    kernel: f64,
+    xi: f64,
+    square: f64,
+}
+
+impl FirstLayer {
+    fn of(point: &Point, places: &[Place]) -> FirstLayer {
+        match point.trigger {
+            Trigger::Keys => FirstLayer::without_trigger(places),
+            Trigger::Values => FirstLayer::with_trigger(point.activation),
+        }
+    }
+
+    /// Keys are independent: `E_w phi(g . k_w)` is the same for every row g.
+    fn without_trigger(places: &[Place]) -> FirstLayer {
+        let over = |f: &dyn Fn(&Feature) -> f64| places.iter().map(|p| p.weight * f(&p.feature)).sum::<f64>();
+        let (mean, square) = (over(&Feature::mean), over(&Feature::square));
+        let (cube, fourth) = (over(&|f| f.powers[1]), over(&|f| f.powers[2]));
+        let xi = fourth - 2.0 * mean * cube + mean * mean * square - (square - mean * mean).powi(2);
+        FirstLayer { kernel: square * (square - mean * mean), xi: xi.max(0.0), square }
+    }
+
+    /// Keys share the trigger: given `s = g . z_trig` their features are independent, `phi(s + x)`.
+    fn with_trigger(activation: Activation) -> FirstLayer {
+        let phi: Vec<(f64, f64, f64)> =
+            HALF_LINE.points.iter().map(|&(y, _)| (y, activation.value(y), activation.value(-y))).collect();
+        let (mut kernel, mut xi, mut gap, mut square) = (0.0, 0.0, 0.0, 0.0);
+        for &(s, weight) in &hermite(12).points {
+            // The point of the half line is y = s + x, so that the kink stays at its end.
+            let mut powers = [0.0; 4];
+            for (&(y, up, down), &(_, density)) in phi.iter().zip(&HALF_LINE.points) {
+                let shift = [(up, libm::exp(y * s - 0.5 * s * s)), (down, libm::exp(-y * s - 0.5 * s * s))];
+                for (value, ratio) in shift {
+                    let mut power = density * ratio;
+                    for sum in &mut powers {
+                        power *= value;
+                        *sum += power;
+                    }
+                }
+            }
+            let [first, second, third, fourth] = powers;
+            kernel += weight * second * (second - first * first);
+            xi += weight * (fourth - 2.0 * first * third + first * first * second);
+            gap += weight * (second - first * first);
+            square += weight * second;
+        }
+        FirstLayer { kernel: kernel.max(0.0), xi: (xi - gap * gap).max(0.0), square }
+    }
+
+    fn of_kernel(&self, query: &Place) -> f64 {
+        self.kernel * self.scale(query)
+    }
+
+    fn of_xi(&self, query: &Place) -> f64 {
+        self.xi * self.scale(query).powi(2)
+    }
+
+    fn scale(&self, query: &Place) -> f64 {
+        if self.square > 0.0 { query.feature.square() / self.square } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::Embedding;
+
+    use super::*;
+    use crate::kernel::{Kernel, Summary};
+    use crate::point::gaussian;
+    use crate::testing::{Dice, dot, unit_length};
+
+    fn point(activation: Activation, embedding: Embedding, trigger: Trigger, dim: f64, width: f64) -> Point {
+        Point { activation, embedding, trigger, width: Some(width), ..gaussian(1e3, dim, 8.0, 1e4) }
+    }
+
+    #[test]
+    fn he2_has_the_closed_form() {
+        let (d, m) = (200.0, 3e4);
+        for (embedding, interference) in [(Embedding::Gaussian, 3.0), (Embedding::Sphere, 2.0)] {
+            let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
+            // Next orders in 1/d are left out of the closed form.
+            assert!((s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
+            assert!((s.mlp_noise * m - 1.0).abs() < 5.0 / d, "{embedding} {s:?}");
+            // About 2/sqrt(d) relative from the lengths; 14/m from the first layer.
+            let spread = if embedding == Embedding::Gaussian { 8.0 / d } else { 0.0 } + 14.0 / m;
+            assert!((s.xi_spread.powi(2) / spread - 1.0).abs() < 0.2, "{embedding} {s:?}");
+        }
+    }
+
+    #[test]
+    fn identity_is_the_linear_kernel_and_noise() {
+        let (d, m) = (50.0, 400.0);
+        for trigger in [Trigger::Keys, Trigger::Values] {
+            for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal] {
+                let mlp = point(Activation::Identity, embedding, trigger, d, m);
+                let (s, linear) =
+                    (Kernel::of(&mlp).summary(), Kernel::of(&Point { width: None, ..mlp }).summary());
+                assert!((s.kappa - linear.kappa).abs() < 1e-10, "{s:?} {linear:?}");
+                assert!((s.xi - linear.xi).abs() < 1e-10, "{s:?} {linear:?}");
+                let averaged = (s.s2 - s.mlp_noise) / (1.0 - 1.0 / m);
+                assert!((averaged - linear.s2).abs() < 1e-10, "{s:?} {linear:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn relu_keeps_its_linear_part() {
+        let d = 100.0;
+        let s = Kernel::of(&point(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9)).summary();
+        assert!((s.s2 * d * 16.0 - 1.0).abs() < 0.05, "{s:?}");
+        assert!((s.kappa - 0.5 / std::f64::consts::PI).abs() < 1e-3, "{s:?}");
+    }
+
+    #[test]
+    fn orthonormal_keys_leave_mlp_noise_alone() {
+        for trigger in [Trigger::Keys, Trigger::Values] {
+            let s = Kernel::of(&point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0)).summary();
+            assert!((s.s2 - s.mlp_noise).abs() < 1e-15 && s.s2 > 0.0, "{s:?}");
+        }
+    }
+
+    /// The statistics of keys and first layers that were drawn. The trigger has length 1, as the formulas take it.
+    fn simulate(point: &Point, draws: usize, dice: &mut Dice) -> Summary {
+        let (dim, width, tokens) = (point.dim as usize, point.width.unwrap() as usize, 60);
+        let mut xis = Vec::new();
+        let (mut kappa, mut s2) = (0.0, 0.0);
+        for _ in 0..draws {
+            let trigger = unit_length(dice.row(dim, 1.0));
+            let rows: Vec<Vec<f64>> = (0..width).map(|_| dice.row(dim, 1.0)).collect();
+            let features: Vec<Vec<f64>> = (0..tokens)
+                .map(|_| {
+                    let mut key = dice.row(dim, 1.0 / dim as f64);
+                    if point.embedding == Embedding::Sphere {
+                        key = unit_length(key);
+                    }
+                    key.iter_mut().zip(&trigger).for_each(|(k, z)| *k += point.trigger.t() * z);
+                    rows.iter().map(|g| point.activation.value(dot(g, &key)) / (width as f64).sqrt()).collect()
+                })
+                .collect();
+            for v in 0..tokens {
+                let others: Vec<f64> =
+                    (0..tokens).filter(|&w| w != v).map(|w| dot(&features[w], &features[v])).collect();
+                let mean = others.iter().sum::<f64>() / others.len() as f64;
+                kappa += mean;
+                s2 += others.iter().map(|k| (k - mean).powi(2)).sum::<f64>() / (others.len() - 1) as f64;
+                xis.push(dot(&features[v], &features[v]) - mean);
+            }
+        }
+        let count = xis.len() as f64;
+        let xi = xis.iter().sum::<f64>() / count;
+        // The mean over w is itself a sample of 59, which adds to the spread.
+        let spread = xis.iter().map(|x| (x - xi).powi(2)).sum::<f64>() / count - s2 / count / 59.0;
+        Summary { kappa: kappa / count, xi, xi_spread: spread.sqrt(), s2: s2 / count, mlp_noise: 0.0 }
+    }
+
+    #[test]
+    fn every_activation_agrees_with_simulation() {
+        let mut dice = Dice(5);
+        for &activation in Activation::ALL {
+            for trigger in [Trigger::Keys, Trigger::Values] {
+                for embedding in [Embedding::Gaussian, Embedding::Sphere] {
+                    let point = point(activation, embedding, trigger, 24.0, 120.0);
+                    let (s, seen) = (Kernel::of(&point).summary(), simulate(&point, 60, &mut dice));
+                    let name = format!("{activation} {embedding} {trigger}: {s:?} against {seen:?}");
+                    println!("{name}");
+                    assert!((s.kappa - seen.kappa).abs() < 0.03 * (s.kappa.abs() + s.xi), "kappa {name}");
+                    assert!((s.xi / seen.xi - 1.0).abs() < 0.04, "xi {name}");
+                    assert!((s.s2 / seen.s2 - 1.0).abs() < 0.1, "s2 {name}");
+                    assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.15, "spread {name}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`: how alike the model sees two facts (theory section 5.1).
+//!
+//! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on where its key happens to lie: on
+//! its length and, with the trigger in the values, on its overlap with the trigger. So a kernel is a short
+//! weighted list of [`Query`] places, and an accuracy is an average over them.
+
+mod hermite;
+mod linear;
+mod measured;
+mod mlp;
+
+pub use measured::Measured;
+
+use serde::{Deserialize, Serialize};
+
+use crate::point::Point;
+use crate::quadrature::{Rule, chi_square, cosine};
+
+/// The kernel as one kind of query sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Query {
+    /// Share of queries of this kind; the shares sum to 1.
+    pub weight: f64,
+    /// Mean of `K(w, v)` over the other facts w.
+    pub kappa: f64,
+    /// `K(v, v) - kappa`.
+    pub xi: f64,
+    /// Variance of `K(w, v)` over the other facts w.
+    pub s2: f64,
+    /// The part of `s2` that comes from the MLP's random first layer and vanishes as it gets wide.
+    pub mlp_noise: f64,
+}
+
+/// Averages over queries.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Mean of `K(w, v)` over w != v.
+    pub kappa: f64,
+    /// Mean of `K(v, v) - kappa`.
+    pub xi: f64,
+    /// Standard deviation of xi from query to query.
+    pub xi_spread: f64,
+    /// Variance of `K(w, v)` over w != v, MLP noise included.
+    pub s2: f64,
+    /// The part of `s2` that is MLP noise.
+    pub mlp_noise: f64,
+}
+
+/// The kernel of a model.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    queries: Vec<Query>,
+}
+
+impl Kernel {
+    /// The kernel at a point: of the head outputs themselves, or of the MLP's features.
+    pub fn of(point: &Point) -> Kernel {
+        let queries = match point.width {
+            None => linear::queries(point),
+            Some(width) => mlp::queries(point, width),
+        };
+        Kernel { queries }
+    }
+
+    /// The kernel of measured statistics.
+    pub fn measured(measured: &Measured) -> Kernel {
+        Kernel { queries: measured.queries() }
+    }
+
+    /// The kinds of queries.
+    pub fn queries(&self) -> &[Query] {
+        &self.queries
+    }
+
+    /// Averages over queries.
+    pub fn summary(&self) -> Summary {
+        let mean = |f: &dyn Fn(&Query) -> f64| self.queries.iter().map(|q| q.weight * f(q)).sum::<f64>();
+        let xi = mean(&|q| q.xi);
+        Summary {
+            kappa: mean(&|q| q.kappa),
+            xi,
+            xi_spread: mean(&|q| (q.xi - xi).powi(2)).sqrt(),
+            s2: mean(&|q| q.s2),
+            mlp_noise: mean(&|q| q.mlp_noise),
+        }
+    }
+}
+
+/// The squared length of an input embedding.
+fn lengths(point: &Point) -> Rule {
+    if point.lengths_vary() { chi_square(point.dim, 5) } else { Rule::certain(1.0) }
+}
+
+/// The cosine between an input embedding and the trigger. Where lengths vary too it matters less.
+fn trigger_cosines(point: &Point) -> Rule {
+    match (point.orthonormal(), point.lengths_vary()) {
+        (true, _) => Rule::certain(0.0),
+        (false, true) => cosine(point.dim, 3),
+        (false, false) => cosine(point.dim, 5),
+    }
+}

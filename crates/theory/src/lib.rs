@@ -1,0 +1,10 @@
+//! x
+#![forbid(unsafe_code)]
+mod quadrature;
+mod normal;
+mod counts;
+pub mod kernel;
+mod point;
+pub use point::Point;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,84 @@
+//! Where a prediction is made: the sizes and choices that the formulas of theory section 5 know.
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Config;
+use superpose_core::config::{Activation, Embedding, Trigger};
+
+/// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and products
+/// such as `N d^2` must not overflow.
+///
+/// The predictions are finite for a vocabulary of at least 2 and other sizes of at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Number of facts [V].
+    pub vocab: f64,
+    /// Embedding dimension [d].
+    pub dim: f64,
+    /// Sequence length [L].
+    pub length: f64,
+    /// Training samples [N].
+    pub samples: f64,
+    /// Width of the MLP [m]; absent for the attention-only model.
+    pub width: Option<f64>,
+    /// Activation of the MLP [phi].
+    pub activation: Activation,
+    /// How embeddings are made. Rademacher vectors count as points of the sphere, rows of a file as Gaussian
+    /// until their statistics are measured.
+    pub embedding: Embedding,
+    /// Where the trigger is added.
+    pub trigger: Trigger,
+}
+
+impl From<&Config> for Point {
+    fn from(config: &Config) -> Point {
+        Point {
+            vocab: config.vocab as f64,
+            dim: config.dim as f64,
+            length: config.length as f64,
+            samples: config.samples as f64,
+            width: config.width.map(|width| width as f64),
+            activation: config.activation,
+            embedding: config.embedding,
+            trigger: config.trigger,
+        }
+    }
+}
+
+impl Point {
+    /// Mean square overlap of two embedding vectors: `1/d`, or 0 when they are orthonormal.
+    pub fn overlap(&self) -> f64 {
+        match self.embedding {
+            Embedding::Orthonormal => 0.0,
+            _ => 1.0 / self.dim,
+        }
+    }
+
+    /// Whether the squared length of an embedding vector varies, as chi-square over d, rather than being 1.
+    pub fn lengths_vary(&self) -> bool {
+        matches!(self.embedding, Embedding::Gaussian | Embedding::File)
+    }
+
+    /// Whether embedding vectors are orthonormal.
+    pub fn orthonormal(&self) -> bool {
+        self.embedding == Embedding::Orthonormal
+    }
+
+    /// Samples per fact, `N/V`.
+    pub fn coverage(&self) -> f64 {
+        self.samples / self.vocab
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
+    Point {
+        vocab,
+        dim,
+        length,
+        samples,
+        width: None,
+        activation: Activation::Relu,
+        embedding: Embedding::Gaussian,
+        trigger: Trigger::Keys,
+    }
+}

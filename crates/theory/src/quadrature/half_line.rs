@@ -1,0 +1,61 @@
+//! Integrals against the normal density of functions with a kink at zero.
+//!
+//! `relu` and `abs` are smooth on each half line but not across it, so each half line has a Gauss-Legendre rule
+//! of its own.
+
+use std::f64::consts::PI;
+use std::sync::LazyLock;
+
+use super::eigen::gauss;
+
+/// Points on each half line.
+const POINTS: usize = 48;
+/// Where the half lines end: the density there is 1e-24 of its peak.
+const END: f64 = 10.5;
+
+/// Standard normal weights at points of the positive half line; the negative one is its mirror image.
+pub(crate) struct HalfLine {
+    /// Pairs of a point and the weight of the standard normal law there. The weights sum to 1/2.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The one rule that is used everywhere.
+pub(crate) static HALF_LINE: LazyLock<HalfLine> = LazyLock::new(|| HalfLine {
+    points: legendre(POINTS)
+        .into_iter()
+        .map(|(x, weight)| {
+            let z = 0.5 * END * (1.0 + x);
+            (z, weight * END * libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt())
+        })
+        .collect(),
+});
+
+impl HalfLine {
+    /// `E[f(z)]`, z standard normal.
+    pub fn mean(&self, mut f: impl FnMut(f64) -> f64) -> f64 {
+        self.points.iter().map(|&(z, weight)| weight * (f(z) + f(-z))).sum()
+    }
+}
+
+/// Gauss-Legendre points on (-1, 1) with weights that sum to 1.
+fn legendre(points: usize) -> Vec<(f64, f64)> {
+    let off = (1..points).map(|k| {
+        let k = k as f64;
+        k / (4.0 * k * k - 1.0).sqrt()
+    });
+    gauss(vec![0.0; points], off.collect()).points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smooth_and_kinked_means() {
+        let mean = |f: fn(f64) -> f64| HALF_LINE.mean(f);
+        assert!((mean(|_| 1.0) - 1.0).abs() < 1e-13);
+        assert!((mean(|z| z.powi(20)) / 654_729_075.0 - 1.0).abs() < 1e-12);
+        assert!((mean(f64::abs) - (2.0 / PI).sqrt()).abs() < 1e-13);
+        assert!((mean(|z| z.max(0.0).powi(3)) - 2.0 / (2.0 * PI).sqrt()).abs() < 1e-13);
+    }
+}
