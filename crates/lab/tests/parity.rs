@@ -143,7 +143,7 @@ fn gradients<T: Real>(precision: Precision, tolerance: f64) {
         let samples = fixture.samples();
         // Every combination takes another way through the products.
         for (m, query) in [(true, true), (true, false), (false, true)] {
-            let descent = descent(&model, &parameters, &samples, Want { m, query }, &Backend::single());
+            let descent = descent(&model, &parameters, &samples, Want { loss: true, m, query }, &Backend::single());
             fixture.compare("loss", &[descent.loss], tolerance);
             let up = |x: &[f64]| x.iter().map(|x| -x).collect::<Vec<f64>>();
             if m {

@@ -4,7 +4,7 @@ mod quadrature;
 mod normal;
 mod counts;
 pub mod kernel;
-mod point;
+mod point;mod memory;
 pub use point::Point;
 #[cfg(test)]
 mod testing;

@@ -35,3 +35,15 @@ pub fn unit_length(mut row: Vec<f64>) -> Vec<f64> {
     row.iter_mut().for_each(|x| *x *= scale);
     row
 }
+
+/// A fine grid for `chi-square_freedom / freedom`, regular in the logarithm.
+pub fn chi_square_grid(freedom: f64, points: usize) -> Vec<(f64, f64)> {
+    let reach = 9.0 * (2.0 / freedom).sqrt();
+    let low = -reach * (1.0 + 20.0 / freedom);
+    let grid: Vec<(f64, f64)> = (0..points)
+        .map(|i| low + (reach - low) * i as f64 / (points - 1) as f64)
+        .map(|x| (x.exp(), (0.5 * freedom * (x - x.exp_m1())).exp()))
+        .collect();
+    let total: f64 = grid.iter().map(|p| p.1).sum();
+    grid.into_iter().map(|(x, weight)| (x, weight / total)).collect()
+}

@@ -29,6 +29,8 @@ pub trait Real:
     const ONE: Self;
     /// Minus infinity
     const LOWEST: Self;
+    /// The distance from 1 to the next number
+    const EPSILON: f64;
 
     /// Rounds to this type.
     fn from_f64(x: f64) -> Self;
@@ -65,6 +67,7 @@ impl Real for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
     const LOWEST: f32 = f32::NEG_INFINITY;
+    const EPSILON: f64 = f32::EPSILON as f64;
 
     #[inline(always)]
     fn from_f64(x: f64) -> f32 {
@@ -89,6 +92,7 @@ impl Real for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
     const LOWEST: f64 = f64::NEG_INFINITY;
+    const EPSILON: f64 = f64::EPSILON;
 
     #[inline(always)]
     fn from_f64(x: f64) -> f64 {

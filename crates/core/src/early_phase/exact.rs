@@ -19,7 +19,7 @@ pub fn run<T: Real>(
     let m1: Vec<f64> = m1.iter().map(|x| config.eta * x).collect();
     let mut parameters = Parameters { m: narrow(&m1), query: still };
 
-    let want = Want { m: false, query: true };
+    let want = Want { query: true, m: false, loss: false };
     let u = descent(model, &parameters, samples, want, backend).query;
     let second = SecondStep::new(config, model, samples.length(), &u);
     // A rate set by the lead is 0 when step 2 found nothing; step 3 then takes the rate of step 1.
@@ -27,7 +27,7 @@ pub fn run<T: Real>(
 
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     parameters.query = second.w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect();
-    let want = Want { m: true, query: false };
+    let want = Want { m: true, query: false, loss: false };
     let step = descent(model, &parameters, samples, want, backend).m;
     let m2 = m1.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + eta2 * step)).collect();
     let SecondStep { gamma, w1, trigger_sign } = second;

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::backend::{Backend, Real, View, add_rows, product};
 use crate::config::{Config, Trigger};
-use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, dot};
+use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred, dot};
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
@@ -288,15 +288,29 @@ struct Pass<T> {
     dots: Vec<T>,
 }
 
-/// Rows minus their mean.
-pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
-    let mut mean = vec![0.0; dim];
-    for row in rows.chunks_exact(dim) {
-        mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::embedding::Embeddings;
+    use crate::random::Stream;
+    use crate::task::{Drawn, Task};
+
+    #[test]
+    fn both_ways_lead_to_the_same_sums() {
+        let backend = Backend::single();
+        for trigger in [Trigger::Values, Trigger::Keys] {
+            let settings = Settings { vocab: 40, dim: 11, length: 9, samples: 500, trigger, ..Settings::default() };
+            let config = settings.check().unwrap();
+            let embeddings = Embeddings::<f64>::draw(&config, &backend);
+            let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
+            let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
+            let [tables, rows] = [Way::Tables, Way::Rows]
+                .map(|way| Limit { way, ..Limit::new(&model, &samples, &backend) }.run(&config));
+            for (a, b) in [(&tables.m1, &rows.m1), (&tables.w1, &rows.w1), (&tables.m2, &rows.m2)] {
+                let size = b.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
+                assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * size));
+            }
+        }
     }
-    let scale = dim as f64 / rows.len() as f64;
-    mean.iter_mut().for_each(|x| *x *= scale);
-    rows.chunks_exact(dim)
-        .flat_map(|row| row.iter().zip(&mean).map(|(x, mean)| T::from_f64(x.to_f64() - mean)))
-        .collect()
 }

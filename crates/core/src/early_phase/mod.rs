@@ -5,7 +5,6 @@ mod groups;
 mod limit;
 mod placed;
 
-pub(crate) use limit::centred;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, placed_step};
 

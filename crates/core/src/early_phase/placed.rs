@@ -3,10 +3,8 @@
 //! Samples with the same token are then the same, so the sum runs over tokens, weighted by frequency.
 
 use crate::backend::{Backend, Real, View, product, residual};
-use crate::model::{Model, Readout, Workspace, block_rows};
+use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::Samples;
-
-use super::limit::centred;
 
 /// How often each token of the facts' vocabulary is the informative one: `f_w = n_w / N`.
 pub fn fact_frequency(samples: &dyn Samples, vocab: usize) -> Vec<f64> {

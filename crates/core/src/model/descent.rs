@@ -7,21 +7,24 @@ use crate::backend::{Backend, Real, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
+use super::linear::LinearResponse;
 use super::{Attention, Model, Parameters, Readout, Workspace, block_rows};
 
-/// Which directions to compute.
+/// What to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// That of `M`.
+    /// The loss.
+    pub loss: bool,
+    /// The direction of `M`.
     pub m: bool,
-    /// That of the query `W z_eos`.
+    /// The direction of the query `W z_eos`.
     pub query: bool,
 }
 
 /// Mean loss and its negative gradients: a step of size eta adds eta times these.
 #[derive(Clone, Debug)]
 pub struct Descent {
-    /// Mean cross-entropy.
+    /// Mean cross-entropy; 0 if not wanted.
     pub loss: f64,
     /// `-dL/dM`, `dim` rows of `inputs`; empty if not wanted.
     pub m: Vec<f64>,
@@ -48,14 +51,14 @@ pub fn descent<T: Real>(
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);
-    let readout = Readout::new(model, &parameters.m, count, backend);
+    let response = Response::new(model, &parameters.m, count, backend);
 
     let sums = backend.map(tasks, |task| {
         let mut pass = Pass::new(model, want);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
             samples.fill(ids, &mut pass.block);
-            pass.block(model, &parameters.m, &readout, &attention, want);
+            pass.block(model, &parameters.m, &response, &attention, want);
         }
         pass.sums
     });
@@ -67,6 +70,21 @@ pub fn descent<T: Real>(
     total.m.iter_mut().for_each(|x| *x *= scale);
     let query = if want.query { total.query.direction(model, scale) } else { Vec::new() };
     Descent { loss: total.loss * scale, m: total.m, query }
+}
+
+/// How residuals follow from features.
+enum Response<'a, T> {
+    Softmax(Readout<'a, T>),
+    Linear(LinearResponse<T>),
+}
+
+impl<'a, T: Real> Response<'a, T> {
+    fn new(model: &Model<'_, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+        match LinearResponse::new(model, m, samples, backend) {
+            Some(linear) => Response::Linear(linear),
+            None => Response::Softmax(Readout::new(model, m, samples, backend)),
+        }
+    }
 }
 
 struct Sums {
@@ -119,41 +137,61 @@ impl<T: Real> Pass<T> {
         &mut self,
         model: &Model<'_, T>,
         m: &[T],
-        readout: &Readout<'_, T>,
+        response: &Response<'_, T>,
         attention: &Attention<T>,
         want: Want,
     ) {
-        let (rows, dim, inputs, labels) = (self.block.len(), model.dim(), model.inputs(), model.labels());
-        let m = View::new(m, dim, inputs);
+        let (rows, dim, inputs) = (self.block.len(), model.dim(), model.inputs());
         self.work.attend(model, attention, &self.block);
         self.work.activate(model);
-        let features = self.work.features(model);
-        readout.logits(model, features, &mut self.output, &mut self.logits);
-        self.sums.loss += residual(&mut self.logits, labels, &self.block.labels);
-        let residuals = View::new(&self.logits, rows, labels);
-
-        let folded = match readout {
-            // Once y is there for M, going through it is the shorter way to the features.
-            Readout::Folded(folded) if !want.m => Some(View::new(folded, labels, inputs)),
-            _ => None,
-        };
         self.output.resize(rows * dim, T::ZERO);
-        if folded.is_none() && (want.m || want.query) {
-            product(&mut self.output, residuals, model.z_out(), false);
+        self.by_features.resize(rows * inputs, T::ZERO);
+        match response {
+            Response::Softmax(readout) => self.residuals(model, View::new(m, dim, inputs), readout, want),
+            Response::Linear(linear) => {
+                let (features, labels) = (self.work.features(model), &self.block.labels);
+                if want.m {
+                    linear.output(features, labels, &mut self.output);
+                }
+                if want.query || want.loss {
+                    linear.by_features(features, labels, &mut self.by_features);
+                }
+                if want.loss {
+                    self.sums.loss += linear.loss(features, labels, &self.by_features);
+                }
+            }
         }
-        let output = View::new(&self.output, rows, dim);
         if want.m {
-            product(&mut self.step, output.t(), features, false);
+            let output = View::new(&self.output, rows, dim);
+            product(&mut self.step, output.t(), self.work.features(model), false);
             self.sums.m.iter_mut().zip(&self.step).for_each(|(sum, x)| *sum += x.to_f64());
         }
         if want.query {
-            self.by_features.resize(rows * inputs, T::ZERO);
-            match folded {
-                Some(folded) => product(&mut self.by_features, residuals, folded, false),
-                None => product(&mut self.by_features, output, m, false),
-            }
             let g = self.work.back(model, &mut self.by_features, &mut self.by_head);
             self.work.scatter(model, attention, &self.block, g, &mut self.sums.query);
+        }
+    }
+
+    /// `y` and the derivative by the features, from the true softmax.
+    fn residuals(&mut self, model: &Model<'_, T>, m: View<'_, T>, readout: &Readout<'_, T>, want: Want) {
+        let (rows, labels) = (self.block.len(), model.labels());
+        readout.logits(model, self.work.features(model), &mut self.output, &mut self.logits);
+        let loss = residual(&mut self.logits, labels, &self.block.labels);
+        self.sums.loss += if want.loss { loss } else { 0.0 };
+        let residuals = View::new(&self.logits, rows, labels);
+        match readout {
+            // Once y is there for M, going through it is the shorter way to the features.
+            Readout::Folded(folded) if !want.m => {
+                let folded = View::new(folded, labels, model.inputs());
+                product(&mut self.by_features, residuals, folded, false);
+            }
+            _ => {
+                self.output.resize(rows * model.dim(), T::ZERO);
+                product(&mut self.output, residuals, model.z_out(), false);
+                if want.query {
+                    product(&mut self.by_features, View::new(&self.output, rows, model.dim()), m, false);
+                }
+            }
         }
     }
 }

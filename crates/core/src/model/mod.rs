@@ -4,6 +4,7 @@
 mod activation;
 mod block;
 mod descent;
+mod linear;
 mod readout;
 
 pub use activation::Activation;
@@ -11,6 +12,7 @@ pub use block::{Attention, Coefficients, Workspace};
 pub use descent::{Descent, Want, descent};
 pub use readout::Readout;
 pub(crate) use block::block_rows;
+pub(crate) use linear::centred;
 
 use crate::backend::{Backend, Real, View};
 use crate::config::{Config, Trigger};

@@ -6,8 +6,8 @@
 //! more into their mean over `W_in` and the rest. The leak is what the trained attention changes.
 
 use crate::backend::{Backend, Real, View, product};
-use crate::early_phase::{EarlyPhase, centred};
-use crate::model::{Model, Readout, Workspace, block_rows};
+use crate::early_phase::EarlyPhase;
+use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::{Block, Samples, Task};
 
 use super::Budget;

@@ -7,8 +7,8 @@
 //! times the mean head output gives the mean bias. The rest is gradient noise.
 
 use crate::backend::{Backend, Real, View};
-use crate::early_phase::{EarlyPhase, Limit, centred};
-use crate::model::{Attention, Model, dot};
+use crate::early_phase::{EarlyPhase, Limit};
+use crate::model::{Attention, Model, centred, dot};
 use crate::task::{Samples, Task};
 
 use super::Budget;

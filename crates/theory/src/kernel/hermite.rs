@@ -29,8 +29,10 @@ static TABLE: LazyLock<Vec<[f64; DEGREES]>> = LazyLock::new(|| {
 /// What a feature of a key is like.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature {
-    /// Hermite coefficients `c_q`.
+    /// Hermite coefficients `c_q` of phi.
     pub coefficients: [f64; DEGREES],
+    /// Hermite coefficients of `phi^2`.
+    pub squares: [f64; DEGREES],
     /// `E[phi^2]`, `E[phi^3]`, `E[phi^4]`.
     pub powers: [f64; 3],
 }
@@ -39,22 +41,18 @@ impl Feature {
     /// The feature at squared length `square` of the key.
     pub fn of(activation: Activation, square: f64) -> Feature {
         let length = square.max(0.0).sqrt();
-        let mut coefficients = [0.0; DEGREES];
+        let (mut coefficients, mut squares) = ([0.0; DEGREES], [0.0; DEGREES]);
         let mut powers = [0.0; 3];
         for (row, &(z, weight)) in TABLE.iter().zip(&HALF_LINE.points) {
             let (up, down) = (activation.value(length * z), activation.value(-length * z));
-            // He_q(-z) = (-1)^q He_q(z)
-            let parts = [up + down, up - down];
-            for (pair, c) in row.chunks_exact(2).zip(coefficients.chunks_exact_mut(2)) {
-                c[0] += pair[0] * parts[0];
-                c[1] += pair[1] * parts[1];
-            }
             let (up2, down2) = (up * up, down * down);
+            add(&mut coefficients, row, up, down);
+            add(&mut squares, row, up2, down2);
             powers[0] += weight * (up2 + down2);
             powers[1] += weight * (up2 * up + down2 * down);
             powers[2] += weight * (up2 * up2 + down2 * down2);
         }
-        Feature { coefficients, powers }
+        Feature { coefficients, squares, powers }
     }
 
     /// `E[phi]`
@@ -67,12 +65,22 @@ impl Feature {
         self.powers[0]
     }
 
-    /// Products of coefficients: the polynomial in rho that is the kernel of two keys.
-    pub fn with(&self, other: &Feature) -> [f64; DEGREES] {
-        let mut product = self.coefficients;
-        product.iter_mut().zip(&other.coefficients).for_each(|(c, other)| *c *= other);
-        product
+}
+
+/// Adds one point of the half line and its mirror image: `He_q(-z) = (-1)^q He_q(z)`.
+fn add(sums: &mut [f64; DEGREES], row: &[f64; DEGREES], up: f64, down: f64) {
+    let (even, odd) = (up + down, up - down);
+    for (pair, sum) in row.chunks_exact(2).zip(sums.chunks_exact_mut(2)) {
+        sum[0] += pair[0] * even;
+        sum[1] += pair[1] * odd;
     }
+}
+
+/// Products of coefficients: the polynomial in rho that is `E[f f']` of two keys.
+pub fn products(one: &[f64; DEGREES], other: &[f64; DEGREES]) -> [f64; DEGREES] {
+    let mut products = *one;
+    products.iter_mut().zip(other).for_each(|(c, other)| *c *= other);
+    products
 }
 
 /// `sum_q products[q] rho^q`
@@ -113,7 +121,7 @@ mod tests {
     fn relu_kernel_is_the_arc_cosine_one() {
         // Cho and Saul 2009: E[relu relu'] = |k| |k'| (sin a + (pi - a) cos a) / (2 pi), cos a = rho.
         let (one, two) = (Feature::of(Activation::Relu, 1.0), Feature::of(Activation::Relu, 2.0));
-        let products = one.with(&two);
+        let products = products(&one.coefficients, &two.coefficients);
         for rho in [-0.5_f64, 0.0, 0.3, 0.5] {
             let a = rho.acos();
             let exact = 2.0_f64.sqrt() * (a.sin() + (PI - a) * a.cos()) / (2.0 * PI);

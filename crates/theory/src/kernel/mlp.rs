@@ -10,7 +10,7 @@
 
 use superpose_core::config::{Activation, Trigger};
 
-use super::hermite::{Feature, polynomial};
+use super::hermite::{Feature, polynomial, products};
 use super::{Query, lengths, trigger_cosines};
 use crate::point::Point;
 use crate::quadrature::{HALF_LINE, Rule, cosine, hermite};
@@ -27,16 +27,17 @@ struct Place {
 pub fn queries(point: &Point, width: f64) -> Vec<Query> {
     let places = places(point);
     let angles = angles(point);
-    let noise = FirstLayer::of(point, &places);
+    let shared = Shared::of(point, &places);
     let spread = hermite(3);
-    let mut values = Vec::new();
+    let mut pairs = Vec::new();
     let mut queries = Vec::new();
     for query in &places {
-        kernel_values(query, &places, &angles, &mut values);
-        let kappa: f64 = values.iter().map(|(k, weight)| weight * k).sum();
-        let averaged: f64 = values.iter().map(|(k, weight)| weight * (k - kappa).powi(2)).sum();
-        let mlp_noise = noise.of_kernel(query) / width;
-        let deviation = (noise.of_xi(query) / width).sqrt();
+        kernel_values(query, &places, &angles, &mut pairs);
+        let kappa: f64 = pairs.iter().map(|pair| pair.weight * pair.kernel).sum();
+        let averaged: f64 = pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum();
+        let squares: f64 = pairs.iter().map(|pair| pair.weight * pair.squares).sum();
+        let mlp_noise = (squares - shared.square(query)).max(0.0) / width;
+        let deviation = (shared.xi_variance(query) / width).sqrt();
         for &(z, weight) in &spread.points {
             queries.push(Query {
                 weight: query.weight * weight,
@@ -78,81 +79,137 @@ fn angles(point: &Point) -> Rule {
     }
 }
 
-/// Values of the averaged kernel between a query and all other keys, with their weights.
-fn kernel_values(query: &Place, places: &[Place], angles: &Rule, values: &mut Vec<(f64, f64)>) {
-    values.clear();
+/// A query and another key, averaged over the first layer.
+struct Pair {
+    weight: f64,
+    /// `E[phi phi']`
+    kernel: f64,
+    /// `E[phi^2 phi'^2]`
+    squares: f64,
+}
+
+/// All pairs of a query and another key.
+fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec<Pair>) {
+    pairs.clear();
     for other in places {
-        let products = query.feature.with(&other.feature);
+        let kernel = products(&query.feature.coefficients, &other.feature.coefficients);
+        let squares = products(&query.feature.squares, &other.feature.squares);
         let size = (query.square * other.square).sqrt().max(f64::MIN_POSITIVE);
         for &(angle, weight) in &angles.points {
             let rho = (query.along * other.along + query.across * other.across * angle) / size;
-            values.push((polynomial(&products, rho.clamp(-1.0, 1.0)), other.weight * weight));
+            let rho = rho.clamp(-1.0, 1.0);
+            pairs.push(Pair {
+                weight: other.weight * weight,
+                kernel: polynomial(&kernel, rho),
+                squares: polynomial(&squares, rho),
+            });
         }
     }
 }
 
-/// Variances, times the width, that a random first layer adds. They are small terms, so keys are taken at their
-/// mean length here and scaled to the query's.
-struct FirstLayer {
-    kernel: f64,
-    xi: f64,
-    square: f64,
+/// What a row g of the first layer shows of all keys at once, `shared(g) = E_w phi(g . k_w)`: it moves kappa and not
+/// the difference between facts, so it is taken out of the MLP noise.
+///
+/// It varies a little with the length of g, whose square has variance 2/d around its mean, and so does the
+/// query's feature. To first order that multiplies second Hermite coefficients, named `second` below.
+enum Shared {
+    /// Keys are independent, and every row sees nearly the same.
+    Same { mean: f64, second: f64, overlap: f64 },
+    /// Keys share the trigger: given `s = g . z_trig` their features are independent, `phi(s + x)`. At keys of mean
+    /// length; these are small terms, scaled to the query's length by `E[phi^2]`.
+    Trigger {
+        /// `E[phi^2]`
+        feature_square: f64,
+        /// `E[phi(g . k_v)^2 shared(g)^2]`
+        square: f64,
+        /// `Var(phi(g . k_v)^2 - phi(g . k_v) shared(g))`
+        xi_variance: f64,
+    },
 }
 
-impl FirstLayer {
-    fn of(point: &Point, places: &[Place]) -> FirstLayer {
-        match point.trigger {
-            Trigger::Keys => FirstLayer::without_trigger(places),
-            Trigger::Values => FirstLayer::with_trigger(point.activation),
-        }
-    }
-
-    /// Keys are independent: `E_w phi(g . k_w)` is the same for every row g.
-    fn without_trigger(places: &[Place]) -> FirstLayer {
+impl Shared {
+    fn of(point: &Point, places: &[Place]) -> Shared {
         let over = |f: &dyn Fn(&Feature) -> f64| places.iter().map(|p| p.weight * f(&p.feature)).sum::<f64>();
-        let (mean, square) = (over(&Feature::mean), over(&Feature::square));
-        let (cube, fourth) = (over(&|f| f.powers[1]), over(&|f| f.powers[2]));
-        let xi = fourth - 2.0 * mean * cube + mean * mean * square - (square - mean * mean).powi(2);
-        FirstLayer { kernel: square * (square - mean * mean), xi: xi.max(0.0), square }
-    }
-
-    /// Keys share the trigger: given `s = g . z_trig` their features are independent, `phi(s + x)`.
-    fn with_trigger(activation: Activation) -> FirstLayer {
-        let phi: Vec<(f64, f64, f64)> =
-            HALF_LINE.points.iter().map(|&(y, _)| (y, activation.value(y), activation.value(-y))).collect();
-        let (mut kernel, mut xi, mut gap, mut square) = (0.0, 0.0, 0.0, 0.0);
-        for &(s, weight) in &hermite(12).points {
-            // The point of the half line is y = s + x, so that the kink stays at its end.
-            let mut powers = [0.0; 4];
-            for (&(y, up, down), &(_, density)) in phi.iter().zip(&HALF_LINE.points) {
-                let shift = [(up, libm::exp(y * s - 0.5 * s * s)), (down, libm::exp(-y * s - 0.5 * s * s))];
-                for (value, ratio) in shift {
-                    let mut power = density * ratio;
-                    for sum in &mut powers {
-                        power *= value;
-                        *sum += power;
-                    }
-                }
+        match point.trigger {
+            Trigger::Keys => {
+                let (mean, second) = (over(&Feature::mean), over(&|f| f.coefficients[2]));
+                Shared::Same { mean, second, overlap: point.overlap() }
             }
-            let [first, second, third, fourth] = powers;
-            kernel += weight * second * (second - first * first);
-            xi += weight * (fourth - 2.0 * first * third + first * first * second);
-            gap += weight * (second - first * first);
-            square += weight * second;
+            Trigger::Values => Shared::by_trigger(point.activation, point.overlap()),
         }
-        FirstLayer { kernel: kernel.max(0.0), xi: (xi - gap * gap).max(0.0), square }
     }
 
-    fn of_kernel(&self, query: &Place) -> f64 {
-        self.kernel * self.scale(query)
+    fn by_trigger(activation: Activation, overlap: f64) -> Shared {
+        let phi: Vec<(f64, f64)> =
+            HALF_LINE.points.iter().map(|&(y, _)| (activation.value(y), activation.value(-y))).collect();
+        let (mut feature_square, mut square, mut gap, mut gap_square) = (0.0, 0.0, 0.0, 0.0);
+        for &(s, weight) in &hermite(12).points {
+            let mut given = GivenTrigger::default();
+            for (&(up, down), &(y, density)) in phi.iter().zip(&HALF_LINE.points) {
+                given.add(y, s, density, up);
+                given.add(-y, s, density, down);
+            }
+            let GivenTrigger { powers: [first, second, third, fourth], bends } = given;
+            feature_square += weight * second;
+            square += weight * shared_square(second, first, bends[0], bends[1], overlap);
+            gap += weight * (second - first * first);
+            gap_square += weight * (fourth - 2.0 * first * third + first * first * second);
+        }
+        Shared::Trigger { feature_square, square, xi_variance: (gap_square - gap * gap).max(0.0) }
     }
 
-    fn of_xi(&self, query: &Place) -> f64 {
-        self.xi * self.scale(query).powi(2)
+    /// `E[phi(g . k_v)^2 shared(g)^2]`
+    fn square(&self, query: &Place) -> f64 {
+        let feature = &query.feature;
+        match *self {
+            Shared::Same { mean, second, overlap } => {
+                shared_square(feature.square(), mean, second, feature.squares[2], overlap)
+            }
+            Shared::Trigger { feature_square, square, .. } => square * feature.square() / feature_square,
+        }
     }
 
-    fn scale(&self, query: &Place) -> f64 {
-        if self.square > 0.0 { query.feature.square() / self.square } else { 0.0 }
+    /// `Var(phi(g . k_v)^2 - phi(g . k_v) shared(g))`
+    fn xi_variance(&self, query: &Place) -> f64 {
+        match *self {
+            Shared::Same { mean, .. } => {
+                let [second, third, fourth] = query.feature.powers;
+                let gap = second - mean * query.feature.mean();
+                (fourth - 2.0 * mean * third + mean * mean * second - gap * gap).max(0.0)
+            }
+            Shared::Trigger { feature_square, xi_variance, .. } => {
+                xi_variance * (query.feature.square() / feature_square).powi(2)
+            }
+        }
+    }
+}
+
+/// `E[phi^2 (shared + bend (|g|^2/d - 1) / sqrt 2)^2]`, where `phi^2` has the second Hermite coefficient `square_bend`.
+fn shared_square(square: f64, shared: f64, bend: f64, square_bend: f64, overlap: f64) -> f64 {
+    square * shared * shared + overlap * (square * bend * bend + 2.0 * shared * bend * square_bend)
+}
+
+/// Averages over x of a feature `phi(s + x)`.
+#[derive(Default)]
+struct GivenTrigger {
+    /// `E[phi^k]`, k = 1 to 4.
+    powers: [f64; 4],
+    /// Second Hermite coefficients of phi and `phi^2`.
+    bends: [f64; 2],
+}
+
+impl GivenTrigger {
+    /// Adds the point y = s + x with the standard normal weight of y: the kink of phi stays at the end of a half line.
+    fn add(&mut self, y: f64, s: f64, density: f64, value: f64) {
+        let bend = ((y - s).powi(2) - 1.0) / 2.0_f64.sqrt();
+        let mut power = density * libm::exp(y * s - 0.5 * s * s);
+        for (k, sum) in self.powers.iter_mut().enumerate() {
+            power *= value;
+            *sum += power;
+            if let Some(sum) = self.bends.get_mut(k) {
+                *sum += power * bend;
+            }
+        }
     }
 }
 
@@ -176,7 +233,7 @@ mod tests {
             let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
             // Next orders in 1/d are left out of the closed form.
             assert!((s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
-            assert!((s.mlp_noise * m - 1.0).abs() < 5.0 / d, "{embedding} {s:?}");
+            assert!((s.mlp_noise * m - 1.0).abs() < 20.0 / d, "{embedding} {s:?}");
             // About 2/sqrt(d) relative from the lengths; 14/m from the first layer.
             let spread = if embedding == Embedding::Gaussian { 8.0 / d } else { 0.0 } + 14.0 / m;
             assert!((s.xi_spread.powi(2) / spread - 1.0).abs() < 0.2, "{embedding} {s:?}");
@@ -258,11 +315,14 @@ mod tests {
                     let point = point(activation, embedding, trigger, 24.0, 120.0);
                     let (s, seen) = (Kernel::of(&point).summary(), simulate(&point, 60, &mut dice));
                     let name = format!("{activation} {embedding} {trigger}: {s:?} against {seen:?}");
-                    println!("{name}");
-                    assert!((s.kappa - seen.kappa).abs() < 0.03 * (s.kappa.abs() + s.xi), "kappa {name}");
-                    assert!((s.xi / seen.xi - 1.0).abs() < 0.04, "xi {name}");
-                    assert!((s.s2 / seen.s2 - 1.0).abs() < 0.1, "s2 {name}");
-                    assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.15, "spread {name}");
+                    // All keys share the trigger, so a draw of it and of the first layer counts once, and the powers
+                    // that the polynomials take have long tails.
+                    let polynomial = matches!(activation, Activation::He2 | Activation::He3);
+                    let slack = if polynomial { 2.0 + 4.0 * trigger.t() } else { 1.0 + trigger.t() };
+                    assert!((s.kappa - seen.kappa).abs() < 0.015 * slack * (s.kappa.abs() + s.xi), "kappa {name}");
+                    assert!((s.xi / seen.xi - 1.0).abs() < 0.03 * slack, "xi {name}");
+                    assert!((s.s2 / seen.s2 - 1.0).abs() < 0.06 * slack, "s2 {name}");
+                    assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.06 * slack, "spread {name}");
                 }
             }
         }

@@ -1,0 +1,147 @@
+//! The softmax at small logits, where its first-order form is as exact as the arithmetic.
+//!
+//! With `A = Z_out M` minus its mean row, the logits `l = A h` sum to zero and `q = (1 + l + e) / V` with a remainder e of
+//! second order. Then `Z_out^T r = Z[y] - Q h` and `A^T r = A[y] - C h`, where Z is the centred output embedding,
+//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` take the place of those of `N V d`.
+//!
+//! The remainder is bounded, not guessed. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
+//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and what it adds to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
+//! `A^T r` at most `|A| |e|_2 / V`. The form is used when both are below the rounding error of the type. A first
+//! rate of order 1 is in this range in single precision; larger ones, and double precision, take the softmax.
+
+use crate::backend::{Backend, Real, View, product};
+
+use super::{Model, dot};
+
+/// The first-order form at one value matrix, attention-only.
+pub struct LinearResponse<T> {
+    /// Centred output embedding, Z.
+    outputs: Vec<T>,
+    /// Centred `Z_out M`, A.
+    readout: Vec<T>,
+    /// Q
+    coupling: Vec<T>,
+    /// C
+    curvature: Vec<T>,
+    log_labels: f64,
+}
+
+impl<T: Real> LinearResponse<T> {
+    /// The form for value matrix `m`, if it is exact to rounding for every head output that attention can give.
+    pub fn new(model: &Model<'_, T>, m: &[T], samples: usize, backend: &Backend) -> Option<Self> {
+        let (dim, labels) = (model.dim(), model.labels());
+        // The form and its bound take some d^3 and V d^2; the softmax takes N V d.
+        if model.w_in().is_some() || dim * dim > samples.saturating_mul(labels) / 16 || labels < 2 {
+            return None;
+        }
+        let outputs = centred(&model.embeddings.z_out, dim);
+        let z = View::new(&outputs, labels, dim);
+        let mut readout = vec![T::ZERO; labels * dim];
+        backend.product(&mut readout, z, View::new(m, dim, dim));
+        let a = View::new(&readout, labels, dim);
+
+        let longest = |rows: &[T]| rows.chunks_exact(dim).map(|r| dot(r, r)).fold(0.0, f64::max).sqrt();
+        let trigger = &model.embeddings.z_trig;
+        let head = longest(&model.embeddings.z_in) + model.trigger.t() * dot(trigger, trigger).sqrt();
+        let b = head * longest(&readout);
+        let (z_norm, a_norm) = (operator_norm(z, backend), operator_norm(a, backend));
+        let remainder = b.exp() * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
+        let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
+        let rounding = T::EPSILON;
+        // Written so that a bound that is not a number fails.
+        let small = |norm: f64, rows: &[T]| norm * remainder <= rounding * mean_row(rows);
+        if !(small(z_norm, &outputs) && small(a_norm, &readout)) {
+            return None;
+        }
+
+        let mut coupling = vec![T::ZERO; dim * dim];
+        backend.product(&mut coupling, z.t(), a);
+        let mut curvature = vec![T::ZERO; dim * dim];
+        backend.product(&mut curvature, a.t(), a);
+        let scale = T::from_f64(1.0 / labels as f64);
+        coupling.iter_mut().chain(&mut curvature).for_each(|x| *x *= scale);
+        Some(LinearResponse { outputs, readout, coupling, curvature, log_labels: (labels as f64).ln() })
+    }
+
+    /// `Z_out^T r` of every row of features.
+    pub fn output(&self, features: View<'_, T>, labels: &[u32], out: &mut [T]) {
+        self.respond(&self.outputs, &self.coupling, features, labels, out);
+    }
+
+    /// `(Z_out M)^T r` of every row of features.
+    pub fn by_features(&self, features: View<'_, T>, labels: &[u32], out: &mut [T]) {
+        self.respond(&self.readout, &self.curvature, features, labels, out);
+    }
+
+    /// Row y of `rows` minus `matrix` times the features.
+    fn respond(&self, rows: &[T], matrix: &[T], features: View<'_, T>, labels: &[u32], out: &mut [T]) {
+        let dim = features.columns();
+        product(out, features, View::new(matrix, dim, dim).t(), false);
+        for (out, &y) in out.chunks_exact_mut(dim).zip(labels) {
+            let row = &rows[y as usize * dim..][..dim];
+            out.iter_mut().zip(row).for_each(|(x, &row)| *x = row - *x);
+        }
+    }
+
+    /// The sum of the cross-entropies, `ln V - l_y + |l|^2 / 2V` each, given [`LinearResponse::by_features`].
+    pub fn loss(&self, features: View<'_, T>, labels: &[u32], by_features: &[T]) -> f64 {
+        let dim = features.columns();
+        let rows = features.data().chunks_exact(dim).zip(by_features.chunks_exact(dim)).zip(labels);
+        rows.map(|((h, g), &y)| {
+            let own = dot(h, &self.readout[y as usize * dim..][..dim]);
+            self.log_labels - 0.5 * (own + dot(h, g))
+        })
+        .sum()
+    }
+}
+
+/// Rows minus their mean.
+pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
+    let mut mean = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+    }
+    let scale = dim as f64 / rows.len() as f64;
+    mean.iter_mut().for_each(|x| *x *= scale);
+    rows.chunks_exact(dim)
+        .flat_map(|row| row.iter().zip(&mean).map(|(x, mean)| T::from_f64(x.to_f64() - mean)))
+        .collect()
+}
+
+/// An upper bound of the operator norm, too large by a factor of at most `d^(1/16)`: the eighth root of the Frobenius norm of
+/// `(X^T X)^4`. Rounding may take off a few units in the last place, which the bound on the remainder can spare.
+fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> f64 {
+    let dim = x.columns();
+    let mut power = vec![T::ZERO; dim * dim];
+    backend.product(&mut power, x.t(), x);
+    let mut log_norm = 0.0;
+    let mut share = 0.5;
+    for _ in 0..2 {
+        let size = dot(&power, &power).sqrt();
+        if size == 0.0 {
+            return 0.0;
+        }
+        // Scaled to norm 1 before each squaring, so that no power under- or overflows.
+        power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / size));
+        log_norm += share * size.ln();
+        share *= 0.5;
+        let before = power.clone();
+        backend.product(&mut power, View::new(&before, dim, dim), View::new(&before, dim, dim));
+    }
+    (log_norm + share * dot(&power, &power).sqrt().ln()).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operator_norm_is_an_upper_bound_and_close() {
+        // Singular values 3, 2, 1 after rotations that do not matter.
+        let (c, s) = (0.6, 0.8);
+        let x = [3.0 * c, -2.0 * s, 0.0, 3.0 * s, 2.0 * c, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+        let norm = operator_norm(View::new(&x[..], 4, 3), &Backend::single());
+        assert!((3.0..3.0 * 3.0_f64.powf(1.0 / 16.0)).contains(&norm), "{norm}");
+        assert_eq!(operator_norm(View::new(&[0.0; 6][..], 2, 3), &Backend::single()), 0.0);
+    }
+}

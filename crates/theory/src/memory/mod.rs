@@ -1,0 +1,3 @@
+//! x
+mod race;
+pub(crate) use race::{Output, Race};
