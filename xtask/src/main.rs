@@ -1,2 +1,77 @@
-//! Chores.
-fn main() {}
+//! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const HELP: &str = "\
+Usage: cargo xtask test [--full]
+
+  test          format, lints, unit, property, documentation and end-to-end tests
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["test"] => test(),
+        ["test", "--full"] => test().and_then(|()| full()),
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(step) => {
+            eprintln!("failed: {step}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a command line; the error is the command itself.
+fn run(line: &str, environment: &[(&str, &str)], folder: &str) -> Result<(), String> {
+    eprintln!("$ {line}");
+    let started = Instant::now();
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let status =
+        Command::new(program).args(words).envs(environment.iter().copied()).current_dir(folder).status();
+    eprintln!("  {:.0} s", started.elapsed().as_secs_f64());
+    if status.is_ok_and(|status| status.success()) { Ok(()) } else { Err(line.to_string()) }
+}
+
+/// Whether a command can be started and succeeds.
+fn works(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    Command::new(program).args(words).output().is_ok_and(|output| output.status.success())
+}
+
+/// A part of the toolchain that a minimal installation leaves out.
+fn component(name: &str, check: &str) -> Result<(), String> {
+    if works(check) { Ok(()) } else { run(&format!("rustup component add {name}"), &[], ".") }
+}
+
+fn test() -> Result<(), String> {
+    component("rustfmt", "cargo fmt --version")?;
+    component("clippy", "cargo clippy --version")?;
+    run("cargo fmt --all -- --check", &[], ".")?;
+    run("cargo clippy --workspace --all-targets --locked -- -D warnings", &[], ".")?;
+    run("cargo doc --workspace --no-deps --locked", &[("RUSTDOCFLAGS", "-D warnings")], ".")?;
+    run("cargo test --workspace --locked", &[], ".")
+}
+
+fn full() -> Result<(), String> {
+    if !works("cargo fuzz --version") {
+        run("cargo install cargo-fuzz --locked", &[], ".")?;
+    }
+    for (target, corpus) in [("tensors", "crates/lab/tests/fixtures"), ("toml", "fuzz/seeds/toml")] {
+        std::fs::create_dir_all(format!("fuzz/corpus/{target}")).map_err(|error| error.to_string())?;
+        let line = format!(
+            "cargo fuzz run --sanitizer none {target} fuzz/corpus/{target} {corpus} -- -runs=1000000 -max_len=16384 -timeout=20 -rss_limit_mb=4096"
+        );
+        run(&line, &[], ".")?;
+    }
+    Ok(())
+}

@@ -1,40 +1,5 @@
-//! The command line: arguments, a checked configuration, one call, text or JSON.
-//!
-//! Results go to standard output, everything else to standard error. Whatever is wrong with the input ends in one
-//! sentence that names the parameter, and exit code 2.
+//! The `superpose` binary; see the library beside it.
 
-mod arguments;
-mod progress;
-mod run;
-mod text;
-
-use std::process::ExitCode;
-
-use clap::{Parser, Subcommand};
-
-/// How many facts can a transformer learn to recall? Measure it, predict it, see what limits it.
-#[derive(Parser)]
-#[command(name = "superpose", version, arg_required_else_help = true, max_term_width = 100)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
-    Run(Box<arguments::RunArguments>),
-}
-
-fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Run(arguments) => run::run(*arguments),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+fn main() -> std::process::ExitCode {
+    superpose_cli::main()
 }

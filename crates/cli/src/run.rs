@@ -38,7 +38,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
 }
 
 /// Writes to standard output. A reader that has seen enough and closed the pipe is not an error.
-fn print(text: &str) -> anyhow::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),

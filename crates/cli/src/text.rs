@@ -86,7 +86,9 @@ fn headline(config: &Settings) -> String {
 
 fn margin_note(config: &Settings) -> &'static str {
     match config.regime {
-        superpose_core::config::Regime::Infinitesimal => "right logit over the best wrong one, per unit of rate",
+        superpose_core::config::Regime::Infinitesimal => {
+            "right logit over the best wrong one, per unit of rate"
+        }
         superpose_core::config::Regime::Exact => "right logit over the best wrong one",
     }
 }
@@ -119,7 +121,8 @@ fn bars(text: &mut String, budget: &Budget) {
 
 /// What keeps recall from being perfect, in one sentence.
 fn verdict(record: &Record) -> String {
-    let name = |budget: &Budget| noise_parts(budget).first().map_or("nothing", |&(name, _)| name).replace('_', " ");
+    let name =
+        |budget: &Budget| noise_parts(budget).first().map_or("nothing", |&(name, _)| name).replace('_', " ");
     let (recall, memory, lock) = (record.accuracy.mean, record.memory_accuracy.mean, record.lock_rate.mean);
     let sign = match record.trigger_sign {
         1 => "",
@@ -127,13 +130,22 @@ fn verdict(record: &Record) -> String {
         _ => " (step 2 learned to look away from the trigger)",
     };
     if recall >= 0.99 {
-        format!("Recall is all but perfect; the largest noise in the logits is {}.", name(&record.noise.logits))
+        format!(
+            "Recall is all but perfect; the largest noise in the logits is {}.",
+            name(&record.noise.logits)
+        )
     } else if lock < memory {
-        format!("The attention limits recall: it finds the trigger in {} of sequences{sign}. Largest noise in the scores: {}.",
-            percent(lock), name(&record.noise.scores))
+        format!(
+            "The attention limits recall: it finds the trigger in {} of sequences{sign}. Largest noise in the scores: {}.",
+            percent(lock),
+            name(&record.noise.scores)
+        )
     } else {
-        format!("The memory limits recall: with perfect attention {} of facts are recalled. Largest noise in the logits: {}.",
-            percent(memory), name(&record.noise.logits))
+        format!(
+            "The memory limits recall: with perfect attention {} of facts are recalled. Largest noise in the logits: {}.",
+            percent(memory),
+            name(&record.noise.logits)
+        )
     }
 }
 
@@ -163,7 +175,7 @@ fn grouped(x: usize) -> String {
     let digits = x.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -1,5 +1,6 @@
 //! Exact gradients against finite differences at random non-zero `M` and `W`, and the first-order form of the
 //! softmax against the softmax itself.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -26,7 +27,9 @@ fn loss(model: &Model<'_, f64>, m: &[f64], w: &[f64], samples: &dyn Samples) -> 
 #[test]
 fn gradients_agree_with_finite_differences() {
     for &activation in Activation::ALL {
-        for (trigger, width) in [(Trigger::Values, None), (Trigger::Values, Some(9)), (Trigger::Keys, Some(7))] {
+        for (trigger, width) in
+            [(Trigger::Values, None), (Trigger::Values, Some(9)), (Trigger::Keys, Some(7))]
+        {
             let setting = Setting::<f64>::new(Settings {
                 vocab: 11,
                 dim: 5,
@@ -48,15 +51,12 @@ fn gradients_agree_with_finite_differences() {
                 x[i] += h;
                 x
             };
-            let by_m: Vec<f64> = (0..m.len())
-                .map(|i| -slope(&|h| loss(&model, &moved(&m, i, h), &w, &samples)))
-                .collect();
-            let by_w: Vec<f64> = (0..w.len())
-                .map(|i| -slope(&|h| loss(&model, &m, &moved(&w, i, h), &samples)))
-                .collect();
+            let by_m: Vec<f64> =
+                (0..m.len()).map(|i| -slope(&|h| loss(&model, &moved(&m, i, h), &w, &samples))).collect();
+            let by_w: Vec<f64> =
+                (0..w.len()).map(|i| -slope(&|h| loss(&model, &m, &moved(&w, i, h), &samples))).collect();
             let eos = &setting.embeddings.z_eos;
-            let w_found: Vec<f64> =
-                found.query.iter().flat_map(|u| eos.iter().map(move |z| u * z)).collect();
+            let w_found: Vec<f64> = found.query.iter().flat_map(|u| eos.iter().map(move |z| u * z)).collect();
             assert!(distance(&found.m, &by_m) < 1e-7, "{activation} {trigger} {width:?} M");
             assert!(distance(&w_found, &by_w) < 1e-7, "{activation} {trigger} {width:?} W");
         }

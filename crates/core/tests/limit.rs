@@ -1,4 +1,5 @@
 //! The infinitesimal regime is the limit of the exact one (theory section 3).
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

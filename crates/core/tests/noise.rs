@@ -1,4 +1,5 @@
 //! The parts of the noise budget add up to the whole (theory section 4).
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -42,7 +43,8 @@ fn logit_parts_add_up() {
         let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let (dim, labels, p) = (model.dim(), model.labels(), model.inputs());
         let out = |j: usize| &setting.embeddings.z_out[j * dim..][..dim];
-        let mean: Vec<f64> = (0..dim).map(|c| (0..labels).map(|j| out(j)[c]).sum::<f64>() / labels as f64).collect();
+        let mean: Vec<f64> =
+            (0..dim).map(|c| (0..labels).map(|j| out(j)[c]).sum::<f64>() / labels as f64).collect();
         let mut placed = Vec::new();
         for b in 0..block.len() {
             let v = block.informative(b);

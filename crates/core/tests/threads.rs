@@ -1,4 +1,5 @@
 //! Same seed, same bits, whatever the number of threads.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -21,7 +22,8 @@ fn bits<T: Real>(settings: &Settings, threads: usize) -> Vec<u64> {
     let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend);
     let mut numbers: Vec<f64> =
         phase.m1.iter().chain(&phase.w1).chain(&phase.m2).map(|x| x.to_f64()).collect();
-    let tallies = [e.accuracy, e.memory_accuracy, e.one_step_accuracy, e.lock_rate, e.attention_mass, e.margin];
+    let tallies =
+        [e.accuracy, e.memory_accuracy, e.one_step_accuracy, e.lock_rate, e.attention_mass, e.margin];
     numbers.extend(tallies.iter().map(|tally| tally.mean()));
     if setting.config.regime == Regime::Infinitesimal {
         let budgets = [

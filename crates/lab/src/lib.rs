@@ -1,5 +1,6 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
+pub mod bench;
 pub mod interval;
 pub mod memory;
 pub mod run;

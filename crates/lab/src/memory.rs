@@ -42,7 +42,13 @@ pub fn run_bytes(config: &Config, threads: usize, stored_samples: bool, export: 
 }
 
 /// Refuses a run that would take more memory than is available.
-pub fn check(config: &Config, threads: usize, stored: bool, export: bool, available: f64) -> Result<(), RunError> {
+pub fn check(
+    config: &Config,
+    threads: usize,
+    stored: bool,
+    export: bool,
+    available: f64,
+) -> Result<(), RunError> {
     let needed = run_bytes(config, threads, stored, export);
     if needed <= available {
         return Ok(());
@@ -50,7 +56,11 @@ pub fn check(config: &Config, threads: usize, stored: bool, export: bool, availa
     Err(RunError::TooLarge {
         needed,
         available,
-        what: if export || stored { "samples, length, vocab, dim and width" } else { "vocab, dim, width and samples" },
+        what: if export || stored {
+            "samples, length, vocab, dim and width"
+        } else {
+            "vocab, dim, width and samples"
+        },
     })
 }
 

@@ -1,4 +1,5 @@
 //! The engine against automatic differentiation: fixtures made by `fixtures/make_fixtures.py` in float64.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -138,12 +139,12 @@ fn gradients<T: Real>(precision: Precision, tolerance: f64) {
         let config = fixture.config(precision);
         let embeddings = fixture.embeddings::<T>();
         let model = Model::new(&config, &embeddings);
-        let parameters =
-            Parameters { m: fixture.reals("m"), query: model.query(&fixture.reals::<T>("w")) };
+        let parameters = Parameters { m: fixture.reals("m"), query: model.query(&fixture.reals::<T>("w")) };
         let samples = fixture.samples();
         // Every combination takes another way through the products.
         for (m, query) in [(true, true), (true, false), (false, true)] {
-            let descent = descent(&model, &parameters, &samples, Want { loss: true, m, query }, &Backend::single());
+            let descent =
+                descent(&model, &parameters, &samples, Want { loss: true, m, query }, &Backend::single());
             fixture.compare("loss", &[descent.loss], tolerance);
             let up = |x: &[f64]| x.iter().map(|x| -x).collect::<Vec<f64>>();
             if m {

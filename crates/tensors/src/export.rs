@@ -79,12 +79,11 @@ pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
         _ => Path::new("."),
     };
     let file = tempfile::Builder::new().prefix(".superpose-").tempfile_in(folder).map_err(failed)?;
-    safetensors::serialize_to_file(entries.iter().map(|entry| (entry.name, entry)), None, file.path()).map_err(
-        |error| match error {
+    safetensors::serialize_to_file(entries.iter().map(|entry| (entry.name, entry)), None, file.path())
+        .map_err(|error| match error {
             safetensors::SafeTensorError::IoError(source) => failed(source),
             other => TensorError::Format(other.to_string()),
-        },
-    )?;
+        })?;
     #[cfg(unix)]
     {
         // A temporary file is private; the result is an ordinary file.

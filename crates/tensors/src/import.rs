@@ -164,7 +164,8 @@ impl Import {
         drawn: &dyn Samples,
     ) -> Result<(Stored, Task), TensorError> {
         let generated = Stored::copy(drawn);
-        let pick = |own: &Option<Dataset>, other: &[u32]| own.as_ref().map_or(other.to_vec(), |x| x.data.clone());
+        let pick =
+            |own: &Option<Dataset>, other: &[u32]| own.as_ref().map_or(other.to_vec(), |x| x.data.clone());
         let tokens = pick(&self.tokens, generated.tokens());
         let position = pick(&self.position, generated.position());
         below("tokens", &tokens, config.token_count(), "vocab + noise_vocab")?;
@@ -201,7 +202,10 @@ fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -
     best.iter().flatten().for_each(|&(_, label)| used[label as usize] = true);
     let mut free = (0..config.label_count() as u32).filter(|&label| !used[label as usize]);
     let own = task.facts().iter();
-    best.iter().zip(own).map(|(best, &own)| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1)).collect()
+    best.iter()
+        .zip(own)
+        .map(|(best, &own)| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1))
+        .collect()
 }
 
 fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {

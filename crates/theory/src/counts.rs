@@ -4,22 +4,28 @@ use crate::quadrature::Rule;
 
 /// Below this mean the law starts at zero and is summed whole from there.
 const FROM_ZERO: f64 = 30.0;
-/// Standard deviations to either side that are kept otherwise: 2e-7 of the mass is left out.
-const REACH: f64 = 5.2;
-/// Points per standard deviation, where counts are so large that not every one needs its own.
-const PER_DEVIATION: f64 = 2.0;
+/// How finely counts are told apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Detail {
+    /// Every count has a point of its own.
+    Every,
+    /// Two points per standard deviation are enough: what is averaged is smooth on that scale.
+    Smooth,
+    /// Tails matter: three points per standard deviation, far out.
+    Tails,
+}
 
 /// The number of samples, out of `samples`, that carry a fact of chance `chance`.
 ///
-/// Large counts are summed with a stride. The law and what is averaged over it are smooth on the scale of the
+/// Large counts may be summed with a stride. The law and what is averaged over it are smooth on the scale of the
 /// standard deviation, so a regular grid at half that spacing is exact to about 1e-8.
-pub(crate) fn binomial(samples: f64, chance: f64) -> Rule {
-    Law { mean: samples * chance, trials: Some(samples), chance }.rule()
+pub(crate) fn binomial(samples: f64, chance: f64, detail: Detail) -> Rule {
+    Law { mean: samples * chance, trials: Some(samples), chance }.rule(detail)
 }
 
 /// A count with Poisson's law.
-pub(crate) fn poisson(mean: f64) -> Rule {
-    Law { mean, trials: None, chance: 0.0 }.rule()
+pub(crate) fn poisson(mean: f64, detail: Detail) -> Rule {
+    Law { mean, trials: None, chance: 0.0 }.rule(detail)
 }
 
 struct Law {
@@ -29,8 +35,8 @@ struct Law {
 }
 
 impl Law {
-    fn rule(&self) -> Rule {
-        let mut points = if self.mean <= FROM_ZERO { self.from_zero() } else { self.strided() };
+    fn rule(&self, detail: Detail) -> Rule {
+        let mut points = if self.mean <= FROM_ZERO { self.from_zero() } else { self.strided(detail) };
         let total: f64 = points.iter().map(|p| p.1).sum();
         points.iter_mut().for_each(|p| p.1 /= total);
         Rule { points }
@@ -57,10 +63,15 @@ impl Law {
         points
     }
 
-    fn strided(&self) -> Vec<(f64, f64)> {
+    fn strided(&self, detail: Detail) -> Vec<(f64, f64)> {
         let deviation = (self.mean * (1.0 - self.chance)).sqrt();
-        let stride = (deviation / PER_DEVIATION).floor().max(1.0);
-        let steps = (REACH * deviation / stride).ceil();
+        // Within 5.2 standard deviations lies all but 2e-7 of the mass.
+        let (stride, reach) = match detail {
+            Detail::Every => (1.0, 5.2),
+            Detail::Smooth => ((deviation / 2.0).floor().max(1.0), 5.2),
+            Detail::Tails => ((deviation / 3.0).floor().max(1.0), 10.0),
+        };
+        let steps = (reach * deviation / stride).ceil();
         let last = self.trials.unwrap_or(f64::INFINITY);
         let middle = self.mean.round();
         (0..=2 * steps as u32)
@@ -105,11 +116,11 @@ mod tests {
     #[test]
     fn moments_of_both_laws() {
         for mean in [0.01, 1.0, 7.0, 29.0, 31.0, 130.0, 1e4, 5e11] {
-            let (m, v, s) = moments(&poisson(mean));
+            let (m, v, s) = moments(&poisson(mean, Detail::Smooth));
             assert!((m / mean - 1.0).abs() < 1e-6 && (v / mean - 1.0).abs() < 2e-5, "{mean}: {m} {v}");
             assert!((s - mean.sqrt().recip()).abs() < 1e-3, "{mean}: {s}");
             for chance in [0.5, 0.1, 1e-6] {
-                let (m, v, _) = moments(&binomial((mean / chance).ceil(), chance));
+                let (m, v, _) = moments(&binomial((mean / chance).ceil(), chance, Detail::Smooth));
                 let exact = (mean / chance).ceil() * chance;
                 assert!((m / exact - 1.0).abs() < 1e-6, "{mean} {chance}: {m}");
                 assert!((v / exact / (1.0 - chance) - 1.0).abs() < 2e-5, "{mean} {chance}: {v}");
@@ -120,12 +131,12 @@ mod tests {
     #[test]
     fn rules_are_short() {
         for mean in [1e-12, 1.0, 10.0, 30.0, 31.0, 100.0, 1e3, 1e12] {
-            assert!(poisson(mean).points.len() <= 70, "{mean}: {}", poisson(mean).points.len());
+            assert!(poisson(mean, Detail::Smooth).points.len() <= 70, "{mean}: {}", poisson(mean, Detail::Smooth).points.len());
         }
     }
 
     #[test]
     fn one_sample_of_two() {
-        assert_eq!(binomial(1.0, 0.5).points, vec![(0.0, 0.5), (1.0, 0.5)]);
+        assert_eq!(binomial(1.0, 0.5, Detail::Smooth).points, vec![(0.0, 0.5), (1.0, 0.5)]);
     }
 }

@@ -58,7 +58,8 @@ macro_rules! exp_nonpositive {
             sum = sum * r + term;
         }
         // The low bits of the shifted number hold k itself.
-        let power = (shifted.to_bits().wrapping_sub(($magic as $float).to_bits()) as $int).wrapping_add($bias);
+        let power =
+            (shifted.to_bits().wrapping_sub(($magic as $float).to_bits()) as $int).wrapping_add($bias);
         sum * <$float>::from_bits((power << $mantissa) as _)
     }};
 }

@@ -300,7 +300,8 @@ mod tests {
     fn both_ways_lead_to_the_same_sums() {
         let backend = Backend::single();
         for trigger in [Trigger::Values, Trigger::Keys] {
-            let settings = Settings { vocab: 40, dim: 11, length: 9, samples: 500, trigger, ..Settings::default() };
+            let settings =
+                Settings { vocab: 40, dim: 11, length: 9, samples: 500, trigger, ..Settings::default() };
             let config = settings.check().unwrap();
             let embeddings = Embeddings::<f64>::draw(&config, &backend);
             let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));

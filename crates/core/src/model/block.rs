@@ -121,7 +121,12 @@ impl<T: Real> Workspace<T> {
     }
 
     /// Takes the derivative by the features, a row per sample, back to the head outputs; the result is `g`.
-    pub fn back<'b>(&self, model: &Model<'_, T>, by_features: &'b mut [T], by_head: &'b mut Vec<T>) -> &'b [T] {
+    pub fn back<'b>(
+        &self,
+        model: &Model<'_, T>,
+        by_features: &'b mut [T],
+        by_head: &'b mut Vec<T>,
+    ) -> &'b [T] {
         let Some(w_in) = model.w_in() else { return by_features };
         let rows = by_features.len() / model.inputs();
         by_head.resize(rows * model.dim(), T::ZERO);

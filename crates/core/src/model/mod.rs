@@ -8,11 +8,11 @@ mod linear;
 mod readout;
 
 pub use activation::Activation;
+pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
 pub use descent::{Descent, Want, descent};
-pub use readout::Readout;
-pub(crate) use block::block_rows;
 pub(crate) use linear::centred;
+pub use readout::Readout;
 
 use crate::backend::{Backend, Real, View};
 use crate::config::{Config, Trigger};

@@ -70,9 +70,7 @@ pub fn split_scores<T: Real>(
     let total = scores(&wide(&phase.w1), eos);
     let expected = model.w_in().is_none().then(|| Expected::new(model, task, backend));
     let (overlap, interference) = match &expected {
-        Some(expected) => {
-            (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate)))
-        }
+        Some(expected) => (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate))),
         // Without the expected direction, the trigger's multiple is read off the direction itself.
         None => {
             let along = wide(&phase.w1).iter().zip(&trigger).map(|(u, z)| u * z).sum::<f64>();
@@ -80,9 +78,8 @@ pub fn split_scores<T: Real>(
             (scores(&trigger, eos * along / norm), None)
         }
     };
-    let rest = |v: usize| {
-        total[v] - mean_bias[v] - overlap[v] - interference.as_ref().map_or(0.0, |part| part[v])
-    };
+    let rest =
+        |v: usize| total[v] - mean_bias[v] - overlap[v] - interference.as_ref().map_or(0.0, |part| part[v]);
     ScoreParts {
         signal: wide(&phase.w1).iter().zip(&trigger).map(|(u, z)| u * z).sum::<f64>() * eos,
         gradient_noise: (0..total.len()).map(rest).collect(),

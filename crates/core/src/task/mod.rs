@@ -38,7 +38,14 @@ impl Task {
             Some(size) => (draw(size), config.vocab as u32),
             None => (informative.clone(), 0),
         };
-        Task { length: config.length, facts, label_count: config.label_count(), informative, noise, noise_start }
+        Task {
+            length: config.length,
+            facts,
+            label_count: config.label_count(),
+            informative,
+            noise,
+            noise_start,
+        }
     }
 
     /// The same task with other facts: `facts[token]` is the token's label.

@@ -47,11 +47,16 @@ impl Inputs {
             let rows = EmbeddingRows { file: TensorFile::open(file.as_ref())?, tensor: tensor.clone() };
             let (count, dim) = rows.size(tensor)?;
             if given("dim") && settings.dim != dim {
-                return Err(wrong("dim", settings.dim, format!("tensor {tensor} has {dim} columns; leave dim out")));
+                return Err(wrong(
+                    "dim",
+                    settings.dim,
+                    format!("tensor {tensor} has {dim} columns; leave dim out"),
+                ));
             }
             settings.dim = dim;
             if settings.token_count() > count {
-                let have = format!("tensor {tensor} has {count} rows, and vocab + noise_vocab may not exceed that");
+                let have =
+                    format!("tensor {tensor} has {count} rows, and vocab + noise_vocab may not exceed that");
                 return Err(wrong("vocab", settings.vocab, have));
             }
             inputs.rows = Some(rows);

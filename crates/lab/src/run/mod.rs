@@ -12,8 +12,8 @@ pub use metered::Progress;
 pub use record::{Noise, Record};
 
 use crate::memory::readable;
-use instance::Instance;
-use metered::Metered;
+pub(crate) use instance::Instance;
+pub(crate) use metered::Metered;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};

@@ -2,15 +2,18 @@
 //!
 //! Given the signal S and the common noise variance sigma^2, wrong labels are independent normal numbers of variance
 //! `sigma^2 + S^2 overlap`, and the right one is `S b + sigma sqrt(b) z` with `b = |z_out|^2`. The chance that the right
-//! one is largest is taken over the largest of the wrong ones, see [`Maximum`]. For Gaussian output embeddings
-//! b and z are averaged in one stroke: with d degrees of freedom,
+//! one is largest depends on `x = S / sqrt(sigma^2 + S^2 overlap)` alone. It is tabulated once, and an average over
+//! counts and keys is then a sum of look-ups.
+//!
+//! An entry of the table is an average over the largest of the wrong labels, see [`Maximum`]. For Gaussian output
+//! embeddings b and z are averaged in one stroke: with d degrees of freedom,
 //!
 //! `ln E[e^(t (S b + sigma sqrt(b) z))] = -(d/2) ln(1 - (2 t S + t^2 sigma^2) / d)`,
 //!
 //! whose saddle point solves a quadratic equation.
 
 use crate::normal::{Maximum, Saddle, cdf, cdf_power, upper_tail};
-use crate::quadrature::{Rule, hermite};
+use crate::quadrature::{Table, hermite};
 
 /// What output embeddings are like.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +27,48 @@ pub(crate) struct Output {
 /// A race between one right and many wrong labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Race {
-    wrong: Maximum,
+    labels: f64,
     output: Output,
-    /// Rule for z, for when the right label varies less than the largest wrong one.
-    normal: Rule,
+    /// Root of the overlap.
+    unit: f64,
+    /// By the angle whose tangent is `S unit / sigma`.
+    chance: Table,
 }
+
+/// Distance to either side of the middle of the race beyond which it is decided.
+const REACH: f64 = 8.0;
 
 impl Race {
     /// A race against `wrong` wrong labels.
     pub fn new(wrong: f64, output: Output) -> Race {
-        Race { wrong: Maximum::of(wrong), output, normal: hermite(9) }
+        let maximum = Maximum::of(wrong);
+        let middle = maximum.rule.mean(|y| y);
+        // The table runs over the angle whose tangent is S / sigma in units of 1 / sqrt(overlap): where the signal drowns
+        // the noise, x comes close to its largest value and needs points close together.
+        let unit = output.overlap.sqrt().max(1e-6);
+        let angle = |x: f64| (x * unit).clamp(-1.0 + 1e-9, 1.0 - 1e-9).asin();
+        let (low, high) = (angle(middle - REACH), angle(middle + REACH));
+        let place = |angle: f64| (libm::sin(angle) / unit, libm::cos(angle));
+        let chance = match output.freedom {
+            Some(freedom) => Table::new(low, high, 0.2 * unit, |angle| {
+                let (x, deviation) = place(angle);
+                maximum.rule.mean(|y| upper_tail(saddle(x, deviation * deviation, freedom, y)))
+            }),
+            None => {
+                let normal = hermite(9);
+                // Lengths that vary would blur the step from 0 to 1. As they do not, it can be steep.
+                Table::new(low, high, 0.07 * unit, |angle| {
+                    let (x, deviation) = place(angle);
+                    // The average over the quantity that varies less needs fewer points.
+                    if deviation >= maximum.deviation {
+                        maximum.rule.mean(|y| cdf((x - y) / deviation))
+                    } else {
+                        normal.mean(|z| cdf_power(x + deviation * z, wrong))
+                    }
+                })
+            }
+        };
+        Race { labels: wrong + 1.0, output, unit, chance }
     }
 
     /// What output embeddings are like.
@@ -43,32 +78,10 @@ impl Race {
 
     /// The chance that the right label wins.
     pub fn win(&self, signal: f64, variance: f64) -> f64 {
-        let total = variance + signal * signal * self.output.overlap;
-        if total <= 0.0 {
-            return self.without_noise(signal);
+        if signal == 0.0 && variance <= 0.0 {
+            return 1.0 / self.labels;
         }
-        // In units of the wrong labels' deviation.
-        let (signal, variance) = (signal / total.sqrt(), variance / total);
-        match self.output.freedom {
-            Some(freedom) => {
-                let ahead = |y: f64| upper_tail(saddle(signal, variance, freedom, y));
-                self.wrong.rule.mean(ahead)
-            }
-            None if variance.sqrt() >= self.wrong.deviation => {
-                self.wrong.rule.mean(|y| cdf((signal - y) / variance.sqrt()))
-            }
-            None => self.normal.mean(|z| cdf_power(signal + variance.sqrt() * z, self.wrong.count)),
-        }
-    }
-
-    fn without_noise(&self, signal: f64) -> f64 {
-        if signal > 0.0 {
-            1.0
-        } else if signal < 0.0 {
-            0.0
-        } else {
-            1.0 / (self.wrong.count + 1.0)
-        }
+        self.chance.at(libm::atan2(signal * self.unit, variance.sqrt())).clamp(0.0, 1.0)
     }
 }
 
@@ -127,11 +140,9 @@ mod tests {
                     let race = Race::new(wrong, output);
                     for signal in [-2.0, 0.0, 1.0, 3.0, 5.0, 8.0, 30.0, 300.0] {
                         let (fast, exact) = (race.win(signal, 1.0), slow(wrong, output, signal, 1.0));
-                        let allowed = if freedom.is_some() && dim < 10.0 { 1e-3 } else { 1e-4 };
+                        let allowed = if dim < 10.0 { 2e-3 } else { 1e-4 };
                         let case = format!("{wrong} {dim} {freedom:?} {signal}: {fast} {exact}");
-                        println!("{:.1e} {case}", (fast - exact).abs());
-                        //assert!((fast - exact).abs() < allowed, "{case}");
-                        let _ = allowed;
+                        assert!((fast - exact).abs() < allowed, "{case}");
                     }
                 }
             }
@@ -142,7 +153,6 @@ mod tests {
     fn no_noise_and_no_signal_is_a_draw() {
         let race = Race::new(9.0, Output { overlap: 0.0, freedom: None });
         assert_eq!(race.win(0.0, 0.0), 0.1);
-        assert_eq!(race.win(1.0, 0.0), 1.0);
-        assert_eq!(race.win(-1.0, 0.0), 0.0);
+        assert!(race.win(1.0, 0.0) > 1.0 - 1e-9 && race.win(-1.0, 0.0) < 1e-9);
     }
 }

@@ -14,8 +14,6 @@ const GRID: usize = 72;
 /// The law of the largest of `count` standard normal numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Maximum {
-    /// How many numbers.
-    pub count: f64,
     /// The largest one; without any numbers it is below everything.
     pub rule: Rule,
     /// Its standard deviation.
@@ -26,7 +24,7 @@ impl Maximum {
     /// The law for `count` numbers.
     pub fn of(count: f64) -> Maximum {
         if count < 1.0 {
-            return Maximum { count: 0.0, rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 };
+            return Maximum { rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 };
         }
         // From where all lie below with a chance of e^-30 to where one lies above with a chance of e^-30.
         let low = quantile(-30.0, count);
@@ -38,11 +36,11 @@ impl Maximum {
             })
             .collect();
         // The largest of a few varies as much as what it is compared with.
-        let points = if count < 16.0 { 16 } else { 7 };
+        let points = if count < 16.0 { 16 } else { 8 };
         let rule = of_points(&law, points);
         let mean = rule.mean(|x| x);
         let deviation = rule.mean(|x| (x - mean).powi(2)).sqrt();
-        Maximum { count, rule, deviation }
+        Maximum { rule, deviation }
     }
 }
 

@@ -7,9 +7,11 @@
 mod eigen;
 mod half_line;
 mod laws;
+mod table;
 
 pub(crate) use half_line::{HALF_LINE, HalfLine};
 pub(crate) use laws::{chi_square, cosine, hermite, of_points};
+pub(crate) use table::Table;
 
 /// A discrete law: values with weights that sum to 1.
 #[derive(Clone, Debug)]

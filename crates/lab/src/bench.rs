@@ -1,0 +1,68 @@
+//! How fast the engine is, measured where it runs.
+
+use std::time::Instant;
+
+use superpose_core::backend::{Backend, Real, View, product};
+use superpose_core::config::{Config, Precision};
+use superpose_core::early_phase::early_phase;
+use superpose_core::model::Model;
+
+use crate::run::{Inputs, Instance, Metered};
+
+/// Seconds of one training, the shortest of `repeat`, without the making of data.
+pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+    match config.precision {
+        Precision::F32 => train::<f32>(config, backend, repeat),
+        Precision::F64 => train::<f64>(config, backend, repeat),
+    }
+}
+
+fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+    let Ok(instance) = Instance::<T>::new(config, &Inputs::default(), backend) else { return f64::NAN };
+    let model = Model::new(config, &instance.embeddings);
+    let drawn = instance.samples(config);
+    shortest(repeat, || {
+        let samples = Metered::new(&*drawn, &());
+        let started = Instant::now();
+        std::hint::black_box(early_phase(config, &model, &samples, backend));
+        started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
+    })
+}
+
+/// Seconds that the four products of samples, labels and dimension take that an exact run cannot do without when its
+/// softmax is far from uniform: logits and their derivatives, in steps 2 and 3. Blocks of 256 samples, tasks on all
+/// threads, nothing else: what the machine's rate allows.
+pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+    match config.precision {
+        Precision::F32 => products::<f32>(config, backend, repeat),
+        Precision::F64 => products::<f64>(config, backend, repeat),
+    }
+}
+
+fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+    const ROWS: usize = 256;
+    const TASKS: usize = 16;
+    let (labels, dim) = (config.label_count(), config.dim);
+    let table = vec![T::ONE; labels * dim];
+    let table = View::new(&table, labels, dim);
+    let blocks = config.samples.div_ceil(ROWS);
+    shortest(repeat, || {
+        let started = Instant::now();
+        backend.map(TASKS, |task| {
+            let mut short = vec![T::ONE; ROWS * dim];
+            let mut long = vec![T::ONE; ROWS * labels];
+            for _ in task * blocks / TASKS..(task + 1) * blocks / TASKS {
+                for _ in 0..2 {
+                    product(&mut long, View::new(&short, ROWS, dim), table.t(), false);
+                    product(&mut short, View::new(&long, ROWS, labels), table, false);
+                }
+                short.fill(T::ONE);
+            }
+        });
+        started.elapsed().as_secs_f64()
+    })
+}
+
+fn shortest(repeat: usize, mut run: impl FnMut() -> f64) -> f64 {
+    (0..repeat.max(1)).map(|_| run()).fold(f64::INFINITY, f64::min)
+}

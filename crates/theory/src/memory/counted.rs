@@ -1,0 +1,173 @@
+//! Labels that are told apart by counting (theory section 5.1, orthonormal embeddings).
+//!
+//! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`, and nothing else. Counts are
+//! whole numbers, often small ones, so ties and Poisson's tail decide where a normal law would mislead.
+
+use crate::counts::{Detail, poisson};
+use crate::normal::{Saddle, survival, upper_tail};
+use crate::quadrature::Rule;
+
+/// Up to this mean count, tables of Poisson's law are exact and quick.
+const TABLE: f64 = 200.0;
+/// The same when every count has a noise of its own, which costs a normal tail each.
+const NOISY_TABLE: f64 = 30.0;
+
+/// Wrong labels, each with the score `count (step + sqrt(noise) z)`, the count Poisson.
+#[derive(Clone, Debug)]
+pub(crate) struct Rivals {
+    wrong: f64,
+    mean: f64,
+    step: f64,
+    noise: f64,
+    law: Law,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    /// The chance of every count from 0 on, and the chance of more than it.
+    Every(Vec<(f64, f64)>),
+    /// Counts with their chances, told apart less finely than the noise blurs them.
+    Blurred(Rule),
+    /// Counts are large and the noise is small beside their spread: a saddle point.
+    Large,
+}
+
+impl Rivals {
+    /// `wrong` rivals whose counts have the given mean.
+    pub fn new(wrong: f64, mean: f64, step: f64, noise: f64) -> Rivals {
+        let law = if mean <= if noise > 0.0 { NOISY_TABLE } else { TABLE } {
+            Law::Every(poisson_table(mean))
+        } else if 9.0 * noise * mean > step * step {
+            Law::Blurred(poisson(mean, Detail::Tails))
+        } else {
+            Law::Large
+        };
+        Rivals { wrong, mean, step, noise, law }
+    }
+
+    /// The chance that a label with the score `right` beats all rivals. Ties are broken by lot.
+    pub fn win(&self, right: f64) -> f64 {
+        let (greater, tie) = match &self.law {
+            Law::Every(table) if self.noise > 0.0 => {
+                let ahead = |(count, entry): (usize, &(f64, f64))| entry.0 * self.ahead(count as f64, right);
+                let tie = if right == 0.0 { table[0].0 } else { 0.0 };
+                (table.iter().enumerate().skip(1).map(ahead).sum(), tie)
+            }
+            Law::Every(table) => self.level(table, right),
+            Law::Blurred(counts) => (counts.mean(|count| self.ahead(count, right)), 0.0),
+            Law::Large => (self.large(right), 0.0),
+        };
+        with_ties(greater, tie, self.wrong)
+    }
+
+    /// The chance that a rival with this count is ahead.
+    fn ahead(&self, count: f64, right: f64) -> f64 {
+        survival((right - count * self.step) / (count * self.noise.sqrt()))
+    }
+
+    /// Chances that one rival is ahead and that it is level, without noise.
+    fn level(&self, table: &[(f64, f64)], right: f64) -> (f64, f64) {
+        let level = right / self.step;
+        if self.step <= 0.0 || !level.is_finite() {
+            // Every rival has the score 0.
+            return if right > 0.0 { (0.0, 0.0) } else { (0.0, 1.0) };
+        }
+        let at = |count: f64| table.get(count as usize).copied().unwrap_or_default();
+        let whole = level.round();
+        if (level - whole).abs() < 1e-9 * whole.max(1.0) {
+            let (tie, above) = at(whole);
+            (above, tie)
+        } else {
+            (at(level.floor()).1, 0.0)
+        }
+    }
+
+    /// The chance of being ahead for large counts: `ln E[e^(t score)] = mean (e^(step t) - 1) + t^2 v / 2`, v the noise at
+    /// the count that would be level.
+    fn large(&self, right: f64) -> f64 {
+        if self.step <= 0.0 || right <= 0.0 {
+            return if right > 0.0 { 0.0 } else { 1.0 };
+        }
+        let v = self.noise * (right / self.step).powi(2);
+        let slope = self.mean * self.step;
+        // The solution without noise lies beyond the one with it; Newton's steps come back from there.
+        let mut t = libm::log(right / slope) / self.step;
+        for _ in 0..30 {
+            let growth = slope * libm::exp(self.step * t);
+            let change = (growth + t * v - right) / (growth * self.step + v);
+            t -= change;
+            if change.abs() <= 1e-14 * t.abs() {
+                break;
+            }
+        }
+        let growth = self.mean * libm::exp(self.step * t);
+        let k = |power: i32| growth * self.step.powi(power);
+        let rate = t * right - self.mean * libm::expm1(self.step * t) - 0.5 * t * t * v;
+        upper_tail(Saddle { t, rate, derivatives: [k(2) + v, k(3), k(4), k(5)] })
+    }
+}
+
+/// The chance to win against `wrong` rivals when each is ahead with chance `greater` and level with chance `tie`:
+/// `((1 - greater)^V - (1 - greater - tie)^V) / (V tie)`, V = wrong + 1.
+fn with_ties(greater: f64, tie: f64, wrong: f64) -> f64 {
+    let not_ahead = libm::log1p(-greater.min(1.0));
+    if tie <= 0.0 {
+        return if wrong == 0.0 { 1.0 } else { libm::exp(wrong * not_ahead) };
+    }
+    let labels = wrong + 1.0;
+    let share = -libm::expm1(labels * libm::log1p(-(tie / (1.0 - greater)).min(1.0)));
+    (libm::exp(labels * not_ahead) * share / (labels * tie)).clamp(0.0, 1.0)
+}
+
+/// For every count that matters, its chance and the chance of more.
+fn poisson_table(mean: f64) -> Vec<(f64, f64)> {
+    let last = (mean + 12.0 * mean.sqrt() + 40.0) as usize;
+    let chance = |count: usize| {
+        let count = count as f64;
+        let ln = if count > 0.0 { count * libm::log(mean) } else { 0.0 };
+        libm::exp(ln - mean - libm::lgamma(count + 1.0))
+    };
+    let mut table: Vec<(f64, f64)> = (0..=last).map(|count| (chance(count), 0.0)).collect();
+    let mut above = 0.0;
+    for entry in table.iter_mut().rev() {
+        entry.1 = above;
+        above += entry.0;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_are_drawn_by_lot() {
+        // All level: one in V.
+        assert!((with_ties(0.0, 1.0, 9.0) - 0.1).abs() < 1e-15);
+        // One rival, level half of the time, ahead a quarter: 1/4 + 1/2 * 1/2.
+        assert!((with_ties(0.25, 0.5, 1.0) - 0.5).abs() < 1e-15);
+        assert!((with_ties(0.25, 1e-12, 3.0) - 0.75_f64.powi(3)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_to_fear() {
+        let rivals = Rivals::new(99.0, 3.0, 0.0, 0.0);
+        assert_eq!(rivals.win(1.0), 1.0);
+        assert!((rivals.win(0.0) - 0.01).abs() < 1e-15);
+    }
+
+    #[test]
+    fn large_counts_agree_with_the_table() {
+        for (noise, mean) in [(0.0, 201.0), (1e-5, 60.0), (1e-4, 60.0), (0.01, 60.0), (0.1, 100.0)] {
+            let rivals = Rivals::new(200.0, mean, 1.0, noise);
+            let every = Rivals { law: Law::Every(poisson_table(mean)), ..rivals.clone() };
+            for sigmas in [1.0, 2.0, 3.0, 4.0, 5.0] {
+                let deviation = (mean + noise * mean * mean).sqrt();
+                // Half way between two counts, so that the lattice does not show.
+                let right = (mean + sigmas * deviation).floor() + 0.5;
+                let (a, b) = (every.win(right), rivals.win(right));
+                assert!((a - b).abs() < 0.01, "noise {noise} at {sigmas}: {a} {b}");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Sizes of the noise terms, by the names of theory section 4, and which of them is largest.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A noise term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Term {
+    /// Uneven counts of facts, seen through what all keys have in common.
+    MeanBias,
+    /// Overlap of keys, however many samples there are.
+    Interference,
+    /// Uneven counts of facts, seen through the overlap of keys.
+    GradientNoise,
+    /// The right answer seen through the overlap of output embeddings.
+    OutputOverlap,
+    /// The MLP's random first layer is only so wide.
+    MlpNoise,
+    /// Overlap of tokens with the trigger.
+    TriggerOverlap,
+    /// Facts that no sample shows.
+    Coverage,
+}
+
+impl Term {
+    /// Every term.
+    pub const ALL: [Term; 7] = [
+        Term::MeanBias,
+        Term::Interference,
+        Term::GradientNoise,
+        Term::OutputOverlap,
+        Term::MlpNoise,
+        Term::TriggerOverlap,
+        Term::Coverage,
+    ];
+
+    /// The term's name, as in records and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Term::MeanBias => "mean_bias",
+            Term::Interference => "interference",
+            Term::GradientNoise => "gradient_noise",
+            Term::OutputOverlap => "output_overlap",
+            Term::MlpNoise => "mlp_noise",
+            Term::TriggerOverlap => "trigger_overlap",
+            Term::Coverage => "coverage",
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// What the logits of step 3 are made of, attention on `ell`: a squared signal and variances, for a fact seen as
+/// often as the average one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogitNoise {
+    /// Square of the right label's logit.
+    pub signal: f64,
+    /// `(1/d + 1/V) kappa^2 / N`
+    pub mean_bias: f64,
+    /// `(1/d + 1/V) s2 / V`, without MLP noise
+    pub interference: f64,
+    /// `(1/d + 1/V) s2 / N`, without MLP noise
+    pub gradient_noise: f64,
+    /// `signal / d`
+    pub output_overlap: f64,
+    /// `(1/d + 1/V) s2 (1/V + 1/N)` for the part of s2 that is MLP noise
+    pub mlp_noise: f64,
+}
+
+impl LogitNoise {
+    /// The terms by name.
+    pub fn terms(&self) -> [(Term, f64); 5] {
+        [
+            (Term::MeanBias, self.mean_bias),
+            (Term::Interference, self.interference),
+            (Term::GradientNoise, self.gradient_noise),
+            (Term::OutputOverlap, self.output_overlap),
+            (Term::MlpNoise, self.mlp_noise),
+        ]
+    }
+
+    /// Variance of a wrong label's logit.
+    pub fn total(&self) -> f64 {
+        self.terms().iter().map(|term| term.1).sum()
+    }
+
+    /// The largest term; none when all are zero.
+    pub fn dominant(&self) -> Option<Term> {
+        largest(&self.terms())
+    }
+}
+
+/// What the token scores of step 2 are made of: a squared signal and variances, in units of `1/(L^2 V)`
+/// squared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoreNoise {
+    /// Square of the trigger's score.
+    pub signal: f64,
+    /// Overlap of tokens with the trigger.
+    pub trigger_overlap: f64,
+    /// Uneven counts of facts, seen through what all sequences have in common.
+    pub mean_bias: f64,
+    /// Uneven counts of tokens, seen through overlaps of embeddings.
+    pub gradient_noise: f64,
+}
+
+impl ScoreNoise {
+    /// The terms by name.
+    pub fn terms(&self) -> [(Term, f64); 3] {
+        [
+            (Term::TriggerOverlap, self.trigger_overlap),
+            (Term::MeanBias, self.mean_bias),
+            (Term::GradientNoise, self.gradient_noise),
+        ]
+    }
+
+    /// Variance of a token's score.
+    pub fn total(&self) -> f64 {
+        self.terms().iter().map(|term| term.1).sum()
+    }
+
+    /// The largest term; none when all are zero.
+    pub fn dominant(&self) -> Option<Term> {
+        largest(&self.terms())
+    }
+}
+
+fn largest(terms: &[(Term, f64)]) -> Option<Term> {
+    terms.iter().filter(|term| term.1 > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|term| term.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_term_is_named() {
+        let noise =
+            ScoreNoise { signal: 9.0, trigger_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2 };
+        assert_eq!(noise.dominant(), Some(Term::MeanBias));
+        assert!((noise.total() - 0.6).abs() < 1e-15);
+        let none = ScoreNoise { signal: 1.0, trigger_overlap: 0.0, mean_bias: 0.0, gradient_noise: 0.0 };
+        assert_eq!(none.dominant(), None);
+    }
+
+    #[test]
+    fn words_are_those_of_serde() {
+        for term in Term::ALL {
+            let debug = format!("{term:?}").to_lowercase();
+            assert_eq!(debug, term.word().replace('_', ""));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A smooth function of one number, tabulated once and then looked up.
+
+/// Points that a value is interpolated from.
+const STENCIL: usize = 6;
+
+/// Values on a regular grid, with a polynomial of degree five through the nearest points in between.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    first: f64,
+    step: f64,
+    values: Vec<f64>,
+}
+
+impl Table {
+    /// Tabulates `f` from `first` to `last` in steps of at most `step`.
+    pub fn new(first: f64, last: f64, step: f64, f: impl Fn(f64) -> f64) -> Table {
+        let intervals = ((last - first) / step).ceil().max(STENCIL as f64 - 1.0);
+        let step = (last - first) / intervals;
+        let values = (0..=intervals as u32).map(|i| f(first + step * f64::from(i))).collect();
+        Table { first, step, values }
+    }
+
+    /// The function at x; beyond the table, its value at the end.
+    pub fn at(&self, x: f64) -> f64 {
+        let place = ((x - self.first) / self.step).clamp(0.0, (self.values.len() - 1) as f64);
+        let left = (place as usize).saturating_sub(STENCIL / 2 - 1).min(self.values.len() - STENCIL);
+        let u = place - left as f64;
+        // Weights of Lagrange's formula at 0, 1, .. 5: products of the distances to the other points.
+        let d: [f64; STENCIL] = std::array::from_fn(|i| u - i as f64);
+        let (low, middle, high) = (d[0] * d[1], d[2] * d[3], d[4] * d[5]);
+        let weights = [
+            -d[1] * middle * high / 120.0,
+            d[0] * middle * high / 24.0,
+            -low * d[3] * high / 12.0,
+            low * d[2] * high / 12.0,
+            -low * middle * d[5] / 24.0,
+            low * middle * d[4] / 120.0,
+        ];
+        weights.iter().zip(&self.values[left..]).map(|(weight, value)| weight * value).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_of_degree_five_are_exact() {
+        let f = |x: f64| x.powi(5) - 3.0 * x.powi(2) + 1.0;
+        let table = Table::new(-1.0, 2.0, 0.4, f);
+        for x in [-1.0, -0.93, 0.0, 0.777, 1.9, 2.0] {
+            assert!((table.at(x) - f(x)).abs() < 1e-12, "{x}");
+        }
+        assert!((table.at(3.0) - f(2.0)).abs() < 1e-12 && (table.at(-3.0) - f(-1.0)).abs() < 1e-12);
+    }
+}

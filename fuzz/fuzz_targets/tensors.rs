@@ -1,0 +1,31 @@
+//! Any bytes as a tensor file: read, fitted to settings, and its samples taken over.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use superpose_core::config::Settings;
+use superpose_core::random::Stream;
+use superpose_core::task::{Drawn, Task};
+use superpose_tensors::{Import, Tensors};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(tensors) = Tensors::parse(bytes) else { return };
+    for name in tensors.names() {
+        let _ = tensors.rows(&name, &[0, 3, usize::MAX]);
+    }
+    let Ok(import) = Import::read(&tensors) else { return };
+    for noise_vocab in [None, Some(9)] {
+        // Small defaults: what the file leaves open is drawn.
+        let mut settings =
+            Settings { vocab: 8, dim: 4, length: 3, samples: 16, noise_vocab, ..Settings::default() };
+        if import.fit(&mut settings, |_| false).is_err() {
+            continue;
+        }
+        let Ok(config) = settings.check() else { continue };
+        if config.samples * config.length > 1 << 20 {
+            continue;
+        }
+        let task = Task::new(&config);
+        let drawn = Drawn::new(&task, 0, Stream::Train, config.samples);
+        let _ = import.samples(&config, &task, &drawn);
+    }
+});
