@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Setting, distance};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Activation, Settings, Trigger};
-use superpose_core::model::{Model, Parameters, Want, descent};
+use superpose_core::model::{Descent, Model, Response, Want, descent};
 use superpose_core::random::{Stream, Words, normals};
 use superpose_core::task::Samples;
 
@@ -19,9 +19,14 @@ fn random(count: usize, scale: f64, index: u64) -> Vec<f64> {
     x.iter().map(|x| x * scale).collect()
 }
 
+fn direction<T: Real>(model: &Model<'_, T>, m: &[T], query: &[T], samples: &dyn Samples) -> Descent {
+    let backend = Backend::single();
+    let response = Response::new(model, m, samples.count(), &backend);
+    descent(model, &response, query, samples, ALL, &backend)
+}
+
 fn loss(model: &Model<'_, f64>, m: &[f64], w: &[f64], samples: &dyn Samples) -> f64 {
-    let parameters = Parameters { m: m.to_vec(), query: model.query(w) };
-    descent(model, &parameters, samples, ALL, &Backend::single()).loss
+    direction(model, m, &model.query(w), samples).loss
 }
 
 #[test]
@@ -43,8 +48,7 @@ fn gradients_agree_with_finite_differences() {
             let (model, samples) = (setting.model(), setting.train());
             let m = random(model.dim() * model.inputs(), 2.0, 1);
             let w = random(model.dim() * model.dim(), 1.5, 2);
-            let parameters = Parameters { m: m.clone(), query: model.query(&w) };
-            let found = descent(&model, &parameters, &samples, ALL, &Backend::single());
+            let found = direction(&model, &m, &model.query(&w), &samples);
             let slope = |at: &dyn Fn(f64) -> f64| (at(1e-6) - at(-1e-6)) / 2e-6;
             let moved = |x: &[f64], i: usize, h: f64| {
                 let mut x = x.to_vec();
@@ -74,20 +78,8 @@ fn the_linear_form_is_exact_to_rounding() {
         let m: Vec<f64> = phase.m1.iter().map(|x| x * scale).collect();
         let query = phase.w1.clone();
         let narrow = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-        let wide = descent(
-            &double.model(),
-            &Parameters { m: m.clone(), query: query.clone() },
-            &double.train(),
-            ALL,
-            &Backend::single(),
-        );
-        let short = descent(
-            &single.model(),
-            &Parameters { m: narrow(&m), query: narrow(&query) },
-            &single.train(),
-            ALL,
-            &Backend::single(),
-        );
+        let wide = direction(&double.model(), &m, &query, &double.train());
+        let short = direction(&single.model(), &narrow(&m), &narrow(&query), &single.train());
         assert!(distance(&short.m, &wide.m) < 2e-6, "M at {scale}: {:e}", distance(&short.m, &wide.m));
         let error = distance(&short.query, &wide.query);
         assert!(error < 5e-6, "query at {scale}: {error:e}");

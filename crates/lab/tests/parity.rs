@@ -8,8 +8,8 @@ use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, Precision, Regime, Settings};
 use superpose_core::early_phase::early_phase;
 use superpose_core::embedding::Embeddings;
-use superpose_core::model::{Model, Parameters, Want, descent};
-use superpose_core::task::Stored;
+use superpose_core::model::{Model, Response, Want, descent};
+use superpose_core::task::{Samples, Stored};
 use superpose_tensors::{Tensor, TensorFile};
 
 struct Fixture {
@@ -135,22 +135,24 @@ fn three_steps_agree_in_f32() {
 }
 
 fn gradients<T: Real>(precision: Precision, tolerance: f64) {
+    let backend = Backend::single();
     for fixture in fixtures() {
         let config = fixture.config(precision);
         let embeddings = fixture.embeddings::<T>();
         let model = Model::new(&config, &embeddings);
-        let parameters = Parameters { m: fixture.reals("m"), query: model.query(&fixture.reals::<T>("w")) };
+        let (m, query) = (fixture.reals::<T>("m"), model.query(&fixture.reals::<T>("w")));
         let samples = fixture.samples();
+        let response = Response::new(&model, &m, samples.count(), &backend);
         // Every combination takes another way through the products.
-        for (m, query) in [(true, true), (true, false), (false, true)] {
-            let descent =
-                descent(&model, &parameters, &samples, Want { loss: true, m, query }, &Backend::single());
+        for (by_m, by_query) in [(true, true), (true, false), (false, true)] {
+            let want = Want { loss: true, m: by_m, query: by_query };
+            let descent = descent(&model, &response, &query, &samples, want, &backend);
             fixture.compare("loss", &[descent.loss], tolerance);
             let up = |x: &[f64]| x.iter().map(|x| -x).collect::<Vec<f64>>();
-            if m {
+            if by_m {
                 fixture.compare("grad_m", &up(&descent.m), tolerance);
             }
-            if query {
+            if by_query {
                 let z_eos: Vec<f64> = embeddings.z_eos.iter().map(|x| x.to_f64()).collect();
                 fixture.compare("grad_w", &outer(&up(&descent.query), &z_eos), tolerance);
             }

@@ -51,15 +51,16 @@ impl Backend {
         }
     }
 
-    /// `out = a b`, panels of rows on different threads.
+    /// `out = a b`, panels of rows on different threads: large ones, which are efficient, if there are enough of
+    /// them to share out.
     pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) {
-        const PANEL: usize = 256;
+        let panel = if a.rows() >= 1024 { 256 } else { 64 };
         let columns = b.columns();
         if columns == 0 {
             return;
         }
-        self.for_chunks(out, PANEL * columns, |i, part| {
-            let first = i * PANEL;
+        self.for_chunks(out, panel * columns, |i, part| {
+            let first = i * panel;
             product(part, a.rows_in(first, first + part.len() / columns), b, false);
         });
     }

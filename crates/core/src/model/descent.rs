@@ -8,7 +8,7 @@ use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
 use super::linear::LinearResponse;
-use super::{Attention, Model, Parameters, Readout, Workspace, block_rows};
+use super::{Attention, Model, Readout, Workspace, block_rows};
 
 /// What to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,29 +36,30 @@ pub struct Descent {
 /// that a sum of its own for each costs little. It must not depend on the number of threads.
 const TASKS: usize = 16;
 
-/// Loss and descent directions of the mean cross-entropy over `samples`.
+/// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
+/// and at `query`, which is `W z_eos`.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,
-    parameters: &Parameters<T>,
+    response: &Response<'_, T>,
+    query: &[T],
     samples: &dyn Samples,
     want: Want,
     backend: &Backend,
 ) -> Descent {
-    let attention = match parameters.query.iter().any(|&x| x != T::ZERO) {
-        true => model.attention(&parameters.query, backend),
+    let attention = match query.iter().any(|&x| x != T::ZERO) {
+        true => model.attention(query, backend),
         false => Attention::Uniform,
     };
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);
-    let response = Response::new(model, &parameters.m, count, backend);
 
     let sums = backend.map(tasks, |task| {
         let mut pass = Pass::new(model, want);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
             samples.fill(ids, &mut pass.block);
-            pass.block(model, &parameters.m, &response, &attention, want);
+            pass.block(model, response, &attention, want);
         }
         pass.sums
     });
@@ -72,18 +73,25 @@ pub fn descent<T: Real>(
     Descent { loss: total.loss * scale, m: total.m, query }
 }
 
-/// How residuals follow from features.
-enum Response<'a, T> {
-    Softmax(Readout<'a, T>),
+/// How residuals follow from features at one value matrix. Steps at the same matrix share it.
+pub struct Response<'a, T> {
+    m: View<'a, T>,
+    softmax: Softmax<'a, T>,
+}
+
+enum Softmax<'a, T> {
+    Full(Readout<'a, T>),
     Linear(LinearResponse<T>),
 }
 
 impl<'a, T: Real> Response<'a, T> {
-    fn new(model: &Model<'_, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
-        match LinearResponse::new(model, m, samples, backend) {
-            Some(linear) => Response::Linear(linear),
-            None => Response::Softmax(Readout::new(model, m, samples, backend)),
-        }
+    /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
+    pub fn new(model: &Model<'_, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+        let softmax = match LinearResponse::new(model, m, samples, backend) {
+            Some(linear) => Softmax::Linear(linear),
+            None => Softmax::Full(Readout::new(model, m, samples, backend)),
+        };
+        Response { m: View::new(m, model.dim(), model.inputs()), softmax }
     }
 }
 
@@ -136,7 +144,6 @@ impl<T: Real> Pass<T> {
     fn block(
         &mut self,
         model: &Model<'_, T>,
-        m: &[T],
         response: &Response<'_, T>,
         attention: &Attention<T>,
         want: Want,
@@ -146,9 +153,9 @@ impl<T: Real> Pass<T> {
         self.work.activate(model);
         self.output.resize(rows * dim, T::ZERO);
         self.by_features.resize(rows * inputs, T::ZERO);
-        match response {
-            Response::Softmax(readout) => self.residuals(model, View::new(m, dim, inputs), readout, want),
-            Response::Linear(linear) => {
+        match &response.softmax {
+            Softmax::Full(readout) => self.residuals(model, response.m, readout, want),
+            Softmax::Linear(linear) => {
                 let (features, labels) = (self.work.features(model), &self.block.labels);
                 if want.m {
                     linear.output(features, labels, &mut self.output);

@@ -134,6 +134,22 @@ fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Settings;
+    use crate::embedding::Embeddings;
+
+    #[test]
+    fn the_form_is_used_where_it_holds_and_only_there() {
+        let config = Settings { vocab: 200, dim: 24, ..Settings::default() }.check().unwrap();
+        let backend = Backend::single();
+        let embeddings = Embeddings::<f32>::draw(&config, &backend);
+        let model = Model::new(&config, &embeddings);
+        let applies = |scale: f32| {
+            let m: Vec<f32> = embeddings.z_in[..24 * 24].iter().map(|x| x * scale).collect();
+            LinearResponse::new(&model, &m, 10_000, &backend).is_some()
+        };
+        assert!(applies(0.0) && applies(1e-5));
+        assert!(!applies(1e-1) && !applies(f32::NAN));
+    }
 
     #[test]
     fn operator_norm_is_an_upper_bound_and_close() {

@@ -1,5 +1,8 @@
 //! One attention layer over fixed embeddings, with or without an MLP (theory section 2): forward pass, loss and
 //! exact gradients at any parameters.
+//!
+//! `W` acts through the vector `W z_eos` alone, here called the query; the gradient of `W` is always the gradient of
+//! the query times `z_eos^T`.
 
 mod activation;
 mod block;
@@ -10,23 +13,13 @@ mod readout;
 pub use activation::Activation;
 pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
-pub use descent::{Descent, Want, descent};
+pub use descent::{Descent, Response, Want, descent};
 pub(crate) use linear::centred;
 pub use readout::Readout;
 
 use crate::backend::{Backend, Real, View};
 use crate::config::{Config, Trigger};
 use crate::embedding::Embeddings;
-
-/// What is trained. `W` acts through `W z_eos` alone, so that vector stands for it; its gradient is always
-/// the gradient of that vector times `z_eos^T`.
-#[derive(Clone, Debug)]
-pub struct Parameters<T> {
-    /// The value matrix `M`, `dim` rows of `inputs`.
-    pub m: Vec<T>,
-    /// `W z_eos`, the vector that scores are taken against.
-    pub query: Vec<T>,
-}
 
 /// The model's fixed parts.
 #[derive(Clone, Copy)]
@@ -93,7 +86,19 @@ impl<'a, T: Real> Model<'a, T> {
     }
 }
 
-/// A dot product in 64 bits.
+/// A dot product in 64 bits. Eight running sums, since one alone would wait for each addition.
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a.to_f64() * b.to_f64()).sum()
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (wide_a, rest_a) = a.as_chunks::<LANES>();
+    let (wide_b, rest_b) = b.as_chunks::<LANES>();
+    for (a, b) in wide_a.iter().zip(wide_b) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane].to_f64() * b[lane].to_f64();
+        }
+    }
+    for (sum, (a, b)) in sums.iter_mut().zip(rest_a.iter().zip(rest_b)) {
+        *sum += a.to_f64() * b.to_f64();
+    }
+    sums.iter().sum()
 }
