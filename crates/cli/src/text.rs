@@ -14,7 +14,8 @@ pub fn record(record: &Record) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let row = |name: &str, value: &Interval, note: &str| {
-        let digits = |x: f64| number(x);
+        // A margin has the size of a signal, which may be tiny; everything else is a share.
+        let digits = |x: f64| if name == "margin" { format!("{x:.2e}") } else { format!("{x:.4}") };
         vec![
             format!("  {name}"),
             digits(value.mean),
@@ -31,7 +32,10 @@ pub fn record(record: &Record) -> String {
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let _ = writeln!(text, "\n{table}");
+    let _ = writeln!(text);
+    table.lines().for_each(|line| {
+        let _ = writeln!(text, "{}", line.trim_end());
+    });
     let _ = writeln!(text, "  Intervals: {}.", record.interval);
     let _ = writeln!(text, "\nNoise in the logits, standard deviation over the signal");
     bars(&mut text, &record.noise.logits);

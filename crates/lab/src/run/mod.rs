@@ -95,6 +95,27 @@ pub fn run(
     Ok(Record::new(config, inputs, &repeats))
 }
 
+/// Trains and evaluates the first repeat, without its noise budget: what sweeps do thousands of times.
+pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
+    match config.precision {
+        Precision::F32 => evaluation_as::<f32>(config, inputs, backend),
+        Precision::F64 => evaluation_as::<f64>(config, inputs, backend),
+    }
+}
+
+fn evaluation_as<T: Real>(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+) -> Result<Evaluation, RunError> {
+    let instance = Instance::<T>::new(config, inputs, backend)?;
+    let (model, samples) = (Model::new(config, &instance.embeddings), instance.samples(config));
+    let phase = train(config, &model, &*samples, backend)?;
+    let frequency = fact_frequency(&*samples, config.vocab);
+    let test = Drawn::new(&instance.task, config.seed, Stream::Test, config.test_samples);
+    Ok(evaluate(config, &model, &instance.task, &phase, &frequency, &test, backend))
+}
+
 fn run_repeat<T: Real>(
     config: &Config,
     inputs: &Inputs,

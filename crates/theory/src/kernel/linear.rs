@@ -19,7 +19,7 @@ pub fn queries(point: &Point) -> Vec<Query> {
     let mut queries = Vec::new();
     for &(a, length_weight) in &lengths(point).points {
         for &(cosine, cosine_weight) in &cosines.points {
-            let c = if std::env::var("PLAIN").is_ok() {0.0} else {t * a.sqrt() * cosine};
+            let c = t * a.sqrt() * cosine;
             queries.push(Query {
                 weight: length_weight * cosine_weight,
                 kappa: t + c,

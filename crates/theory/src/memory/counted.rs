@@ -103,7 +103,8 @@ impl Rivals {
         let growth = self.mean * libm::exp(self.step * t);
         let k = |power: i32| growth * self.step.powi(power);
         let rate = t * right - self.mean * libm::expm1(self.step * t) - 0.5 * t * t * v;
-        upper_tail(Saddle { t, rate, derivatives: [k(2) + v, k(3), k(4), k(5)] })
+        let curvature = k(2) + v;
+        upper_tail(Saddle { t, rate, curvature, skewness: k(3) / curvature.powf(1.5) })
     }
 }
 

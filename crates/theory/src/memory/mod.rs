@@ -12,7 +12,7 @@ mod race;
 mod tests;
 
 pub(crate) use counted::Rivals;
-pub(crate) use race::{Output, Race};
+pub(crate) use race::{Output, OwnNoise, Race};
 
 use crate::counts::{Detail, binomial};
 use crate::kernel::{Kernel, Measured};
@@ -41,7 +41,7 @@ impl Memory {
         let labels = if point.orthonormal() {
             Labels::Counted
         } else {
-            Labels::Overlapping(Race::new(point.vocab - 1.0, output(point)))
+            Labels::Overlapping(Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
         };
         Memory { vocab: point.vocab, kernel: Kernel::of(point), labels }
     }
@@ -51,7 +51,7 @@ impl Memory {
         let spread = measured.output_spread;
         let freedom = (spread > 0.0).then(|| 2.0 / (spread * spread));
         let output = Output { overlap: measured.output_coherence, freedom };
-        let labels = Labels::Overlapping(Race::new(vocab - 1.0, output));
+        let labels = Labels::Overlapping(Race::new(vocab - 1.0, output, OwnNoise::Absent));
         Memory { vocab, kernel: Kernel::measured(measured), labels }
     }
 
@@ -78,9 +78,11 @@ impl Memory {
         for query in self.kernel.queries() {
             let uneven = query.kappa * query.kappa / per_fact;
             let variance = wrong * (query.s2 * (1.0 + 1.0 / per_fact) + uneven);
+            // A wrong label's own count is Poisson, and its mean bias is as lopsided.
+            let third = query.kappa.powi(3) / (per_fact * per_fact);
             let win = |n: f64| {
                 let seen = n / per_fact;
-                race.win(seen * query.xi + query.kappa * (seen - 1.0), variance)
+                race.win(seen * query.xi + query.kappa * (seen - 1.0), variance, third)
             };
             accuracy += query.weight * counts.mean(win);
         }

@@ -13,7 +13,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Tabulates `f` from `first` to `last` in steps of at most `step`.
-    pub fn new(first: f64, last: f64, step: f64, f: impl Fn(f64) -> f64) -> Table {
+    pub fn new(first: f64, last: f64, step: f64, mut f: impl FnMut(f64) -> f64) -> Table {
         let intervals = ((last - first) / step).ceil().max(STENCIL as f64 - 1.0);
         let step = (last - first) / intervals;
         let values = (0..=intervals as u32).map(|i| f(first + step * f64::from(i))).collect();

@@ -1,0 +1,149 @@
+//! Simulates random configurations near their critical number of samples: the measurements that predictions are
+//! validated against.
+//!
+//! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
+//! (kind: attention, mlp, sphere or orthonormal; configurations; seeds per cell; output).
+//!
+//! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d to 128, m from 64 to
+//! 4096); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
+//! four numbers of samples are drawn log-uniformly within a factor of 8 of it. Configurations that do not cross
+//! within 2^28 tokens are drawn anew.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use superpose_core::backend::Backend;
+use superpose_core::config::{Activation, Embedding, Settings, Trigger};
+use superpose_core::evaluate::{Evaluation, Tally};
+use superpose_core::random::{Stream, Words, unit};
+use superpose_lab::run::{Inputs, evaluation};
+
+const TOKENS: f64 = (1u64 << 28) as f64;
+const CELLS: usize = 4;
+
+/// Uniform numbers of one configuration.
+struct Draw(Vec<u32>, usize);
+
+impl Draw {
+    fn new(index: u64) -> Draw {
+        let mut words = vec![0; 64];
+        Words::new(20_260_315, Stream::Train, index).fill(0, &mut words);
+        Draw(words, 0)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.1 += 2;
+        unit(self.0[self.1 - 2], self.0[self.1 - 1])
+    }
+
+    fn log(&mut self, low: f64, high: f64) -> usize {
+        (low.ln() + (high / low).ln() * self.uniform()).exp().round() as usize
+    }
+}
+
+fn settings(kind: &str, draw: &mut Draw) -> Settings {
+    let mlp = kind == "mlp";
+    let mut settings = Settings {
+        vocab: draw.log(100.0, if mlp { 1000.0 } else { 4000.0 }),
+        dim: draw.log(16.0, if mlp { 128.0 } else { 512.0 }),
+        length: draw.log(2.0, if mlp { 128.0 } else { 512.0 }),
+        trigger: if draw.uniform() < 0.5 { Trigger::Keys } else { Trigger::Values },
+        test_samples: 2048,
+        ..Settings::default()
+    };
+    match kind {
+        "mlp" => {
+            settings.width = Some(draw.log(64.0, 4096.0));
+            settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
+        }
+        "sphere" => settings.embedding = Embedding::Sphere,
+        "orthonormal" => {
+            settings.embedding = Embedding::Orthonormal;
+            settings.vocab = settings.vocab.min(600);
+            settings.dim = settings.vocab + 2;
+        }
+        _ => {}
+    }
+    settings
+}
+
+fn measure(settings: &Settings, samples: usize, seed: u64) -> Evaluation {
+    let config = Settings { samples, seed, ..settings.clone() }.check().unwrap();
+    evaluation(&config, &Inputs::default(), &Backend::single()).unwrap()
+}
+
+/// The number of samples at which recall crosses one half, to a factor of about 1.3, from single runs.
+fn pilot(settings: &Settings, most: f64) -> Option<f64> {
+    let recall = |log: f64| measure(settings, log.exp2().round() as usize, 1000).accuracy.mean();
+    let (mut low, mut high) = (4.0, most.log2());
+    // Quick refusal: with placed attention and all the data there is, the memory must be able to do it.
+    if high <= low + 3.0 || recall(high - 3.0) < 0.5 {
+        return None;
+    }
+    high -= 3.0;
+    while high - low > 0.4 {
+        let middle = 0.5 * (low + high);
+        if recall(middle) < 0.5 { low = middle } else { high = middle }
+    }
+    Some((0.5 * (low + high)).exp2())
+}
+
+fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
+    let mut draw = Draw::new(index);
+    let settings = settings(kind, &mut draw);
+    let critical = pilot(&settings, TOKENS / settings.length as f64)?;
+    let mut lines = String::new();
+    for _ in 0..CELLS {
+        let samples = draw.log(critical / 8.0, critical * 8.0).max(1);
+        let runs: Vec<Evaluation> = (0..seeds).map(|seed| measure(&settings, samples, seed)).collect();
+        let Settings { vocab, dim, length, trigger, width, activation, embedding, .. } = &settings;
+        let width = width.map_or(String::new(), |width| width.to_string());
+        write!(lines, "{index},{embedding},{trigger},{vocab},{dim},{length},{width},{activation},{samples},{seeds}")
+            .unwrap();
+        let columns: [fn(&Evaluation) -> Tally; 4] =
+            [|e| e.accuracy, |e| e.memory_accuracy, |e| e.lock_rate, |e| e.one_step_accuracy];
+        for column in columns {
+            let means: Vec<f64> = runs.iter().map(|run| column(run).mean()).collect();
+            let mean = means.iter().sum::<f64>() / means.len() as f64;
+            let variance = means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (means.len() - 1) as f64;
+            write!(lines, ",{mean:.5},{:.5}", (variance / means.len() as f64).sqrt()).unwrap();
+        }
+        lines.push('\n');
+    }
+    Some(lines)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [kind, count, seeds, path] = &arguments[..] else {
+        eprintln!("usage: simulate attention|mlp|sphere|orthonormal CONFIGURATIONS SEEDS OUT.csv");
+        std::process::exit(2);
+    };
+    let (count, seeds): (usize, u64) = (count.parse().unwrap(), seeds.parse().unwrap());
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::<(usize, String)>::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while done.lock().unwrap().len() < count {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if let Some(lines) = simulate(kind, index as u64, seeds) {
+                        let mut done = done.lock().unwrap();
+                        done.push((index, lines));
+                        eprintln!("{} of {count}", done.len());
+                        // Written as it grows, in order, so that an interruption loses little.
+                        done.sort_by_key(|&(index, _)| index);
+                        let header = "index,embedding,trigger,vocab,dim,length,width,activation,samples,seeds,\
+                            accuracy,accuracy_se,memory_accuracy,memory_accuracy_se,lock_rate,lock_rate_se,\
+                            one_step_accuracy,one_step_accuracy_se\n";
+                        let text: String = done.iter().map(|(_, lines)| lines.as_str()).collect();
+                        std::fs::write(path, format!("{header}{text}")).unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
