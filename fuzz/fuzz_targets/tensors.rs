@@ -5,7 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use superpose_core::config::Settings;
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
-use superpose_tensors::{Import, Tensors};
+use superpose_lab::run::Import;
+use superpose_tensors::Tensors;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(tensors) = Tensors::parse(bytes) else { return };

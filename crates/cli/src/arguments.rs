@@ -2,6 +2,7 @@
 //! value; [`RunArguments::settings`] hands on plain settings.
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -197,8 +198,16 @@ impl RunArguments {
     /// Fills in from the file named by `--config`.
     pub fn with_file(self) -> anyhow::Result<RunArguments> {
         let Some(path) = self.config.clone() else { return Ok(self) };
-        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        Ok(self.or(read_toml(&path, &text)?))
+        let text = read_text(&path).with_context(|| path.display().to_string())?;
+        let mut file = read_toml(&path, &text)?;
+        // Flags win: a rate on the command line is not in conflict with a lead in the file.
+        if self.gamma.is_some() {
+            file.lead = None;
+        }
+        if self.lead.is_some() {
+            file.gamma = None;
+        }
+        Ok(self.or(file))
     }
 
     /// The settings these arguments ask for, defaults elsewhere.
@@ -271,6 +280,15 @@ fn size(name: &str, count: Count) -> anyhow::Result<usize> {
     usize::try_from(count.0).map_err(|_| anyhow!("{name} = {}: too large for this machine", count.0))
 }
 
+/// Reads a file that a person wrote; one that goes on for ever is not.
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    anyhow::ensure!(text.len() as u64 <= MOST, "longer than a megabyte, which no configuration is");
+    Ok(text)
+}
+
 /// Reads the arguments in a TOML text; an error names the file, the line and what stands there.
 pub fn read_toml(path: &Path, text: &str) -> anyhow::Result<RunArguments> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
@@ -279,7 +297,7 @@ pub fn read_toml(path: &Path, text: &str) -> anyhow::Result<RunArguments> {
             Some(span) => {
                 let start = span.start.min(text.len());
                 let line = text[..start].matches('\n').count();
-                let content = text.lines().nth(line).unwrap_or("").trim();
+                let content: String = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
                 anyhow!("{}, line {} ({content}): {reason}", path.display(), line + 1)
             }
             None => anyhow!("{}: {reason}", path.display()),

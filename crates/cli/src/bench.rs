@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Regime, Settings};
 use superpose_lab::bench::{product_seconds, training_seconds};
-use superpose_lab::memory::readable;
+use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
 
 use crate::arguments::Count;
-use crate::run::print;
+use crate::run::{available_memory, print};
 
 /// The opponent, carried along so that the binary is enough.
 const TORCH: &str = include_str!("../../../bench/torch_recall.py");
@@ -88,7 +88,7 @@ fn config(arguments: &BenchArguments, regime: Regime, eta: f64) -> anyhow::Resul
         dim: size(arguments.dim),
         length: size(arguments.length),
         samples: size(arguments.samples),
-        test_samples: 1,
+        test_samples: 2,
         regime,
         eta,
         ..Settings::default()
@@ -100,7 +100,7 @@ fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
     let backend = Backend::cpu(arguments.threads.0 as usize)?;
     let repeat = arguments.repeat.0 as usize;
     let train_seconds = match OURS.iter().find(|ours| ours.0 == what) {
-        Some(&(_, _, regime, eta)) => training_seconds(&config(arguments, regime, eta)?, &backend, repeat),
+        Some(&(_, _, regime, eta)) => training_seconds(&config(arguments, regime, eta)?, &backend, repeat)?,
         None => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat),
     };
     let measurement = Measurement { name: what.into(), train_seconds, peak_total_bytes: peak_memory() };
@@ -118,7 +118,11 @@ fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
     if !(1..=1024).contains(&arguments.threads.0) {
         bail!("threads = {}: must be a whole number from 1 to 1024", arguments.threads.0);
     }
+    if !(1..=1000).contains(&arguments.repeat.0) {
+        bail!("repeat = {}: must be a whole number from 1 to 1000", arguments.repeat.0);
+    }
     let exact = config(arguments, Regime::Exact, 1.0)?;
+    memory::check(&exact, arguments.threads.0 as usize, true, true, available_memory())?;
     let program = std::env::current_exe().context("the program's own file")?;
     let mut rows = Vec::new();
     let mut ours = |what: &str, name: &str| -> anyhow::Result<f64> {

@@ -9,6 +9,7 @@ mod progress;
 mod run;
 mod text;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -38,7 +39,8 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Where even that cannot be written there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use superpose_core::backend::Backend;
+use superpose_core::config::Regime;
 use superpose_lab::run::Inputs;
 use superpose_lab::{memory, run as lab};
 
@@ -15,15 +16,19 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let arguments = arguments.with_file()?;
     let threads = arguments.threads()?;
     let mut settings = arguments.settings()?;
-    // Ranges first: a file may be large, and a wrong number is found at once.
-    if settings.import.is_none() && settings.embedding_file.is_none() {
-        settings.clone().check()?;
-    }
     let inputs = Inputs::open(&mut settings, |name| arguments.gives(name))?;
     let config = settings.check()?;
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
     let export = arguments.export.as_deref();
+    if let Some(path) = export {
+        // Found now rather than after the training.
+        superpose_tensors::target(path).context("export")?;
+    }
     memory::check(&config, threads, stored, export.is_some(), available_memory())?;
+
+    if config.regime == Regime::Infinitesimal && (arguments.gives("eta") || arguments.gives("eta2")) {
+        let _ = writeln!(std::io::stderr(), "note: eta and eta2 have no effect in the infinitesimal regime");
+    }
 
     let backend = Backend::cpu(threads).context("threads cannot be started")?;
     let bar = Bar::new(&config);
@@ -47,7 +52,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.
-fn available_memory() -> f64 {
+pub fn available_memory() -> f64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory() as f64;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
-use superpose_core::config::{Embedding, Labels, Settings, Trigger};
+use superpose_core::config::{Embedding, Labels, Regime, Settings, Trigger};
 use superpose_core::noise::Budget;
 use superpose_lab::interval::Interval;
 use superpose_lab::run::Record;
@@ -37,7 +37,8 @@ pub fn record(record: &Record) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     });
     let _ = writeln!(text, "  Intervals: {}.", record.interval);
-    let _ = writeln!(text, "\nNoise in the logits, standard deviation over the signal");
+    let limit = if record.config.regime == Regime::Exact { ", in the limit of a small rate" } else { "" };
+    let _ = writeln!(text, "\nNoise in the logits, standard deviation over the signal{limit}");
     bars(&mut text, &record.noise.logits);
     let _ = writeln!(text, "\nNoise in the token scores, standard deviation over the trigger's score");
     bars(&mut text, &record.noise.scores);
@@ -68,7 +69,11 @@ fn headline(config: &Settings) -> String {
         grouped(config.length),
         grouped(config.dim),
         grouped(config.samples),
-        if config.embedding == Embedding::File { "file's" } else { config.embedding.word() },
+        match (config.embedding, &config.import) {
+            (_, Some(_)) => "imported",
+            (Embedding::File, None) => "file's",
+            (embedding, None) => embedding.word(),
+        },
         config.regime,
     );
     if let Labels::Mod(classes) = config.labels {
@@ -90,19 +95,17 @@ fn headline(config: &Settings) -> String {
 
 fn margin_note(config: &Settings) -> &'static str {
     match config.regime {
-        superpose_core::config::Regime::Infinitesimal => {
-            "right logit over the best wrong one, per unit of rate"
-        }
-        superpose_core::config::Regime::Exact => "right logit over the best wrong one",
+        Regime::Infinitesimal => "right logit over the best wrong one, per unit of rate",
+        Regime::Exact => "right logit over the best wrong one",
     }
 }
 
 /// Noise parts relative to the signal, largest first.
 fn noise_parts(budget: &Budget) -> Vec<(&'static str, f64)> {
     let signal = budget.signal.unwrap_or(0.0).sqrt();
-    let mut parts: Vec<_> = budget.parts()[1..]
+    let mut parts: Vec<_> = budget.named()[1..]
         .iter()
-        .filter_map(|&(name, part)| Some((name, part?.sqrt() / signal)))
+        .filter_map(|&(name, part)| Some((name, (*part)?.sqrt() / signal)))
         .filter(|(_, size)| size.is_finite() && *size > 0.0)
         .collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -113,7 +116,7 @@ fn bars(text: &mut String, budget: &Budget) {
     const WIDTH: f64 = 40.0;
     let parts = noise_parts(budget);
     let Some(&(_, largest)) = parts.first() else {
-        let _ = writeln!(text, "  none: step 2 had nothing to learn");
+        let _ = writeln!(text, "  none");
         return;
     };
     for (name, size) in parts {
@@ -125,30 +128,31 @@ fn bars(text: &mut String, budget: &Budget) {
 
 /// What keeps recall from being perfect, in one sentence.
 fn verdict(record: &Record) -> String {
-    let name =
-        |budget: &Budget| noise_parts(budget).first().map_or("nothing", |&(name, _)| name).replace('_', " ");
-    let (recall, memory, lock) = (record.accuracy.mean, record.memory_accuracy.mean, record.lock_rate.mean);
+    let largest =
+        |budget: &Budget| noise_parts(budget).first().map_or("none", |&(name, _)| name).replace('_', " ");
+    let (logits, scores) = (largest(&record.noise.logits), largest(&record.noise.scores));
+    let (memory, lock) = (record.memory_accuracy.mean, record.lock_rate.mean);
     let sign = match record.trigger_sign {
         1 => "",
-        0 => " (step 2 found no direction)",
+        0 => " (step 2 found no direction, or not the same one in most repeats)",
         _ => " (step 2 learned to look away from the trigger)",
     };
-    if recall >= 0.99 {
+    if record.accuracy.mean >= 0.99 {
+        format!("Recall is all but perfect; the largest noise in the logits: {logits}.")
+    } else if lock < memory || logits == "attention leak" {
+        let found = percent(lock);
         format!(
-            "Recall is all but perfect; the largest noise in the logits is {}.",
-            name(&record.noise.logits)
-        )
-    } else if lock < memory {
-        format!(
-            "The attention limits recall: it finds the trigger in {} of sequences{sign}. Largest noise in the scores: {}.",
-            percent(lock),
-            name(&record.noise.scores)
+            "The attention limits recall: it finds the trigger in {found} of sequences{sign}. Largest noise in the scores: {scores}."
         )
     } else {
+        let what = if record.config.zipf.is_some() {
+            "questions, by frequency, are answered"
+        } else {
+            "facts are recalled"
+        };
+        let share = percent(memory);
         format!(
-            "The memory limits recall: with perfect attention {} of facts are recalled. Largest noise in the logits: {}.",
-            percent(memory),
-            name(&record.noise.logits)
+            "The memory limits recall: with perfect attention {share} of {what}. Largest noise in the logits: {logits}."
         )
     }
 }
@@ -157,7 +161,7 @@ fn percent(x: f64) -> String {
     format!("{:.1}%", 100.0 * x)
 }
 
-/// Three significant digits, plain where that is short.
+/// Four decimals where that says enough, powers of ten elsewhere.
 fn number(x: f64) -> String {
     if x == 0.0 {
         "0".into()

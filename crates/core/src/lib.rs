@@ -3,6 +3,30 @@
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
 //! [`noise`]. Random numbers come from [`random`], arithmetic from [`backend`]. Nothing here reads files, prints, or
 //! asks the time. Sections named in the documentation are those of the project's theory page.
+//!
+//! ```
+//! use superpose_core::backend::Backend;
+//! use superpose_core::early_phase::{early_phase, fact_frequency};
+//! use superpose_core::embedding::Embeddings;
+//! use superpose_core::evaluate::evaluate;
+//! use superpose_core::model::Model;
+//! use superpose_core::random::Stream;
+//! use superpose_core::task::{Drawn, Task};
+//! use superpose_core::Settings;
+//!
+//! let config = Settings { vocab: 64, dim: 64, samples: 4096, ..Settings::default() }.check()?;
+//! let backend = Backend::single();
+//! let embeddings = Embeddings::<f32>::draw(&config, &backend);
+//! let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
+//! let samples = Drawn::new(&task, config.seed, Stream::Train, config.samples);
+//! let phase = early_phase(&config, &model, &samples, &backend);
+//!
+//! let frequency = fact_frequency(&samples, config.vocab, &backend);
+//! let test = Drawn::new(&task, config.seed, Stream::Test, config.test_samples);
+//! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
+//! assert!(evaluation.lock_rate.mean() > 0.99);
+//! # Ok::<(), superpose_core::ConfigError>(())
+//! ```
 pub mod backend;
 pub mod config;
 pub mod early_phase;

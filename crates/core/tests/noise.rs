@@ -30,7 +30,7 @@ fn logit_parts_add_up() {
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
         let (model, phase) = (setting.model(), setting.run(&backend));
-        let frequency = fact_frequency(&setting.train(), setting.config.vocab);
+        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
         let mut block = Block::default();
         setting.test().fill(&(0..20).collect::<Vec<u32>>(), &mut block);
         let parts = split_logits(&model, &setting.task, &phase, &frequency, &block);
@@ -57,16 +57,8 @@ fn logit_parts_add_up() {
                 placed.push((0..setting.config.vocab).map(term).sum::<f64>());
             }
         }
-        let sum: Vec<f64> = (0..placed.len())
-            .map(|at| {
-                parts.signal[at]
-                    + parts.mean_bias[at]
-                    + parts.interference[at]
-                    + parts.gradient_noise[at]
-                    + parts.output_overlap[at]
-                    + parts.mlp_noise[at]
-            })
-            .collect();
+        let sum: Vec<f64> =
+            (0..placed.len()).map(|at| parts.named()[..6].iter().map(|(_, part)| part[at]).sum()).collect();
         assert!(distance(&sum, &placed) < 1e-12, "placed {:?}", setting.config);
 
         // And with the leak, the logits of the trained model.
@@ -91,16 +83,10 @@ fn score_parts_add_up() {
         let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend) else {
             panic!("nothing learned");
         };
-        let sum: Vec<f64> = (0..tokens.len())
-            .map(|v| {
-                parts.mean_bias[v]
-                    + parts.gradient_noise[v]
-                    + parts.output_overlap[v]
-                    + parts.interference.as_ref().map_or(0.0, |part| part[v])
-            })
-            .collect();
+        let noise: Vec<&Vec<f64>> = parts.named()[1..].iter().filter_map(|(_, part)| part.as_ref()).collect();
+        let sum: Vec<f64> = (0..tokens.len()).map(|v| noise.iter().map(|part| part[v]).sum()).collect();
         assert!(distance(&sum, &tokens) < 1e-12);
-        assert!((parts.signal - trigger).abs() < 1e-12 * trigger.abs());
+        assert!((parts.signal.unwrap()[0] - trigger).abs() < 1e-12 * trigger.abs());
     }
 }
 

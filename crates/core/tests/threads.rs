@@ -17,7 +17,7 @@ fn bits<T: Real>(settings: &Settings, threads: usize) -> Vec<u64> {
     let mut setting = Setting::<T>::new(settings.clone());
     setting.embeddings = Embeddings::draw(&setting.config, &backend);
     let (model, phase) = (setting.model(), setting.run(&backend));
-    let frequency = fact_frequency(&setting.train(), setting.config.vocab);
+    let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
     let test = setting.test();
     let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend);
     let mut numbers: Vec<f64> =
@@ -30,7 +30,7 @@ fn bits<T: Real>(settings: &Settings, threads: usize) -> Vec<u64> {
             logit_budget(&model, &setting.task, &phase, &frequency, &test, &backend),
             score_budget(&split_scores(&model, &setting.task, &phase, &setting.train(), &backend)),
         ];
-        numbers.extend(budgets.iter().flat_map(|b| b.parts()).filter_map(|(_, part)| part));
+        numbers.extend(budgets.iter().flat_map(|b| b.named().map(|(_, part)| *part)).flatten());
     }
     numbers.iter().map(|x| x.to_bits()).collect()
 }

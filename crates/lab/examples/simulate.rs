@@ -75,8 +75,8 @@ fn measure(settings: &Settings, samples: usize, seed: u64) -> Evaluation {
 }
 
 /// The number of samples at which recall crosses one half, to a factor of about 1.3, from single runs.
-fn pilot(settings: &Settings, most: f64) -> Option<f64> {
-    let recall = |log: f64| measure(settings, log.exp2().round() as usize, 1000).accuracy.mean();
+fn pilot(settings: &Settings, most: f64, seed: u64) -> Option<f64> {
+    let recall = |log: f64| measure(settings, log.exp2().round() as usize, seed).accuracy.mean();
     let (mut low, mut high) = (4.0, most.log2());
     // Quick refusal: with placed attention and all the data there is, the memory must be able to do it.
     if high <= low + 3.0 || recall(high - 3.0) < 0.5 {
@@ -93,15 +93,21 @@ fn pilot(settings: &Settings, most: f64) -> Option<f64> {
 fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let mut draw = Draw::new(index);
     let settings = settings(kind, &mut draw);
-    let critical = pilot(&settings, TOKENS / settings.length as f64)?;
+    // Seeds of its own: with the same ones, all configurations would share the luck of, say, the trigger's length.
+    let first = 1000 * (index + 1);
+    let critical = pilot(&settings, TOKENS / settings.length as f64, first - 1)?;
     let mut lines = String::new();
     for _ in 0..CELLS {
         let samples = draw.log(critical / 8.0, critical * 8.0).max(1);
-        let runs: Vec<Evaluation> = (0..seeds).map(|seed| measure(&settings, samples, seed)).collect();
+        let runs: Vec<Evaluation> =
+            (0..seeds).map(|seed| measure(&settings, samples, first + seed)).collect();
         let Settings { vocab, dim, length, trigger, width, activation, embedding, .. } = &settings;
         let width = width.map_or(String::new(), |width| width.to_string());
-        write!(lines, "{index},{embedding},{trigger},{vocab},{dim},{length},{width},{activation},{samples},{seeds}")
-            .unwrap();
+        write!(
+            lines,
+            "{index},{embedding},{trigger},{vocab},{dim},{length},{width},{activation},{samples},{seeds}"
+        )
+        .unwrap();
         let columns: [fn(&Evaluation) -> Tally; 4] =
             [|e| e.accuracy, |e| e.memory_accuracy, |e| e.lock_rate, |e| e.one_step_accuracy];
         for column in columns {

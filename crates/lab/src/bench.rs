@@ -7,26 +7,26 @@ use superpose_core::config::{Config, Precision};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
 
-use crate::run::{Inputs, Instance, Metered};
+use crate::run::{Inputs, Instance, Metered, RunError};
 
 /// Seconds of one training, the shortest of `repeat`, without the making of data.
-pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     match config.precision {
         Precision::F32 => train::<f32>(config, backend, repeat),
         Precision::F64 => train::<f64>(config, backend, repeat),
     }
 }
 
-fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> f64 {
-    let Ok(instance) = Instance::<T>::new(config, &Inputs::default(), backend) else { return f64::NAN };
+fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
+    let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
     let model = Model::new(config, &instance.embeddings);
     let drawn = instance.samples(config);
-    shortest(repeat, || {
+    Ok(shortest(repeat, || {
         let samples = Metered::new(&*drawn, &());
         let started = Instant::now();
         std::hint::black_box(early_phase(config, &model, &samples, backend));
         started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
-    })
+    }))
 }
 
 /// Seconds that the four products of samples, labels and dimension take that an exact run cannot do without when its

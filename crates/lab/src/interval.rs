@@ -22,10 +22,12 @@ const Z: f64 = 1.959_963_984_540_054;
 ///
 /// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
 /// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
-/// 1 most of all), so the interval never gets narrower than Wilson's for all test items together. With one repeat
-/// Wilson's is all there is, and it says nothing about other seeds.
-pub fn share(repeats: &[Tally]) -> Interval {
-    let items: usize = repeats.iter().map(Tally::items).sum();
+/// 1 most of all), so the interval never gets narrower than Wilson's, with as many items in a repeat as it was tested on
+/// but no more than it has `facts`: testing a fact twice tells nothing about other facts. With one repeat Wilson's
+/// interval for the test items is all there is, and it says nothing about other seeds.
+pub fn share(repeats: &[Tally], facts: usize) -> Interval {
+    let most = if repeats.len() == 1 { usize::MAX } else { facts };
+    let items: usize = repeats.iter().map(|repeat| repeat.items().min(most)).sum();
     let mean = mean(repeats);
     let (low, high) = wilson(mean, items as f64);
     match spread(repeats) {
@@ -36,11 +38,14 @@ pub fn share(repeats: &[Tally]) -> Interval {
     }
 }
 
-/// Interval of any mean, from one tally per repeat.
+/// Interval of any mean, from one tally per repeat: Student's over the repeats, never narrower than what the test items
+/// alone allow.
 pub fn number(repeats: &[Tally]) -> Interval {
     let mean = mean(repeats);
-    let variance: f64 = repeats.iter().map(|t| t.variance() / t.items() as f64).sum();
-    let within = Z * variance.sqrt() / repeats.len() as f64;
+    let items: usize = repeats.iter().map(Tally::items).sum();
+    let variance = |t: &Tally| t.variance() / (t.items() as f64 - 1.0);
+    let error = repeats.iter().map(variance).sum::<f64>().sqrt() / repeats.len() as f64;
+    let within = student(items as f64 - repeats.len() as f64).unwrap_or(f64::INFINITY) * error;
     let half = spread(repeats).map_or(within, |between| between.max(within));
     Interval { mean, low: mean - half, high: mean + half }
 }
@@ -52,10 +57,15 @@ fn mean(repeats: &[Tally]) -> f64 {
 /// Half the width of Student's interval for the mean over repeats; `None` for a single one.
 fn spread(repeats: &[Tally]) -> Option<f64> {
     let degrees = repeats.len() as f64 - 1.0;
-    let student = StudentsT::new(0.0, 1.0, degrees).ok()?;
+    let quantile = student(degrees)?;
     let mean = mean(repeats);
     let variance = repeats.iter().map(|t| (t.mean() - mean).powi(2)).sum::<f64>() / degrees;
-    Some(student.inverse_cdf(0.975) * (variance / repeats.len() as f64).sqrt())
+    Some(quantile * (variance / repeats.len() as f64).sqrt())
+}
+
+/// The 97.5% quantile of Student's t; `None` without a degree of freedom.
+fn student(degrees: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975))
 }
 
 /// Wilson's score interval for a share of `items`.
@@ -81,10 +91,33 @@ mod tests {
     #[test]
     fn wilson_agrees_with_published_values() {
         // Newcombe 1998, table I: 81 of 263 and 0 of 20.
-        let i = share(&[tally(81, 263)]);
+        let i = share(&[tally(81, 263)], 500);
         assert!((i.low - 0.2553).abs() < 5e-5 && (i.high - 0.3662).abs() < 5e-5, "{i:?}");
-        let i = share(&[tally(0, 20)]);
+        let i = share(&[tally(0, 20)], 500);
         assert!(i.low == 0.0 && (i.high - 0.1611).abs() < 5e-5, "{i:?}");
+    }
+
+    /// Facts are few, each is recalled or not, and repeats often agree: the case that Student's interval cannot do.
+    #[test]
+    fn coverage_holds_when_nearly_all_is_recalled() {
+        let (trials, facts, items, truth) = (2000, 20, 500, 0.992);
+        for repeats in [2, 5, 20] {
+            let mut covered = 0;
+            for trial in 0..trials {
+                let tallies: Vec<Tally> = (0..repeats)
+                    .map(|r| {
+                        let mut words = vec![0; 2 * facts];
+                        Words::new(3, Stream::Test, trial * 100 + r as u64).fill(0, &mut words);
+                        let known = words.chunks(2).filter(|w| unit(w[0], w[1]) < truth).count();
+                        tally(items * known / facts, items)
+                    })
+                    .collect();
+                let i = share(&tallies, facts);
+                covered += usize::from(i.low <= truth && truth <= i.high);
+            }
+            let rate = covered as f64 / trials as f64;
+            assert!(rate >= 0.93, "{repeats} repeats: {rate}");
+        }
     }
 
     /// Intervals cover as often as they say: shares that vary from repeat to repeat, tested on finitely many items.
@@ -104,7 +137,7 @@ mod tests {
                     tally(hits, items)
                 })
                 .collect();
-            let i = share(&tallies);
+            let i = share(&tallies, 1000);
             covered += usize::from(i.low <= 0.6 && 0.6 <= i.high);
         }
         // 0.95 nominal, a little more because of the floor; five standard errors are 0.024.

@@ -1,12 +1,12 @@
 //! How much memory a run takes, before it takes it.
 
-use superpose_core::config::{Config, Embedding, Precision, Regime};
+use superpose_core::config::{Config, Embedding, Precision};
 
 use crate::run::RunError;
 
-/// An estimate of a run's peak memory in bytes, in floating point so that absurd sizes do not overflow.
-/// It counts what grows with the sizes; a few megabytes for the program itself come on top.
-pub fn run_bytes(config: &Config, threads: usize, stored_samples: bool, export: bool) -> f64 {
+/// An estimate of a run's peak memory in bytes, in floating point so that absurd sizes do not overflow: what lives
+/// throughout, and the largest of what its phases add. It is meant to be a little too high.
+pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) -> f64 {
     let real = match config.precision {
         Precision::F32 => 4.0,
         Precision::F64 => 8.0,
@@ -14,31 +14,35 @@ pub fn run_bytes(config: &Config, threads: usize, stored_samples: bool, export: 
     let (n, l) = (config.samples as f64, config.length as f64);
     let (d, p) = (config.dim as f64, config.inputs() as f64);
     let (tokens, labels) = (config.token_count() as f64, config.label_count() as f64);
-    let width = config.width.map_or(0.0, |width| width as f64);
-    let threads = threads as f64;
+    let (vocab, width) = (config.vocab as f64, config.width.map_or(0.0, |width| width as f64));
+    let tasks = 16.0;
+    let threads = (threads as f64).min(tasks);
 
-    let mut embeddings = (tokens + 2.0 * labels + width) * d * real;
-    if config.embedding == Embedding::Orthonormal {
-        embeddings += (tokens + labels) * d * 8.0;
-    }
-    let folded = labels * p * real;
-    let matrices = (3.0 * real + 16.0 * 8.0) * d * p;
-    // A block of 128 to 512 samples per thread: tokens, weights and dots; features; logits when exact or testing.
+    let embeddings = (tokens + labels + width) * d * real;
+    // m1, m2 and those of the limit; facts, frequencies, probabilities; the imported dataset.
+    let dataset = if stored { n * (8.0 * l + 24.0) } else { 0.0 };
+    let throughout = embeddings + 4.0 * d * p * real + 40.0 * tokens + dataset;
+
+    // A block of 128 to 512 samples per thread: tokens, weights, dots; heads and features; logits.
     let rows = (2_f64.powi(18) / labels.max(p)).clamp(128.0, 512.0).min((2_f64.powi(20) / l).max(1.0));
-    let block = rows * (l * (8.0 + 2.0 * real) + (labels + 3.0 * p + 3.0 * d) * real);
-    let tables = 64.0 * tokens * (8.0 + real) + 16.0 * tokens * 8.0;
-    // The budget splits 32 sequences at a time.
-    let budget = 32.0 * (tokens * (16.0 + 5.0 * real) + 9.0 * labels * real) + tokens * d * real;
-    let index = 8.0 * n + 8.0 * tokens;
-    let exact = if config.regime == Regime::Exact { folded } else { 0.0 };
-    let mut total = embeddings + folded + exact + matrices + index + threads * (block + tables + budget);
-    if stored_samples || export {
-        total += n * l * 8.0;
-    }
-    if export {
-        total += n * l * 12.0 + d * d * real;
-    }
-    total
+    let block = rows * (l * (8.0 + 2.0 * real) + (labels + 4.0 * p + 4.0 * d) * real);
+    let centred = labels * d * real;
+    let sums = (tasks + 2.0) * d * p * 8.0 + threads * d * p * real;
+    let index = 8.0 * n + 8.0 * labels;
+    let tables = 64.0 * tokens * (8.0 + real) + threads * 16.0 * tokens;
+
+    let draw = match config.embedding {
+        Embedding::Orthonormal => (tokens + labels) * d * 8.0,
+        _ => 0.0,
+    };
+    let train =
+        centred * 2.0 + labels * p * real + sums + index + threads * (block + tables) + tasks * tokens * 8.0;
+    let evaluate = centred + labels * p * real + sums + threads * block + 24.0 * config.test_samples as f64;
+    let at_once = 32.0 * (vocab * (16.0 + 5.0 * real) + 12.0 * labels * real);
+    let budget = centred + vocab * d * real + labels * p * real + threads * (at_once + block);
+    let written =
+        if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 16.0) } else { 0.0 };
+    throughout + [draw, train, evaluate, budget, written].into_iter().fold(0.0, f64::max)
 }
 
 /// Refuses a run that would take more memory than is available.
@@ -59,7 +63,7 @@ pub fn check(
         what: if export || stored {
             "samples, length, vocab, dim and width"
         } else {
-            "vocab, dim, width and samples"
+            "vocab, dim, width, samples and test_samples"
         },
     })
 }

@@ -40,7 +40,7 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 impl Fixture {
-    fn floats(&self, name: &str) -> Tensor {
+    fn floats(&self, name: &str) -> Tensor<f64> {
         self.file.tensors().unwrap().floats(name).unwrap()
     }
 

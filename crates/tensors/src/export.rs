@@ -1,7 +1,7 @@
 //! Writing: the file appears whole under its name, or not at all.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype, View};
 
@@ -71,13 +71,31 @@ impl View for &Entry<'_> {
     }
 }
 
+/// Where a file of that name would be written: through links, into a folder that is there, and not in place of anything
+/// but an ordinary file.
+pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
+    let failed = |source| TensorError::File { path: path.to_owned(), source };
+    let other = |reason: &str| failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
+    match std::fs::canonicalize(path) {
+        Ok(path) if path.is_file() => Ok(path),
+        Ok(_) => Err(other("is there already and is not an ordinary file")),
+        Err(_) => {
+            let folder = match path.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            };
+            let folder = std::fs::canonicalize(folder).map_err(failed)?;
+            let name = path.file_name().ok_or_else(|| other("has no file name"))?;
+            Ok(folder.join(name))
+        }
+    }
+}
+
 /// Writes the tensors to a new file beside `path` and then gives it its name.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
     let failed = |source| TensorError::File { path: path.to_owned(), source };
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let path = &target(path)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
     let file = tempfile::Builder::new().prefix(".superpose-").tempfile_in(folder).map_err(failed)?;
     safetensors::serialize_to_file(entries.iter().map(|entry| (entry.name, entry)), None, file.path())
         .map_err(|error| match error {

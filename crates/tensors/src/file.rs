@@ -1,17 +1,17 @@
 //! Reading: a file is mapped into memory, checked once, and its tensors converted on demand.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-pub use safetensors::Dtype;
-use safetensors::SafeTensors;
+use safetensors::{Dtype, SafeTensors};
 
 use crate::TensorError;
 
 /// A file mapped into memory.
 #[derive(Debug)]
 pub struct TensorFile {
+    path: PathBuf,
     map: Mmap,
 }
 
@@ -27,12 +27,17 @@ impl TensorFile {
         // SAFETY: the map is read only. If another process shortens the file meanwhile, reading may fault;
         // that risk comes with mapping files that are too large to copy.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
-        Ok(TensorFile { map })
+        Ok(TensorFile { path: path.to_owned(), map })
     }
 
     /// Checks the header and gives access to the tensors.
     pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
-        Tensors::parse(&self.map)
+        Tensors::parse(&self.map).map_err(|error| self.inside(error))
+    }
+
+    /// Says in which file something is wrong.
+    pub fn inside(&self, error: TensorError) -> TensorError {
+        TensorError::Inside { path: self.path.clone(), source: Box::new(error) }
     }
 }
 
@@ -41,16 +46,16 @@ pub struct Tensors<'a>(SafeTensors<'a>);
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub struct Tensor<X> {
     /// Its name in the file.
     pub name: String,
     /// Its shape.
     pub shape: Vec<usize>,
     /// Its entries, row-major.
-    pub data: Vec<f64>,
+    pub data: Vec<X>,
 }
 
-impl Tensor {
+impl<X> Tensor<X> {
     /// Rows and columns of a matrix.
     pub fn matrix(&self) -> Result<(usize, usize), TensorError> {
         match self.shape[..] {
@@ -67,20 +72,10 @@ impl Tensor {
         }
     }
 
-    pub(crate) fn shaped(&self, expected: &str) -> TensorError {
+    /// The error that this tensor's shape is not what it must be.
+    pub fn shaped(&self, expected: impl Into<String>) -> TensorError {
         TensorError::Shape { name: self.name.clone(), got: self.shape.clone(), expected: expected.into() }
     }
-}
-
-/// Whole numbers of a tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dataset {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// Its entries, row-major.
-    pub data: Vec<u32>,
 }
 
 impl<'a> Tensors<'a> {
@@ -101,31 +96,36 @@ impl<'a> Tensors<'a> {
         self.0.tensor(name).is_ok()
     }
 
-    /// Shape and element type of a tensor.
-    pub fn describe(&self, name: &str) -> Result<(Vec<usize>, Dtype), TensorError> {
-        let view = self.view(name)?;
-        Ok((view.shape().to_vec(), view.dtype()))
+    /// Shape of a tensor.
+    pub fn shape(&self, name: &str) -> Result<Vec<usize>, TensorError> {
+        Ok(self.view(name)?.shape().to_vec())
     }
 
     fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'a>, TensorError> {
-        self.0.tensor(name).map_err(|_| {
-            let names = self.names();
-            let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
-            let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
-            let present = if names.is_empty() { "none".to_string() } else { shown + &more };
-            TensorError::Missing { name: name.to_string(), present }
-        })
+        let missing = |_| TensorError::Missing { name: name.into(), present: self.listed() };
+        self.0.tensor(name).map_err(missing)
+    }
+
+    /// The names of a few tensors, for messages.
+    pub fn listed(&self) -> String {
+        const MOST: usize = 8;
+        let names = self.names();
+        match names.len() {
+            0 => "none".into(),
+            count if count > MOST => format!("{} and {} more", names[..MOST].join(", "), count - MOST),
+            _ => names.join(", "),
+        }
     }
 
     /// A tensor of floating-point numbers, all finite.
-    pub fn floats(&self, name: &str) -> Result<Tensor, TensorError> {
+    pub fn floats(&self, name: &str) -> Result<Tensor<f64>, TensorError> {
         let view = self.view(name)?;
         let data = decode_floats(name, view.dtype(), view.data())?;
         Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 
     /// The given rows of a matrix of floating-point numbers; only these are read.
-    pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor, TensorError> {
+    pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor<f64>, TensorError> {
         let view = self.view(name)?;
         let [count, columns] = view.shape()[..] else {
             return Err(TensorError::Shape {
@@ -134,16 +134,19 @@ impl<'a> Tensors<'a> {
                 expected: "must be a matrix".into(),
             });
         };
-        let bytes = view.data().len() / (count * columns).max(1) * columns;
-        let mut data = Vec::with_capacity(rows.len() * columns);
-        for &row in rows.iter().filter(|&&row| row < count) {
+        let mut data = Vec::new();
+        for &row in rows {
+            if row >= count {
+                return Err(TensorError::Row { name: name.into(), rows: count, row });
+            }
+            let bytes = view.data().len() / count;
             data.extend(decode_floats(name, view.dtype(), &view.data()[row * bytes..(row + 1) * bytes])?);
         }
-        Ok(Tensor { name: name.into(), shape: vec![data.len() / columns.max(1), columns], data })
+        Ok(Tensor { name: name.into(), shape: vec![rows.len(), columns], data })
     }
 
     /// A tensor of whole numbers from 0 to [`LARGEST`].
-    pub fn whole(&self, name: &str) -> Result<Dataset, TensorError> {
+    pub fn whole(&self, name: &str) -> Result<Tensor<u32>, TensorError> {
         let view = self.view(name)?;
         let bytes = view.data();
         let read = match view.dtype() {
@@ -169,7 +172,7 @@ impl<'a> Tensors<'a> {
             index,
             expected: format!("every entry must be from 0 to {}", LARGEST),
         })?;
-        Ok(Dataset { name: name.into(), shape: view.shape().to_vec(), data })
+        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 }
 

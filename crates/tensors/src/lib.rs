@@ -2,11 +2,9 @@
 
 mod export;
 mod file;
-mod import;
 
-pub use export::{Entry, write};
-pub use file::{Dataset, Dtype, Tensor, TensorFile, Tensors};
-pub use import::{Import, ImportedSizes};
+pub use export::{Entry, target, write};
+pub use file::{Tensor, TensorFile, Tensors};
 
 use std::path::PathBuf;
 
@@ -14,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TensorError {
     /// The file cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -24,6 +22,14 @@ pub enum TensorError {
     /// Not a safetensors file, or a damaged one.
     #[error("not a valid safetensors file: {0}")]
     Format(String),
+    /// Something is wrong inside a file.
+    #[error("{}", path.display())]
+    Inside {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: Box<TensorError>,
+    },
     /// No tensor of that name.
     #[error("tensor {name} is not in the file, which has {present}")]
     Missing {
@@ -51,6 +57,16 @@ pub enum TensorError {
         got: String,
         /// What is allowed.
         expected: &'static str,
+    },
+    /// A row that is not there.
+    #[error("tensor {name} has {rows} rows: there is no row {row}")]
+    Row {
+        /// The tensor.
+        name: String,
+        /// Its rows.
+        rows: usize,
+        /// The row asked for.
+        row: usize,
     },
     /// A tensor with a value that is not allowed.
     #[error("tensor {name} holds {value} at index {index}: {expected}")]

@@ -17,8 +17,8 @@ pub(crate) enum Detail {
 
 /// The number of samples, out of `samples`, that carry a fact of chance `chance`.
 ///
-/// Large counts may be summed with a stride. The law and what is averaged over it are smooth on the scale of the
-/// standard deviation, so a regular grid at half that spacing is exact to about 1e-8.
+/// Large counts may be summed with a stride. The law and what is averaged over it are smooth on the scale of
+/// the standard deviation, so a regular grid at half that spacing is exact to about 1e-8.
 pub(crate) fn binomial(samples: f64, chance: f64, detail: Detail) -> Rule {
     Law { mean: samples * chance, trials: Some(samples), chance }.rule(detail)
 }
@@ -36,13 +36,13 @@ struct Law {
 
 impl Law {
     fn rule(&self, detail: Detail) -> Rule {
-        let mut points = if self.mean <= FROM_ZERO { self.from_zero() } else { self.strided(detail) };
+        let mut points = if self.mean <= FROM_ZERO { self.whole() } else { self.strided(detail) };
         let total: f64 = points.iter().map(|p| p.1).sum();
         points.iter_mut().for_each(|p| p.1 /= total);
         Rule { points }
     }
 
-    fn from_zero(&self) -> Vec<(f64, f64)> {
+    fn whole(&self) -> Vec<(f64, f64)> {
         let last = self.trials.unwrap_or(f64::INFINITY).floor();
         let ln_none = match self.trials {
             Some(trials) => trials * libm::log1p(-self.chance),
@@ -81,8 +81,8 @@ impl Law {
             .collect()
     }
 
-    /// Logarithm of the chance of n >= 1, up to a constant, by Stirling's series around the deviance (Loader 2000):
-    /// factorials of 10^12 would lose all digits.
+    /// Logarithm of the chance of n >= 1, up to a constant, by Stirling's series around the deviance (Loader
+    /// 2000): factorials of 10^12 would lose all digits.
     fn ln_weight(&self, n: f64) -> f64 {
         let ln = -deviance(n, self.mean) - 0.5 * n.ln() - 1.0 / (12.0 * n);
         let rest = |trials: f64| {
@@ -131,7 +131,11 @@ mod tests {
     #[test]
     fn rules_are_short() {
         for mean in [1e-12, 1.0, 10.0, 30.0, 31.0, 100.0, 1e3, 1e12] {
-            assert!(poisson(mean, Detail::Smooth).points.len() <= 70, "{mean}: {}", poisson(mean, Detail::Smooth).points.len());
+            assert!(
+                poisson(mean, Detail::Smooth).points.len() <= 70,
+                "{mean}: {}",
+                poisson(mean, Detail::Smooth).points.len()
+            );
         }
     }
 

@@ -1,10 +1,44 @@
-//! x
+//! Factual recall in a one-layer transformer with random embeddings, predicted.
+//!
+//! Closed forms and short sums for what `superpose-core` simulates; no fitted constants. A [`Point`] says
+//! where, [`predict()`] says what:
+//!
+//! ```
+//! use superpose_core::Settings;
+//! use superpose_theory::predict;
+//!
+//! let config = Settings { vocab: 500, dim: 200, samples: 500_000, ..Settings::default() }.check()?;
+//! let prediction = predict(&config);
+//! assert!(prediction.accuracy.is_some_and(|accuracy| accuracy > 0.9));
+//! for condition in &prediction.conditions {
+//!     println!("{condition}");
+//! }
+//! # Ok::<(), superpose_core::ConfigError>(())
+//! ```
+//!
+//! Data flows one way: [`kernel`] (how alike facts look) -> [`memory`] (what step 3 stores); beside it
+//! [`attention`] (what step 2 looks at), [`one_step`] (what the first gradient alone tells) and [`bound`]
+//! (what it can tell at most); then [`noise`] and [`conditions`] (what is in the way) and [`mod@predict`]
+//! (all of it). Everything is a pure function of its arguments. Sections named in the documentation are those
+//! of the project's theory page.
 #![forbid(unsafe_code)]
-mod quadrature;
-mod normal;
+
+pub mod attention;
+pub mod bound;
+pub mod conditions;
 mod counts;
 pub mod kernel;
-mod point;mod memory;mod noise;pub use memory::Memory;
-pub use point::Point;
+pub mod memory;
+pub mod noise;
+mod normal;
+pub mod one_step;
+mod point;
+pub mod predict;
+mod quadrature;
 #[cfg(test)]
 mod testing;
+
+pub use kernel::Measured;
+pub use memory::Memory;
+pub use point::Point;
+pub use predict::{Prediction, predict, predict_at, predict_measured};

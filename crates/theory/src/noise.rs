@@ -14,25 +14,22 @@ pub enum Term {
     Interference,
     /// Uneven counts of facts, seen through the overlap of keys.
     GradientNoise,
-    /// The right answer seen through the overlap of output embeddings.
+    /// The signal seen through overlaps: the right fact by wrong labels, the trigger by tokens.
     OutputOverlap,
     /// The MLP's random first layer is only so wide.
     MlpNoise,
-    /// Overlap of tokens with the trigger.
-    TriggerOverlap,
     /// Facts that no sample shows.
     Coverage,
 }
 
 impl Term {
     /// Every term.
-    pub const ALL: [Term; 7] = [
+    pub const ALL: [Term; 6] = [
         Term::MeanBias,
         Term::Interference,
         Term::GradientNoise,
         Term::OutputOverlap,
         Term::MlpNoise,
-        Term::TriggerOverlap,
         Term::Coverage,
     ];
 
@@ -44,7 +41,6 @@ impl Term {
             Term::GradientNoise => "gradient_noise",
             Term::OutputOverlap => "output_overlap",
             Term::MlpNoise => "mlp_noise",
-            Term::TriggerOverlap => "trigger_overlap",
             Term::Coverage => "coverage",
         }
     }
@@ -56,8 +52,8 @@ impl fmt::Display for Term {
     }
 }
 
-/// What the logits of step 3 are made of, attention on `ell`: a squared signal and variances, for a fact seen as
-/// often as the average one.
+/// What the logits of step 3 are made of, attention on `ell`: a squared signal and variances, for a fact seen
+/// as often as the average one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogitNoise {
     /// Square of the right label's logit.
@@ -103,21 +99,21 @@ impl LogitNoise {
 pub struct ScoreNoise {
     /// Square of the trigger's score.
     pub signal: f64,
-    /// Overlap of tokens with the trigger.
-    pub trigger_overlap: f64,
     /// Uneven counts of facts, seen through what all sequences have in common.
     pub mean_bias: f64,
     /// Uneven counts of tokens, seen through overlaps of embeddings.
     pub gradient_noise: f64,
+    /// The trigger seen by tokens that overlap with it.
+    pub output_overlap: f64,
 }
 
 impl ScoreNoise {
     /// The terms by name.
     pub fn terms(&self) -> [(Term, f64); 3] {
         [
-            (Term::TriggerOverlap, self.trigger_overlap),
             (Term::MeanBias, self.mean_bias),
             (Term::GradientNoise, self.gradient_noise),
+            (Term::OutputOverlap, self.output_overlap),
         ]
     }
 
@@ -142,11 +138,10 @@ mod tests {
 
     #[test]
     fn the_largest_term_is_named() {
-        let noise =
-            ScoreNoise { signal: 9.0, trigger_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2 };
+        let noise = ScoreNoise { signal: 9.0, output_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2 };
         assert_eq!(noise.dominant(), Some(Term::MeanBias));
         assert!((noise.total() - 0.6).abs() < 1e-15);
-        let none = ScoreNoise { signal: 1.0, trigger_overlap: 0.0, mean_bias: 0.0, gradient_noise: 0.0 };
+        let none = ScoreNoise { signal: 1.0, output_overlap: 0.0, mean_bias: 0.0, gradient_noise: 0.0 };
         assert_eq!(none.dominant(), None);
     }
 

@@ -4,23 +4,23 @@ use serde::{Deserialize, Serialize};
 use superpose_core::Config;
 use superpose_core::config::{Activation, Embedding, Trigger};
 
-/// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and products
-/// such as `N d^2` must not overflow.
+/// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and
+/// products such as `N d^2` must not overflow.
 ///
 /// The predictions are finite for a vocabulary of at least 2 and other sizes of at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Number of facts [V].
+    /// Number of facts, `V`.
     pub vocab: f64,
-    /// Embedding dimension [d].
+    /// Embedding dimension, `d`.
     pub dim: f64,
-    /// Sequence length [L].
+    /// Sequence length, `L`.
     pub length: f64,
-    /// Training samples [N].
+    /// Training samples, `N`.
     pub samples: f64,
-    /// Width of the MLP [m]; absent for the attention-only model.
+    /// Width of the MLP, `m`; absent for the attention-only model.
     pub width: Option<f64>,
-    /// Activation of the MLP [phi].
+    /// Activation of the MLP, `phi`.
     pub activation: Activation,
     /// How embeddings are made. Rademacher vectors count as points of the sphere, rows of a file as Gaussian
     /// until their statistics are measured.

@@ -160,6 +160,20 @@ pub fn add_rows<T: Real>(out: &mut [f64], dim: usize, rows: impl Iterator<Item =
     }
 }
 
+/// `counts[token] += weight` for every token.
+pub fn histogram<T: Real>(counts: &mut [f64], tokens: &[u32], weights: Weights<'_, T>) {
+    match weights {
+        Weights::Equal(weight) => {
+            let weight = weight.to_f64();
+            tokens.iter().for_each(|&token| counts[token as usize] += weight);
+        }
+        Weights::Each(weights) => {
+            let pairs = tokens.iter().zip(weights);
+            pairs.for_each(|(&token, weight)| counts[token as usize] += weight.to_f64());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

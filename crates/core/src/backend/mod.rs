@@ -1,6 +1,6 @@
 //! Where the arithmetic happens: products, softmax, gathers and histograms behind one small interface.
 //!
-//! Everything above this module speaks of views, tasks and blocks and does not know the device. A
+//! Everything above this module speaks of views, tasks and blocks, and calls these functions for what takes time. A
 //! [`Backend`] is passed down as an argument and says how many threads work; there is no global pool.
 //!
 //! Results do not depend on the number of threads. Work is cut into tasks whose number and extent follow
@@ -15,7 +15,7 @@ mod real;
 mod softmax;
 mod tasks;
 
-pub use gather::{Weights, add_rows, gather_dots, gather_sums};
+pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram};
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, top};

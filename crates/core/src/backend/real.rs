@@ -49,7 +49,8 @@ pub trait Real:
 macro_rules! exp_nonpositive {
     ($x:expr, $float:ty, $int:ty, $lowest:expr, $magic:expr, $ln2_high:expr, $ln2_low:expr, $bias:expr, $mantissa:expr,
      $terms:expr) => {{
-        let x: $float = if $x > $lowest { $x } else { $lowest };
+        // Written so that what is not a number stays so.
+        let x: $float = if $x < $lowest { $lowest } else { $x };
         let shifted = x * std::f64::consts::LOG2_E as $float + $magic;
         let k = shifted - $magic;
         let r = (x - k * $ln2_high) - k * $ln2_low;

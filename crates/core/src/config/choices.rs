@@ -56,7 +56,7 @@ words! {
 words! {
     /// The floating-point type of the large arrays.
     Precision {
-        /// 32-bit arrays; sums over samples in 64 bits.
+        /// 32-bit arrays; sums over blocks of samples in 64 bits.
         F32 = "f32",
         /// 64-bit throughout.
         F64 = "f64",

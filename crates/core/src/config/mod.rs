@@ -120,13 +120,13 @@ impl Settings {
         self.width.unwrap_or(self.dim)
     }
 
-    /// Checks every value; the result can be run.
-    pub fn check(self) -> Result<Config, ConfigError> {
+    /// Checks that every number is in its range, by itself. After this no sum of sizes can overflow.
+    pub fn check_ranges(&self) -> Result<(), ConfigError> {
         whole("vocab", self.vocab, 2, MOST)?;
         whole("dim", self.dim, 1, MOST)?;
         whole("length", self.length, 1, MOST)?;
         whole("samples", self.samples, 1, MOST)?;
-        whole("test_samples", self.test_samples, 1, MOST)?;
+        whole("test_samples", self.test_samples, 2, MOST)?;
         whole("repeats", self.repeats, 1, 1_000_000)?;
         if let Some(width) = self.width {
             whole("width", width, 1, MOST)?;
@@ -134,23 +134,29 @@ impl Settings {
         if let Some(size) = self.noise_vocab {
             whole("noise_vocab", size, 1, MOST)?;
         }
-        if !(2..=self.vocab).contains(&self.label_count()) {
-            return Err(ConfigError::Value {
-                parameter: "labels",
-                value: self.labels.to_string(),
-                allowed: format!("mod:M needs M from 2 to vocab = {}", self.vocab),
-            });
-        }
         if let Some(exponent) = self.zipf {
             real("zipf", exponent, (0.0..=10.0).contains(&exponent), "from 0 to 10")?;
         }
-        real("eta", self.eta, self.eta > 0.0 && self.eta <= 1e30, "above 0, at most 1e30")?;
+        real("eta", self.eta, (1e-20..=1e20).contains(&self.eta), "from 1e-20 to 1e20")?;
         real("lead", self.lead, self.lead > 0.0 && self.lead <= 1e6, "above 0, at most 1e6")?;
         if let Some(gamma) = self.gamma {
             real("gamma", gamma, gamma.abs() <= 1e30, "finite, at most 1e30 in size")?;
         }
         if let Some(eta2) = self.eta2 {
             real("eta2", eta2, eta2.abs() <= 1e30, "finite, at most 1e30 in size")?;
+        }
+        Ok(())
+    }
+
+    /// Checks every value, alone and beside the others; the result can be run.
+    pub fn check(self) -> Result<Config, ConfigError> {
+        self.check_ranges()?;
+        if !(2..=self.vocab).contains(&self.label_count()) {
+            return Err(ConfigError::Value {
+                parameter: "labels",
+                value: self.labels.to_string(),
+                allowed: format!("mod:M needs M from 2 to vocab = {}", self.vocab),
+            });
         }
         if self.seed > u64::MAX - self.repeats as u64 {
             return Err(ConfigError::Value {

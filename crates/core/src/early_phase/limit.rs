@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Real, View, add_rows, product};
+use crate::backend::{Backend, Real, View, Weights, add_rows, histogram, product};
 use crate::config::{Config, Trigger};
 use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred, dot};
 use crate::task::{Block, Samples};
@@ -29,10 +29,10 @@ enum Way {
 
 impl Way {
     /// The cheaper way, in units of one multiply-add inside a product: an entry of a gathered row costs about
-    /// 4, a table access about 40 (measured with `cargo bench -p superpose-core`).
+    /// 5, a table access about 35 (`cargo bench -p superpose-core` measures them).
     fn choose<T: Real>(model: &Model<'_, T>, samples: &dyn Samples) -> Way {
-        const ENTRY: f64 = 4.0;
-        const ACCESS: f64 = 40.0;
+        const ENTRY: f64 = 5.0;
+        const ACCESS: f64 = 35.0;
         let tokens = samples.count() as f64 * samples.length() as f64;
         let product = model.labels() as f64 * model.tokens() as f64 * model.dim() as f64;
         let tables = tokens * ACCESS + product;
@@ -80,9 +80,8 @@ impl<'a, T: Real> Limit<'a, T> {
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform).m);
         let u = self.query_step(&m1);
         let second = SecondStep::new(config, model, self.samples.length(), &u);
-        let SecondStep { gamma, w1, trigger_sign } = second;
-        let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2: 0.0, trigger_sign };
-        phase.eta2 = config.eta2.unwrap_or(if gamma == 0.0 { config.eta } else { gamma });
+        let SecondStep { gamma, eta2, w1, trigger_sign } = second;
+        let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign };
         let attention = phase.attention(model, self.backend);
         phase.m2 = narrow(&self.value_step(&attention).m);
         phase
@@ -180,6 +179,7 @@ impl<'a, T: Real> Limit<'a, T> {
             if !uniform {
                 pass.work.weigh(attention, &pass.block);
             }
+            // In 64 bits, unlike the weights: a label's counts may be summed over many samples.
             let equal = 1.0 / length as f64;
             for b in 0..ids.len() {
                 let y = pass.block.labels[b] as usize - labels.start;
@@ -187,12 +187,11 @@ impl<'a, T: Real> Limit<'a, T> {
                 let mine = b * length..(b + 1) * length;
                 let sequence = &pass.block.tokens[mine.clone()];
                 if uniform {
-                    sequence.iter().for_each(|&token| row[token as usize] += equal);
+                    histogram(row, sequence, Weights::Equal(equal));
                     pass.trigger[y] += equal;
                 } else {
                     let weights = &pass.work.weights[mine];
-                    let pairs = sequence.iter().zip(weights);
-                    pairs.for_each(|(&token, weight)| row[token as usize] += weight.to_f64());
+                    histogram(row, sequence, Weights::Each(weights));
                     pass.trigger[y] += weights[pass.block.position[b] as usize].to_f64();
                 }
             }
@@ -200,8 +199,8 @@ impl<'a, T: Real> Limit<'a, T> {
         pass.narrow.clear();
         pass.narrow.extend(pass.histogram.iter().map(|&x| T::from_f64(x)));
         pass.by_label.resize(labels.len() * dim, T::ZERO);
-        let histogram = View::new(&pass.narrow, labels.len(), tokens);
-        product(&mut pass.by_label, histogram, model.z_in(), false);
+        let counts = View::new(&pass.narrow, labels.len(), tokens);
+        product(&mut pass.by_label, counts, model.z_in(), false);
         if model.trigger == Trigger::Values {
             for (row, &weight) in pass.by_label.chunks_exact_mut(dim).zip(&pass.trigger) {
                 let weight = T::from_f64(weight);

@@ -15,8 +15,8 @@ use crate::task::Samples;
 
 /// What the three steps leave behind.
 ///
-/// In the exact regime `m1`, `w` and `m2` are `M1`, `W1 z_eos` and `M2`. In the infinitesimal one they are per unit
-/// of rate: `M1 / eta`, `W1 z_eos` at the chosen lead, and `(M2 - M1) / eta2`; recall is read from `m2` alone.
+/// In the exact regime `m1` and `m2` are `M1` and `M2`. In the infinitesimal one they are per unit of rate, `M1 / eta`
+/// and `(M2 - M1) / eta2`; recall is then read from `m2` alone.
 #[derive(Clone, Debug)]
 pub struct EarlyPhase<T> {
     /// After step 1, `dim` rows of `inputs`.
@@ -37,12 +37,7 @@ pub struct EarlyPhase<T> {
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
     pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Attention<T> {
-        if self.trigger_sign == 0 {
-            return Attention::Uniform;
-        }
-        let norm = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
-        let query: Vec<T> = self.w1.iter().map(|&x| T::from_f64(x.to_f64() * norm)).collect();
-        model.attention(&query, backend)
+        model.attention(&query(&self.w1, model), backend)
     }
 
     /// Whether every number is finite: rates may be so large that some are not.
@@ -64,9 +59,16 @@ pub fn early_phase<T: Real>(
     }
 }
 
-/// Step 2 once its direction `u` is known: the rate, `gamma u`, and the sign of `u . z_trig`.
+/// `W1 z_eos` of `W1 = w1 z_eos^T`.
+fn query<T: Real>(w1: &[T], model: &Model<'_, T>) -> Vec<T> {
+    let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+    w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect()
+}
+
+/// Step 2 once its direction `u` is known: the rates, `gamma u`, and the sign of `u . z_trig`.
 struct SecondStep<T> {
     gamma: f64,
+    eta2: f64,
     w1: Vec<T>,
     trigger_sign: i8,
 }
@@ -76,13 +78,16 @@ impl<T: Real> SecondStep<T> {
         let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
         let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
         let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
-        let lead = || match trigger_sign {
-            0 => 0.0,
-            _ => config.lead * (length as f64).ln_1p() / (eos * trigger.abs()),
+        let by_lead = match trigger_sign {
+            0 => None,
+            _ => Some(config.lead * (length as f64).ln_1p() / (eos * trigger.abs())),
         };
-        let gamma = config.gamma.unwrap_or_else(lead);
+        let rate = config.gamma.or(by_lead);
+        let gamma = rate.unwrap_or(0.0);
+        // When there is no rate for step 2 because it found nothing, step 3 takes the rate of step 1.
+        let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
         let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
-        SecondStep { gamma, w1, trigger_sign }
+        SecondStep { gamma, eta2, w1, trigger_sign }
     }
 }
 

@@ -7,13 +7,22 @@ use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::Samples;
 
 /// How often each token of the facts' vocabulary is the informative one: `f_w = n_w / N`.
-pub fn fact_frequency(samples: &dyn Samples, vocab: usize) -> Vec<f64> {
-    let mut counts = vec![0u32; vocab];
-    for id in 0..samples.count() as u32 {
-        // Imported sequences may have a noise token at the informative position.
-        if let Some(count) = counts.get_mut(samples.fact(id).0 as usize) {
-            *count += 1;
+pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Vec<f64> {
+    const TASKS: usize = 8;
+    let count = samples.count();
+    let parts = backend.map(TASKS, |task| {
+        let mut counts = vec![0u32; vocab];
+        for id in task * count / TASKS..(task + 1) * count / TASKS {
+            // Imported sequences may have a noise token at the informative position.
+            if let Some(count) = counts.get_mut(samples.fact(id as u32).0 as usize) {
+                *count += 1;
+            }
         }
+        counts
+    });
+    let mut counts = vec![0u32; vocab];
+    for part in &parts {
+        counts.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
     }
     counts.iter().map(|&count| f64::from(count) / samples.count() as f64).collect()
 }
@@ -28,37 +37,39 @@ pub fn placed_step<T: Real>(
     backend: &Backend,
 ) -> Vec<f64> {
     const TASKS: usize = 16;
-    let (dim, inputs, labels, vocab) = (model.dim(), model.inputs(), model.labels(), facts.len());
-    let readout = m.map(|m| Readout::new(model, m, vocab, backend));
+    let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
+    let seen: Vec<usize> = (0..facts.len()).filter(|&w| frequency[w] > 0.0).collect();
+    let readout = m.map(|m| Readout::new(model, m, seen.len(), backend));
     let z_centred = centred(&model.embeddings.z_out, dim);
     let rows = block_rows(labels.max(inputs), 1);
-    let tasks = vocab.div_ceil(rows).min(TASKS);
+    let tasks = seen.len().div_ceil(rows).min(TASKS);
     let sums = backend.map(tasks, |task| {
         let mut work = Workspace::default();
         let (mut logits, mut between, mut output) = (Vec::new(), Vec::new(), Vec::new());
         let mut step = vec![T::ZERO; dim * inputs];
         let mut sum = vec![0.0; dim * inputs];
-        let range = task * vocab / tasks..(task + 1) * vocab / tasks;
-        for first in range.clone().step_by(rows) {
-            let tokens = first..(first + rows).min(range.end);
-            work.place(model, tokens.clone());
+        let mine = &seen[task * seen.len() / tasks..(task + 1) * seen.len() / tasks];
+        for tokens in mine.chunks(rows) {
+            let right: Vec<u32> = tokens.iter().map(|&w| facts[w]).collect();
+            work.place(model, tokens.iter().copied());
             work.activate(model);
             let features = work.features(model);
             output.resize(tokens.len() * dim, T::ZERO);
             match &readout {
                 Some(readout) => {
                     readout.logits(model, features, &mut between, &mut logits);
-                    residual(&mut logits, labels, &facts[tokens.clone()]);
+                    residual(&mut logits, labels, &right);
                     product(&mut output, View::new(&logits, tokens.len(), labels), model.z_out(), false);
                 }
                 None => {
-                    for (out, &fact) in output.chunks_exact_mut(dim).zip(&facts[tokens.clone()]) {
+                    for (out, &fact) in output.chunks_exact_mut(dim).zip(&right) {
                         out.copy_from_slice(&z_centred[fact as usize * dim..][..dim]);
                     }
                 }
             }
-            for (out, &weight) in output.chunks_exact_mut(dim).zip(&frequency[tokens.clone()]) {
-                out.iter_mut().for_each(|x| *x *= T::from_f64(weight));
+            for (out, &w) in output.chunks_exact_mut(dim).zip(tokens) {
+                let weight = T::from_f64(frequency[w]);
+                out.iter_mut().for_each(|x| *x *= weight);
             }
             product(&mut step, View::new(&output, tokens.len(), dim).t(), features, false);
             sum.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());

@@ -1,6 +1,9 @@
 //! The fixed random vectors (theory section 2): row v of a table is a function of (seed, stream, v).
 
+mod coherence;
 mod orthonormal;
+
+pub use coherence::{Coherence, Rows, mean_row};
 
 use crate::backend::{Backend, Real};
 use crate::config::{Config, Embedding};

@@ -8,7 +8,7 @@ use crate::backend::{Backend, Real, top};
 use crate::config::{Config, Regime};
 use crate::early_phase::{EarlyPhase, placed_step};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
-use crate::random::{Stream, Words, below};
+use crate::random::{Stream, Words};
 use crate::task::{Block, Samples, Task};
 
 /// What is read off one trained model. Each is a mean over test items with what an interval needs.
@@ -154,8 +154,7 @@ fn queries<T: Real>(
     }
     let choose = |i| {
         let words = Words::new(config.seed, Stream::TestTokens, i as u64).block(0);
-        let token = below(words[0], vocab as u32) as usize;
-        (token, task.informative().probability(token))
+        (task.informative().draw(&words) as usize, 1.0)
     };
     (0..test_samples).map(choose).collect()
 }

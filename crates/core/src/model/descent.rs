@@ -46,10 +46,7 @@ pub fn descent<T: Real>(
     want: Want,
     backend: &Backend,
 ) -> Descent {
-    let attention = match query.iter().any(|&x| x != T::ZERO) {
-        true => model.attention(query, backend),
-        false => Attention::Uniform,
-    };
+    let attention = model.attention(query, backend);
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);

@@ -78,8 +78,12 @@ impl<'a, T: Real> Model<'a, T> {
         w.chunks_exact(self.dim()).map(|row| T::from_f64(dot(row, &self.embeddings.z_eos))).collect()
     }
 
-    /// The score tables of a query: one score per token, and what the trigger adds.
+    /// Where attention looks at a query `W z_eos`: one score per token and what the trigger adds, or everywhere alike
+    /// when the query is zero.
     pub fn attention(&self, query: &[T], backend: &Backend) -> Attention<T> {
+        if query.iter().all(|&x| x == T::ZERO) {
+            return Attention::Uniform;
+        }
         let mut tokens = vec![T::ZERO; self.tokens()];
         backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1));
         Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) }

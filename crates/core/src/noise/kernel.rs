@@ -54,9 +54,9 @@ impl Quadrature {
         let mut coefficients = [0.0; TERMS];
         let mut square = 0.0;
         for (&(z, weight), polynomials) in self.nodes.iter().zip(&self.polynomials) {
-            let value = weight * activation.value(norm * z);
-            square += value * activation.value(norm * z);
-            coefficients.iter_mut().zip(polynomials).for_each(|(c, p)| *c += value * p);
+            let value = activation.value(norm * z);
+            square += weight * value * value;
+            coefficients.iter_mut().zip(polynomials).for_each(|(c, p)| *c += weight * value * p);
         }
         let rest = (square - coefficients.iter().map(|c| c * c).sum::<f64>()).max(0.0).sqrt();
         Hermite { coefficients, rest }

@@ -2,65 +2,46 @@
 //!
 //! Step 2 moves along `u = mean over n of Cov_n g_n`, `Cov_n = (1/L) sum_i x_i (v_i - h_n)^T` and
 //! `g_n = M1^T Z_out^T r_n` (theory section 3); a token's score is `gamma |z_eos|^2 u . z_in[v]`. With both means
-//! replaced by their expectations, `u` is a multiple of the trigger (whose overlap with a token is one part)
-//! and what the embeddings' overlaps add (interference). The part of `M1` that comes from uneven label counts
-//! times the mean head output gives the mean bias. The rest is gradient noise.
+//! replaced by their expectations, `u` is a multiple of the trigger, whose overlap with a token is one part, and
+//! what the embeddings' overlaps add, the interference. The part of `M1` that comes from uneven label counts times the
+//! mean head output gives the mean bias. The rest is gradient noise.
+//!
+//! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Real, View, product};
 use crate::early_phase::{EarlyPhase, Limit};
 use crate::model::{Attention, Model, centred, dot};
 use crate::task::{Samples, Task};
 
-use super::Budget;
-
-/// Parts of every token's score. They add up to the scores of the trained attention.
-#[derive(Clone, Debug)]
-pub struct ScoreParts {
-    /// The trigger's score.
-    pub signal: f64,
-    /// Uneven label counts times the mean head output.
-    pub mean_bias: Vec<f64>,
-    /// The expected direction, without its trigger; for the MLP it is not known and part of the gradient noise.
-    pub interference: Option<Vec<f64>>,
-    /// Everything else that finite data adds.
-    pub gradient_noise: Vec<f64>,
-    /// The trigger's multiple, seen through its overlap with the token.
-    pub output_overlap: Vec<f64>,
-}
+use super::{Budget, Parts};
 
 /// Variances of the parts over tokens, and the squared score of the trigger. A shift of all scores changes no
 /// attention, so it does not count.
-pub fn score_budget(parts: &ScoreParts) -> Budget {
-    let variance = |x: &Vec<f64>| {
-        let mean = x.iter().sum::<f64>() / x.len() as f64;
-        x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64
-    };
-    Budget {
-        signal: Some(parts.signal * parts.signal),
-        mean_bias: Some(variance(&parts.mean_bias)),
-        interference: parts.interference.as_ref().map(variance),
-        gradient_noise: Some(variance(&parts.gradient_noise)),
-        output_overlap: Some(variance(&parts.output_overlap)),
-        mlp_noise: parts.interference.as_ref().map(|_| 0.0),
-        attention_leak: Some(0.0),
-    }
+pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
+    let mut budget = parts.map(|part| {
+        let part = part.as_ref()?;
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        Some(part.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / part.len() as f64)
+    });
+    budget.signal = parts.signal.as_ref().map(|trigger| trigger[0] * trigger[0]);
+    budget
 }
 
-/// Splits the scores of a phase that was run in the infinitesimal regime on `samples`.
+/// Splits the scores of a phase that was run in the infinitesimal regime on `samples`: for every part the scores of
+/// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> ScoreParts {
+) -> Parts<Option<Vec<f64>>> {
     let dim = model.dim();
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let scores = |u: &[f64], scale: f64| -> Vec<f64> {
         let score = |row: &[T]| row.iter().zip(u).map(|(z, u)| z.to_f64() * u).sum::<f64>() * scale;
         model.embeddings.z_in.chunks_exact(dim).map(score).collect()
     };
-    let wide = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
     let trigger = wide(&model.embeddings.z_trig);
     let rate = phase.gamma * eos;
 
@@ -68,25 +49,31 @@ pub fn split_scores<T: Real>(
     let bias = mean_bias_matrix(model, task, &limit);
     let mean_bias = scores(&limit.query_step(&bias), rate);
     let total = scores(&wide(&phase.w1), eos);
-    let expected = model.w_in().is_none().then(|| Expected::new(model, task, backend));
-    let (overlap, interference) = match &expected {
-        Some(expected) => (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate))),
-        // Without the expected direction, the trigger's multiple is read off the direction itself.
+    let along_trigger = dot(&phase.w1, &model.embeddings.z_trig);
+    let (overlap, interference) = match model.w_in() {
         None => {
-            let along = wide(&phase.w1).iter().zip(&trigger).map(|(u, z)| u * z).sum::<f64>();
-            let norm = trigger.iter().map(|z| z * z).sum::<f64>();
-            (scores(&trigger, eos * along / norm), None)
+            let expected = Expected::new(model, task);
+            (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate)))
         }
+        // Without the expected direction, the trigger's multiple is read off the direction itself.
+        Some(_) => (scores(&trigger, eos * along_trigger / dot(&trigger, &trigger)), None),
     };
     let rest =
         |v: usize| total[v] - mean_bias[v] - overlap[v] - interference.as_ref().map_or(0.0, |part| part[v]);
-    ScoreParts {
-        signal: wide(&phase.w1).iter().zip(&trigger).map(|(u, z)| u * z).sum::<f64>() * eos,
-        gradient_noise: (0..total.len()).map(rest).collect(),
-        mean_bias,
+    let none = interference.as_ref().map(|_| vec![0.0; total.len()]);
+    Parts {
+        signal: Some(vec![along_trigger * eos]),
+        gradient_noise: Some((0..total.len()).map(rest).collect()),
+        mean_bias: Some(mean_bias),
         interference,
-        output_overlap: overlap,
+        output_overlap: Some(overlap),
+        mlp_noise: none,
+        attention_leak: Some(vec![0.0; total.len()]),
     }
+}
+
+fn wide<T: Real>(x: &[T]) -> Vec<f64> {
+    x.iter().map(|x| x.to_f64()).collect()
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.
@@ -118,54 +105,67 @@ struct Expected {
 }
 
 impl Expected {
-    fn new<T: Real>(model: &Model<'_, T>, task: &Task, backend: &Backend) -> Expected {
+    fn new<T: Real>(model: &Model<'_, T>, task: &Task) -> Expected {
+        /// Facts at a time: whole tables in 64 bits would double the memory of a run.
+        const FACTS: usize = 256;
         let (dim, length, t) = (model.dim(), task.length() as f64, model.trigger.t());
-        let z_in: Vec<f64> = model.embeddings.z_in.iter().map(|x| x.to_f64()).collect();
-        let trigger: Vec<f64> = model.embeddings.z_trig.iter().map(|x| x.to_f64()).collect();
-        let z_out: Vec<f64> = model.embeddings.z_out.iter().map(|x| x.to_f64()).collect();
-        let outputs = centred(&z_out, dim);
-        let facts = task.facts();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let add = |sum: &mut [f64], scale: f64, x: &[f64]| {
+        let trigger = wide(&model.embeddings.z_trig);
+        let outputs = centred(&model.embeddings.z_out, dim);
+        let row = |v: usize| &model.embeddings.z_in[v * dim..][..dim];
+        let add = |sum: &mut [f64], scale: f64, x: &[T]| {
+            sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += scale * x.to_f64());
+        };
+        let add_wide = |sum: &mut [f64], scale: f64, x: &[f64]| {
             sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += scale * x);
         };
-        let row = |v: usize| &z_in[v * dim..][..dim];
-        let noise = |v: usize| row(task.noise_start() + v);
+        let inner = |x: &[T], y: &[f64]| x.iter().zip(y).map(|(x, y)| x.to_f64() * y).sum::<f64>();
 
         let mut mu = vec![0.0; dim];
-        (0..task.noise().size()).for_each(|v| add(&mut mu, task.noise().probability(v), noise(v)));
-
-        // P = outputs^T H with H[y] = sum over the label's facts of p_w E[h | w].
-        let mut by_label = vec![0.0; outputs.len()];
-        for (w, &y) in facts.iter().enumerate() {
-            let (p, sum) = (task.informative().probability(w), &mut by_label[y as usize * dim..][..dim]);
-            add(sum, p / length, row(w));
-            add(sum, p * t / length, &trigger);
-            add(sum, p * (length - 1.0) / length, &mu);
+        for v in 0..task.noise().size() {
+            add(&mut mu, task.noise().probability(v), row(task.noise_start() + v));
         }
-        let labels = model.labels();
-        let (outputs, by_label) = (View::new(&outputs, labels, dim), View::new(&by_label, labels, dim));
+        let facts: Vec<usize> = (0..task.facts().len()).collect();
+        let probability = |w: usize| task.informative().probability(w);
+        let labels = |facts: &[usize]| -> Vec<f64> {
+            let rows = facts.iter().map(|&w| &outputs[task.facts()[w] as usize * dim..][..dim]);
+            rows.flatten().map(|x| x.to_f64()).collect()
+        };
+
         let mut p = vec![0.0; dim * dim];
-        backend.product(&mut p, outputs.t(), by_label);
-        let mut back = vec![0.0; labels * dim];
-        backend.product(&mut back, outputs, View::new(&p, dim, dim));
+        for facts in facts.chunks(FACTS) {
+            let mut heads = vec![0.0; facts.len() * dim];
+            for (head, &w) in heads.chunks_exact_mut(dim).zip(facts) {
+                let weight = probability(w) / length;
+                add(head, weight, row(w));
+                add_wide(head, weight * t, &trigger);
+                add_wide(head, weight * (length - 1.0), &mu);
+            }
+            let labels = labels(facts);
+            let labels = View::new(&labels, facts.len(), dim);
+            product(&mut p, labels.t(), View::new(&heads, facts.len(), dim), true);
+        }
 
         let (mut along_trigger, mut rest, mut mean_back) = (0.0, vec![0.0; dim], vec![0.0; dim]);
-        for (w, &y) in facts.iter().enumerate() {
-            let p = task.informative().probability(w);
-            let d = &back[y as usize * dim..][..dim];
-            let by_value = dot(row(w), d) + t * dot(&trigger, d);
-            let coefficient = p * (by_value - dot(&mu, d));
-            along_trigger += coefficient;
-            add(&mut rest, coefficient, row(w));
-            add(&mut rest, -p * by_value, &mu);
-            add(&mut mean_back, p, d);
+        let mut back = vec![0.0; FACTS * dim];
+        for facts in facts.chunks(FACTS) {
+            let labels = labels(facts);
+            let back = &mut back[..facts.len() * dim];
+            product(back, View::new(&labels, facts.len(), dim), View::new(&p, dim, dim), false);
+            for (d, &w) in back.chunks_exact(dim).zip(facts) {
+                let by_value = inner(row(w), d) + t * dot(&trigger, d);
+                let coefficient = probability(w) * (by_value - dot(&mu, d));
+                along_trigger += coefficient;
+                add(&mut rest, coefficient, row(w));
+                add_wide(&mut rest, -probability(w) * by_value, &mu);
+                add_wide(&mut mean_back, probability(w), d);
+            }
         }
         for v in 0..task.noise().size() {
-            let scale = (length - 1.0) * task.noise().probability(v) * dot(noise(v), &mean_back);
-            add(&mut rest, scale, noise(v));
+            let noise = row(task.noise_start() + v);
+            let scale = (length - 1.0) * task.noise().probability(v) * inner(noise, &mean_back);
+            add(&mut rest, scale, noise);
         }
-        add(&mut rest, -(length - 2.0) * dot(&mu, &mean_back), &mu);
+        add_wide(&mut rest, -(length - 2.0) * dot(&mu, &mean_back), &mu);
         let scale = (length - 1.0) / (length * length);
         rest.iter_mut().for_each(|x| *x *= scale);
         Expected { trigger: along_trigger * scale, rest }

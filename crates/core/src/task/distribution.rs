@@ -78,7 +78,7 @@ impl Distribution {
 
     /// One outcome from [`Distribution::words`] words.
     #[inline]
-    pub(super) fn draw(&self, words: &[u32]) -> u32 {
+    pub(crate) fn draw(&self, words: &[u32]) -> u32 {
         match self {
             Distribution::Uniform(size) => below(words[0], *size),
             Distribution::Weighted { keep, alias, .. } => {

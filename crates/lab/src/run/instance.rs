@@ -5,9 +5,10 @@ use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_core::embedding::Embeddings;
 use superpose_core::random::{Stream, shuffle};
 use superpose_core::task::{Drawn, Samples, Stored, Task};
-use superpose_tensors::{Import, Tensor, TensorError, TensorFile};
+use superpose_tensors::{Tensor, TensorError, TensorFile};
 
 use super::RunError;
+use super::import::Import;
 
 /// What a run takes from files.
 #[derive(Debug, Default)]
@@ -42,6 +43,7 @@ impl Inputs {
     /// Opens the files that the settings name and fits the settings to them: sizes are the files'. `given(name)`
     /// tells whether a parameter was set by the person who runs it; then it must agree.
     pub fn open(settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<Inputs, RunError> {
+        settings.check_ranges()?;
         let mut inputs = Inputs::default();
         if let (Some(file), Some(tensor)) = (&settings.embedding_file, &settings.embedding_tensor) {
             let rows = EmbeddingRows { file: TensorFile::open(file.as_ref())?, tensor: tensor.clone() };
@@ -77,8 +79,18 @@ impl Inputs {
             }
         }
         if let Some(path) = &settings.import {
-            let import = Import::read(&TensorFile::open(path.as_ref())?.tensors()?)?;
-            import.fit(settings, |name| given(name) || (name == "dim" && inputs.rows.is_some()))?;
+            let file = TensorFile::open(path.as_ref())?;
+            let import = Import::read(&file.tensors()?).map_err(|error| file.inside(error))?;
+            import.fit(settings, given).map_err(|error| file.inside(error))?;
+            if import.z_out.is_some() && inputs.output.is_some() {
+                let allowed = "the imported file brings z_out; leave output_embedding out".into();
+                let value = settings.output_embedding.clone().unwrap_or_default();
+                return Err(ConfigError::Value { parameter: "output_embedding", value, allowed }.into());
+            }
+            if settings.repeats > 1 && import.is_complete(settings.width) {
+                let allowed = "the imported file leaves nothing to draw, so every repeat would be the same; leave it out";
+                return Err(wrong("repeats", settings.repeats, allowed.into()));
+            }
             inputs.import = Some(import);
         }
         Ok(inputs)
@@ -92,14 +104,14 @@ fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
 impl EmbeddingRows {
     /// Rows and columns of the matrix.
     pub fn size(&self, tensor: &str) -> Result<(usize, usize), TensorError> {
-        let (shape, _) = self.file.tensors()?.describe(tensor)?;
+        let shape = self.file.tensors()?.shape(tensor).map_err(|error| self.file.inside(error))?;
         match shape[..] {
             [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
-            _ => Err(TensorError::Shape {
+            _ => Err(self.file.inside(TensorError::Shape {
                 name: tensor.into(),
                 got: shape,
                 expected: "must be a matrix with at least one row and column".into(),
-            }),
+            })),
         }
     }
 
@@ -122,36 +134,39 @@ pub struct Instance<T> {
 impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, TensorError> {
         let mut embeddings = Embeddings::<T>::draw(config, backend);
-        let narrow = |tensor: &Tensor| tensor.data.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
+        let narrow = |tensor: &Tensor<f64>| tensor.data.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         if let Some(source) = &inputs.rows {
             let tensors = source.file.tensors()?;
             let chosen = source.choose(config.seed, config.token_count())?;
-            embeddings.z_in = narrow(&tensors.rows(&source.tensor, &chosen)?);
+            let read =
+                |name: &str, rows: &[usize]| tensors.rows(name, rows).map_err(|e| source.file.inside(e));
+            embeddings.z_in = narrow(&read(&source.tensor, &chosen)?);
             if let Some(OutputRows::Tensor(name)) = &inputs.output {
-                embeddings.z_out = narrow(&tensors.rows(name, &chosen[..config.label_count()])?);
+                embeddings.z_out = narrow(&read(name, &chosen[..config.label_count()])?);
+            }
+        }
+        if let Some(import) = &inputs.import {
+            for (tensor, place) in [
+                (&import.z_in, &mut embeddings.z_in),
+                (&import.z_out, &mut embeddings.z_out),
+                (&import.z_trig, &mut embeddings.z_trig),
+                (&import.z_eos, &mut embeddings.z_eos),
+            ] {
+                if let Some(tensor) = tensor {
+                    *place = narrow(tensor);
+                }
+            }
+            if let Some(tensor) = &import.w_in {
+                embeddings.w_in = Some(narrow(tensor));
             }
         }
         if matches!(inputs.output, Some(OutputRows::Tied)) {
             embeddings.z_out = embeddings.z_in[..config.label_count() * config.dim].to_vec();
         }
         let task = Task::new(config);
-        let Some(import) = &inputs.import else { return Ok(Instance { embeddings, task, stored: None }) };
-        for (tensor, place) in [
-            (&import.z_in, &mut embeddings.z_in),
-            (&import.z_out, &mut embeddings.z_out),
-            (&import.z_trig, &mut embeddings.z_trig),
-            (&import.z_eos, &mut embeddings.z_eos),
-        ] {
-            if let Some(tensor) = tensor {
-                *place = narrow(tensor);
-            }
-        }
-        if let Some(tensor) = &import.w_in {
-            embeddings.w_in = Some(narrow(tensor));
-        }
-        if !import.has_samples() {
+        let Some(import) = inputs.import.as_ref().filter(|import| import.has_samples()) else {
             return Ok(Instance { embeddings, task, stored: None });
-        }
+        };
         let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
         let (stored, task) = import.samples(config, &task, &drawn)?;
         Ok(Instance { embeddings, task, stored: Some(stored) })

@@ -1,5 +1,6 @@
 //! One configuration, run for every repeat: trained, evaluated, its noise named.
 
+mod import;
 mod instance;
 mod metered;
 mod record;
@@ -7,6 +8,7 @@ mod record;
 use std::path::Path;
 use std::time::Instant;
 
+pub use import::Import;
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
 pub use metered::Progress;
 pub use record::{Noise, Record};
@@ -21,7 +23,7 @@ use superpose_core::evaluate::{Evaluation, evaluate};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Samples, Stored, Task};
+use superpose_core::task::{Drawn, Samples, Stored};
 use superpose_tensors::{Entry, TensorError};
 
 /// A run that failed after its configuration had been accepted.
@@ -45,7 +47,7 @@ pub enum RunError {
     },
     /// The rates were too large for the floating-point type.
     #[error(
-        "the trained matrices are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
+        "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
     )]
     NotFinite {
         /// Rate of step 1.
@@ -61,6 +63,8 @@ pub enum RunError {
 struct Repeat {
     evaluation: Evaluation,
     trigger_sign: i8,
+    gamma: f64,
+    eta2: f64,
     noise: Noise,
     train_seconds: f64,
     data_seconds: f64,
@@ -111,7 +115,7 @@ fn evaluation_as<T: Real>(
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let (model, samples) = (Model::new(config, &instance.embeddings), instance.samples(config));
     let phase = train(config, &model, &*samples, backend)?;
-    let frequency = fact_frequency(&*samples, config.vocab);
+    let frequency = fact_frequency(&*samples, config.vocab, backend);
     let test = Drawn::new(&instance.task, config.seed, Stream::Test, config.test_samples);
     Ok(evaluate(config, &model, &instance.task, &phase, &frequency, &test, backend))
 }
@@ -140,14 +144,31 @@ fn run_repeat<T: Real>(
 
     let started = Instant::now();
     let task = &instance.task;
-    let frequency = fact_frequency(&*drawn, config.vocab);
+    let frequency = fact_frequency(&*drawn, config.vocab, backend);
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
-    let noise = measure_noise(config, &model, task, phase, &frequency, &samples, &test, backend);
+    if !evaluation.margin.mean().is_finite() {
+        return Err(not_finite(config, &phase));
+    }
+    let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
+    // The budget is defined in the infinitesimal regime; for an exact run it is that of the limit on the same data.
+    let limit = match config.regime {
+        Regime::Infinitesimal => phase,
+        Regime::Exact => early_phase(&config.limit(), &model, &samples, backend),
+    };
+    let noise = Noise {
+        logits: logit_budget(&model, task, &limit, &frequency, &test, backend),
+        scores: match limit.trigger_sign {
+            0 => Budget::default(),
+            _ => score_budget(&split_scores(&model, task, &limit, &samples, backend)),
+        },
+    };
     Ok(Repeat {
         evaluation,
-        trigger_sign: noise.1,
-        noise: noise.0,
+        trigger_sign,
+        gamma,
+        eta2,
+        noise,
         train_seconds,
         data_seconds: set_up + data,
         evaluate_seconds: started.elapsed().as_secs_f64(),
@@ -164,33 +185,11 @@ fn train<T: Real>(
     if phase.is_finite() {
         return Ok(phase);
     }
-    Err(RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 })
+    Err(not_finite(config, &phase))
 }
 
-/// The noise budget, which is defined in the infinitesimal regime. For an exact run it is that of the limit, on the same
-/// data and embeddings.
-#[allow(clippy::too_many_arguments)]
-fn measure_noise<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    phase: EarlyPhase<T>,
-    frequency: &[f64],
-    samples: &dyn Samples,
-    test: &dyn Samples,
-    backend: &Backend,
-) -> (Noise, i8) {
-    let trigger_sign = phase.trigger_sign;
-    let phase = match config.regime {
-        Regime::Infinitesimal => phase,
-        Regime::Exact => early_phase(&config.limit(), model, samples, backend),
-    };
-    let logits = logit_budget(model, task, &phase, frequency, test, backend);
-    let scores = match phase.trigger_sign {
-        0 => Budget::default(),
-        _ => score_budget(&split_scores(model, task, &phase, samples, backend)),
-    };
-    (Noise { logits, scores }, trigger_sign)
+fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError {
+    RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 
 /// Where and in which precision the tensors of a run are written.

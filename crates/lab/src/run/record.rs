@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use superpose_core::config::{Config, Settings};
 use superpose_core::evaluate::{Evaluation, Tally};
-use superpose_core::noise::Budget;
+use superpose_core::noise::{Budget, Parts};
 
 use super::{Inputs, Repeat};
 use crate::interval::{Interval, number, share};
@@ -30,10 +30,14 @@ pub struct Record {
     pub attention_mass: Interval,
     /// Right label's logit minus the largest other.
     pub margin: Interval,
-    /// Sign of what step 2 gave the trigger, in most repeats.
+    /// Sign of what step 2 gave the trigger in more than half of the repeats; 0 where there is none.
     pub trigger_sign: i8,
     /// The same, repeat by repeat.
     pub trigger_signs: Vec<i8>,
+    /// Rate of step 2, repeat by repeat.
+    pub gamma: Vec<f64>,
+    /// Rate of step 3, repeat by repeat; it has no effect in the infinitesimal regime.
+    pub eta2: Vec<f64>,
     /// The noise budget, averaged over repeats.
     pub noise: Noise,
     /// Training, per repeat, without the making of data.
@@ -71,14 +75,16 @@ impl Record {
             config: (**config).clone(),
             repeats: repeats.len(),
             interval: interval.into(),
-            accuracy: share(&tallies(|e| e.accuracy)),
-            memory_accuracy: share(&tallies(|e| e.memory_accuracy)),
-            one_step_accuracy: share(&tallies(|e| e.one_step_accuracy)),
-            lock_rate: share(&tallies(|e| e.lock_rate)),
-            attention_mass: share(&tallies(|e| e.attention_mass)),
+            accuracy: share(&tallies(|e| e.accuracy), config.vocab),
+            memory_accuracy: share(&tallies(|e| e.memory_accuracy), config.vocab),
+            one_step_accuracy: share(&tallies(|e| e.one_step_accuracy), config.vocab),
+            lock_rate: share(&tallies(|e| e.lock_rate), config.vocab),
+            attention_mass: share(&tallies(|e| e.attention_mass), config.vocab),
             margin: number(&tallies(|e| e.margin)),
-            trigger_sign: trigger_signs.iter().map(|&sign| i32::from(sign)).sum::<i32>().signum() as i8,
+            trigger_sign: majority(&trigger_signs),
             trigger_signs,
+            gamma: repeats.iter().map(|repeat| repeat.gamma).collect(),
+            eta2: repeats.iter().map(|repeat| repeat.eta2).collect(),
             noise: Noise {
                 logits: mean_budget(repeats, |noise| &noise.logits),
                 scores: mean_budget(repeats, |noise| &noise.scores),
@@ -91,19 +97,18 @@ impl Record {
     }
 }
 
+/// The sign that more than half have, or 0.
+fn majority(signs: &[i8]) -> i8 {
+    let most = |sign: i8| 2 * signs.iter().filter(|&&s| s == sign).count() > signs.len();
+    [1, -1].into_iter().find(|&sign| most(sign)).unwrap_or(0)
+}
+
 /// The mean of each part over the repeats that have it.
 fn mean_budget(repeats: &[Repeat], of: fn(&Noise) -> &Budget) -> Budget {
-    let mean = |part: fn(&Budget) -> Option<f64>| {
-        let values: Vec<f64> = repeats.iter().filter_map(|repeat| part(of(&repeat.noise))).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    let collect = |mut sums: Parts<Vec<f64>>, budget: &Budget| {
+        sums = sums.zip(budget, |sum, part| sum.iter().copied().chain(*part).collect());
+        sums
     };
-    Budget {
-        signal: mean(|b| b.signal),
-        mean_bias: mean(|b| b.mean_bias),
-        interference: mean(|b| b.interference),
-        gradient_noise: mean(|b| b.gradient_noise),
-        output_overlap: mean(|b| b.output_overlap),
-        mlp_noise: mean(|b| b.mlp_noise),
-        attention_leak: mean(|b| b.attention_leak),
-    }
+    let values = repeats.iter().map(|repeat| of(&repeat.noise)).fold(Parts::default(), collect);
+    values.map(|values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
 }

@@ -1,7 +1,7 @@
 //! Hermite coefficients of an activation at a key's length (theory section 5.1).
 //!
-//! A feature of a key k is `phi(|k| z)` with z standard normal. With `phi(|k| z) = sum_q c_q He_q(z)`, two keys with
-//! cosine rho have `E[phi phi'] = sum_q c_q c'_q rho^q`.
+//! A feature of a key k is `phi(|k| z)` with z standard normal. With `phi(|k| z) = sum_q c_q He_q(z)`, two
+//! keys with cosine rho have `E[phi phi'] = sum_q c_q c'_q rho^q`.
 
 use std::sync::LazyLock;
 
@@ -64,7 +64,6 @@ impl Feature {
     pub fn square(&self) -> f64 {
         self.powers[0]
     }
-
 }
 
 /// Adds one point of the half line and its mirror image: `He_q(-z) = (-1)^q He_q(z)`.

@@ -1,8 +1,8 @@
 //! The attention-only kernel, `K(w, v) = k_w . k_v` (theory section 5.1).
 //!
 //! With a = |z_in[v]|^2 and c = z_in[v] . z_trig, and the trigger in the values (t = 1): `kappa = 1 + c`,
-//! `xi = a + c`, `s2 = |k_v|^2 / d = (a + 2 c + 1) / d`. With the trigger in the keys only: `kappa = 0`, `xi = a`,
-//! `s2 = a / d`. Orthonormal vectors have `s2 = 0`.
+//! `xi = a + c`, `s2 = |k_v|^2 / d = (a + 2 c + 1) / d`. With the trigger in the keys only: `kappa = 0`,
+//! `xi = a`, `s2 = a / d`. Orthonormal vectors have `s2 = 0`.
 
 use superpose_core::config::Trigger;
 
@@ -43,7 +43,9 @@ mod tests {
     #[test]
     fn averages_are_those_of_the_theory() {
         let d = 64.0;
-        for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Rademacher, Embedding::Orthonormal] {
+        for embedding in
+            [Embedding::Gaussian, Embedding::Sphere, Embedding::Rademacher, Embedding::Orthonormal]
+        {
             for trigger in [Trigger::Keys, Trigger::Values] {
                 let point = Point { embedding, trigger, ..gaussian(50.0, d, 8.0, 1e3) };
                 let s = Kernel::of(&point).summary();
@@ -51,7 +53,10 @@ mod tests {
                 let orthonormal = embedding == Embedding::Orthonormal;
                 let norms = if embedding == Embedding::Gaussian { 2.0 / d } else { 0.0 };
                 let spread = norms + if orthonormal { 0.0 } else { t / d };
-                assert!((s.kappa - t).abs() < 1e-12 && (s.xi - 1.0).abs() < 1e-12, "{embedding} {trigger} {s:?}");
+                assert!(
+                    (s.kappa - t).abs() < 1e-12 && (s.xi - 1.0).abs() < 1e-12,
+                    "{embedding} {trigger} {s:?}"
+                );
                 assert!((s.s2 - if orthonormal { 0.0 } else { (1.0 + t) / d }).abs() < 1e-12, "{s:?}");
                 assert!((s.xi_spread.powi(2) - spread).abs() < 1e-12, "{embedding} {trigger} {s:?}");
             }

@@ -24,7 +24,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Queries of different xi. A chi-square law with the measured spread keeps xi positive.
+    /// Queries of different xi. A chi-square law with the measured spread keeps xi positive. Long keys
+    /// overlap more, so s2 goes with xi.
     pub(super) fn queries(&self) -> Vec<Query> {
         let relative = (self.xi_spread / self.xi).powi(2);
         let rule = if relative > 0.0 && relative.is_finite() {
@@ -36,7 +37,7 @@ impl Measured {
             weight,
             kappa: self.kappa,
             xi: self.xi * scale,
-            s2: self.s2,
+            s2: self.s2 * scale,
             mlp_noise: 0.0,
         };
         rule.points.iter().map(query).collect()

@@ -1,9 +1,9 @@
 //! The attention-MLP kernel (theory section 5.1).
 //!
-//! Averaged over the first layer, `K(w, v) = sum_q c_q(|k_w|) c_q(|k_v|) rho^q`, rho the cosine of the keys. Its mean and
-//! variance over w are taken over the exact law of (|k_w|, rho), not by a delta method: for He_2 and He_3 the
-//! first orders vanish. Around that average the m features are a sample, which adds MLP noise. Given the query,
-//! only what differs between the other facts counts:
+//! Averaged over the first layer, `K(w, v) = sum_q c_q(|k_w|) c_q(|k_v|) rho^q`, rho the cosine of the keys.
+//! Its mean and variance over w are taken over the exact law of (|k_w|, rho), not by a delta method: for He_2
+//! and He_3 the first orders vanish. Around that average the m features are a sample, which adds MLP noise.
+//! Given the query, only what differs between the other facts counts:
 //!
 //! - to `s2`: `E[phi(g . k_v)^2 Var_w phi(g . k_w)] / m`, g a row of the first layer,
 //! - to `xi`: `Var(phi(g . k_v)^2 - phi(g . k_v) E_w phi(g . k_w)) / m`.
@@ -13,7 +13,7 @@ use superpose_core::config::{Activation, Trigger};
 use super::hermite::{Feature, polynomial, products};
 use super::{Query, lengths, trigger_cosines};
 use crate::point::Point;
-use crate::quadrature::{HALF_LINE, Rule, cosine, hermite};
+use crate::quadrature::{HALF_LINE, Rule, chi_square, cosine, hermite};
 
 /// A place where a key may lie: its parts along the trigger and across it.
 struct Place {
@@ -28,7 +28,6 @@ pub fn queries(point: &Point, width: f64) -> Vec<Query> {
     let places = places(point);
     let angles = angles(point);
     let shared = Shared::of(point, &places);
-    let spread = hermite(3);
     let mut pairs = Vec::new();
     let mut queries = Vec::new();
     for query in &places {
@@ -37,14 +36,19 @@ pub fn queries(point: &Point, width: f64) -> Vec<Query> {
         let averaged: f64 = pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum();
         let squares: f64 = pairs.iter().map(|pair| pair.weight * pair.squares).sum();
         let mlp_noise = (squares - shared.square(query)).max(0.0) / width;
-        let deviation = (shared.xi_variance(query) / width).sqrt();
-        for &(z, weight) in &spread.points {
+        let variance = shared.xi_variance(query) / width;
+        let square = query.feature.square();
+        // K(v, v) is a mean of squares over the width: positive and lopsided, so a chi-square law has it
+        // right where a normal one would not. MLP noise grows with it.
+        let sizes =
+            if variance > 0.0 { chi_square(2.0 * square * square / variance, 3) } else { Rule::certain(1.0) };
+        for &(size, weight) in &sizes.points {
             queries.push(Query {
                 weight: query.weight * weight,
                 kappa,
-                xi: query.feature.square() - kappa + deviation * z,
-                s2: averaged * (1.0 - 1.0 / width) + mlp_noise,
-                mlp_noise,
+                xi: square * size - kappa,
+                s2: averaged * (1.0 - 1.0 / width) + mlp_noise * size,
+                mlp_noise: mlp_noise * size,
             });
         }
     }
@@ -107,16 +111,16 @@ fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec
     }
 }
 
-/// What a row g of the first layer shows of all keys at once, `shared(g) = E_w phi(g . k_w)`: it moves kappa and not
-/// the difference between facts, so it is taken out of the MLP noise.
+/// What a row g of the first layer shows of all keys at once, `shared(g) = E_w phi(g . k_w)`: it moves kappa
+/// and not the difference between facts, so it is taken out of the MLP noise.
 ///
 /// It varies a little with the length of g, whose square has variance 2/d around its mean, and so does the
 /// query's feature. To first order that multiplies second Hermite coefficients, named `second` below.
 enum Shared {
     /// Keys are independent, and every row sees nearly the same.
     Same { mean: f64, second: f64, overlap: f64 },
-    /// Keys share the trigger: given `s = g . z_trig` their features are independent, `phi(s + x)`. At keys of mean
-    /// length; these are small terms, scaled to the query's length by `E[phi^2]`.
+    /// Keys share the trigger: given `s = g . z_trig` their features are independent, `phi(s + x)`. At keys
+    /// of mean length; these are small terms, scaled to the query's length by `E[phi^2]`.
     Trigger {
         /// `E[phi^2]`
         feature_square: f64,
@@ -184,7 +188,8 @@ impl Shared {
     }
 }
 
-/// `E[phi^2 (shared + bend (|g|^2/d - 1) / sqrt 2)^2]`, where `phi^2` has the second Hermite coefficient `square_bend`.
+/// `E[phi^2 (shared + bend (|g|^2/d - 1) / sqrt 2)^2]`, where `phi^2` has the second Hermite coefficient
+/// `square_bend`.
 fn shared_square(square: f64, shared: f64, bend: f64, square_bend: f64, overlap: f64) -> f64 {
     square * shared * shared + overlap * (square * bend * bend + 2.0 * shared * bend * square_bend)
 }
@@ -199,7 +204,8 @@ struct GivenTrigger {
 }
 
 impl GivenTrigger {
-    /// Adds the point y = s + x with the standard normal weight of y: the kink of phi stays at the end of a half line.
+    /// Adds the point y = s + x with the standard normal weight of y: the kink of phi stays at the end of a
+    /// half line.
     fn add(&mut self, y: f64, s: f64, density: f64, value: f64) {
         let bend = ((y - s).powi(2) - 1.0) / 2.0_f64.sqrt();
         let mut power = density * libm::exp(y * s - 0.5 * s * s);
@@ -232,7 +238,10 @@ mod tests {
         for (embedding, interference) in [(Embedding::Gaussian, 3.0), (Embedding::Sphere, 2.0)] {
             let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
             // Next orders in 1/d are left out of the closed form.
-            assert!((s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
+            assert!(
+                (s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3),
+                "{embedding} {s:?}"
+            );
             assert!((s.mlp_noise * m - 1.0).abs() < 20.0 / d, "{embedding} {s:?}");
             // About 2/sqrt(d) relative from the lengths; 14/m from the first layer.
             let spread = if embedding == Embedding::Gaussian { 8.0 / d } else { 0.0 } + 14.0 / m;
@@ -267,12 +276,14 @@ mod tests {
     #[test]
     fn orthonormal_keys_leave_mlp_noise_alone() {
         for trigger in [Trigger::Keys, Trigger::Values] {
-            let s = Kernel::of(&point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0)).summary();
+            let s =
+                Kernel::of(&point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0)).summary();
             assert!((s.s2 - s.mlp_noise).abs() < 1e-15 && s.s2 > 0.0, "{s:?}");
         }
     }
 
-    /// The statistics of keys and first layers that were drawn. The trigger has length 1, as the formulas take it.
+    /// The statistics of keys and first layers that were drawn. The trigger has length 1, as the formulas
+    /// take it.
     fn simulate(point: &Point, draws: usize, dice: &mut Dice) -> Summary {
         let (dim, width, tokens) = (point.dim as usize, point.width.unwrap() as usize, 60);
         let mut xis = Vec::new();
@@ -287,7 +298,9 @@ mod tests {
                         key = unit_length(key);
                     }
                     key.iter_mut().zip(&trigger).for_each(|(k, z)| *k += point.trigger.t() * z);
-                    rows.iter().map(|g| point.activation.value(dot(g, &key)) / (width as f64).sqrt()).collect()
+                    rows.iter()
+                        .map(|g| point.activation.value(dot(g, &key)) / (width as f64).sqrt())
+                        .collect()
                 })
                 .collect();
             for v in 0..tokens {
@@ -315,11 +328,14 @@ mod tests {
                     let point = point(activation, embedding, trigger, 24.0, 120.0);
                     let (s, seen) = (Kernel::of(&point).summary(), simulate(&point, 60, &mut dice));
                     let name = format!("{activation} {embedding} {trigger}: {s:?} against {seen:?}");
-                    // All keys share the trigger, so a draw of it and of the first layer counts once, and the powers
-                    // that the polynomials take have long tails.
+                    // All keys share the trigger, so a draw of it and of the first layer counts once, and the
+                    // powers that the polynomials take have long tails.
                     let polynomial = matches!(activation, Activation::He2 | Activation::He3);
                     let slack = if polynomial { 2.0 + 4.0 * trigger.t() } else { 1.0 + trigger.t() };
-                    assert!((s.kappa - seen.kappa).abs() < 0.015 * slack * (s.kappa.abs() + s.xi), "kappa {name}");
+                    assert!(
+                        (s.kappa - seen.kappa).abs() < 0.015 * slack * (s.kappa.abs() + s.xi),
+                        "kappa {name}"
+                    );
                     assert!((s.xi / seen.xi - 1.0).abs() < 0.03 * slack, "xi {name}");
                     assert!((s.s2 / seen.s2 - 1.0).abs() < 0.06 * slack, "s2 {name}");
                     assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.06 * slack, "spread {name}");

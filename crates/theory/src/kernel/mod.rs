@@ -1,8 +1,9 @@
-//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`: how alike the model sees two facts (theory section 5.1).
+//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`: how alike the model sees two facts (theory
+//! section 5.1).
 //!
-//! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on where its key happens to lie: on
-//! its length and, with the trigger in the values, on its overlap with the trigger. So a kernel is a short
-//! weighted list of [`Query`] places, and an accuracy is an average over them.
+//! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on where its key happens to
+//! lie: on its length and, with the trigger in the values, on its overlap with the trigger. So a kernel is a
+//! short weighted list of [`Query`] places, and an accuracy is an average over them.
 
 mod hermite;
 mod linear;
@@ -87,7 +88,7 @@ impl Kernel {
 }
 
 /// The squared length of an input embedding.
-fn lengths(point: &Point) -> Rule {
+pub(crate) fn lengths(point: &Point) -> Rule {
     if point.lengths_vary() { chi_square(point.dim, 5) } else { Rule::certain(1.0) }
 }
 

@@ -1,7 +1,7 @@
 //! Labels that are told apart by counting (theory section 5.1, orthonormal embeddings).
 //!
-//! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`, and nothing else. Counts are
-//! whole numbers, often small ones, so ties and Poisson's tail decide where a normal law would mislead.
+//! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`, and nothing else. Counts
+//! are whole numbers, often small ones, so ties and Poisson's tail decide where a normal law would mislead.
 
 use crate::counts::{Detail, poisson};
 use crate::normal::{Saddle, survival, upper_tail};
@@ -36,13 +36,26 @@ impl Rivals {
     /// `wrong` rivals whose counts have the given mean.
     pub fn new(wrong: f64, mean: f64, step: f64, noise: f64) -> Rivals {
         let law = if mean <= if noise > 0.0 { NOISY_TABLE } else { TABLE } {
-            Law::Every(poisson_table(mean))
+            Law::Every(table(mean, None))
         } else if 9.0 * noise * mean > step * step {
             Law::Blurred(poisson(mean, Detail::Tails))
         } else {
             Law::Large
         };
         Rivals { wrong, mean, step, noise, law }
+    }
+
+    /// `wrong` rivals that each count what a Poisson number of samples, of mean `samples`, holds, a Poisson
+    /// number of mean `each` per sample. Counts of such clusters vary more than a Poisson count of the same
+    /// mean.
+    pub fn clustered(wrong: f64, samples: f64, each: f64) -> Rivals {
+        let mean = samples * each;
+        if mean <= TABLE {
+            let law = Law::Every(table(samples, Some(each)));
+            return Rivals { wrong, mean, step: 1.0, noise: 0.0, law };
+        }
+        // A Poisson count in steps of 1 + each has the mean and the variance of the clusters.
+        Rivals { wrong, mean: mean / (1.0 + each), step: 1.0 + each, noise: 0.0, law: Law::Large }
     }
 
     /// The chance that a label with the score `right` beats all rivals. Ties are broken by lot.
@@ -82,8 +95,8 @@ impl Rivals {
         }
     }
 
-    /// The chance of being ahead for large counts: `ln E[e^(t score)] = mean (e^(step t) - 1) + t^2 v / 2`, v the noise at
-    /// the count that would be level.
+    /// The chance of being ahead for large counts: `ln E[e^(t score)] = mean (e^(step t) - 1) + t^2 v / 2`, v
+    /// the noise at the count that would be level.
     fn large(&self, right: f64) -> f64 {
         if self.step <= 0.0 || right <= 0.0 {
             return if right > 0.0 { 0.0 } else { 1.0 };
@@ -108,8 +121,8 @@ impl Rivals {
     }
 }
 
-/// The chance to win against `wrong` rivals when each is ahead with chance `greater` and level with chance `tie`:
-/// `((1 - greater)^V - (1 - greater - tie)^V) / (V tie)`, V = wrong + 1.
+/// The chance to win against `wrong` rivals when each is ahead with chance `greater` and level with chance
+/// `tie`: `((1 - greater)^V - (1 - greater - tie)^V) / (V tie)`, V = wrong + 1.
 fn with_ties(greater: f64, tie: f64, wrong: f64) -> f64 {
     let not_ahead = libm::log1p(-greater.min(1.0));
     if tie <= 0.0 {
@@ -120,16 +133,25 @@ fn with_ties(greater: f64, tie: f64, wrong: f64) -> f64 {
     (libm::exp(labels * not_ahead) * share / (labels * tie)).clamp(0.0, 1.0)
 }
 
-/// For every count that matters, its chance and the chance of more.
-fn poisson_table(mean: f64) -> Vec<(f64, f64)> {
-    let last = (mean + 12.0 * mean.sqrt() + 40.0) as usize;
-    let chance = |count: usize| {
-        let count = count as f64;
-        let ln = if count > 0.0 { count * libm::log(mean) } else { 0.0 };
-        libm::exp(ln - mean - libm::lgamma(count + 1.0))
-    };
-    let mut table: Vec<(f64, f64)> = (0..=last).map(|count| (chance(count), 0.0)).collect();
+/// For every count that matters, its chance and the chance of more: of a Poisson count, or of a Poisson
+/// number of clusters of Poisson size (Neyman, Annals of Mathematical Statistics 10, 1939).
+fn table(mean: f64, cluster: Option<f64>) -> Vec<(f64, f64)> {
+    let total = mean * cluster.unwrap_or(1.0);
+    let deviation = (total * (1.0 + cluster.unwrap_or(0.0))).sqrt();
+    let last = (total + 12.0 * deviation + 40.0) as usize;
+    // Clusters of size j + 1 count for (j + 1) each[j] in the recurrence; single counts are clusters of size
+    // one.
+    let mut each = vec![cluster.map_or(1.0, |size| size * libm::exp(-size))];
+    if let Some(size) = cluster {
+        (1..=last).for_each(|j| each.push(each[j - 1] * size / j as f64));
+    }
+    let mut chances = vec![libm::exp(cluster.map_or(-mean, |size| mean * libm::expm1(-size)))];
+    for k in 0..last {
+        let sum: f64 = each.iter().zip(chances.iter().rev()).map(|(each, chance)| each * chance).sum();
+        chances.push(mean / (k + 1) as f64 * sum);
+    }
     let mut above = 0.0;
+    let mut table: Vec<(f64, f64)> = chances.into_iter().map(|chance| (chance, 0.0)).collect();
     for entry in table.iter_mut().rev() {
         entry.1 = above;
         above += entry.0;
@@ -158,10 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn clusters_have_their_mean_and_variance() {
+        for (samples, each) in [(3.0, 0.4), (0.5, 2.0), (40.0, 3.0), (1000.0, 0.01), (5.0, 1e-9)] {
+            let table = table(samples, Some(each));
+            let moment =
+                |power: i32| table.iter().enumerate().map(|(k, p)| p.0 * (k as f64).powi(power)).sum::<f64>();
+            assert!((moment(0) - 1.0).abs() < 1e-9, "{samples} {each}");
+            assert!((moment(1) / (samples * each) - 1.0).abs() < 1e-8, "{samples} {each}");
+            let variance = moment(2) - moment(1).powi(2);
+            assert!((variance / (samples * each * (1.0 + each)) - 1.0).abs() < 1e-6, "{samples} {each}");
+        }
+        assert!((table(3.0, None)[2].0 - 4.5 * (-3.0_f64).exp()).abs() < 1e-15);
+    }
+
+    #[test]
     fn large_counts_agree_with_the_table() {
         for (noise, mean) in [(0.0, 201.0), (1e-5, 60.0), (1e-4, 60.0), (0.01, 60.0), (0.1, 100.0)] {
             let rivals = Rivals::new(200.0, mean, 1.0, noise);
-            let every = Rivals { law: Law::Every(poisson_table(mean)), ..rivals.clone() };
+            let every = Rivals { law: Law::Every(table(mean, None)), ..rivals.clone() };
             for sigmas in [1.0, 2.0, 3.0, 4.0, 5.0] {
                 let deviation = (mean + noise * mean * mean).sqrt();
                 // Half way between two counts, so that the lattice does not show.

@@ -1,10 +1,26 @@
 //! Memory: what step 3 stores when attention is on `ell` (theory section 5.1).
 //!
-//! With `f_v = n_v / N`, `S_v = f_v xi + kappa (f_v - 1/V)` and
-//! `sigma^2 = (1/d + 1/V) [s2 (1/V + 1/N) + kappa^2 / N]`, memory accuracy is
-//! `E[F((S_v b + sigma sqrt(b) z) / sqrt(sigma^2 + S_v^2/d))^(V-1)]` over the count n_v, the place of the key, the squared
-//! length b of the right output embedding, and z. Count and place are summed here, b and z in [`race`].
-//! Orthonormal embeddings leave counts alone to tell labels apart, see [`counted`].
+//! With `f_v = n_v / N`, the right label's signal is `S_v = f_v xi + kappa (f_v - 1/V)`, and wrong labels
+//! have the noise variance `sigma^2 = (1/d + 1/V) [s2 (1/V + 1/N) + kappa^2 / N]`. Memory accuracy is the
+//! chance that the right label's logit is the largest, averaged over the count n_v, the place of the key, and
+//! the output embeddings. Count and place are summed here.
+//!
+//! The race between labels goes one step further than the theory page, whose formula is
+//! `E[F((S b + sigma sqrt(b) z) / sqrt(sigma^2 + S^2/d))^(V-1)]`. Three things are added, each seen in
+//! simulation:
+//!
+//! - the right label's noise is part of the vector that wrong labels overlap with, and has no part from a
+//!   fact of its own;
+//! - the length of the noise vector is common to all labels and varies from query to query;
+//! - a wrong label's own count is Poisson, so where `1/V` is not small beside `1/d` its law is lopsided with
+//!   a long tail.
+//!
+//! The terms were found by looking at simulations; then, on fresh random points (V from 60 to 700, d from 20
+//! to 300, N from 64 to 30,000, 10 seeds each, simulated accuracy between 0.03 and 0.97), the rms error was:
+//! Gaussian 0.022 against 0.030 for the formula above, 191 points, seed noise 0.017; sphere 0.021 against
+//! 0.035, 188 points, seed noise 0.015. What is left is a bias of -0.01.
+//!
+//! Orthonormal embeddings leave counts alone to tell labels apart; they are counted exactly.
 
 mod counted;
 mod race;
@@ -12,10 +28,10 @@ mod race;
 mod tests;
 
 pub(crate) use counted::Rivals;
-pub(crate) use race::{Output, OwnNoise, Race};
+pub(crate) use race::{Noise, Output, OwnNoise, Race};
 
 use crate::counts::{Detail, binomial};
-use crate::kernel::{Kernel, Measured};
+use crate::kernel::{Kernel, Measured, Query};
 use crate::noise::LogitNoise;
 use crate::point::Point;
 
@@ -76,13 +92,10 @@ impl Memory {
         let wrong = (race.output().overlap + 1.0 / self.vocab) * self.vocab;
         let mut accuracy = 0.0;
         for query in self.kernel.queries() {
-            let uneven = query.kappa * query.kappa / per_fact;
-            let variance = wrong * (query.s2 * (1.0 + 1.0 / per_fact) + uneven);
-            // A wrong label's own count is Poisson, and its mean bias is as lopsided.
-            let third = query.kappa.powi(3) / (per_fact * per_fact);
+            let noise = noise(query, per_fact, wrong);
             let win = |n: f64| {
                 let seen = n / per_fact;
-                race.win(seen * query.xi + query.kappa * (seen - 1.0), variance, third)
+                race.win(seen * query.xi + query.kappa * (seen - 1.0), noise)
             };
             accuracy += query.weight * counts.mean(win);
         }
@@ -99,6 +112,14 @@ impl Memory {
             accuracy += query.weight * counts.mean(|n| rivals.win(n * (query.kappa + query.xi)));
         }
         accuracy
+    }
+
+    /// The race of labels, where output embeddings overlap.
+    pub(crate) fn race(&self) -> Option<&Race> {
+        match &self.labels {
+            Labels::Overlapping(race) => Some(race),
+            Labels::Counted => None,
+        }
     }
 
     /// Sizes of the terms of a logit after `samples` samples.
@@ -119,6 +140,23 @@ impl Memory {
             output_overlap: signal * overlap,
             mlp_noise: wrong * summary.mlp_noise * (1.0 / self.vocab + 1.0 / samples),
         }
+    }
+}
+
+/// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is
+/// `(1/d + 1/V) V`.
+///
+/// The sum over all facts is normal, but a wrong label's own fact stands out: it adds
+/// `kappa (f - 1) + Delta f`, where f = n / per_fact follows the Poisson count n.
+fn noise(query: &Query, per_fact: f64, wrong: f64) -> Noise {
+    let Query { kappa, s2, .. } = *query;
+    let p = 1.0 / per_fact;
+    // Var(f), Cov(f, f^2) and Var(f^2).
+    let (f_f, f_ff, ff_ff) = (p, p * (2.0 + p), p * (4.0 + p * (6.0 + p)));
+    Noise {
+        variance: wrong * (s2 * (1.0 + f_f) + kappa * kappa * f_f),
+        third: kappa * (kappa * kappa * p * p + 3.0 * s2 * f_ff),
+        fourth: kappa.powi(4) * p.powi(3) + 3.0 * s2 * s2 * ff_ff,
     }
 }
 

@@ -63,7 +63,9 @@ mod tests {
     #[test]
     fn known_means_and_deviations() {
         // Means of the largest of 1, 2, 10, 100, 1000 (Tippett 1925; Harter 1961), and two variances.
-        for (count, mean) in [(1.0, 0.0), (2.0, 0.564_19), (10.0, 1.538_75), (100.0, 2.507_59), (1000.0, 3.241_44)] {
+        for (count, mean) in
+            [(1.0, 0.0), (2.0, 0.564_19), (10.0, 1.538_75), (100.0, 2.507_59), (1000.0, 3.241_44)]
+        {
             let maximum = Maximum::of(count);
             assert!((maximum.rule.mean(|x| x) - mean).abs() < 1e-5, "{count}: {:?}", maximum.rule);
         }

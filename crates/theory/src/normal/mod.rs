@@ -23,8 +23,8 @@ pub(crate) fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x) / (2.0 * PI).sqrt()
 }
 
-/// `F(x)^count`. The logarithm is taken from the nearer tail: at a million labels `1 - F` decides, and it is far
-/// below what `F` itself can hold.
+/// `F(x)^count`. The logarithm is taken from the nearer tail: at a million labels `1 - F` decides, and it is
+/// far below what `F` itself can hold.
 pub(crate) fn cdf_power(x: f64, count: f64) -> f64 {
     if count == 0.0 {
         return 1.0;

@@ -1,5 +1,5 @@
-//! Gauss rules of the laws that occur: normal, chi-square, the cosine of two random directions, and any law given
-//! by points.
+//! Gauss rules of the laws that occur: normal, chi-square, the cosine of two random directions, and any law
+//! given by points.
 
 use super::Rule;
 use super::eigen::gauss;
@@ -9,8 +9,8 @@ pub(crate) fn hermite(points: usize) -> Rule {
     gauss(vec![0.0; points], (1..points).map(|k| (k as f64).sqrt()).collect())
 }
 
-/// `chi-square_freedom / freedom`: the squared length of a Gaussian embedding vector. The rule is computed for the
-/// deviation from 1, so that it keeps its digits when the freedom is large.
+/// `chi-square_freedom / freedom`: the squared length of a Gaussian embedding vector. The rule is computed
+/// for the deviation from 1, so that it keeps its digits when the freedom is large.
 pub(crate) fn chi_square(freedom: f64, points: usize) -> Rule {
     let diagonal = (0..points).map(|k| 4.0 * k as f64 / freedom).collect();
     let off = (1..points).map(|k| {
@@ -22,7 +22,8 @@ pub(crate) fn chi_square(freedom: f64, points: usize) -> Rule {
     rule
 }
 
-/// The cosine between a fixed and a random direction in `dim` dimensions: density `(1 - x^2)^((dim - 3) / 2)`.
+/// The cosine between a fixed and a random direction in `dim` dimensions: density
+/// `(1 - x^2)^((dim - 3) / 2)`.
 pub(crate) fn cosine(dim: f64, points: usize) -> Rule {
     let dim = dim.max(1.0);
     let off = (1..points).map(|k| match k {
@@ -79,7 +80,8 @@ mod tests {
         }
         for dim in [1.0, 2.0, 3.0, 10.0, 1e5] {
             let rule = cosine(dim, 6);
-            let even = |k: i32| (0..k).map(|i| f64::from(2 * i + 1) / (dim + f64::from(2 * i))).product::<f64>();
+            let even =
+                |k: i32| (0..k).map(|i| f64::from(2 * i + 1) / (dim + f64::from(2 * i))).product::<f64>();
             (0..6).for_each(|k| close(rule.mean(|x| x.powi(2 * k)), even(k)));
         }
     }

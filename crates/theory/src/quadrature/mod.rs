@@ -1,15 +1,15 @@
 //! Expectations as short weighted sums.
 //!
-//! Every prediction is an average over a few random numbers with known laws. A Gauss rule with n points is exact
-//! for polynomials of degree 2n - 1 in its random number; the averaged functions here are smooth on the scale of
-//! the law, so 3 to 8 points do what a grid of hundreds would.
+//! Every prediction is an average over a few random numbers with known laws. A Gauss rule with n points is
+//! exact for polynomials of degree 2n - 1 in its random number; the averaged functions here are smooth on the
+//! scale of the law, so 3 to 8 points do what a grid of hundreds would.
 
 mod eigen;
 mod half_line;
 mod laws;
 mod table;
 
-pub(crate) use half_line::{HALF_LINE, HalfLine};
+pub(crate) use half_line::HALF_LINE;
 pub(crate) use laws::{chi_square, cosine, hermite, of_points};
 pub(crate) use table::Table;
 

@@ -2,42 +2,44 @@
 
 use superpose_core::config::{Config, Labels, Settings};
 use superpose_core::task::{Samples, Stored, Task};
+use superpose_tensors::{Tensor, TensorError, Tensors};
 
-use crate::{Dataset, Tensor, TensorError, Tensors};
+/// The names that are looked for.
+const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
 
 /// The tensors found; each may be missing and is then generated.
 #[derive(Clone, Debug, Default)]
 pub struct Import {
     /// `[V, d]`, facts' tokens first, then noise tokens.
-    pub z_in: Option<Tensor>,
+    pub z_in: Option<Tensor<f64>>,
     /// `[V, d]`, a row per label.
-    pub z_out: Option<Tensor>,
+    pub z_out: Option<Tensor<f64>>,
     /// `[d]`
-    pub z_trig: Option<Tensor>,
+    pub z_trig: Option<Tensor<f64>>,
     /// `[d]`
-    pub z_eos: Option<Tensor>,
+    pub z_eos: Option<Tensor<f64>>,
     /// `[m, d]`
-    pub w_in: Option<Tensor>,
-    tokens: Option<Dataset>,
-    position: Option<Dataset>,
-    labels: Option<Dataset>,
+    pub w_in: Option<Tensor<f64>>,
+    tokens: Option<Tensor<u32>>,
+    position: Option<Tensor<u32>>,
+    labels: Option<Tensor<u32>>,
 }
 
 /// Sizes that the tensors decide; `None` where they leave it open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ImportedSizes {
+#[derive(Debug, Default)]
+struct Sizes {
     /// Rows of `z_in`: vocabulary and noise vocabulary together.
-    pub token_rows: Option<usize>,
+    token_rows: Option<usize>,
     /// Rows of `z_out`.
-    pub label_rows: Option<usize>,
+    label_rows: Option<usize>,
     /// Embedding dimension.
-    pub dim: Option<usize>,
+    dim: Option<usize>,
     /// Sequence length.
-    pub length: Option<usize>,
+    length: Option<usize>,
     /// Training samples.
-    pub samples: Option<usize>,
+    samples: Option<usize>,
     /// Width of the MLP.
-    pub width: Option<usize>,
+    width: Option<usize>,
 }
 
 impl Import {
@@ -45,21 +47,43 @@ impl Import {
     pub fn read(tensors: &Tensors<'_>) -> Result<Import, TensorError> {
         let floats = |name| if tensors.has(name) { tensors.floats(name).map(Some) } else { Ok(None) };
         let whole = |name| if tensors.has(name) { tensors.whole(name).map(Some) } else { Ok(None) };
-        Ok(Import {
+        if !NAMES.iter().any(|name| tensors.has(name)) {
+            return Err(TensorError::Missing { name: NAMES.join(" or "), present: tensors.listed() });
+        }
+        let import = Import {
             z_in: floats("z_in")?,
             z_out: floats("z_out")?,
             z_trig: floats("z_trig")?,
-            z_eos: floats("z_eos")?,
+            z_eos: floats("z_eos")?.map(not_zero).transpose()?,
             w_in: floats("w_in")?,
             tokens: whole("tokens")?,
             position: whole("position")?,
             labels: whole("labels")?,
-        })
+        };
+        if import.labels.is_some() && !(import.tokens.is_some() && import.position.is_some()) {
+            let missing = if import.tokens.is_none() { "tokens" } else { "position" };
+            return Err(TensorError::Missing {
+                name: format!("{missing} (which labels need: a label belongs to the token at a position)"),
+                present: tensors.listed(),
+            });
+        }
+        Ok(import)
+    }
+
+    /// Whether nothing is left to draw: repeats would be the same run again.
+    pub fn is_complete(&self, width: Option<usize>) -> bool {
+        self.z_in.is_some()
+            && self.z_out.is_some()
+            && self.z_trig.is_some()
+            && self.z_eos.is_some()
+            && (self.w_in.is_some() || width.is_none())
+            && self.tokens.is_some()
+            && self.position.is_some()
     }
 
     /// The sizes, if the tensors agree about them.
-    pub fn sizes(&self) -> Result<ImportedSizes, TensorError> {
-        let mut sizes = ImportedSizes::default();
+    fn sizes(&self) -> Result<Sizes, TensorError> {
+        let mut sizes = Sizes::default();
         let mut dim = Agreed::new("dim");
         let mut samples = Agreed::new("samples");
         for (tensor, rows) in [
@@ -78,20 +102,20 @@ impl Import {
         }
         if let Some(tokens) = &self.tokens {
             let [count, length] = tokens.shape[..] else {
-                return Err(shape(tokens, "must be a matrix, a row per sample"));
+                return Err(tokens.shaped("must be a matrix, a row per sample"));
             };
             if count == 0 || length == 0 {
-                return Err(shape(tokens, "must have at least one sample and one position"));
+                return Err(tokens.shaped("must have at least one sample and one position"));
             }
             sizes.length = Some(length);
             samples.agree(&tokens.name, &tokens.shape, count)?;
         }
         for tensor in [&self.position, &self.labels].into_iter().flatten() {
             let [count] = tensor.shape[..] else {
-                return Err(shape(tensor, "must be a vector, an entry per sample"));
+                return Err(tensor.shaped("must be a vector, an entry per sample"));
             };
             if count == 0 {
-                return Err(shape(tensor, "must have at least one entry"));
+                return Err(tensor.shaped("must have at least one entry"));
             }
             samples.agree(&tensor.name, &tensor.shape, count)?;
         }
@@ -104,6 +128,9 @@ impl Import {
     /// `given(name)` tells whether the person who runs it set that parameter.
     pub fn fit(&self, settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<(), TensorError> {
         let sizes = self.sizes()?;
+        let floats = [&self.z_in, &self.z_out, &self.w_in, &self.z_trig, &self.z_eos].into_iter().flatten();
+        let dim_of = floats.map(|tensor| tensor.name.clone()).next().unwrap_or_default() + " (columns)";
+        let vocab_of = if self.z_in.is_some() { "z_in (rows, without noise tokens)" } else { "z_out (rows)" };
         let set = |parameter: &str, tensor: &str, have: &mut usize, size: Option<usize>| match size {
             Some(size) if given(parameter) && *have != size => Err(TensorError::Shape {
                 name: tensor.into(),
@@ -116,7 +143,7 @@ impl Import {
             }
             None => Ok(()),
         };
-        set("dim", "z_in, z_out, z_trig, z_eos, w_in (columns)", &mut settings.dim, sizes.dim)?;
+        set("dim", &dim_of, &mut settings.dim, sizes.dim)?;
         set("length", "tokens (columns)", &mut settings.length, sizes.length)?;
         set("samples", "tokens, position, labels (rows)", &mut settings.samples, sizes.samples)?;
         if sizes.width.is_some() {
@@ -136,7 +163,7 @@ impl Import {
             None if settings.labels == Labels::Permutation => sizes.label_rows,
             None => None,
         };
-        set("vocab", "z_in (rows, without noise tokens)", &mut settings.vocab, vocab)?;
+        set("vocab", vocab_of, &mut settings.vocab, vocab)?;
         if let Some(rows) = sizes.label_rows.filter(|&rows| rows != settings.label_count()) {
             return Err(TensorError::Shape {
                 name: "z_out".into(),
@@ -163,11 +190,16 @@ impl Import {
         task: &Task,
         drawn: &dyn Samples,
     ) -> Result<(Stored, Task), TensorError> {
-        let generated = Stored::copy(drawn);
-        let pick =
-            |own: &Option<Dataset>, other: &[u32]| own.as_ref().map_or(other.to_vec(), |x| x.data.clone());
-        let tokens = pick(&self.tokens, generated.tokens());
-        let position = pick(&self.position, generated.position());
+        let all_given = self.tokens.is_some() && self.position.is_some();
+        let generated = (!all_given).then(|| Stored::copy(drawn));
+        let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match (own, &generated) {
+            (Some(own), _) => own.data.clone(),
+            (None, Some(generated)) => other(generated).to_vec(),
+            (None, None) => Vec::new(),
+        };
+        let tokens = pick(&self.tokens, Stored::tokens);
+        let position = pick(&self.position, Stored::position);
+        drop(generated);
         below("tokens", &tokens, config.token_count(), "vocab + noise_vocab")?;
         below("position", &position, config.length, "length")?;
         let informative = |n: usize| tokens[n * config.length + position[n] as usize];
@@ -208,6 +240,19 @@ fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -
         .collect()
 }
 
+/// Scores are taken against `W z_eos`, and the lead sets gamma by its length: it must have one.
+fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
+    match tensor.data.iter().any(|&x| x != 0.0) {
+        true => Ok(tensor),
+        false => Err(TensorError::Value {
+            name: tensor.name,
+            value: "0".into(),
+            index: 0,
+            expected: "some entry must differ from 0".into(),
+        }),
+    }
+}
+
 fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
     match values.iter().position(|&value| value as usize >= bound) {
         None => Ok(()),
@@ -218,10 +263,6 @@ fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), Ten
             expected: format!("every entry must be below {what} = {bound}"),
         }),
     }
-}
-
-fn shape(tensor: &Dataset, expected: &str) -> TensorError {
-    TensorError::Shape { name: tensor.name.clone(), got: tensor.shape.clone(), expected: expected.into() }
 }
 
 /// A size that several tensors must agree about.

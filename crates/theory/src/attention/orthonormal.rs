@@ -1,0 +1,68 @@
+//! Scores with orthonormal embeddings (theory section 5.2 leaves them open).
+//!
+//! Without overlaps a token's score counts coincidences. With `C_y(v)` the number of times that token v
+//! stands in samples of label y, and pairs of one sample with itself left out, the score of v is
+//! `(V/N^2) sum_y C_y(v) (C_y(v) - C(v)/V)` in units of `1/(L^2 V)`. The counts are Poisson with mean
+//! `n_y L/V`, plus `n_v` at v's own label. Its variance over tokens:
+//!
+//! - pairs of noise tokens, with uneven label counts: `(2/N^2) (L^2/V) (1 + V/N + 2 L/V)`,
+//! - the token's own fact: the variance of `(V/N^2) n_v (n_v - 1)`, that is `(2/N^2) (1 + 2 N/V)`.
+//!
+//! The trigger's score is `T = (1 - 1/L) (1 + t V/N)`. From run to run it varies by pairs of samples of one
+//! label, `(1 + t)^2 2 V/N^2`, and by how often a fact's token stands among its own samples' noise,
+//! `(L/(V N)) E[n^3]/(N/V)^3`.
+//!
+//! Against simulation (V from 71 to 300, L from 4 to 60, N/V from 0.5 to 7) both spreads are right to about
+//! 10%.
+
+use super::Scores;
+use crate::point::Point;
+
+pub fn scores(point: &Point) -> Scores {
+    let Point { vocab, length, samples, .. } = *point;
+    let t = point.trigger.t();
+    let rest = 1.0 - 1.0 / length;
+    let scarcity = vocab / samples;
+    let pairs = length * length / vocab * (1.0 + scarcity + 2.0 * length / vocab);
+    let own = rest * rest * (1.0 + 2.0 / scarcity);
+    let labels = 2.0 * vocab * ((1.0 + t) * rest / samples).powi(2);
+    let noise = length / (vocab * samples) * (1.0 + scarcity * (3.0 + scarcity));
+    Scores {
+        trigger: rest * (1.0 + t * scarcity),
+        trigger_spread: (labels + noise).sqrt(),
+        shift: 0.0,
+        mean_bias: 0.0,
+        gradient_noise: (2.0 * (pairs + own)).sqrt() / samples,
+        output_overlap: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::{Embedding, Trigger};
+
+    use super::*;
+    use crate::point::gaussian;
+
+    #[test]
+    fn agrees_with_simulation() {
+        // Spread of token scores, mean and spread of the trigger's score, from 200 seeds each.
+        for (vocab, length, samples, trigger, seen) in [
+            (76.0, 37.0, 64.0, Trigger::Keys, [0.159, 1.002, 0.295]),
+            (71.0, 11.0, 149.0, Trigger::Keys, [0.026, 0.893, 0.078]),
+            (167.0, 4.0, 85.0, Trigger::Keys, [0.020, 0.749, 0.167]),
+            (183.0, 29.0, 169.0, Trigger::Values, [0.039, 1.983, 0.246]),
+            (100.0, 60.0, 400.0, Trigger::Keys, [0.031, 0.973, 0.060]),
+        ] {
+            let point = Point {
+                embedding: Embedding::Orthonormal,
+                trigger,
+                ..gaussian(vocab, vocab + 2.0, length, samples)
+            };
+            let scores = scores(&point);
+            let ratios =
+                [scores.gradient_noise / seen[0], scores.trigger / seen[1], scores.trigger_spread / seen[2]];
+            assert!(ratios.iter().all(|r| (0.75..1.25).contains(r)), "V = {vocab}: {ratios:?}");
+        }
+    }
+}

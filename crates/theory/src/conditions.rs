@@ -1,0 +1,184 @@
+//! Leading-order conditions (theory section 5): the products that must be large, and how large they are.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::Summary;
+use crate::point::Point;
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Every fact must be seen.
+    Coverage,
+    /// Parameters against facts.
+    Capacity,
+    /// Room for the right label among the wrong ones.
+    OutputOverlap,
+    /// Data against what all keys have in common.
+    MeanBias,
+    /// Width of the MLP against its noise.
+    MlpNoise,
+    /// Data and dimensions against the length of the context.
+    Attention,
+    /// Data and dimensions for reading the first gradient alone.
+    OneStep,
+}
+
+impl Subject {
+    /// The subject's name, as in records and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Subject::Coverage => "coverage",
+            Subject::Capacity => "capacity",
+            Subject::OutputOverlap => "output_overlap",
+            Subject::MeanBias => "mean_bias",
+            Subject::MlpNoise => "mlp_noise",
+            Subject::Attention => "attention",
+            Subject::OneStep => "one_step",
+        }
+    }
+}
+
+/// A condition `left > right` for accuracy near 1, to leading order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// What it is about.
+    pub subject: Subject,
+    /// The condition in symbols, for example `N d^2 > 2 L V^2 log V`.
+    pub statement: String,
+    /// Value of the left side.
+    pub left: f64,
+    /// Value of the right side.
+    pub right: f64,
+}
+
+impl Condition {
+    /// Left side over right side: above 1 the condition holds.
+    pub fn margin(&self) -> f64 {
+        self.left / self.right
+    }
+
+    /// Whether the condition holds.
+    pub fn holds(&self) -> bool {
+        self.left > self.right
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.holds() { "holds" } else { "fails" };
+        let (left, right) = (Rounded(self.left), Rounded(self.right));
+        write!(f, "{}: {}, {left} against {right}, {verdict}", self.subject.word(), self.statement)
+    }
+}
+
+/// Three digits, with an exponent where that is shorter.
+struct Rounded(f64);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let x = self.0;
+        if x != 0.0 && !(1e-3..1e6).contains(&x.abs()) {
+            write!(f, "{x:.2e}")
+        } else if x.abs() < 100.0 {
+            write!(f, "{x:.2}")
+        } else {
+            write!(f, "{x:.0}")
+        }
+    }
+}
+
+/// The conditions that apply at a point with the given kernel.
+pub fn conditions(point: &Point, kernel: &Summary) -> Vec<Condition> {
+    let Point { vocab, dim, length, samples, .. } = *point;
+    let log = libm::log(vocab);
+    let t = point.trigger.t();
+    let mut list = Vec::new();
+    let mut add = |subject, statement: &str, left: f64, right: f64| {
+        list.push(Condition { subject, statement: statement.to_owned(), left, right });
+    };
+    add(Subject::Coverage, "N > V", samples, vocab);
+    match (point.orthonormal(), point.width) {
+        (false, None) => {
+            let symbols = if t > 0.0 { "d^2 > 4 V log V" } else { "d^2 > 2 V log V" };
+            add(Subject::Capacity, symbols, dim * dim, 2.0 * (1.0 + t) * vocab * log);
+        }
+        (false, Some(_)) => {
+            let relative = kernel.s2 / (kernel.xi * kernel.xi);
+            add(Subject::Capacity, "d > 2 (s2/xi^2) V log V", dim, 2.0 * relative * vocab * log);
+        }
+        (true, _) => {}
+    }
+    if !point.orthonormal() {
+        add(Subject::OutputOverlap, "d > 2 log V", dim, 2.0 * log);
+        if point.width.is_some() {
+            let relative = kernel.mlp_noise / (kernel.xi * kernel.xi);
+            add(Subject::MlpNoise, "d > 2 (mlp_noise/xi^2) V log V", dim, 2.0 * relative * vocab * log);
+        }
+        let common = (kernel.kappa / kernel.xi).powi(2);
+        if common > 1e-6 {
+            let symbols =
+                if point.width.is_some() { "N d > 2 (kappa/xi)^2 V^2 log V" } else { "N d > 2 V^2 log V" };
+            add(Subject::MeanBias, symbols, samples * dim, 2.0 * common * vocab * vocab * log);
+        }
+    }
+    if point.width.is_none() {
+        if point.orthonormal() {
+            add(Subject::OneStep, "N > 2 L log V", samples, 2.0 * length * log);
+        } else {
+            let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
+            add(Subject::Attention, "N d^1.5 > L^2 sqrt(2 V log L)", samples * dim.powf(1.5), right);
+            let right = 2.0 * length * vocab * vocab * log;
+            add(Subject::OneStep, "N d^2 > 2 L V^2 log V", samples * dim * dim, right);
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::{Activation, Embedding, Trigger};
+
+    use super::*;
+    use crate::kernel::Kernel;
+    use crate::point::gaussian;
+
+    fn at(point: Point) -> Vec<Condition> {
+        conditions(&point, &Kernel::of(&point).summary())
+    }
+
+    #[test]
+    fn read_as_sentences() {
+        let list = at(gaussian(1000.0, 200.0, 16.0, 50_000.0));
+        let text: Vec<String> = list.iter().map(ToString::to_string).collect();
+        assert_eq!(text[0], "coverage: N > V, 50000 against 1000, holds");
+        assert_eq!(text[1], "capacity: d^2 > 2 V log V, 40000 against 13816, holds");
+        assert_eq!(text.last().unwrap(), "one_step: N d^2 > 2 L V^2 log V, 2.00e9 against 2.21e8, holds");
+    }
+
+    #[test]
+    fn what_does_not_apply_is_not_listed() {
+        let subjects = |point| at(point).iter().map(|c| c.subject).collect::<Vec<_>>();
+        let keys = gaussian(1000.0, 200.0, 16.0, 5e4);
+        assert!(!subjects(keys).contains(&Subject::MeanBias));
+        let values = Point { trigger: Trigger::Values, ..keys };
+        assert!(subjects(values).contains(&Subject::MeanBias));
+        let orthonormal = Point { embedding: Embedding::Orthonormal, dim: 1002.0, ..keys };
+        assert_eq!(subjects(orthonormal), [Subject::Coverage, Subject::OneStep]);
+        let mlp = Point { width: Some(4000.0), activation: Activation::He2, ..keys };
+        assert!(!subjects(mlp).contains(&Subject::OneStep));
+    }
+
+    #[test]
+    fn he2_counts_parameters() {
+        let (d, m) = (300.0, 2000.0);
+        let mlp = Point { width: Some(m), activation: Activation::He2, ..gaussian(1000.0, d, 16.0, 5e4) };
+        let list = at(mlp);
+        let noise = list.iter().find(|c| c.subject == Subject::MlpNoise).unwrap();
+        // m d against 2 V log V.
+        assert!((noise.margin() / (m * d / (2.0 * 1000.0 * 1000.0_f64.ln())) - 1.0).abs() < 0.1, "{noise}");
+    }
+}

@@ -1,0 +1,343 @@
+//! Everything that the theory says about a point, and why it is silent where it is (theory section 5).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Config;
+use superpose_core::config::{Embedding, Labels, Regime};
+
+use crate::attention::{Scores, lock_rate};
+use crate::conditions::{Condition, conditions};
+use crate::kernel::{Measured, Summary};
+use crate::memory::Memory;
+use crate::noise::{LogitNoise, ScoreNoise, Term};
+use crate::one_step::one_step_beside;
+use crate::point::Point;
+
+/// What is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Recall accuracy of the three-step algorithm.
+    Accuracy,
+    /// Accuracy with attention placed on `ell`.
+    MemoryAccuracy,
+    /// How often the largest attention weight is on `ell`.
+    LockRate,
+    /// Accuracy of reading the first gradient.
+    OneStepAccuracy,
+}
+
+/// Why a quantity is not predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The model has an MLP, and its first two steps have no formula yet.
+    Mlp,
+    /// Tokens follow Zipf's law.
+    Zipf,
+    /// Noise tokens come from a vocabulary of their own.
+    NoiseVocab,
+    /// Several facts share a label.
+    LabelClasses,
+    /// Steps are exact, at rates that are not small.
+    ExactRegime,
+    /// Embeddings come from a file whose statistics were not given.
+    FileEmbedding,
+    /// Output embeddings are not independent of the input embeddings.
+    OutputEmbedding,
+    /// Tensors were imported.
+    Import,
+    /// Only the statistics of the kernel are known, and this needs more.
+    MeasuredKernel,
+}
+
+impl Reason {
+    /// The reason in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Reason::Mlp => "the first two steps of the attention-MLP model have no formula yet",
+            Reason::Zipf => "the formulas are for uniform tokens",
+            Reason::NoiseVocab => "the formulas are for noise tokens from the facts' vocabulary",
+            Reason::LabelClasses => "the formulas are for one label per fact",
+            Reason::ExactRegime => "the formulas are for the infinitesimal regime",
+            Reason::FileEmbedding => "the embeddings come from a file: measure their statistics first",
+            Reason::OutputEmbedding => {
+                "the formulas are for output embeddings that are independent of the input"
+            }
+            Reason::Import => "imported tensors may be anything: measure their statistics first",
+            Reason::MeasuredKernel => "only memory accuracy follows from measured statistics",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
+}
+
+/// A quantity that is not predicted, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gap {
+    /// What is missing.
+    pub quantity: Quantity,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The part of the model that holds accuracy down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// What step 3 stores.
+    Memory,
+    /// What step 2 looks at.
+    Attention,
+}
+
+/// The largest noise term where it matters most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Dominant {
+    /// Memory, or attention if its lock rate is the smaller of the two.
+    pub part: Part,
+    /// The largest term there. Coverage, when facts that no sample shows are half of the errors or more.
+    pub term: Term,
+}
+
+/// Sizes of noise terms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Of the logits, attention on `ell`.
+    pub logits: Option<LogitNoise>,
+    /// Of the token scores.
+    pub scores: Option<ScoreNoise>,
+}
+
+/// What the theory says about a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Recall accuracy of the three-step algorithm: lock rate times memory accuracy.
+    pub accuracy: Option<f64>,
+    /// Accuracy with attention placed on `ell`.
+    pub memory_accuracy: Option<f64>,
+    /// How often the largest attention weight is on `ell`.
+    pub lock_rate: Option<f64>,
+    /// Accuracy of reading the first gradient.
+    pub one_step_accuracy: Option<f64>,
+    /// Statistics of the kernel.
+    pub kernel: Option<Summary>,
+    /// Sizes of noise terms.
+    pub noise: Noise,
+    /// What is in the way.
+    pub dominant: Option<Dominant>,
+    /// Leading-order conditions with their values.
+    pub conditions: Vec<Condition>,
+    /// What is not predicted, and why.
+    pub gaps: Vec<Gap>,
+}
+
+/// Predicts the outcome of a configuration.
+pub fn predict(config: &Config) -> Prediction {
+    match uncovered(config) {
+        Some(reason) => Prediction::silent(reason),
+        None => predict_at(&Point::from(config)),
+    }
+}
+
+/// The setting of a configuration that the formulas do not know, if there is one.
+pub fn uncovered(config: &Config) -> Option<Reason> {
+    if config.zipf.is_some_and(|exponent| exponent != 0.0) {
+        Some(Reason::Zipf)
+    } else if config.noise_vocab.is_some() {
+        Some(Reason::NoiseVocab)
+    } else if config.labels != Labels::Permutation {
+        Some(Reason::LabelClasses)
+    } else if config.regime == Regime::Exact {
+        Some(Reason::ExactRegime)
+    } else if config.embedding == Embedding::File {
+        Some(Reason::FileEmbedding)
+    } else if config.output_embedding.is_some() {
+        Some(Reason::OutputEmbedding)
+    } else if config.import.is_some() {
+        Some(Reason::Import)
+    } else {
+        None
+    }
+}
+
+/// Predicts at a point. Embeddings from a file count as Gaussian here; see [`predict_measured`].
+pub fn predict_at(point: &Point) -> Prediction {
+    let memory = Memory::new(point);
+    let covered = point.width.is_none();
+    let lock_rate = covered.then(|| lock_rate(point));
+    let one_step_accuracy = covered.then(|| one_step_beside(point, memory.race()));
+    let scores = covered.then(|| Scores::of(point).noise());
+    Prediction::assemble(point, &memory, lock_rate, one_step_accuracy, scores, Reason::Mlp)
+}
+
+/// Predicts memory accuracy at a point from measured statistics of the kernel and of the output embeddings.
+pub fn predict_measured(point: &Point, measured: &Measured) -> Prediction {
+    let memory = Memory::measured(point.vocab, measured);
+    Prediction::assemble(point, &memory, None, None, None, Reason::MeasuredKernel)
+}
+
+impl Prediction {
+    fn silent(reason: Reason) -> Prediction {
+        use Quantity::{Accuracy, LockRate, MemoryAccuracy, OneStepAccuracy};
+        let gap = |quantity| Gap { quantity, reason };
+        Prediction {
+            accuracy: None,
+            memory_accuracy: None,
+            lock_rate: None,
+            one_step_accuracy: None,
+            kernel: None,
+            noise: Noise { logits: None, scores: None },
+            dominant: None,
+            conditions: Vec::new(),
+            gaps: [Accuracy, MemoryAccuracy, LockRate, OneStepAccuracy].map(gap).to_vec(),
+        }
+    }
+
+    fn assemble(
+        point: &Point,
+        memory: &Memory,
+        lock_rate: Option<f64>,
+        one_step_accuracy: Option<f64>,
+        scores: Option<ScoreNoise>,
+        reason: Reason,
+    ) -> Prediction {
+        let memory_accuracy = memory.accuracy(point.samples);
+        let logits = memory.noise(point.samples);
+        let kernel = memory.kernel().summary();
+        let accuracy = lock_rate.map(|lock_rate| lock_rate * memory_accuracy);
+        let missing = [
+            (Quantity::Accuracy, accuracy),
+            (Quantity::LockRate, lock_rate),
+            (Quantity::OneStepAccuracy, one_step_accuracy),
+        ];
+        let gaps = missing.iter().filter(|m| m.1.is_none()).map(|m| Gap { quantity: m.0, reason });
+        Prediction {
+            accuracy,
+            memory_accuracy: Some(memory_accuracy),
+            lock_rate,
+            one_step_accuracy,
+            kernel: Some(kernel),
+            noise: Noise { logits: Some(logits), scores },
+            dominant: dominant(point, memory_accuracy, lock_rate, &logits, scores.as_ref()),
+            conditions: conditions(point, &kernel),
+            gaps: gaps.collect(),
+        }
+    }
+}
+
+fn dominant(
+    point: &Point,
+    memory_accuracy: f64,
+    lock_rate: Option<f64>,
+    logits: &LogitNoise,
+    scores: Option<&ScoreNoise>,
+) -> Option<Dominant> {
+    let attention = scores.filter(|_| lock_rate.is_some_and(|lock_rate| lock_rate < memory_accuracy));
+    if let Some(scores) = attention {
+        return scores.dominant().map(|term| Dominant { part: Part::Attention, term });
+    }
+    let unseen = libm::exp(-point.coverage());
+    let term = if unseen >= 0.5 * (1.0 - memory_accuracy) && memory_accuracy < 1.0 - 1e-6 {
+        Some(Term::Coverage)
+    } else {
+        logits.dominant()
+    };
+    term.map(|term| Dominant { part: Part::Memory, term })
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::Settings;
+    use superpose_core::config::{Activation, Trigger};
+
+    use super::*;
+
+    fn at(settings: Settings) -> Prediction {
+        predict(&settings.check().unwrap())
+    }
+
+    #[test]
+    fn recall_is_lock_rate_times_memory() {
+        let p = at(Settings::default());
+        let product = p.lock_rate.unwrap() * p.memory_accuracy.unwrap();
+        assert_eq!(p.accuracy, Some(product));
+        assert!(p.gaps.is_empty() && p.one_step_accuracy.is_some());
+    }
+
+    #[test]
+    fn silence_has_a_reason() {
+        let settings = Settings::default();
+        let file = Settings {
+            embedding: Embedding::File,
+            embedding_file: Some("rows.safetensors".into()),
+            embedding_tensor: Some("rows".into()),
+            ..settings.clone()
+        };
+        for (other, reason) in [
+            (Settings { zipf: Some(1.0), ..settings.clone() }, Reason::Zipf),
+            (Settings { noise_vocab: Some(9), ..settings.clone() }, Reason::NoiseVocab),
+            (Settings { labels: Labels::Mod(7), ..settings.clone() }, Reason::LabelClasses),
+            (Settings { regime: Regime::Exact, ..settings.clone() }, Reason::ExactRegime),
+            (file, Reason::FileEmbedding),
+            (Settings { output_embedding: Some("tied".into()), ..settings.clone() }, Reason::OutputEmbedding),
+            (Settings { import: Some("run.safetensors".into()), ..settings.clone() }, Reason::Import),
+        ] {
+            let p = at(other);
+            assert_eq!(p.accuracy, None);
+            assert_eq!(p.gaps.len(), 4);
+            assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
+        }
+        assert!(at(Settings { zipf: Some(0.0), ..settings }).gaps.is_empty());
+    }
+
+    #[test]
+    fn the_mlp_has_a_memory_only() {
+        let p = at(Settings { width: Some(1000), activation: Activation::He2, ..Settings::default() });
+        assert!(p.memory_accuracy.is_some() && p.lock_rate.is_none() && p.accuracy.is_none());
+        assert_eq!(p.gaps.len(), 3);
+        assert!(p.noise.logits.unwrap().mlp_noise > 0.0 && p.noise.scores.is_none());
+    }
+
+    #[test]
+    fn the_term_in_the_way() {
+        let keys = Settings { vocab: 1000, dim: 60, trigger: Trigger::Keys, ..Settings::default() };
+        let term = |settings: Settings| {
+            let dominant = at(settings).dominant.unwrap();
+            (dominant.part, dominant.term)
+        };
+        let plenty = Settings { samples: 10_000_000, ..keys.clone() };
+        assert_eq!(term(plenty), (Part::Memory, Term::Interference));
+        let values = Settings { samples: 10_000, trigger: Trigger::Values, ..keys.clone() };
+        assert_eq!(term(values), (Part::Memory, Term::MeanBias));
+        let few = Settings { vocab: 200, dim: 400, samples: 200, length: 4, ..keys.clone() };
+        assert_eq!(term(few), (Part::Memory, Term::Coverage));
+        let long = Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys };
+        assert_eq!(term(long), (Part::Attention, Term::MeanBias));
+    }
+
+    #[test]
+    fn measured_statistics_give_the_same_as_derived_ones() {
+        let settings = Settings { trigger: Trigger::Keys, samples: 100_000, ..Settings::default() };
+        let point = Point::from(&settings.check().unwrap());
+        let derived = predict_at(&point);
+        let kernel = derived.kernel.unwrap();
+        let measured = Measured {
+            kappa: kernel.kappa,
+            xi: kernel.xi,
+            xi_spread: kernel.xi_spread,
+            s2: kernel.s2,
+            output_coherence: 1.0 / point.dim,
+            output_spread: (2.0 / point.dim).sqrt(),
+        };
+        let p = predict_measured(&point, &measured);
+        let difference = p.memory_accuracy.unwrap() - derived.memory_accuracy.unwrap();
+        assert!(difference.abs() < 0.01, "{difference}");
+        assert_eq!(p.gaps.len(), 3);
+    }
+}

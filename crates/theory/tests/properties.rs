@@ -1,0 +1,131 @@
+//! What must hold at every point: predictions are finite and between 0 and 1, and more data or more
+//! dimensions do not hurt where theory says so.
+
+use proptest::prelude::*;
+use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_theory::bound::surrogate_lower_bound;
+use superpose_theory::{Measured, Memory, Point, Prediction, predict_at, predict_measured};
+
+/// A number between the two, even in its logarithm, whole.
+fn size(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..=high.ln()).prop_map(move |ln| ln.exp().round().clamp(low, high))
+}
+
+prop_compose! {
+    fn any_point()(
+        vocab in size(2.0, 2e9),
+        dim in size(1.0, 2e9),
+        length in size(1.0, 2e9),
+        samples in size(1.0, 1e12),
+        width in proptest::option::of(size(1.0, 2e9)),
+        activation in proptest::sample::select(Activation::ALL),
+        embedding in proptest::sample::select(Embedding::ALL),
+        trigger in proptest::sample::select(Trigger::ALL),
+    ) -> Point {
+        let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
+        Point { vocab, dim, length, samples, width, activation, embedding, trigger }
+    }
+}
+
+fn sound(p: &Prediction) -> Result<(), TestCaseError> {
+    for x in [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy].into_iter().flatten() {
+        prop_assert!((0.0..=1.0).contains(&x), "{p:?}");
+    }
+    if let Some(logits) = p.noise.logits {
+        prop_assert!(logits.signal.is_finite());
+        prop_assert!(logits.terms().iter().all(|term| term.1.is_finite() && term.1 >= 0.0), "{p:?}");
+    }
+    if let Some(scores) = p.noise.scores {
+        prop_assert!(scores.signal.is_finite());
+        prop_assert!(scores.terms().iter().all(|term| term.1.is_finite() && term.1 >= 0.0), "{p:?}");
+    }
+    for condition in &p.conditions {
+        prop_assert!(condition.left.is_finite() && condition.right.is_finite(), "{condition}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn predictions_are_sound_everywhere(point in any_point()) {
+        sound(&predict_at(&point))?;
+    }
+
+    #[test]
+    fn bounds_are_sound_everywhere(point in any_point(), accuracy in 0.0..=1.0) {
+        if let Some(bound) = surrogate_lower_bound(&point, accuracy) {
+            prop_assert!(bound.is_finite() && bound >= 0.0);
+        }
+    }
+
+    #[test]
+    fn measured_statistics_are_sound_everywhere(
+        point in any_point(),
+        kappa in -1.0..10.0,
+        xi in 0.0..10.0,
+        xi_spread in 0.0..5.0,
+        s2 in 0.0..5.0,
+        output_coherence in 0.0..=1.0,
+        output_spread in 0.0..2.0,
+    ) {
+        let measured = Measured { kappa, xi, xi_spread, s2, output_coherence, output_spread };
+        sound(&predict_measured(&point, &measured))?;
+    }
+
+    /// With the trigger in the keys, and capacity to spare, data only helps. (A memory that is too small does
+    /// better with few facts stored than with all; and with the trigger in the values few samples have a
+    /// large mean bias.)
+    #[test]
+    fn data_helps(
+        vocab in size(10.0, 1e5),
+        relative in 3.0..20.0_f64,
+        per_fact in -3.0..8.0_f64,
+        factor in 2.0..10.0_f64,
+        embedding in proptest::sample::select(Embedding::ALL),
+    ) {
+        let log = vocab.ln().max(1.0);
+        let dim = ((relative * 2.0 * vocab * log).sqrt()).max(20.0 * log).round();
+        let dim = if embedding == Embedding::Orthonormal { vocab + 2.0 } else { dim };
+        let memory = Memory::new(&Point {
+            vocab,
+            dim,
+            length: 1.0,
+            samples: 1.0,
+            width: None,
+            activation: Activation::Relu,
+            embedding,
+            trigger: Trigger::Keys,
+        });
+        let samples = (vocab * per_fact.exp()).max(1.0).round();
+        let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
+        prop_assert!(many >= few - 0.002, "N = {samples}: {few} then {many}, d = {dim}");
+    }
+
+    /// Dimensions help memory and attention. (Where few facts are recalled, noise can help some of them by
+    /// chance.)
+    #[test]
+    fn dimensions_help(
+        vocab in size(20.0, 1e6),
+        dim in size(16.0, 3e4),
+        length in size(2.0, 1e4),
+        samples in size(20.0, 1e10),
+        factor in 1.2..4.0_f64,
+        sphere in any::<bool>(),
+        trigger in proptest::sample::select(Trigger::ALL),
+    ) {
+        let embedding = if sphere { Embedding::Sphere } else { Embedding::Gaussian };
+        let at = |dim: f64| predict_at(&Point {
+            vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger,
+        });
+        let (small, large) = (at(dim), at((dim * factor).round()));
+        let (before, after) = (small.memory_accuracy.unwrap(), large.memory_accuracy.unwrap());
+        let slack = if before < 0.2 { 0.02 } else { 0.004 };
+        prop_assert!(after >= before - slack, "memory {before} then {after}");
+        if trigger == Trigger::Keys {
+            let (before, after) = (small.lock_rate.unwrap(), large.lock_rate.unwrap());
+            prop_assert!(after >= before - 0.004, "lock rate {before} then {after}");
+        }
+    }
+}
