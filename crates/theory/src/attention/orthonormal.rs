@@ -25,12 +25,14 @@ pub fn scores(point: &Point) -> Scores {
     let scarcity = vocab / samples;
     let pairs = length * length / vocab * (1.0 + scarcity + 2.0 * length / vocab);
     let own = rest * rest * (1.0 + 2.0 / scarcity);
-    let labels = 2.0 * vocab * ((1.0 + t) * rest / samples).powi(2);
+    // The number of pairs is left to the law of the lock rate; the rest of what the trigger adds to them is here.
+    let labels = 2.0 * vocab * (t * (2.0 + t)) * (rest / samples).powi(2);
     let noise = length / (vocab * samples) * (1.0 + scarcity * (3.0 + scarcity));
     Scores {
         trigger: rest * (1.0 + t * scarcity),
+        from_pairs: rest,
+        pairs: samples * samples / (2.0 * vocab),
         trigger_spread: (labels + noise).sqrt(),
-        shift: 0.0,
         mean_bias: 0.0,
         gradient_noise: (2.0 * (pairs + own)).sqrt() / samples,
         output_overlap: 0.0,
@@ -60,8 +62,8 @@ mod tests {
                 ..gaussian(vocab, vocab + 2.0, length, samples)
             };
             let scores = scores(&point);
-            let ratios =
-                [scores.gradient_noise / seen[0], scores.trigger / seen[1], scores.trigger_spread / seen[2]];
+            let spread = scores.trigger_spread.hypot(scores.from_pairs / scores.pairs.sqrt());
+            let ratios = [scores.gradient_noise / seen[0], scores.trigger / seen[1], spread / seen[2]];
             assert!(ratios.iter().all(|r| (0.75..1.25).contains(r)), "V = {vocab}: {ratios:?}");
         }
     }

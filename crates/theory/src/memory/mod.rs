@@ -78,21 +78,31 @@ impl Memory {
 
     /// Memory accuracy after `samples` samples.
     pub fn accuracy(&self, samples: f64) -> f64 {
+        self.accuracy_at_lock(samples, 1.0)
+    }
+
+    /// Memory accuracy when the attention finds `ell` only in a share `lock` of the training samples. The others store
+    /// the right label with a wrong token: they give no signal, and as much gradient noise as before.
+    pub fn accuracy_at_lock(&self, samples: f64, lock: f64) -> f64 {
+        // Fewer than a thousandth of the samples store nothing worth the name.
+        if lock < 1e-3 {
+            return 1.0 / self.vocab;
+        }
         let accuracy = match &self.labels {
-            Labels::Overlapping(race) => self.overlapping(race, samples),
-            Labels::Counted => self.counted(samples),
+            Labels::Overlapping(race) => self.overlapping(race, samples * lock, lock),
+            Labels::Counted => self.counted(samples * lock),
         };
         accuracy.clamp(0.0, 1.0)
     }
 
-    fn overlapping(&self, race: &Race, samples: f64) -> f64 {
+    fn overlapping(&self, race: &Race, samples: f64, lock: f64) -> f64 {
         let counts = binomial(samples, 1.0 / self.vocab, Detail::Smooth);
         let per_fact = samples / self.vocab;
         // Signals in units of 1/V, variances in units of 1/V^2.
         let wrong = (race.output().overlap + 1.0 / self.vocab) * self.vocab;
         let mut accuracy = 0.0;
         for query in self.kernel.queries() {
-            let noise = noise(query, per_fact, wrong);
+            let noise = noise(query, per_fact, wrong, lock);
             let win = |n: f64| {
                 let seen = n / per_fact;
                 race.win(seen * query.xi + query.kappa * (seen - 1.0), noise)
@@ -144,17 +154,17 @@ impl Memory {
 }
 
 /// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is
-/// `(1/d + 1/V) V`.
+/// `(1/d + 1/V) V`, and `lock` the share of samples that show their fact at all.
 ///
 /// The sum over all facts is normal, but a wrong label's own fact stands out: it adds
 /// `kappa (f - 1) + Delta f`, where f = n / per_fact follows the Poisson count n.
-fn noise(query: &Query, per_fact: f64, wrong: f64) -> Noise {
+fn noise(query: &Query, per_fact: f64, wrong: f64, lock: f64) -> Noise {
     let Query { kappa, s2, .. } = *query;
     let p = 1.0 / per_fact;
     // Var(f), Cov(f, f^2) and Var(f^2).
     let (f_f, f_ff, ff_ff) = (p, p * (2.0 + p), p * (4.0 + p * (6.0 + p)));
     Noise {
-        variance: wrong * (s2 * (1.0 + f_f) + kappa * kappa * f_f),
+        variance: wrong * (s2 * (1.0 + f_f / lock) + kappa * kappa * f_f),
         third: kappa * (kappa * kappa * p * p + 3.0 * s2 * f_ff),
         fourth: kappa.powi(4) * p.powi(3) + 3.0 * s2 * s2 * ff_ff,
     }

@@ -1,0 +1,101 @@
+//! Predictions beside the simulations of `simulate.rs`: errors by quantity, with the seeds' own variance taken off.
+//!
+//! `cargo run --release -p superpose-lab --example validate -- docs/validation/attention.csv`
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+
+use superpose_core::config::Trigger;
+use superpose_theory::{Point, predict_at};
+
+struct Cell {
+    name: String,
+    trigger: Trigger,
+    /// Simulated mean, its standard error, prediction: by quantity.
+    values: Vec<(f64, f64, Option<f64>)>,
+}
+
+const QUANTITIES: [&str; 4] = ["accuracy", "memory_accuracy", "lock_rate", "one_step_accuracy"];
+
+fn read(path: &str) -> Vec<Cell> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| {
+            let row: HashMap<&str, &str> = names.iter().copied().zip(line.split(',')).collect();
+            let number = |name: &str| row[name].parse::<f64>().unwrap();
+            let point = Point {
+                vocab: number("vocab"),
+                dim: number("dim"),
+                length: number("length"),
+                samples: number("samples"),
+                width: row["width"].parse().ok(),
+                activation: row["activation"].parse().unwrap(),
+                embedding: row["embedding"].parse().unwrap(),
+                trigger: row["trigger"].parse().unwrap(),
+            };
+            let p = predict_at(&point);
+            let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy];
+            let values = QUANTITIES
+                .iter()
+                .zip(predicted)
+                .map(|(name, predicted)| (number(name), number(&format!("{name}_se")), predicted));
+            let name = ["trigger", "vocab", "dim", "length", "width", "activation", "samples"];
+            let name = name.map(|column| format!("{column} {}", row[column])).join(", ");
+            Cell { name, trigger: point.trigger, values: values.collect() }
+        })
+        .collect()
+}
+
+fn main() {
+    for path in std::env::args().skip(1) {
+        let cells = read(&path);
+        println!("{path}: {} cells; those with a simulated value between 0.05 and 0.95 count", cells.len());
+        println!("| quantity | trigger | cells | rms error | of which seeds | rms, seeds taken off | bias |");
+        println!("|---|---|---|---|---|---|---|");
+        for (i, quantity) in QUANTITIES.iter().enumerate() {
+            for trigger in [Some(Trigger::Keys), Some(Trigger::Values), None] {
+                let counted: Vec<(f64, f64, f64)> = cells
+                    .iter()
+                    .filter(|cell| trigger.is_none_or(|trigger| trigger == cell.trigger))
+                    .map(|cell| cell.values[i])
+                    .filter(|value| (0.05..0.95).contains(&value.0))
+                    .filter_map(|(seen, error, predicted)| Some((seen, error, predicted?)))
+                    .collect();
+                if counted.is_empty() {
+                    continue;
+                }
+                let mean = |f: &dyn Fn(&(f64, f64, f64)) -> f64| {
+                    counted.iter().map(f).sum::<f64>() / counted.len() as f64
+                };
+                let square = mean(&|c| (c.0 - c.2).powi(2));
+                let seeds = mean(&|c| c.1.powi(2));
+                println!(
+                    "| {quantity} | {} | {} | {:.4} | {:.4} | {:.4} | {:+.4} |",
+                    trigger.map_or("both", Trigger::word),
+                    counted.len(),
+                    square.sqrt(),
+                    seeds.sqrt(),
+                    (square - seeds).max(0.0).sqrt(),
+                    mean(&|c| c.2 - c.0)
+                );
+            }
+        }
+        let mut worst: Vec<(f64, &Cell)> = cells
+            .iter()
+            .filter_map(|cell| Some(((cell.values[0].2? - cell.values[0].0).abs(), cell)))
+            .collect();
+        worst.sort_by(|a, b| b.0.total_cmp(&a.0));
+        println!("\nWorst cells in accuracy:");
+        for (error, cell) in worst.iter().take(8) {
+            let (seen, spread, predicted) = cell.values[0];
+            println!(
+                "- {}: simulated {seen:.3} (standard error {spread:.3}), predicted {:.3}, off by {error:.3}",
+                cell.name,
+                predicted.unwrap_or(f64::NAN)
+            );
+        }
+        println!();
+    }
+}

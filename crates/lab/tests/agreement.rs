@@ -1,0 +1,61 @@
+//! Simulation and theory agree (theory section 5.6): random configurations, not picked ones, from few samples to many.
+#![allow(clippy::unwrap_used)]
+
+use superpose_core::backend::Backend;
+use superpose_core::config::{Settings, Trigger};
+use superpose_core::random::{Stream, Words, unit};
+use superpose_lab::run::{Inputs, evaluation};
+use superpose_theory::predict;
+
+const CONFIGURATIONS: usize = 24;
+const SEEDS: usize = 4;
+
+#[test]
+fn simulated_accuracies_are_those_of_the_theory() {
+    let backend = Backend::cpu(2).unwrap();
+    let cells = backend.map(CONFIGURATIONS, |index| {
+        let mut words = [0; 8];
+        Words::new(56, Stream::Train, index as u64).fill(0, &mut words);
+        let log = |i: usize, low: f64, high: f64| {
+            (low.ln() + (high / low).ln() * unit(words[2 * i], words[2 * i + 1])).exp().round() as usize
+        };
+        let settings = Settings {
+            vocab: log(0, 100.0, 800.0),
+            dim: log(1, 16.0, 256.0),
+            length: log(2, 2.0, 128.0),
+            trigger: if words[6] % 2 == 0 { Trigger::Values } else { Trigger::Keys },
+            test_samples: 1024,
+            ..Settings::default()
+        };
+        (3..9)
+            .map(|power| {
+                let config = Settings { samples: 4usize.pow(power), ..settings.clone() }.check().unwrap();
+                let mut means = [0.0; 4];
+                for seed in 0..SEEDS {
+                    // Seeds of its own for every configuration, so that they do not share their luck.
+                    let config = config.repeat(1000 * (index + 1) + seed);
+                    let e = evaluation(&config, &Inputs::default(), &Backend::single()).unwrap();
+                    for (mean, tally) in
+                        means.iter_mut().zip([e.accuracy, e.memory_accuracy, e.lock_rate, e.one_step_accuracy])
+                    {
+                        *mean += tally.mean() / SEEDS as f64;
+                    }
+                }
+                let p = predict(&config);
+                let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy];
+                std::array::from_fn::<f64, 4, _>(|i| predicted[i].unwrap() - means[i])
+            })
+            .collect::<Vec<_>>()
+    });
+    let cells: Vec<[f64; 4]> = cells.into_iter().flatten().collect();
+    // The errors of the table, seed noise included.
+    for (i, (quantity, allowed)) in
+        [("accuracy", 0.027), ("memory accuracy", 0.026), ("lock rate", 0.060), ("one-step accuracy", 0.033)]
+            .into_iter()
+            .enumerate()
+    {
+        let rms = (cells.iter().map(|cell| cell[i].powi(2)).sum::<f64>() / cells.len() as f64).sqrt();
+        println!("{quantity}: rms {rms:.4} over {} cells", cells.len());
+        assert!(rms <= allowed, "{quantity}: rms {rms:.4}, allowed {allowed}");
+    }
+}

@@ -1,0 +1,118 @@
+//! From scores to lock rates (theory section 5.2).
+//!
+//! In one run the trigger's score T has one value, and so has every token's score. The lock rate of that run is the
+//! chance that T plus the token score at `ell` exceeds the largest of the others, `F(T/spread - Y)` averaged over Y, the
+//! largest of as many normal numbers as there are distinct other tokens. From run to run T varies, and where it is
+//! not large beside its spread, some runs lock and others do not. What a run stores depends on its own lock
+//! rate, so the whole law matters and not only its mean.
+
+use crate::counts::{Detail, poisson};
+use crate::normal::{Maximum, cdf};
+use crate::point::Point;
+use crate::quadrature::{Rule, hermite};
+
+use super::Scores;
+
+/// The law of the lock rate over runs.
+#[derive(Clone, Debug)]
+pub struct LockLaw {
+    law: Rule,
+}
+
+impl LockLaw {
+    /// The law at a point.
+    pub fn of(point: &Point) -> LockLaw {
+        if point.length <= 1.0 {
+            return LockLaw { law: Rule::certain(1.0) };
+        }
+        let scores = Scores::of(point);
+        let others = Maximum::of(distinct(point.length - 1.0, point.vocab));
+        let noise = scores.mean_bias.powi(2) + scores.gradient_noise.powi(2);
+        // The part of a token's overlap with the trigger moves with T.
+        let overlap = scores.output_overlap / scores.trigger;
+        let (pairs, spread) = pair_counts(&scores);
+        let mut law = Vec::new();
+        for &(count, weight) in &pairs.points {
+            let mean = scores.trigger + scores.from_pairs * (count - 1.0);
+            for &(z, z_weight) in &hermite(12).points {
+                let trigger = mean + spread * z;
+                let token = (noise + (overlap * trigger).powi(2)).sqrt();
+                let rate = match token > 0.0 {
+                    true => others.rule.mean(|y| cdf(trigger / token - y)),
+                    false => f64::from(trigger > 0.0),
+                };
+                law.push((rate, weight * z_weight));
+            }
+        }
+        LockLaw { law: Rule { points: law } }
+    }
+
+    /// The expectation of a function of the lock rate.
+    pub fn mean(&self, f: impl FnMut(f64) -> f64) -> f64 {
+        self.law.mean(f)
+    }
+}
+
+/// The lock rate, averaged over runs.
+pub fn lock_rate(point: &Point) -> f64 {
+    LockLaw::of(point).mean(|rate| rate).clamp(0.0, 1.0)
+}
+
+/// The number of pairs over its mean, and the spread of T that is left beside it. Many pairs vary normally, and their
+/// variance joins the rest.
+fn pair_counts(scores: &Scores) -> (Rule, f64) {
+    const MANY: f64 = 50.0;
+    if scores.pairs > MANY {
+        let counts = scores.from_pairs / scores.pairs.sqrt();
+        return (Rule::certain(1.0), scores.trigger_spread.hypot(counts));
+    }
+    let mut rule = poisson(scores.pairs, Detail::Every);
+    rule.points.iter_mut().for_each(|point| point.0 /= scores.pairs);
+    (rule, scores.trigger_spread)
+}
+
+/// Distinct tokens among `draws` from a vocabulary: `V (1 - (1 - 1/V)^draws)`.
+fn distinct(draws: f64, vocab: f64) -> f64 {
+    -vocab * libm::expm1(draws * libm::log1p(-1.0 / vocab))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::point::gaussian;
+
+    #[test]
+    fn one_position_is_always_right() {
+        assert_eq!(lock_rate(&gaussian(100.0, 25.0, 1.0, 10.0)), 1.0);
+    }
+
+    #[test]
+    fn data_and_dimensions_help_and_length_hurts() {
+        let at = |dim, length, samples| lock_rate(&gaussian(300.0, dim, length, samples));
+        let middle = at(40.0, 60.0, 2000.0);
+        assert!((0.85..0.97).contains(&middle), "simulated: 0.925, predicted {middle}");
+        assert!(at(40.0, 60.0, 4000.0) > middle && at(80.0, 60.0, 2000.0) > middle);
+        assert!(at(40.0, 120.0, 2000.0) < middle);
+    }
+
+    /// Simulated with eight seeds of their own: few samples of many facts, where pairs with a common label are rare.
+    #[test]
+    fn few_pairs_leave_it_to_luck() {
+        for (vocab, dim, length, samples, seen, error) in [
+            (212.0, 146.0, 7.0, 23.0, 0.708, 0.136),
+            (109.0, 139.0, 20.0, 54.0, 0.897, 0.038),
+            (549.0, 317.0, 147.0, 758.0, 0.922, 0.028),
+            (174.0, 62.0, 12.0, 74.0, 0.885, 0.056),
+        ] {
+            let rate = lock_rate(&gaussian(vocab, dim, length, samples));
+            assert!((rate - seen).abs() < 2.5 * error, "V = {vocab}: {rate} against {seen}");
+        }
+    }
+
+    #[test]
+    fn distinct_tokens() {
+        assert!((distinct(1.0, 100.0) - 1.0).abs() < 1e-12);
+        assert!((distinct(1e6, 100.0) - 100.0).abs() < 1e-9);
+        assert!((distinct(10.0, 1e6) - 10.0).abs() < 1e-3);
+    }
+}
