@@ -35,9 +35,12 @@ fn simulated_accuracies_are_those_of_the_theory() {
                     // Seeds of its own for every configuration, so that they do not share their luck.
                     let config = config.repeat(1000 * (index + 1) + seed);
                     let e = evaluation(&config, &Inputs::default(), &Backend::single()).unwrap();
-                    for (mean, tally) in
-                        means.iter_mut().zip([e.accuracy, e.memory_accuracy, e.lock_rate, e.one_step_accuracy])
-                    {
+                    for (mean, tally) in means.iter_mut().zip([
+                        e.accuracy,
+                        e.memory_accuracy,
+                        e.lock_rate,
+                        e.one_step_accuracy,
+                    ]) {
                         *mean += tally.mean() / SEEDS as f64;
                     }
                 }
