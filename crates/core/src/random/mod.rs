@@ -75,9 +75,11 @@ pub fn unit(low: u32, high: u32) -> f64 {
 
 /// Fills `out` with standard normal numbers, the first from words 0 and 1.
 pub fn normals(words: &Words, out: &mut [f64]) {
-    let mut block = [0; 256];
-    for (i, part) in out.chunks_mut(block.len() / 2).enumerate() {
-        words.fill((i * block.len() / 4) as u32, &mut block);
+    const BLOCK: usize = 256;
+    let mut block = [0; BLOCK];
+    for (i, part) in out.chunks_mut(BLOCK / 2).enumerate() {
+        let block = &mut block[..2 * part.len()];
+        words.fill((i * BLOCK / 4) as u32, block);
         for (x, pair) in part.iter_mut().zip(block.chunks_exact(2)) {
             *x = normal_quantile(unit(pair[0], pair[1]));
         }
