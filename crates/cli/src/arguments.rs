@@ -108,19 +108,19 @@ macro_rules! arguments {
 }
 
 arguments! {
-    /// Facts, one per token [V] (default 512)
+    /// Facts V, one per token (default 512)
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     vocab: Count,
-    /// Embedding dimension [d] (default 128)
+    /// Embedding dimension d (default 128)
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     dim: Count,
-    /// Sequence length [L] (default 16)
+    /// Sequence length L (default 16)
     #[arg(long, value_name = "L", allow_hyphen_values = true)]
     length: Count,
-    /// Training samples [N] (default 8192)
+    /// Training samples N (default 8192)
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     samples: Count,
-    /// Width of the MLP [m]; a width makes it the attention-MLP model
+    /// Width m of the MLP; a width makes it the attention-MLP model
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     width: Count,
     /// Activation of the MLP: relu (default), gelu, tanh, softplus, abs, he2, he3, identity

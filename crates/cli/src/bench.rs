@@ -25,16 +25,16 @@ const TORCH: &str = include_str!("../../../bench/torch_recall.py");
 /// Arguments of `superpose bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
-    /// Facts [V]
+    /// Facts V
     #[arg(long, value_name = "V", default_value = "1024")]
     vocab: Count,
-    /// Embedding dimension [d]
+    /// Embedding dimension d
     #[arg(long, value_name = "D", default_value = "128")]
     dim: Count,
-    /// Sequence length [L]
+    /// Sequence length L
     #[arg(long, value_name = "L", default_value = "64")]
     length: Count,
-    /// Training samples [N]
+    /// Training samples N
     #[arg(long, value_name = "N", default_value = "65536")]
     samples: Count,
     /// Threads

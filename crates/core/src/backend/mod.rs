@@ -7,7 +7,7 @@
 //! from the sizes of the problem alone, each task runs on one thread, and results are combined in the order
 //! of the tasks. Nor do they depend on the instruction set: kernels accumulate in a fixed number of lanes
 //! and do not fuse multiplication and addition. Products use fused instructions where the machine has them
-//! (every x86-64 machine since 2013 and every aarch64 one), with the inner sum cut at [`product::INNER`].
+//! (every x86-64 machine since 2013 and every aarch64 one), with the inner sum cut at 512.
 
 mod gather;
 mod product;

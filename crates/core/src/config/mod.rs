@@ -15,17 +15,17 @@ pub use choices::{Embedding, Labels, Precision, Regime, Trigger};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Number of facts, one per token [V].
+    /// Number of facts, one per token (`V`).
     pub vocab: usize,
-    /// Embedding dimension [d].
+    /// Embedding dimension (`d`).
     pub dim: usize,
-    /// Sequence length [L].
+    /// Sequence length (`L`).
     pub length: usize,
-    /// Training samples [N].
+    /// Training samples (`N`).
     pub samples: usize,
-    /// Width of the MLP [m]; absent for the attention-only model.
+    /// Width of the MLP (`m`); absent for the attention-only model.
     pub width: Option<usize>,
-    /// Activation of the MLP [phi].
+    /// Activation of the MLP (`phi`).
     pub activation: Activation,
     /// How embeddings are made.
     pub embedding: Embedding,
@@ -115,7 +115,7 @@ impl Settings {
         self.vocab + self.noise_vocab.unwrap_or(0)
     }
 
-    /// Inputs of the value matrix `M`: the width of the MLP, or the dimension [p].
+    /// Inputs of the value matrix `M`: the width of the MLP, or the dimension (`p`).
     pub fn inputs(&self) -> usize {
         self.width.unwrap_or(self.dim)
     }

@@ -38,12 +38,12 @@ impl<'a, T: Real> Model<'a, T> {
         Model { embeddings, trigger: config.trigger, activation: config.activation }
     }
 
-    /// Embedding dimension [d].
+    /// Embedding dimension (`d`).
     pub fn dim(&self) -> usize {
         self.embeddings.dim
     }
 
-    /// Columns of `M` [p]: the width of the MLP, or the dimension.
+    /// Columns of `M` (`p`): the width of the MLP, or the dimension.
     pub fn inputs(&self) -> usize {
         self.embeddings.w_in.as_ref().map_or(self.dim(), |w_in| w_in.len() / self.dim())
     }
