@@ -5,6 +5,10 @@
 
 pub mod arguments;
 mod bench;
+mod bound;
+mod inspect;
+mod plan;
+mod predict;
 mod progress;
 mod run;
 mod text;
@@ -26,6 +30,14 @@ struct Cli {
 enum Command {
     /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
     Run(Box<arguments::RunArguments>),
+    /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
+    Predict(Box<predict::PredictArguments>),
+    /// Find the cheapest model for so many facts, what binds, and the trade-off of dimension, width and data.
+    Plan(plan::PlanArguments),
+    /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
+    Bound(bound::BoundArguments),
+    /// Inspect the embedding matrix of a real model: how its rows overlap, and how many facts they could hold.
+    Inspect(inspect::InspectArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
 }
@@ -34,6 +46,10 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(*arguments),
+        Command::Predict(arguments) => predict::predict(*arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Bound(arguments) => bound::bound(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
     };
     match result {

@@ -1,6 +1,8 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
 pub mod bench;
+pub mod decoders;
+pub mod inspect;
 pub mod interval;
 pub mod memory;
 pub mod run;

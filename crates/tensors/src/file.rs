@@ -124,6 +124,43 @@ impl<'a> Tensors<'a> {
         Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 
+    /// Rows `first..end` of a matrix of floating-point numbers; only these are read. A matrix that is larger than the
+    /// memory can be gone through in blocks this way.
+    pub fn row_range(&self, name: &str, first: usize, end: usize) -> Result<Tensor<f64>, TensorError> {
+        let view = self.view(name)?;
+        let [count, columns] = view.shape()[..] else {
+            return Err(TensorError::Shape {
+                name: name.into(),
+                got: view.shape().to_vec(),
+                expected: "must be a matrix".into(),
+            });
+        };
+        if end > count {
+            return Err(TensorError::Row { name: name.into(), rows: count, row: end - 1 });
+        }
+        let first = first.min(end);
+        let bytes = view.data().len().checked_div(count).unwrap_or(0);
+        let data = decode_floats(name, view.dtype(), &view.data()[first * bytes..end * bytes])
+            .map_err(|error| error.shifted(first * columns))?;
+        Ok(Tensor { name: name.into(), shape: vec![end - first, columns], data })
+    }
+
+    /// Name of the matrix of floating-point numbers with the most entries; the first by name among equals.
+    pub fn largest_matrix(&self) -> Option<String> {
+        let mut largest: Option<(usize, String)> = None;
+        for name in self.names() {
+            let Ok(view) = self.view(&name) else { continue };
+            let float = matches!(view.dtype(), Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
+            if let ([rows, columns], true) = (view.shape(), float) {
+                let entries = rows.saturating_mul(*columns);
+                if entries > largest.as_ref().map_or(0, |(most, _)| *most) {
+                    largest = Some((entries, name));
+                }
+            }
+        }
+        largest.map(|(_, name)| name)
+    }
+
     /// The given rows of a matrix of floating-point numbers; only these are read.
     pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor<f64>, TensorError> {
         let view = self.view(name)?;
@@ -145,7 +182,7 @@ impl<'a> Tensors<'a> {
         Ok(Tensor { name: name.into(), shape: vec![rows.len(), columns], data })
     }
 
-    /// A tensor of whole numbers from 0 to [`LARGEST`].
+    /// A tensor of whole numbers from 0 to 2^31 - 1.
     pub fn whole(&self, name: &str) -> Result<Tensor<u32>, TensorError> {
         let view = self.view(name)?;
         let bytes = view.data();
@@ -193,6 +230,18 @@ fn chunks<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) ->
     bytes.as_chunks::<SIZE>().0.iter().map(|&chunk| read(chunk)).collect()
 }
 
+impl TensorError {
+    /// The same error for a part that begins `offset` entries into its tensor.
+    fn shifted(self, offset: usize) -> TensorError {
+        match self {
+            TensorError::Value { name, value, index, expected } => {
+                TensorError::Value { name, value, index: index + offset, expected }
+            }
+            other => other,
+        }
+    }
+}
+
 /// Floating-point numbers, all finite.
 fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, TensorError> {
     let data: Vec<f64> = match dtype {
@@ -216,5 +265,52 @@ fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, Ten
             index,
             expected: "every entry must be finite".into(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use safetensors::tensor::TensorView;
+
+    fn bytes(entries: &[(&str, Dtype, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
+        let views = entries.iter().map(|(name, dtype, shape, data)| {
+            (name.to_string(), TensorView::new(*dtype, shape.clone(), data).unwrap())
+        });
+        safetensors::serialize(views, None).unwrap()
+    }
+
+    #[test]
+    fn ranges_are_the_rows_in_every_type() {
+        let numbers: Vec<f32> = (0..12).map(|i| i as f32 * 0.5 - 2.0).collect();
+        let f32s = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let f64s = numbers.iter().flat_map(|&x| f64::from(x).to_le_bytes()).collect();
+        let f16s = numbers.iter().flat_map(|&x| half::f16::from_f32(x).to_le_bytes()).collect();
+        let bf16s = numbers.iter().flat_map(|&x| half::bf16::from_f32(x).to_le_bytes()).collect();
+        let shape = || vec![4, 3];
+        let file = bytes(&[
+            ("a", Dtype::F32, shape(), f32s),
+            ("b", Dtype::F64, shape(), f64s),
+            ("c", Dtype::F16, shape(), f16s),
+            ("d", Dtype::BF16, shape(), bf16s),
+            ("e", Dtype::U8, vec![100, 100], vec![0; 10_000]),
+        ]);
+        let tensors = Tensors::parse(&file).unwrap();
+        let expected: Vec<f64> = numbers[3..9].iter().map(|&x| f64::from(x)).collect();
+        for name in ["a", "b", "c", "d"] {
+            assert_eq!(tensors.row_range(name, 1, 3).unwrap().data, expected, "{name}");
+            assert!(tensors.row_range(name, 2, 2).unwrap().data.is_empty());
+            assert!(matches!(tensors.row_range(name, 2, 5), Err(TensorError::Row { row: 4, .. })));
+        }
+        assert!(matches!(tensors.row_range("e", 0, 1), Err(TensorError::Type { .. })));
+        assert_eq!(tensors.largest_matrix().as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_by_its_place_in_the_whole() {
+        let data = [0.0, 1.0, 2.0, f32::NAN].iter().flat_map(|x: &f32| x.to_le_bytes()).collect();
+        let file = bytes(&[("a", Dtype::F32, vec![4, 1], data)]);
+        let error = Tensors::parse(&file).unwrap().row_range("a", 2, 4).unwrap_err();
+        assert!(matches!(error, TensorError::Value { index: 3, .. }), "{error}");
     }
 }

@@ -19,7 +19,8 @@
 //! Data flows one way: [`kernel`] (how alike facts look) -> [`memory`] (what step 3 stores); beside it
 //! [`attention`] (what step 2 looks at), [`one_step`] (what the first gradient alone tells) and [`bound`]
 //! (what it can tell at most); then [`noise`] and [`conditions`] (what is in the way) and [`mod@predict`]
-//! (all of it). Everything is a pure function of its arguments. Sections named in the documentation are those
+//! (all of it). On top of that, [`mod@critical`] solves for a size, [`mod@map`] fills a grid and [`mod@plan`] finds the
+//! cheapest model. Everything is a pure function of its arguments. Sections named in the documentation are those
 //! of the project's theory page.
 #![forbid(unsafe_code)]
 
@@ -27,18 +28,23 @@ pub mod attention;
 pub mod bound;
 pub mod conditions;
 mod counts;
+pub mod critical;
 pub mod kernel;
+pub mod map;
 pub mod memory;
 pub mod noise;
 mod normal;
 pub mod one_step;
+pub mod plan;
 mod point;
 pub mod predict;
 mod quadrature;
 #[cfg(test)]
 mod testing;
 
+pub use critical::critical;
 pub use kernel::Measured;
 pub use memory::Memory;
+pub use plan::plan;
 pub use point::Point;
 pub use predict::{Prediction, predict, predict_at, predict_measured};

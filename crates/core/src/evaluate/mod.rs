@@ -1,5 +1,6 @@
 //! Reading a trained model (theory section 4): accuracies, attention, margins.
 
+pub mod decode;
 mod tally;
 
 pub use tally::Tally;

@@ -1,0 +1,176 @@
+//! `superpose inspect`: how the rows of a real embedding matrix overlap, and how many facts they could hold.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use superpose_core::backend::Backend;
+use superpose_lab::inspect::{Geometry, InspectError, Inspection};
+use superpose_tensors::TensorFile;
+
+use crate::arguments::Count;
+use crate::run::print;
+
+/// Arguments of `superpose inspect`.
+#[derive(Args, Clone, Debug)]
+pub struct InspectArguments {
+    /// File with the embedding matrix (safetensors; F32, F16, BF16 or F64)
+    #[arg(value_name = "FILE.safetensors")]
+    file: PathBuf,
+    /// The matrix of input embeddings, a row per token (default: the largest matrix of the file)
+    #[arg(long, value_name = "NAME")]
+    tensor: Option<String>,
+    /// The matrix of output embeddings, a row per label (default: Gaussian vectors of the same dimension)
+    #[arg(long, value_name = "NAME")]
+    output_tensor: Option<String>,
+    /// Memory accuracy at which facts are counted
+    #[arg(long, value_name = "SHARE", default_value = "0.99", allow_hyphen_values = true)]
+    accuracy: f64,
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Option<Count>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
+    let threads = match arguments.threads {
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+        Some(Count(threads @ 1..=1024)) => threads as usize,
+        Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
+    };
+    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let file = TensorFile::open(&arguments.file)?;
+    let tensors = file.tensors()?;
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    let started = Instant::now();
+    let mut progress = |done: usize, total: usize| {
+        // A quick one needs no bar.
+        if bar.is_hidden() && started.elapsed() > Duration::from_secs(1) {
+            if let Ok(style) = ProgressStyle::with_template("rows {wide_bar} {percent}%, {eta} left") {
+                bar.set_style(style);
+            }
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let found = superpose_lab::inspect::inspect(
+        &tensors,
+        arguments.tensor.as_deref(),
+        arguments.output_tensor.as_deref(),
+        arguments.accuracy,
+        &backend,
+        &mut progress,
+    );
+    bar.finish_and_clear();
+    let found = found.map_err(|error| match error {
+        InspectError::Tensors(error) => file.inside(error).into(),
+        other => anyhow::Error::from(other),
+    })?;
+    match arguments.json {
+        true => print(&(serde_json::to_string_pretty(&found)? + "\n")),
+        false => print(&text(&found)),
+    }
+}
+
+/// The inspection as text for people.
+fn text(found: &Inspection) -> String {
+    let mut text = format!("Tensor {}: {} rows, d = {}\n\n", found.tensor, found.rows, found.dim);
+    let dim = found.dim as f64;
+    let mut table = table(["", "raw", "centred", "Gaussian"]);
+    let gaussian = Geometry {
+        mean_square_cosine: 1.0 / dim,
+        effective_dimension: dim,
+        mean_cosine: 0.0,
+        norm_mean: 1.0,
+        norm_cv: (0.5 / dim).sqrt(),
+    };
+    let columns = [found.raw.geometry, found.centred.geometry, gaussian];
+    rows(&mut table, &columns);
+    let facts = [found.raw.facts, found.centred.facts, found.gaussian_facts];
+    let label = format!("  predicted facts at accuracy {}", found.accuracy);
+    table.add_row([label].into_iter().chain(facts.map(|facts| facts.to_string())));
+    let alike = [found.raw.facts_by_means, found.centred.facts_by_means].map(|facts| facts.to_string());
+    table.add_row(["  the same if all rows were alike".to_string()].into_iter().chain(alike));
+    lines(&mut text, &table);
+    let outputs = match &found.output {
+        None => "Gaussian output embeddings".to_string(),
+        Some(output) => {
+            let _ = writeln!(text, "\nOutput tensor {}: {} rows\n", output.tensor, output.rows);
+            let mut table = self::table(["", "raw", "centred", ""]);
+            rows(&mut table, &[output.raw, output.centred]);
+            lines(&mut text, &table);
+            format!("output embeddings from {} (what all of them share has no effect)", output.tensor)
+        }
+    };
+    let share = |facts: u64| match found.gaussian_facts {
+        0 => String::new(),
+        gaussian => format!(" ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
+    };
+    let _ = writeln!(
+        text,
+        "\nOf the {} facts of Gaussian vectors of the same dimension, these hold {}{} as they are and {}{} once their mean is taken off.",
+        found.gaussian_facts,
+        found.raw.facts,
+        share(found.raw.facts),
+        found.centred.facts,
+        share(found.centred.facts),
+    );
+    let _ = writeln!(
+        text,
+        "Predicted for attention on the trigger, trigger in the keys, {} samples per fact, {outputs}.",
+        found.samples_per_fact
+    );
+    text
+}
+
+fn table(header: [&str; 4]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    (1..4).for_each(|column| {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    });
+    table
+}
+
+fn rows(table: &mut Table, columns: &[Geometry]) {
+    let row = |name: &str, value: &dyn Fn(&Geometry) -> String| {
+        let cells: Vec<String> = [format!("  {name}")].into_iter().chain(columns.iter().map(value)).collect();
+        cells
+    };
+    for row in [
+        row("mean square cosine", &|g| number(g.mean_square_cosine, 6)),
+        row("effective dimension", &|g| number(g.effective_dimension, 1)),
+        row("mean cosine", &|g| number(g.mean_cosine, 4)),
+        row("mean length", &|g| number(g.norm_mean, 4)),
+        row("spread of lengths", &|g| number(g.norm_cv, 4)),
+    ] {
+        table.add_row(row);
+    }
+}
+
+fn lines(text: &mut String, table: &Table) {
+    table.lines().for_each(|line| {
+        let _ = writeln!(text, "{}", line.trim_end());
+    });
+}
+
+/// The given decimals where they say enough, powers of ten elsewhere; a dash for what has no value.
+fn number(x: f64, decimals: usize) -> String {
+    match x {
+        _ if !x.is_finite() => "-".into(),
+        0.0 => "0".into(),
+        _ if x.abs() >= 1e7 || x.abs() < 0.1_f64.powi(decimals as i32) => format!("{x:.2e}"),
+        _ => format!("{x:.decimals$}"),
+    }
+}

@@ -1,0 +1,113 @@
+//! `superpose inspect` as a person or a script uses it.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use superpose_tensors::{Entry, write};
+
+fn superpose(folder: &Path, arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_superpose"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn refused(folder: &Path, arguments: &str, words: &[&str]) {
+    let output = superpose(folder, arguments);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
+    }
+}
+
+/// A file with pseudo-random matrices `rows` (600 x 24, with a shared mean) and `outputs`, and some that will not do.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers = |count: usize, seed: u64| -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1 << 24) as f32 - 0.5
+        };
+        (0..count).map(|_| next() + next() + next()).collect()
+    };
+    let rows = numbers(600 * 24, 1).iter().map(|x| x + 0.3).collect();
+    let entries = [
+        Entry::f32("rows", &[600, 24], rows),
+        Entry::f64("outputs", &[300, 24], numbers(300 * 24, 2).iter().map(|&x| f64::from(x)).collect()),
+        Entry::f32("narrow", &[300, 8], numbers(300 * 8, 3)),
+        Entry::f32("vector", &[24], numbers(24, 4)),
+        Entry::f32("broken", &[2, 2], vec![1.0, f32::NAN, 0.0, 1.0]),
+        Entry::whole("whole", &[2, 2], &[1, 2, 3, 4]),
+    ];
+    write(&folder.path().join("model.safetensors"), &entries).unwrap();
+    write(&folder.path().join("none.safetensors"), &entries[3..4]).unwrap();
+    folder
+}
+
+#[test]
+fn json_has_every_field() {
+    let folder = folder();
+    let output = superpose(folder.path(), "inspect model.safetensors --json --accuracy 0.9");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["tensor"], &found["rows"], &found["dim"]), (&"rows".into(), &600.into(), &24.into()));
+    assert_eq!(found["accuracy"], 0.9);
+    assert!(found["gaussian_facts"].as_u64().unwrap() > 2);
+    for kind in ["raw", "centred"] {
+        for name in
+            ["mean_square_cosine", "effective_dimension", "mean_cosine", "norm_mean", "norm_cv", "facts"]
+        {
+            assert!(found[kind][name].is_number(), "{kind} {name}");
+        }
+    }
+    let cosine = |kind: &str| found[kind]["mean_cosine"].as_f64().unwrap();
+    assert!(cosine("raw") > 0.1 && cosine("centred").abs() < 0.01);
+    assert!((found["centred"]["effective_dimension"].as_f64().unwrap() / 24.0 - 1.0).abs() < 0.1);
+    assert!(found.get("output").is_none());
+}
+
+#[test]
+fn the_table_names_tensors_and_facts() {
+    let folder = folder();
+    let arguments = "inspect model.safetensors --tensor rows --output-tensor outputs --accuracy 0.8";
+    let output = superpose(folder.path(), arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for word in [
+        "Tensor rows: 600 rows, d = 24",
+        "Output tensor outputs",
+        "centred",
+        "effective dimension",
+        "predicted facts at accuracy 0.8",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = folder();
+    let path = folder.path();
+    for (arguments, words) in [
+        ("absent.safetensors", vec!["absent.safetensors"]),
+        ("model.safetensors --tensor nothing", vec!["nothing", "not in the file"]),
+        ("model.safetensors --tensor vector", vec!["vector", "matrix"]),
+        ("model.safetensors --tensor whole", vec!["whole", "floating-point"]),
+        ("model.safetensors --tensor broken", vec!["broken", "NaN", "index 1"]),
+        ("model.safetensors --output-tensor narrow", vec!["narrow", "columns"]),
+        ("model.safetensors --accuracy 1", vec!["accuracy = 1"]),
+        ("model.safetensors --accuracy -0.5", vec!["accuracy = -0.5"]),
+        ("model.safetensors --accuracy nan", vec!["accuracy = NaN"]),
+        ("model.safetensors --threads 0", vec!["threads = 0"]),
+        ("none.safetensors", vec!["tensor", "no matrix"]),
+        (".", vec!["directory"]),
+    ] {
+        refused(path, &format!("inspect {arguments}"), &words);
+    }
+}

@@ -1,0 +1,158 @@
+//! `superpose predict` and `superpose plan` as a person or a script uses them.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn superpose(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
+    command.args(arguments.split_whitespace()).output().unwrap()
+}
+
+fn json(arguments: &str) -> Value {
+    let output = superpose(&format!("{arguments} --json"));
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn text(arguments: &str) -> String {
+    let output = superpose(arguments);
+    assert!(output.status.success() && output.stderr.is_empty(), "{arguments}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Fails unless the command ends with exit code 2 and a message that holds every one of `words`.
+fn refused(arguments: &str, words: &[&str]) {
+    let output = superpose(arguments);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
+    }
+}
+
+const PARTS: [&str; 7] = [
+    "signal",
+    "mean_bias",
+    "interference",
+    "gradient_noise",
+    "output_overlap",
+    "mlp_noise",
+    "attention_leak",
+];
+const PARAMETERS: [&str; 5] = ["samples", "dim", "width", "length", "vocab"];
+
+#[test]
+fn json_has_every_field() {
+    let record = json("predict --trigger keys --length 64");
+    for name in ["accuracy", "memory_accuracy", "lock_rate", "one_step_accuracy"] {
+        assert!((0.0..=1.0).contains(&record[name].as_f64().unwrap()), "{name}");
+    }
+    assert_eq!(record["error"], 0.010);
+    for kind in ["logits", "scores"] {
+        for part in PARTS {
+            let part = record["noise"][kind].as_object().unwrap().get(part).unwrap();
+            assert!(part.is_null() || part.as_f64().unwrap() >= 0.0, "{kind} {part}");
+        }
+        assert!(record["noise"][kind]["signal"].as_f64().unwrap() > 0.0);
+    }
+    assert!(record["dominant"]["term"].is_string() && record["dominant"]["part"].is_string());
+    for name in PARAMETERS {
+        let (value, reason) = (&record["critical"][name], &record["critical_reason"][name]);
+        assert_eq!(value.is_u64(), name != "width", "{name}: {value}");
+        assert_eq!(value.is_null(), reason.is_string(), "{name}: {reason}");
+    }
+    let statement = record["conditions"][0]["text"].as_str().unwrap();
+    assert!(statement.starts_with("coverage: N > V"), "{statement}");
+    assert_eq!(record["gaps"].as_array().unwrap().len(), 0);
+    assert_eq!(record["config"]["length"], 64);
+    assert_eq!(record["version"], env!("CARGO_PKG_VERSION"));
+}
+
+/// Fed back in, a critical value gives the accuracy that was asked for.
+#[test]
+fn critical_values_can_be_used() {
+    for accuracy in [0.5, 0.8] {
+        let sizes = "--vocab 800 --dim 200 --length 64 --trigger keys";
+        let found = json(&format!("predict {sizes} --accuracy {accuracy}"));
+        let samples = &found["critical"]["samples"];
+        let there = json(&format!("predict {sizes} --samples {samples}"))["accuracy"].as_f64().unwrap();
+        assert!((accuracy..accuracy + 0.01).contains(&there), "{there}");
+    }
+}
+
+#[test]
+fn what_is_not_predicted_has_a_reason() {
+    let mlp = json("predict --width 2000 --activation he2 --trigger keys");
+    assert!(mlp["accuracy"].is_null() && mlp["memory_accuracy"].is_f64() && mlp["error"].is_null());
+    assert_eq!(mlp["target"]["quantity"], "memory_accuracy");
+    assert!(mlp["critical"]["width"].is_u64() && mlp["critical"]["length"].is_null());
+    assert!(mlp["error_reason"].as_str().unwrap().contains("extrapolated"));
+    let large = json("predict --vocab 100000 --dim 1000 --samples 1e9");
+    assert!(large["accuracy"].is_f64() && large["error"].is_null());
+    let zipf = json("predict --zipf 1.0");
+    for name in PARAMETERS {
+        assert!(zipf["critical"][name].is_null());
+        assert!(zipf["critical_reason"][name].as_str().unwrap().contains("uniform"), "{name}");
+    }
+    assert_eq!(zipf["gaps"].as_array().unwrap().len(), 4);
+    assert!(text("predict --zipf 1.0").contains("the formulas are for uniform tokens"));
+}
+
+#[test]
+fn the_table_is_readable() {
+    let text = text("predict --accuracy 0.9");
+    for word in
+        ["V = 512", "recall accuracy", "Expected error", "limits recall", "samples N at least", "N d^2"]
+    {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    for (arguments, words) in [
+        ("predict --vocab 1", ["vocab = 1", "from 2"]),
+        ("predict --accuracy 1.5", ["accuracy = 1.5", "below 1"]),
+        ("predict --accuracy nan", ["accuracy = NaN", "above 0"]),
+        ("predict --embedding orthonormal", ["dim = 128", "vocab + 2"]),
+        ("predict --dim many", ["--dim", "whole number"]),
+        ("plan --facts 1 --length 9", ["facts = 1", "from 2"]),
+        ("plan --facts 100 --length 0", ["length = 0", "from 1"]),
+        ("plan --facts 100 --length 9 --accuracy 0", ["accuracy = 0", "above 0"]),
+        ("plan --facts 100 --length 9 --dim 1e7", ["dim = 10000000", "1,000,000"]),
+        ("plan --facts 100 --length 9 --max-parameters 0", ["max_parameters = 0", "from 1"]),
+    ] {
+        refused(arguments, &words);
+    }
+}
+
+#[test]
+fn a_plan_says_what_binds_and_what_was_checked() {
+    let plan = json("plan --facts 2000 --length 64 --accuracy 0.9 --trigger keys");
+    assert_eq!(plan["feasible"], true);
+    let cheapest = &plan["cheapest"];
+    let (dim, parameters) = (cheapest["dim"].as_f64().unwrap(), cheapest["parameters"].as_f64().unwrap());
+    assert_eq!(parameters, dim * dim);
+    assert!(plan["accuracy"].as_f64().unwrap() >= 0.9 && plan["error"] == 0.010);
+    assert!(plan["curve"].as_array().unwrap().len() > 5);
+    assert!(plan["binds"]["dominant"]["term"].is_string() && plan["criterion"].is_string());
+
+    let few = json("plan --facts 2000 --length 64 --max-parameters 1000");
+    assert!(few["cheapest"].is_null() && few["feasible"] == false);
+    assert!(few["binds"]["text"].as_str().unwrap().starts_with("max_parameters binds"));
+}
+
+#[test]
+fn plans_reach_the_scale_of_real_models() {
+    let plan = json("plan --facts 1e6 --length 1e5 --samples 1e12 --accuracy 0.99");
+    assert!(plan["cheapest"]["samples"].as_f64().unwrap() <= 1e12);
+    assert!(plan["error"].is_null() && plan["error_reason"].as_str().unwrap().contains("extrapolated"));
+    let text = text("plan --facts 50000 --length 1024 --accuracy 0.99 --activation he2 --trigger keys");
+    for word in ["Cheapest: dimension d", "width m", "What binds", "memory accuracy", "extrapolated"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}

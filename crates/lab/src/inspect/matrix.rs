@@ -1,0 +1,158 @@
+//! A matrix of a mapped file: read in blocks of rows, and how its rows lie.
+
+use std::sync::{Mutex, PoisonError};
+
+use superpose_core::backend::Backend;
+use superpose_core::embedding::{Coherence, Rows};
+use superpose_tensors::{TensorError, Tensors};
+use superpose_theory::Measured;
+
+use super::Geometry;
+
+/// A matrix of a mapped file, read in blocks and scaled so that single precision neither over- nor underflows.
+pub(super) struct Mapped<'a> {
+    tensors: &'a Tensors<'a>,
+    pub name: &'a str,
+    pub rows: usize,
+    pub dim: usize,
+    /// A power of two.
+    scale: f64,
+    /// The mean row, scaled.
+    pub mean: Vec<f64>,
+    /// The first block that could not be read: [`Rows`] has no room for it.
+    failed: Mutex<Option<TensorError>>,
+}
+
+/// Rows in memory at once.
+const BLOCK: usize = 512;
+
+impl<'a> Mapped<'a> {
+    /// Looks at the shape, the size of the entries and their mean.
+    pub fn new(tensors: &'a Tensors<'a>, name: &'a str) -> Result<Mapped<'a>, TensorError> {
+        let shape = tensors.shape(name)?;
+        let (rows, dim) = match shape[..] {
+            [rows, dim] if rows >= 2 && dim >= 1 => (rows, dim),
+            _ => {
+                let expected = "must be a matrix with at least two rows and one column".into();
+                return Err(TensorError::Shape { name: name.into(), got: shape, expected });
+            }
+        };
+        let mut largest = 0.0_f64;
+        let mut mean = vec![0.0; dim];
+        for first in (0..rows).step_by(BLOCK) {
+            let block = tensors.row_range(name, first, (first + BLOCK).min(rows))?;
+            for row in block.data.chunks_exact(dim) {
+                largest = row.iter().fold(largest, |largest, x| largest.max(x.abs()));
+                mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / rows as f64);
+            }
+        }
+        // Within 2^1000, so that neither the scale nor its inverse overflows.
+        let exponent = if largest > 0.0 { largest.log2().ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
+        let scale = (-exponent).exp2();
+        mean.iter_mut().for_each(|x| *x *= scale);
+        Ok(Mapped { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
+    }
+
+    pub fn measure(&self, backend: &Backend, passed: &mut dyn FnMut(usize)) -> Result<[Lie; 2], TensorError> {
+        let zero = vec![0.0; self.dim];
+        let lie = |centre: &[f64], passed: &mut dyn FnMut(usize)| {
+            let coherence = Coherence::measure(self, centre, backend, passed);
+            let mut lie = Lie { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
+            self.diagonal(centre, &mut lie);
+            lie
+        };
+        let found = [lie(&zero, passed), lie(&self.mean, passed)];
+        self.check().map(|()| found)
+    }
+
+    /// Fails if a block could not be read.
+    pub fn check(&self) -> Result<(), TensorError> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
+    fn diagonal(&self, centre: &[f64], lie: &mut Lie) {
+        let count = self.rows as f64;
+        let mut block = Vec::new();
+        for first in (0..self.rows).step_by(BLOCK) {
+            self.read(first, (first + BLOCK).min(self.rows), &mut block);
+            for row in block.chunks_exact(self.dim) {
+                let (mut own, mut with_mean) = (0.0, 0.0);
+                for ((x, centre), mean) in row.iter().zip(centre).zip(&self.mean) {
+                    let x = f64::from(*x) - centre;
+                    own += x * x;
+                    with_mean += x * (mean - centre);
+                }
+                let kappa = (count * with_mean - own) / (count - 1.0);
+                let xi = own - kappa;
+                lie.kappa += kappa / count;
+                lie.kappa2 += kappa * kappa / count;
+                lie.xi += xi / count;
+                lie.xi2 += xi * xi / count;
+            }
+        }
+    }
+}
+
+impl Rows for Mapped<'_> {
+    fn count(&self) -> usize {
+        self.rows
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn read(&self, first: usize, end: usize, out: &mut Vec<f32>) {
+        out.clear();
+        match self.tensors.row_range(self.name, first, end) {
+            Ok(block) => out.extend(block.data.iter().map(|x| (x * self.scale) as f32)),
+            Err(error) => {
+                out.resize((end - first) * self.dim, 0.0);
+                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// How rows lie, before it is put into words.
+pub(super) struct Lie {
+    pub coherence: Coherence,
+    scale: f64,
+    kappa: f64,
+    kappa2: f64,
+    xi: f64,
+    xi2: f64,
+}
+
+impl Lie {
+    pub fn geometry(&self) -> Geometry {
+        let c = &self.coherence;
+        Geometry {
+            mean_square_cosine: c.mean_square_cosine,
+            effective_dimension: c.effective_dimension(),
+            mean_cosine: c.mean_cosine,
+            norm_mean: c.norm_mean / self.scale,
+            norm_cv: c.norm_cv,
+        }
+    }
+
+    /// The kernel of these rows; nothing is said about the outputs.
+    pub fn kernel(&self) -> Measured {
+        let unit = self.coherence.mean_square_norm;
+        Measured {
+            kappa: self.kappa / unit,
+            xi: self.xi / unit,
+            xi_spread: (self.xi2 - self.xi * self.xi).max(0.0).sqrt() / unit,
+            s2: (self.coherence.mean_square_dot - self.kappa2).max(0.0) / (unit * unit),
+            output_coherence: 0.0,
+            output_spread: 0.0,
+        }
+    }
+
+    /// Standard deviation of the squared length over its mean.
+    pub fn length_spread(&self) -> f64 {
+        let c = &self.coherence;
+        (c.mean_fourth_norm / c.mean_square_norm.powi(2) - 1.0).max(0.0).sqrt()
+    }
+}

@@ -1,0 +1,193 @@
+//! Memory accuracy from the overlaps of pairs of rows, where rows differ too much for mean statistics.
+//!
+//! With `p = 1/SAMPLES_PER_FACT` and logits in units of 1/V, the right label of query v has the signal `xi_v`, and the label
+//! of another fact w the direct part `Delta(w, v)` of theory section 5.1, which is large when w is a near twin of v. The
+//! other facts reach every label through the overlap c of the output embeddings, which adds up to a normal number of variance
+//! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong label also sees the right one, `c xi_v^2`, and its own count,
+//! `p (kappa_v + Delta)^2`; the right label has the spread of its count and of its output embedding's squared length.
+//! The chance to be ahead of one wrong label is averaged over the measured `Delta(w, v)`, and
+//!
+//! ```text
+//! accuracy = E_v E_z [ (E_w F((top(z) - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ],   top(z) = xi_v + sqrt(right) z.
+//! ```
+
+use statrs::function::erf::erfc;
+use superpose_core::backend::{Backend, View};
+use superpose_core::embedding::Rows;
+use superpose_core::random::{Stream, shuffle};
+
+/// Rows asked, at most.
+const QUERIES: usize = 2048;
+/// Overlaps of a query that are kept one by one: its largest.
+const NEAREST: usize = 32;
+/// Groups that stand for the others, equal in number.
+const GROUPS: usize = 24;
+/// Rows in memory at once.
+const BLOCK: usize = 512;
+/// Other rows among which the groups are found.
+const OTHERS: usize = 2048;
+
+/// What counts of the output embeddings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outputs {
+    /// Mean square cosine of two of them.
+    pub coherence: f64,
+    /// Standard deviation of the squared length over its mean.
+    pub spread: f64,
+}
+
+/// The overlaps of some rows with all others.
+pub struct Pairs {
+    outputs: Outputs,
+    queries: Vec<Query>,
+}
+
+struct Query {
+    kappa: f64,
+    xi: f64,
+    s2: f64,
+    /// `Delta` of other rows, and the share of rows that it stands for.
+    overlaps: Vec<(f64, f64)>,
+}
+
+impl Pairs {
+    /// Measures the rows minus `centre`.
+    pub(super) fn measure(rows: &dyn Rows, centre: &[f64], outputs: Outputs, backend: &Backend) -> Pairs {
+        let (count, dim) = (rows.count(), rows.dim());
+        let mut chosen: Vec<usize> = (0..count).collect();
+        shuffle(0, Stream::FileRows, &mut chosen);
+        // Any rows serve as the others, so also those that come last.
+        let step = count.div_ceil(OTHERS);
+        let others = count.div_ceil(step);
+        chosen.truncate(QUERIES);
+        chosen.sort_unstable();
+        let read = |first: usize, end: usize, out: &mut Vec<f32>| {
+            rows.read(first, end, out);
+            for row in out.chunks_exact_mut(dim) {
+                row.iter_mut().zip(centre).for_each(|(x, c)| *x = (f64::from(*x) - c) as f32);
+            }
+        };
+        let mut block = Vec::new();
+        let mut keys = Vec::with_capacity(chosen.len() * dim);
+        for &row in &chosen {
+            read(row, row + 1, &mut block);
+            keys.extend_from_slice(&block);
+        }
+        let mut found: Vec<Seen> = chosen.iter().map(|&row| Seen::new(row, others)).collect();
+        let mut dots = Vec::new();
+        for first in (0..count).step_by(BLOCK) {
+            let end = (first + BLOCK).min(count);
+            read(first, end, &mut block);
+            dots.resize(chosen.len() * (end - first), 0.0);
+            let (keys, block) = (View::new(&keys, chosen.len(), dim), View::new(&block, end - first, dim));
+            backend.product(&mut dots, keys, block.t());
+            let dots = &dots;
+            backend.for_chunks(&mut found, 64, |i, part| {
+                for (seen, row) in part.iter_mut().zip(dots.chunks_exact(end - first).skip(i * 64)) {
+                    seen.add(first, row, step);
+                }
+            });
+        }
+        Pairs { outputs, queries: found.into_iter().map(Seen::query).collect() }
+    }
+
+    /// Predicted memory accuracy of `vocab` such rows with so many samples for every fact.
+    pub fn accuracy(&self, vocab: f64, samples_per_fact: f64, backend: &Backend) -> f64 {
+        const PART: usize = 128;
+        let parts = backend.map(self.queries.len().div_ceil(PART), |i| {
+            let part = &self.queries[i * PART..((i + 1) * PART).min(self.queries.len())];
+            part.iter().map(|query| query.win(vocab, 1.0 / samples_per_fact, self.outputs)).sum::<f64>()
+        });
+        parts.iter().sum::<f64>() / self.queries.len() as f64
+    }
+}
+
+impl Query {
+    fn win(&self, vocab: f64, p: f64, outputs: Outputs) -> f64 {
+        /// Steps of the rule for z, from -4 to 4.
+        const STEPS: i32 = 16;
+        let Query { kappa, xi, s2, .. } = *self;
+        if xi.is_nan() || xi <= 0.0 {
+            return 0.0;
+        }
+        let common = outputs.coherence * vocab * (s2 * (1.0 + p) + kappa * kappa * p);
+        let right = (common + xi * xi * outputs.spread.powi(2) + (xi + kappa).powi(2) * p).sqrt();
+        let shared = common + outputs.coherence * xi * xi;
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for step in -STEPS / 2..=STEPS / 2 {
+            let z = 8.0 * f64::from(step) / f64::from(STEPS);
+            let weight = (-0.5 * z * z).exp();
+            let top = xi + right * z;
+            let behind: f64 = self
+                .overlaps
+                .iter()
+                .map(|&(delta, share)| {
+                    let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
+                    share * 0.5 * erfc((top - delta) / (wrong * std::f64::consts::SQRT_2))
+                })
+                .sum();
+            sum += weight * ((vocab - 1.0) * (-behind.min(1.0)).ln_1p()).exp();
+            weights += weight;
+        }
+        sum / weights
+    }
+}
+
+/// A query while rows go by.
+struct Seen {
+    row: usize,
+    own: f64,
+    count: f64,
+    sum: f64,
+    squares: f64,
+    /// The largest overlaps, in rising order.
+    nearest: Vec<f32>,
+    others: Vec<f32>,
+}
+
+impl Seen {
+    fn new(row: usize, others: usize) -> Seen {
+        let (nearest, others) = (Vec::with_capacity(NEAREST + 1), Vec::with_capacity(others));
+        Seen { row, own: 0.0, count: 0.0, sum: 0.0, squares: 0.0, nearest, others }
+    }
+
+    /// The overlaps with the rows from `first` on; every `step`-th of all rows stands for the bulk.
+    fn add(&mut self, first: usize, dots: &[f32], step: usize) {
+        for (i, &dot) in dots.iter().enumerate() {
+            if first + i == self.row {
+                self.own = f64::from(dot);
+                continue;
+            }
+            self.count += 1.0;
+            self.sum += f64::from(dot);
+            self.squares += f64::from(dot) * f64::from(dot);
+            if (first + i).is_multiple_of(step) {
+                self.others.push(dot);
+            }
+            if self.nearest.len() < NEAREST || dot > self.nearest[0] {
+                let place = self.nearest.partition_point(|&x| x < dot);
+                self.nearest.insert(place, dot);
+                if self.nearest.len() > NEAREST {
+                    self.nearest.remove(0);
+                }
+            }
+        }
+    }
+
+    fn query(mut self) -> Query {
+        let kappa = self.sum / self.count;
+        let far = self.nearest.first().copied().unwrap_or(f32::INFINITY);
+        let mut overlaps: Vec<(f64, f64)> =
+            self.nearest.iter().map(|&x| (f64::from(x) - kappa, 1.0 / self.count)).collect();
+        self.others.retain(|&x| x < far);
+        self.others.sort_unstable_by(f32::total_cmp);
+        let bulk = 1.0 - self.nearest.len() as f64 / self.count;
+        let total = self.others.len() as f64;
+        for group in self.others.chunks(self.others.len().div_ceil(GROUPS).max(1)) {
+            let mean = group.iter().map(|&x| f64::from(x)).sum::<f64>() / group.len() as f64;
+            overlaps.push((mean - kappa, bulk * group.len() as f64 / total));
+        }
+        let s2 = (self.squares / self.count - kappa * kappa).max(0.0);
+        Query { kappa, xi: self.own - kappa, s2, overlaps }
+    }
+}

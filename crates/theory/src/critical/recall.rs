@@ -1,0 +1,93 @@
+//! Recall at many lengths and numbers of samples with one memory: what a search asks for again and again.
+
+use crate::attention::LockLaw;
+use crate::memory::Memory;
+use crate::point::Point;
+
+/// Lock rates where the memory is computed, as in [`predict_at`](crate::predict_at).
+const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
+
+/// The accuracy of a model whose vocabulary, dimension and width stay: three-step recall, or memory accuracy for a
+/// model with an MLP, whose attention has no formula yet.
+///
+/// The memory is set up once. Its values at partial lock rates are computed only where runs have such rates.
+#[derive(Clone, Debug)]
+pub struct Recall {
+    point: Point,
+    memory: Memory,
+}
+
+impl Recall {
+    /// Of the model at a point; its length and number of samples are not used.
+    pub fn new(point: &Point) -> Recall {
+        Recall { point: *point, memory: Memory::new(point) }
+    }
+
+    /// The accuracy at a length after a number of samples.
+    pub fn accuracy(&self, length: f64, samples: f64) -> f64 {
+        self.accuracy_or_bound(length, samples, 0.0)
+    }
+
+    /// The accuracy where it reaches `target`; where it does not, a number from the accuracy to `target`. Where the
+    /// lock rate settles the question the memory is not asked.
+    pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
+        if self.point.width.is_some() {
+            return self.memory.accuracy(samples);
+        }
+        let law = LockLaw::of(&Point { length, samples, ..self.point });
+        let lock_rate = law.mean(|rate| rate);
+        if lock_rate < target {
+            return lock_rate.clamp(0.0, 1.0);
+        }
+        // Where every run locks there is nothing to interpolate.
+        if lock_rate > 1.0 - 1e-4 {
+            return (lock_rate * self.memory.accuracy(samples)).clamp(0.0, 1.0);
+        }
+        let mut stored = [None; RATES.len()];
+        let mut at =
+            |i: usize| *stored[i].get_or_insert_with(|| self.memory.accuracy_at_lock(samples, RATES[i]));
+        let recall = law.mean(|rate| {
+            let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
+            let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
+            rate * (at(right - 1) + share * (at(right) - at(right - 1)))
+        });
+        recall.clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::{Activation, Embedding, Trigger};
+
+    use super::*;
+    use crate::point::gaussian;
+    use crate::predict_at;
+
+    #[test]
+    fn is_what_predict_says() {
+        for &trigger in Trigger::ALL {
+            for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal] {
+                for (length, samples) in [(1.0, 50.0), (16.0, 8192.0), (300.0, 4000.0), (300.0, 30.0)] {
+                    let point = Point { trigger, embedding, ..gaussian(200.0, 202.0, length, samples) };
+                    let expected = predict_at(&point).accuracy.unwrap();
+                    let found = Recall::new(&point).accuracy(length, samples);
+                    assert!((found - expected).abs() < 1e-9, "{point:?}: {found} {expected}");
+                }
+            }
+        }
+        let mlp =
+            Point { width: Some(900.0), activation: Activation::He2, ..gaussian(200.0, 64.0, 9.0, 5e3) };
+        let expected = predict_at(&mlp).memory_accuracy.unwrap();
+        assert_eq!(Recall::new(&mlp).accuracy(9.0, 5e3), expected);
+    }
+
+    #[test]
+    fn a_bound_lies_between_accuracy_and_target() {
+        for length in [50.0, 200.0, 800.0] {
+            let recall = Recall::new(&gaussian(200.0, 64.0, 1.0, 1.0));
+            let (exact, bound) =
+                (recall.accuracy(length, 3000.0), recall.accuracy_or_bound(length, 3000.0, 0.9));
+            assert!(bound == exact || (exact..0.9).contains(&bound), "L = {length}: {exact} {bound}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use superpose_core::config::{Activation, Embedding, Trigger};
+
+use super::*;
+use crate::noise::Term;
+use crate::point::gaussian;
+
+fn accuracy(point: &Point) -> f64 {
+    Recall::new(point).accuracy(point.length, point.samples)
+}
+
+#[test]
+fn neighbours_of_a_critical_value_lie_on_either_side() {
+    let base = gaussian(512.0, 200.0, 64.0, 1e4);
+    let mlp = Point { width: Some(3000.0), activation: Activation::He2, ..base };
+    for point in [base, mlp] {
+        for parameter in Parameter::ALL {
+            let Critical::At(value) = critical(&point, parameter, 0.5) else { continue };
+            let outside = if parameter.helps() { value - 1.0 } else { value + 1.0 };
+            assert!(accuracy(&parameter.set(&point, value)) >= 0.5, "{parameter} = {value}");
+            assert!(accuracy(&parameter.set(&point, outside)) < 0.5, "{parameter} = {outside}");
+        }
+    }
+    assert!(Parameter::ALL.iter().filter(|&&p| critical(&base, p, 0.5).value().is_some()).count() == 4);
+    assert!(Parameter::ALL.iter().filter(|&&p| critical(&mlp, p, 0.5).value().is_some()).count() == 4);
+}
+
+#[test]
+fn what_is_unreachable_names_a_term() {
+    // A memory of 64 x 64 numbers cannot hold 10,000 facts, whatever the data.
+    let small = gaussian(10_000.0, 64.0, 8.0, 1e6);
+    let Critical::Unreachable { end, accuracy, dominant: Some(dominant) } =
+        critical(&small, Parameter::Samples, 0.5)
+    else {
+        panic!("reachable");
+    };
+    assert!(end == 1e15 && accuracy < 0.1);
+    assert_eq!((dominant.part, dominant.term), (Part::Memory, Term::Interference));
+    // Nor do dimensions show facts that no sample does.
+    let few = gaussian(10_000.0, 64.0, 8.0, 1000.0);
+    let unseen = critical(&few, Parameter::Dim, 0.5);
+    let text = unseen.reason(Parameter::Dim).unwrap_or_default();
+    assert!(text.contains("coverage in the memory"), "{text}");
+}
+
+#[test]
+fn what_does_not_matter_is_absent() {
+    let point = gaussian(512.0, 200.0, 64.0, 1e4);
+    assert_eq!(critical(&point, Parameter::Width, 0.5), Critical::Absent(Absence::NoMlp));
+    let mlp = Point { width: Some(3000.0), ..point };
+    assert_eq!(critical(&mlp, Parameter::Length, 0.5), Critical::Absent(Absence::MemoryOnly));
+    assert_eq!(Target::of(&mlp, 0.5).quantity, Quantity::MemoryAccuracy);
+}
+
+#[test]
+fn orthonormal_embeddings_need_their_dimension_and_no_more() {
+    let point = Point {
+        embedding: Embedding::Orthonormal,
+        trigger: Trigger::Keys,
+        ..gaussian(500.0, 502.0, 16.0, 1e5)
+    };
+    assert_eq!(critical(&point, Parameter::Dim, 0.9), Critical::At(502.0));
+    assert_eq!(critical(&point, Parameter::Vocab, 0.9), Critical::Unlimited { limit: 500.0 });
+}

@@ -1,0 +1,170 @@
+//! Between the lines of a lattice: cubics in the logarithm of the size, log odds of the accuracy.
+
+/// Log odds are cut off here: accuracies closer to 0 or 1 than 1e-4 need not be told apart.
+const FLOOR: f64 = 1e-4;
+
+/// Some of the lines of a grid.
+#[derive(Clone, Debug)]
+pub(super) struct Lattice {
+    rows: Lines,
+    columns: Lines,
+}
+
+/// Some of the values of an axis.
+#[derive(Clone, Debug)]
+struct Lines {
+    /// Logarithms of all values.
+    logs: Vec<f64>,
+    /// Which of them are on the lattice; the first and the last always are.
+    chosen: Vec<usize>,
+}
+
+/// The cells between four neighbouring nodes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    rows: (usize, usize),
+    columns: (usize, usize),
+}
+
+impl Lines {
+    fn new(values: &[f64], stride: usize) -> Lines {
+        let last = values.len().saturating_sub(1);
+        let mut chosen: Vec<usize> = (0..values.len()).step_by(stride).collect();
+        if chosen.last().is_some_and(|&end| end < last) {
+            chosen.push(last);
+        }
+        Lines { logs: values.iter().map(|value| value.ln()).collect(), chosen }
+    }
+
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        match self.chosen[..] {
+            [only] => vec![(only, only)],
+            _ => self.chosen.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+        }
+    }
+
+    /// Nodes (by their place in the list of chosen ones) and weights that make the value at line `i`.
+    fn weights(&self, i: usize) -> Vec<(usize, f64)> {
+        let count = self.chosen.len().min(4);
+        let right = self.chosen.partition_point(|&line| line < i);
+        if self.chosen.get(right) == Some(&i) {
+            return vec![(right, 1.0)];
+        }
+        let first = right.saturating_sub(2).min(self.chosen.len() - count);
+        let at = |k: usize| self.logs[self.chosen[first + k]];
+        let weight = |k: usize| {
+            (0..count).filter(|&j| j != k).map(|j| (self.logs[i] - at(j)) / (at(k) - at(j))).product()
+        };
+        (0..count).map(|k| (first + k, weight(k))).collect()
+    }
+}
+
+impl Lattice {
+    /// Every so-manieth line of the rows and of the columns, and the last ones.
+    pub fn new(rows: &[f64], columns: &[f64], strides: (usize, usize)) -> Lattice {
+        Lattice { rows: Lines::new(rows, strides.0), columns: Lines::new(columns, strides.1) }
+    }
+
+    /// The nodes as (row, column), column by column.
+    pub fn nodes(&self) -> Vec<(usize, usize)> {
+        let rows = &self.rows.chosen;
+        self.columns.chosen.iter().flat_map(|&c| rows.iter().map(move |&r| (r, c))).collect()
+    }
+
+    /// The blocks between nodes.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
+        let rows = self.rows.pairs();
+        let columns = self.columns.pairs();
+        columns
+            .into_iter()
+            .flat_map(move |c| rows.clone().into_iter().map(move |r| Block { rows: r, columns: c }))
+    }
+
+    /// The whole grid, column by column, from values at the nodes.
+    pub fn interpolated(&self, node: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let (height, width) = (self.rows.logs.len(), self.columns.logs.len());
+        let row_weights: Vec<_> = (0..height).map(|row| self.rows.weights(row)).collect();
+        // First along the columns of the lattice, then across.
+        let along: Vec<Vec<f64>> = self
+            .columns
+            .chosen
+            .iter()
+            .map(|&column| {
+                let odds: Vec<f64> =
+                    self.rows.chosen.iter().map(|&row| log_odds(node(row, column))).collect();
+                row_weights.iter().map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
+            })
+            .collect();
+        let mut grid = Vec::with_capacity(height * width);
+        for column in 0..width {
+            let weights = self.columns.weights(column);
+            for row in 0..height {
+                grid.push(share(weights.iter().map(|&(k, w)| w * along[k][row]).sum()));
+            }
+        }
+        grid
+    }
+}
+
+impl Block {
+    /// The cell in the middle.
+    pub fn middle(&self) -> (usize, usize) {
+        ((self.rows.0 + self.rows.1) / 2, (self.columns.0 + self.columns.1) / 2)
+    }
+
+    /// All cells, borders included.
+    pub fn cells(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let Block { rows, columns } = *self;
+        (columns.0..=columns.1).flat_map(move |c| (rows.0..=rows.1).map(move |r| (r, c)))
+    }
+
+    /// Whether accuracy is all but 0, or all but 1, at every corner.
+    pub fn decided(&self, node: impl Fn(usize, usize) -> f64) -> bool {
+        let corners = [
+            node(self.rows.0, self.columns.0),
+            node(self.rows.0, self.columns.1),
+            node(self.rows.1, self.columns.0),
+            node(self.rows.1, self.columns.1),
+        ];
+        corners.iter().all(|&x| x < 1e-3) || corners.iter().all(|&x| x > 1.0 - 1e-3)
+    }
+}
+
+fn log_odds(share: f64) -> f64 {
+    let share = share.clamp(FLOOR, 1.0 - FLOOR);
+    (share / (1.0 - share)).ln()
+}
+
+fn share(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn straight_lines_in_log_odds_are_exact() {
+        let values: Vec<f64> = (0..23).map(|i| (1.3_f64).powi(i)).collect();
+        let truth = |r: usize, c: usize| share(0.3 * values[r].ln() - 0.5 * values[c].ln() + 0.2);
+        let lattice = Lattice::new(&values, &values, (4, 4));
+        let grid = lattice.interpolated(truth);
+        for c in 0..23 {
+            for r in 0..23 {
+                assert!((grid[c * 23 + r] - truth(r, c)).abs() < 1e-9, "{r} {c}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_cover_the_grid() {
+        for size in [1, 2, 5, 8, 64] {
+            let values: Vec<f64> = (1..=size).map(f64::from).collect();
+            let lattice = Lattice::new(&values, &values, (4, 4));
+            let mut cells: Vec<_> = lattice.blocks().flat_map(|block| block.cells()).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            assert_eq!(cells.len(), (size * size) as usize);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+use superpose_core::config::Trigger;
+
+use super::*;
+use crate::point::gaussian;
+
+/// The largest difference from cell by cell predictions, on every third cell.
+fn worst(point: &Point, rows: &Axis, columns: &Axis) -> (f64, usize) {
+    let map = fill(point, rows.clone(), columns.clone(), 2);
+    let mut worst = 0.0_f64;
+    for (c, &column) in columns.values.iter().enumerate().step_by(3) {
+        for (r, &row) in rows.values.iter().enumerate().step_by(3) {
+            let point = rows.parameter.set(&columns.parameter.set(point, column), row);
+            let exact = Recall::new(&point).accuracy(point.length, point.samples);
+            worst = worst.max((map.at(r, c) - exact).abs());
+        }
+    }
+    (worst, map.computed)
+}
+
+#[test]
+fn interpolation_is_within_half_a_percent() {
+    let axes = [
+        Axis::logarithmic(Parameter::Samples, 100.0, 1e6, 64),
+        Axis::logarithmic(Parameter::Dim, 16.0, 512.0, 64),
+        Axis::logarithmic(Parameter::Length, 2.0, 512.0, 64),
+        Axis::logarithmic(Parameter::Vocab, 100.0, 4000.0, 64),
+    ];
+    for &trigger in Trigger::ALL {
+        let point = Point { trigger, ..gaussian(512.0, 128.0, 32.0, 20_000.0) };
+        for (i, rows) in axes.iter().enumerate() {
+            for columns in &axes[i + 1..] {
+                let (worst, computed) = worst(&point, rows, columns);
+                let case = format!("{} by {}, {trigger}", rows.parameter, columns.parameter);
+                println!("{case}: worst {worst:.4}, computed {computed}");
+                assert!(worst < 0.005, "{case}: {worst}, computed {computed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_and_order_do_not_matter() {
+    let point = gaussian(300.0, 64.0, 16.0, 3000.0);
+    let samples = Axis::logarithmic(Parameter::Samples, 100.0, 1e5, 13);
+    let dims = Axis::logarithmic(Parameter::Dim, 16.0, 256.0, 9);
+    let one = fill(&point, samples.clone(), dims.clone(), 1);
+    assert_eq!(one, fill(&point, samples.clone(), dims.clone(), 3));
+    let other = fill(&point, dims, samples, 2);
+    for r in 0..13 {
+        for c in 0..9 {
+            assert_eq!(one.at(r, c), other.at(c, r));
+        }
+    }
+}
+
+#[test]
+fn one_cell_is_a_map() {
+    let point = gaussian(300.0, 64.0, 16.0, 3000.0);
+    let axis = |parameter, value| Axis { parameter, values: vec![value] };
+    let map = fill(&point, axis(Parameter::Samples, 3000.0), axis(Parameter::Dim, 64.0), 2);
+    assert!((map.at(0, 0) - Recall::new(&point).accuracy(16.0, 3000.0)).abs() < 1e-12);
+}

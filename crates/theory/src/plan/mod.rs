@@ -1,0 +1,208 @@
+//! Planning (theory section 5.5): the cheapest model that recalls so many facts from sequences of such a length.
+//!
+//! Cheapest means fewest trained parameters, `d^2` for the attention-only model and `d m` with an MLP, and then
+//! fewest samples. Beside it stands the trade-off: what a larger dimension saves in samples, or in width.
+//! The accuracy is that of [`mod@crate::critical`]: three-step recall, or memory accuracy with an MLP. Sizes are real numbers, so
+//! nothing overflows; [`expected_error`] says where the formulas have been checked.
+
+mod checked;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Activation, Embedding, Trigger};
+
+pub use checked::{CHECKED_DIM, CHECKED_ERROR, CHECKED_LENGTH, CHECKED_RANGE, CHECKED_VOCAB, expected_error};
+
+use crate::conditions::{Condition, Subject};
+use crate::critical::{Critical, Parameter, Target, critical};
+use crate::point::Point;
+use crate::predict::{Dominant, Prediction, predict_at};
+
+/// What is asked of a plan. Sizes that are absent are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Facts to recall, `V`, at least 2.
+    pub facts: f64,
+    /// Sequence length, `L`.
+    pub length: f64,
+    /// Accuracy to reach, above 0 and below 1.
+    pub accuracy: f64,
+    /// Dimension, `d`.
+    pub dim: Option<f64>,
+    /// Width of the MLP, `m`.
+    pub width: Option<f64>,
+    /// Activation of the MLP. A width or an activation asks for the attention-MLP model.
+    pub activation: Option<Activation>,
+    /// How embeddings are made.
+    pub embedding: Embedding,
+    /// Where the trigger is added.
+    pub trigger: Trigger,
+    /// Samples at hand, `N`.
+    pub samples: Option<f64>,
+    /// Most trained parameters that are allowed.
+    pub max_parameters: Option<f64>,
+}
+
+/// One model of the trade-off curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Dimension, `d`.
+    pub dim: f64,
+    /// Width of the MLP, `m`, the smallest that reaches the accuracy; absent without an MLP or where none does.
+    pub width: Option<f64>,
+    /// Trained parameters, `d^2` or `d m`.
+    pub parameters: Option<f64>,
+    /// Samples that this model needs.
+    pub samples: Option<f64>,
+    /// What forbids it, where the accuracy is not reached.
+    pub forbids: Option<Dominant>,
+    /// Whether it reaches the accuracy with the samples and parameters that are allowed.
+    pub allowed: bool,
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The request.
+    pub request: Request,
+    /// The accuracy that is planned for.
+    pub target: Target,
+    /// The cheapest model; none where nothing allowed reaches the accuracy.
+    pub cheapest: Option<Row>,
+    /// The prediction there; where there is no such model, at the cheapest that would do if it were allowed, or else at
+    /// the largest that was tried.
+    pub prediction: Prediction,
+    /// The leading-order condition with least room there, reading the first gradient aside.
+    pub tightest: Option<Condition>,
+    /// The trade-off, by dimension.
+    pub curve: Vec<Row>,
+    /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
+    pub error: Option<f64>,
+    /// What is extrapolated.
+    pub error_reason: Option<String>,
+}
+
+/// Dimensions of the curve over the smallest one.
+const LADDER: [f64; 11] = [1.0, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 4.0, 8.0, 16.0];
+
+/// Makes a plan.
+pub fn plan(request: &Request) -> Plan {
+    let (_, most) = Parameter::Samples.range(&request.point(1.0));
+    let data = request.samples.unwrap_or(most);
+    let mut curve: Vec<Row> = request.dims(data).into_iter().map(|dim| request.row(dim, data)).collect();
+    if let (true, None, None) = (request.has_mlp(), request.dim, request.width) {
+        refine(request, data, &mut curve);
+    }
+    let cheapest = curve.iter().filter(|row| row.allowed).min_by(|a, b| cost(a).total_cmp(&cost(b))).copied();
+    // Without one, the cheapest that would do if it were allowed, or else the largest.
+    let possible = curve.iter().filter(|row| row.samples.is_some());
+    let possible = possible.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let best = cheapest.or(possible.copied()).or(curve.last().copied());
+    let mut point = request.point(best.map_or(1.0, |row| row.dim));
+    point.samples = request.samples.or(best.and_then(|row| row.samples)).unwrap_or(most);
+    if let Some(width) = best.and_then(|row| row.width) {
+        point.width = Some(width);
+    }
+    let prediction = predict_at(&point);
+    let checked = expected_error(&point);
+    Plan {
+        request: *request,
+        target: Target::of(&point, request.accuracy),
+        cheapest,
+        tightest: tightest(&prediction.conditions),
+        prediction,
+        curve,
+        error: checked.clone().ok(),
+        error_reason: checked.err(),
+    }
+}
+
+/// Parameters come first; samples decide between models with as many.
+fn cost(row: &Row) -> f64 {
+    row.parameters.unwrap_or(f64::INFINITY) + row.samples.unwrap_or(1e15) * 1e-16
+}
+
+fn tightest(conditions: &[Condition]) -> Option<Condition> {
+    let counted = conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
+    counted.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned()
+}
+
+/// Looks between the rungs around the cheapest model, where the product of d and m is smallest.
+fn refine(request: &Request, data: f64, curve: &mut Vec<Row>) {
+    for _ in 0..3 {
+        let cheapest = (0..curve.len()).filter(|&i| curve[i].allowed);
+        let Some(i) = cheapest.min_by(|&a, &b| cost(&curve[a]).total_cmp(&cost(&curve[b]))) else { return };
+        let middle = curve[i].dim;
+        let near = [i.checked_sub(1), (i + 1 < curve.len()).then_some(i + 1)];
+        for neighbour in near.into_iter().flatten() {
+            let dim = (middle * curve[neighbour].dim).sqrt().round();
+            if curve.iter().all(|row| row.dim != dim) {
+                let row = request.row(dim, data);
+                // Only what is better is worth a line.
+                if row.allowed && cost(&row) < cost(&curve[i]) {
+                    curve.push(row);
+                }
+            }
+        }
+        curve.sort_by(|a, b| a.dim.total_cmp(&b.dim));
+    }
+}
+
+impl Request {
+    /// Whether the model has an MLP.
+    pub fn has_mlp(&self) -> bool {
+        self.width.is_some() || self.activation.is_some()
+    }
+
+    /// The point of the request at a dimension, with one sample; an MLP without a width has the widest.
+    fn point(&self, dim: f64) -> Point {
+        let widest = 1e9;
+        Point {
+            vocab: self.facts,
+            dim,
+            length: self.length,
+            samples: self.samples.unwrap_or(1.0),
+            width: self.has_mlp().then(|| self.width.unwrap_or(widest)),
+            activation: self.activation.unwrap_or(Activation::Relu),
+            embedding: self.embedding,
+            trigger: self.trigger,
+        }
+    }
+
+    /// Dimensions to look at: the smallest that reaches the accuracy with that much data, and some larger ones.
+    fn dims(&self, data: f64) -> Vec<f64> {
+        if let Some(dim) = self.dim {
+            return vec![dim];
+        }
+        let point = Point { samples: data, ..self.point(1.0) };
+        let (first, last) = Parameter::Dim.range(&point);
+        let least = critical(&point, Parameter::Dim, self.accuracy).value().unwrap_or(last).max(first);
+        let mut dims: Vec<f64> = LADDER.iter().map(|factor| (least * factor).ceil().min(last)).collect();
+        dims.dedup();
+        dims
+    }
+
+    fn row(&self, dim: f64, data: f64) -> Row {
+        let mut point = Point { samples: data, ..self.point(dim) };
+        let mut forbids = None;
+        let mut note = |critical: Critical| {
+            if let Critical::Unreachable { dominant, .. } = critical {
+                forbids = dominant;
+            }
+            critical.value()
+        };
+        if self.has_mlp() && self.width.is_none() {
+            point.width = note(critical(&point, Parameter::Width, self.accuracy));
+            if point.width.is_none() {
+                return Row { dim, width: None, parameters: None, samples: None, forbids, allowed: false };
+            }
+        }
+        let samples = note(critical(&point, Parameter::Samples, self.accuracy));
+        let parameters = dim * point.width.unwrap_or(dim);
+        let enough = samples.is_some_and(|samples| self.samples.is_none_or(|most| samples <= most));
+        let allowed = enough && self.max_parameters.is_none_or(|most| parameters <= most);
+        Row { dim, width: point.width, parameters: Some(parameters), samples, forbids, allowed }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+use superpose_core::config::{Activation, Embedding, Trigger};
+
+use super::*;
+use crate::critical::Recall;
+
+fn request(facts: f64, length: f64, accuracy: f64) -> Request {
+    Request {
+        facts,
+        length,
+        accuracy,
+        dim: None,
+        width: None,
+        activation: None,
+        embedding: Embedding::Gaussian,
+        trigger: Trigger::Keys,
+        samples: None,
+        max_parameters: None,
+    }
+}
+
+fn reached(plan: &Plan) -> f64 {
+    plan.prediction.accuracy.or(plan.prediction.memory_accuracy).unwrap()
+}
+
+#[test]
+fn the_cheapest_model_reaches_the_accuracy() {
+    let plan = plan(&request(2000.0, 64.0, 0.9));
+    let cheapest = plan.cheapest.unwrap();
+    assert!(reached(&plan) >= 0.9 && cheapest.parameters == Some(cheapest.dim * cheapest.dim));
+    assert!(plan.curve.len() > 5 && plan.curve[0] == cheapest);
+    // More dimensions, fewer samples.
+    for pair in plan.curve.windows(2) {
+        assert!(pair[1].dim > pair[0].dim && pair[1].samples <= pair[0].samples, "{pair:?}");
+    }
+    assert_eq!(plan.error, Some(CHECKED_ERROR));
+}
+
+#[test]
+fn given_data_asks_for_dimensions() {
+    let few = plan(&Request { samples: Some(30_000.0), ..request(2000.0, 64.0, 0.9) });
+    let any = plan(&request(2000.0, 64.0, 0.9));
+    let (few, any) = (few.cheapest.unwrap(), any.cheapest.unwrap());
+    assert!(few.dim > any.dim && few.samples.unwrap() <= 30_000.0, "{few:?} {any:?}");
+}
+
+#[test]
+fn the_scale_of_real_models() {
+    for samples in [None, Some(1e12)] {
+        let plan = plan(&Request { samples, ..request(1e6, 1e5, 0.99) });
+        let cheapest = plan.cheapest.unwrap();
+        assert!(reached(&plan) >= 0.99 && cheapest.dim > 1e3 && cheapest.samples.unwrap() > 1e6);
+        assert!(plan.error.is_none() && plan.error_reason.unwrap().starts_with("extrapolated"));
+        assert!(plan.tightest.unwrap().margin().is_finite());
+    }
+}
+
+#[test]
+fn an_mlp_trades_width_for_dimension() {
+    let plan = plan(&Request { activation: Some(Activation::He2), ..request(1000.0, 16.0, 0.9) });
+    let cheapest = plan.cheapest.unwrap();
+    assert_eq!(cheapest.parameters, Some(cheapest.dim * cheapest.width.unwrap()));
+    let widths: Vec<f64> = plan.curve.iter().filter_map(|row| row.width).collect();
+    assert!(widths.len() > 4 && widths.windows(2).all(|w| w[1] <= w[0]), "{widths:?}");
+    assert!(plan.curve.iter().all(|row| cost(row) >= cost(&cheapest)));
+    let point = Point { width: cheapest.width, ..plan.request.point(cheapest.dim) };
+    assert!(Recall::new(&point).accuracy(16.0, cheapest.samples.unwrap()) >= 0.9);
+}
+
+#[test]
+fn too_few_parameters_are_said_to_bind() {
+    let plan = plan(&Request { max_parameters: Some(1000.0), ..request(2000.0, 64.0, 0.9) });
+    assert!(plan.cheapest.is_none() && plan.curve.iter().all(|row| !row.allowed && row.samples.is_some()));
+    let plan = super::plan(&Request { dim: Some(20.0), ..request(2000.0, 64.0, 0.9) });
+    assert!(plan.cheapest.is_none() && plan.curve[0].forbids.is_some());
+}
