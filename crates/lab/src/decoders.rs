@@ -29,7 +29,7 @@ use superpose_theory::bound::surrogate_lower_bound;
 
 use crate::run::{Inputs, RunError, evaluation};
 
-/// Names of the decoders, in the order of [`Seed::decode`].
+/// Names of the decoders, in the order in which a seed is decoded.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
 
 /// Tokens in a training set, at most: larger ones are not tried.

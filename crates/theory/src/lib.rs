@@ -39,6 +39,7 @@ pub mod plan;
 mod point;
 pub mod predict;
 mod quadrature;
+mod recall;
 #[cfg(test)]
 mod testing;
 

@@ -13,6 +13,7 @@ use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::one_step_beside;
 use crate::point::Point;
+use crate::recall::recall;
 
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -212,7 +213,7 @@ impl Prediction {
         let logits = memory.noise(point.samples);
         let kernel = memory.kernel().summary();
         let lock_rate = lock.map(|lock| lock.mean(|rate| rate).clamp(0.0, 1.0));
-        let accuracy = lock.map(|lock| recall(memory, lock, point.samples, memory_accuracy));
+        let accuracy = lock.map(|lock| recall(memory, lock, point.samples));
         let missing = [
             (Quantity::Accuracy, accuracy),
             (Quantity::LockRate, lock_rate),
@@ -231,24 +232,6 @@ impl Prediction {
             gaps: gaps.collect(),
         }
     }
-}
-
-/// Recall: a run that locks in a share of sequences has trained on that share, too. Between the lock rates where the
-/// memory is computed it is interpolated.
-fn recall(memory: &Memory, lock: &LockLaw, samples: f64, memory_accuracy: f64) -> f64 {
-    const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
-    // Where every run locks there is nothing to interpolate.
-    let certain = lock.mean(|rate| rate) > 1.0 - 1e-4;
-    let stored = RATES.map(|rate| match rate {
-        _ if certain || rate == 1.0 => memory_accuracy,
-        rate => memory.accuracy_at_lock(samples, rate),
-    });
-    let at = |rate: f64| {
-        let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
-        let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
-        stored[right - 1] + share * (stored[right] - stored[right - 1])
-    };
-    lock.mean(|rate| rate * at(rate)).clamp(0.0, 1.0)
 }
 
 fn dominant(

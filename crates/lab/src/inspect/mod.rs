@@ -53,7 +53,7 @@ pub struct Inspection {
     pub tensor: String,
     /// Its rows.
     pub rows: usize,
-    /// Its columns [d].
+    /// Its columns, `d`.
     pub dim: usize,
     /// The accuracy at which facts are counted.
     pub accuracy: f64,

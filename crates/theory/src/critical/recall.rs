@@ -3,14 +3,12 @@
 use crate::attention::LockLaw;
 use crate::memory::Memory;
 use crate::point::Point;
-
-/// Lock rates where the memory is computed, as in [`predict_at`](crate::predict_at).
-const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
+use crate::recall::recall;
 
 /// The accuracy of a model whose vocabulary, dimension and width stay: three-step recall, or memory accuracy for a
 /// model with an MLP, whose attention has no formula yet.
 ///
-/// The memory is set up once. Its values at partial lock rates are computed only where runs have such rates.
+/// The memory is set up once.
 #[derive(Clone, Debug)]
 pub struct Recall {
     point: Point,
@@ -39,19 +37,7 @@ impl Recall {
         if lock_rate < target {
             return lock_rate.clamp(0.0, 1.0);
         }
-        // Where every run locks there is nothing to interpolate.
-        if lock_rate > 1.0 - 1e-4 {
-            return (lock_rate * self.memory.accuracy(samples)).clamp(0.0, 1.0);
-        }
-        let mut stored = [None; RATES.len()];
-        let mut at =
-            |i: usize| *stored[i].get_or_insert_with(|| self.memory.accuracy_at_lock(samples, RATES[i]));
-        let recall = law.mean(|rate| {
-            let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
-            let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
-            rate * (at(right - 1) + share * (at(right) - at(right - 1)))
-        });
-        recall.clamp(0.0, 1.0)
+        recall(&self.memory, &law, samples)
     }
 }
 
