@@ -41,7 +41,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let at_once = 32.0 * (vocab * (16.0 + 5.0 * real) + 12.0 * labels * real);
     let budget = centred + vocab * d * real + labels * p * real + threads * (at_once + block);
     let written =
-        if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 16.0) } else { 0.0 };
+        if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 32.0) } else { 0.0 };
     throughout + [draw, train, evaluate, budget, written].into_iter().fold(0.0, f64::max)
 }
 
