@@ -110,6 +110,8 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let target = arguments.accuracy;
     check_accuracy(target)?;
     let run = arguments.run.with_file()?;
+    run.threads()?;
+    ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let config = run.settings()?.check()?;
     let prediction = theory(&config);
     let point = Point::from(&config);
@@ -165,8 +167,7 @@ fn solve(point: &Point, target: f64) -> Vec<Critical> {
     })
 }
 
-/// Noise by the names and in the units of `run`. Scores are predicted in units of `1/(L^2 V)` per unit of gamma; where
-/// gamma is set by the lead, the trigger's score is `lead ln(L + 1)`.
+/// Noise by the names and in the units of `run`: the lead sets gamma so that the trigger's score is `lead ln(L + 1)`.
 fn budgets(noise: &Noise, config: &Settings) -> BothBudgets {
     let logits = noise.logits.map_or(Budget::default(), |logits| Parts {
         signal: Some(logits.signal),
@@ -177,12 +178,8 @@ fn budgets(noise: &Noise, config: &Settings) -> BothBudgets {
         mlp_noise: Some(logits.mlp_noise),
         attention_leak: None,
     });
-    let length = config.length as f64;
     let scores = noise.scores.map_or(Budget::default(), |scores| {
-        let unit = match config.gamma {
-            Some(gamma) => (gamma / (length * length * config.vocab as f64)).powi(2),
-            None => (config.lead * (length + 1.0).ln()).powi(2) / scores.signal,
-        };
+        let unit = (config.lead * (config.length as f64).ln_1p()).powi(2) / scores.signal;
         let sized = |part: f64| Some(unit * part).filter(|part| part.is_finite());
         Parts {
             signal: sized(scores.signal),
@@ -228,10 +225,10 @@ fn table(report: &Report, prediction: &Prediction) -> String {
     }
     text += &columns(rows);
     let error = match (&report.error, &report.error_reason) {
-        (Some(error), _) => format!("rms {error:.3} ({CHECKED_RANGE})"),
+        (Some(error), _) => format!("rms {error:.3} near the critical number of samples ({CHECKED_RANGE})"),
         (None, reason) => format!("not known; {}", reason.as_deref().unwrap_or("not checked")),
     };
-    let _ = writeln!(text, "  Expected error: {error}.");
+    let _ = writeln!(text, "  Expected error of the recall accuracy: {error}.");
     for (title, budget) in [
         ("Noise in the logits, standard deviation over the signal", &report.noise.logits),
         ("Noise in the token scores, standard deviation over the trigger's score", &report.noise.scores),

@@ -41,10 +41,23 @@ pub enum InspectError {
     /// The accuracy asked for is not one.
     #[error("accuracy = {0}: must be above 0 and below 1")]
     Accuracy(f64),
+    /// The d x d matrices of overlaps would not fit in memory.
+    #[error("tensor {tensor} has {dim} columns: at most {most} can be inspected")]
+    TooWide {
+        /// The tensor.
+        tensor: String,
+        /// Its columns.
+        dim: usize,
+        /// Columns that can be handled.
+        most: usize,
+    },
     /// No tensor was named and there is none to choose.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
 }
+
+/// Columns that are accepted: overlaps take some matrices of that many rows and columns, 6 GB for the widest.
+const WIDEST: usize = 1 << 14;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,6 +147,9 @@ pub fn inspect(
         None => tensors.largest_matrix().ok_or_else(|| InspectError::NoMatrix(tensors.listed()))?,
     };
     let input = Mapped::new(tensors, &name)?;
+    if input.dim > WIDEST {
+        return Err(InspectError::TooWide { tensor: name.clone(), dim: input.dim, most: WIDEST });
+    }
     let output = output_tensor.map(|name| Mapped::new(tensors, name)).transpose()?;
     if let Some(output) = output.as_ref().filter(|output| output.dim != input.dim) {
         return Err(InspectError::Tensors(TensorError::Shape {
