@@ -120,6 +120,8 @@ fn bad_input_is_refused_by_name() {
         ("predict --accuracy nan", ["accuracy = NaN", "above 0"]),
         ("predict --embedding orthonormal", ["dim = 128", "vocab + 2"]),
         ("predict --dim many", ["--dim", "whole number"]),
+        ("predict --threads 0", ["threads = 0", "from 1"]),
+        ("predict --export x.safetensors", ["export", "nothing to write"]),
         ("plan --facts 1 --length 9", ["facts = 1", "from 2"]),
         ("plan --facts 100 --length 0", ["length = 0", "from 1"]),
         ("plan --facts 100 --length 9 --accuracy 0", ["accuracy = 0", "above 0"]),
