@@ -11,8 +11,9 @@ use superpose_theory::plan::{CHECKED_RANGE, Plan, Request, Row, plan as theory};
 use superpose_theory::predict::{Dominant, Part, Quantity};
 
 use crate::arguments::Count;
-use crate::predict::{ConditionLine, check_accuracy, grouped};
+use crate::predict::{ConditionLine, check_accuracy};
 use crate::run::print;
+use crate::text::grouped;
 
 /// Arguments of `superpose plan`.
 #[derive(Args, Clone, Debug)]

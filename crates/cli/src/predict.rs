@@ -15,6 +15,7 @@ use superpose_theory::{Point, Prediction, predict as theory};
 
 use crate::arguments::RunArguments;
 use crate::run::print;
+use crate::text::{grouped, number};
 
 /// Arguments of `superpose predict`.
 #[derive(Args, Clone, Debug)]
@@ -291,22 +292,4 @@ fn columns(rows: Vec<[String; 3]>) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
-}
-
-/// Four decimals where that says enough, powers of ten elsewhere.
-fn number(x: f64) -> String {
-    if (1e-3..1e4).contains(&x) { format!("{x:.4}") } else { format!("{x:.2e}") }
-}
-
-/// A whole number with groups of three digits.
-pub fn grouped(x: f64) -> String {
-    let digits = format!("{x:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -56,7 +56,9 @@ pub fn record(record: &Record) -> String {
 
 fn headline(config: &Settings) -> String {
     let model = match config.width {
-        Some(width) => format!("attention and MLP (width m = {}, {})", grouped(width), config.activation),
+        Some(width) => {
+            format!("attention and MLP (width m = {}, {})", grouped(width as f64), config.activation)
+        }
         None => "attention only".into(),
     };
     let trigger = match config.trigger {
@@ -65,10 +67,10 @@ fn headline(config: &Settings) -> String {
     };
     let mut text = format!(
         "Recall of V = {} facts from sequences of L = {} tokens\n  {model}, d = {}, N = {} samples, {} embeddings, trigger in {trigger}, {} regime",
-        grouped(config.vocab),
-        grouped(config.length),
-        grouped(config.dim),
-        grouped(config.samples),
+        grouped(config.vocab as f64),
+        grouped(config.length as f64),
+        grouped(config.dim as f64),
+        grouped(config.samples as f64),
         match (config.embedding, &config.import) {
             (_, Some(_)) => "imported",
             (Embedding::File, None) => "file's",
@@ -77,13 +79,13 @@ fn headline(config: &Settings) -> String {
         config.regime,
     );
     if let Labels::Mod(classes) = config.labels {
-        let _ = write!(text, ", {} classes", grouped(classes));
+        let _ = write!(text, ", {} classes", grouped(classes as f64));
     }
     if let Some(exponent) = config.zipf {
         let _ = write!(text, ", Zipf exponent {exponent}");
     }
     if let Some(size) = config.noise_vocab {
-        let _ = write!(text, ", {} noise tokens", grouped(size));
+        let _ = write!(text, ", {} noise tokens", grouped(size as f64));
     }
     let seeds = match config.repeats {
         1 => format!("seed {}", config.seed),
@@ -162,7 +164,7 @@ fn percent(x: f64) -> String {
 }
 
 /// Four decimals where that says enough, powers of ten elsewhere.
-fn number(x: f64) -> String {
+pub fn number(x: f64) -> String {
     if x == 0.0 {
         "0".into()
     } else if x.abs() < 1e-3 || x.abs() >= 1e6 {
@@ -178,9 +180,9 @@ fn seconds(x: f64) -> String {
     if x < 1.0 { format!("{:.1} ms", x * 1e3) } else { format!("{x:.2} s") }
 }
 
-/// A whole number with thin groups of three digits.
-fn grouped(x: usize) -> String {
-    let digits = x.to_string();
+/// A whole number with groups of three digits. Plans have sizes beyond what a machine could address, so it is a float.
+pub fn grouped(x: f64) -> String {
+    let digits = format!("{x:.0}");
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
