@@ -106,6 +106,19 @@ impl<'a> Tensors<'a> {
         self.0.tensor(name).map_err(missing)
     }
 
+    /// A matrix with its rows and columns.
+    fn matrix(&self, name: &str) -> Result<(safetensors::tensor::TensorView<'a>, usize, usize), TensorError> {
+        let view = self.view(name)?;
+        match view.shape()[..] {
+            [rows, columns] => Ok((view, rows, columns)),
+            _ => Err(TensorError::Shape {
+                name: name.into(),
+                got: view.shape().to_vec(),
+                expected: "must be a matrix".into(),
+            }),
+        }
+    }
+
     /// The names of a few tensors, for messages.
     pub fn listed(&self) -> String {
         const MOST: usize = 8;
@@ -127,14 +140,7 @@ impl<'a> Tensors<'a> {
     /// Rows `first..end` of a matrix of floating-point numbers; only these are read. A matrix that is larger than the
     /// memory can be gone through in blocks this way.
     pub fn row_range(&self, name: &str, first: usize, end: usize) -> Result<Tensor<f64>, TensorError> {
-        let view = self.view(name)?;
-        let [count, columns] = view.shape()[..] else {
-            return Err(TensorError::Shape {
-                name: name.into(),
-                got: view.shape().to_vec(),
-                expected: "must be a matrix".into(),
-            });
-        };
+        let (view, count, columns) = self.matrix(name)?;
         if end > count {
             return Err(TensorError::Row { name: name.into(), rows: count, row: end - 1 });
         }
@@ -163,14 +169,7 @@ impl<'a> Tensors<'a> {
 
     /// The given rows of a matrix of floating-point numbers; only these are read.
     pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor<f64>, TensorError> {
-        let view = self.view(name)?;
-        let [count, columns] = view.shape()[..] else {
-            return Err(TensorError::Shape {
-                name: name.into(),
-                got: view.shape().to_vec(),
-                expected: "must be a matrix".into(),
-            });
-        };
+        let (view, count, columns) = self.matrix(name)?;
         let mut data = Vec::new();
         for &row in rows {
             if row >= count {
