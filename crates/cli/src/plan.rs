@@ -7,8 +7,8 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 use superpose_core::config::{Activation, Embedding, Trigger};
-use superpose_theory::plan::{CHECKED_RANGE, Plan, Request, Row, plan as theory};
-use superpose_theory::predict::{Dominant, Part, Quantity};
+use superpose_theory::plan::{Plan, Request, Row, checked, plan as theory};
+use superpose_theory::predict::{Dominant, Part};
 
 use crate::arguments::Count;
 use crate::predict::{ConditionLine, check_accuracy};
@@ -106,7 +106,7 @@ fn record(plan: &Plan) -> serde_json::Value {
         "curve": plan.curve,
         "error": plan.error,
         "error_reason": plan.error_reason,
-        "checked": CHECKED_RANGE,
+        "checked": checked(plan.request.has_mlp()).words,
         "request": plan.request,
         "version": env!("CARGO_PKG_VERSION"),
     })
@@ -114,12 +114,8 @@ fn record(plan: &Plan) -> serde_json::Value {
 
 fn table(plan: &Plan) -> String {
     let request = &plan.request;
-    let what = match plan.target.quantity {
-        Quantity::MemoryAccuracy => "memory accuracy (with an MLP the attention has no formula yet)",
-        _ => "recall accuracy",
-    };
     let mut text = format!(
-        "Plan for V = {} facts, sequences of L = {} tokens, {what} {}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
+        "Plan for V = {} facts, sequences of L = {} tokens, recall accuracy {}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
         grouped(request.facts),
         grouped(request.length),
         request.accuracy,
@@ -148,12 +144,15 @@ fn table(plan: &Plan) -> String {
     }
     text += "\nTrade-off\n";
     text += &curve(plan);
-    let checked = match (&plan.error, &plan.error_reason) {
-        (Some(error), _) => format!("Checked: rms error {error:.3} in the range {CHECKED_RANGE}"),
+    let validity = match (&plan.error, &plan.error_reason) {
+        (Some(error), _) => {
+            let range = checked(request.has_mlp()).words;
+            format!("Checked: rms error {error:.3} in the range {range}")
+        }
         (None, Some(reason)) => format!("Not checked here; {reason}"),
         (None, None) => "Not checked here".into(),
     };
-    let _ = writeln!(text, "\n{checked}.");
+    let _ = writeln!(text, "\n{validity}.");
     text
 }
 

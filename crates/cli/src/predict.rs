@@ -9,7 +9,7 @@ use serde::Serialize;
 use superpose_core::config::Settings;
 use superpose_core::noise::{Budget, Parts};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
-use superpose_theory::plan::{CHECKED_RANGE, expected_error};
+use superpose_theory::plan::{checked, expected_error};
 use superpose_theory::predict::{Dominant, Gap, Noise, Part, Quantity, uncovered};
 use superpose_theory::{Point, Prediction, predict as theory};
 
@@ -134,7 +134,7 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
         error_reason: expected.err(),
         noise: budgets(&prediction.noise, &config),
         dominant: prediction.dominant,
-        target: Target::of(&point, target),
+        target: Target::recall(target),
         critical: ByParameter::new(|p| {
             solved.as_ref().ok().and_then(|all| all[of(p)].value()).map(|x| x as u64)
         }),
@@ -186,6 +186,7 @@ fn budgets(noise: &Noise, config: &Settings) -> BothBudgets {
             signal: sized(scores.signal),
             mean_bias: sized(scores.mean_bias),
             gradient_noise: sized(scores.gradient_noise),
+            mlp_noise: sized(scores.mlp_noise),
             output_overlap: sized(scores.output_overlap),
             ..Budget::default()
         }
@@ -226,7 +227,10 @@ fn table(report: &Report, prediction: &Prediction) -> String {
     }
     text += &columns(rows);
     let error = match (&report.error, &report.error_reason) {
-        (Some(error), _) => format!("rms {error:.3} near the critical number of samples ({CHECKED_RANGE})"),
+        (Some(error), _) => {
+            let range = checked(report.config.width.is_some()).words;
+            format!("rms {error:.3} near the critical number of samples ({range})")
+        }
         (None, reason) => format!("not known; {}", reason.as_deref().unwrap_or("not checked")),
     };
     let _ = writeln!(text, "  Expected error of the recall accuracy: {error}.");
@@ -249,12 +253,8 @@ fn table(report: &Report, prediction: &Prediction) -> String {
         let term = term.word().replace('_', " ");
         let _ = writeln!(text, "\nThe {part} limits recall; what is most in the way there: {term}.");
     }
-    let what = match report.target.quantity {
-        Quantity::MemoryAccuracy => "memory accuracy",
-        _ => "recall accuracy",
-    };
-    let _ =
-        writeln!(text, "\nCritical values for {what} {}, the other sizes as given", report.target.accuracy);
+    let target = report.target.accuracy;
+    let _ = writeln!(text, "\nCritical values for recall accuracy {target}, the other sizes as given");
     let rows = critical_rows(report);
     text += &columns(rows);
     if !report.conditions.is_empty() {

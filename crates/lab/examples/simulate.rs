@@ -4,10 +4,10 @@
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
 //! (kind: attention, mlp, sphere or orthonormal; configurations; seeds per cell; output).
 //!
-//! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d to 128, m from 64 to
-//! 4096); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
+//! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d and L to 128, m from 64
+//! to 2048, any activation); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
 //! four numbers of samples are drawn log-uniformly within a factor of 8 of it. Configurations that do not cross
-//! within 2^28 tokens are drawn anew.
+//! within 2^28 tokens (attention-MLP: `N m d` within 2^31 too) are drawn anew.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -21,6 +21,7 @@ use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::run::{Inputs, evaluation};
 
 const TOKENS: f64 = (1u64 << 28) as f64;
+const PRODUCTS: f64 = (1u64 << 31) as f64;
 const CELLS: usize = 4;
 
 /// Uniform numbers of one configuration.
@@ -55,7 +56,7 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
     };
     match kind {
         "mlp" => {
-            settings.width = Some(draw.log(64.0, 4096.0));
+            settings.width = Some(draw.log(64.0, 2048.0));
             settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
         }
         "sphere" => settings.embedding = Embedding::Sphere,
@@ -95,7 +96,9 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let settings = settings(kind, &mut draw);
     // Seeds of its own: with the same ones, all configurations would share the luck of, say, the trigger's length.
     let first = 1000 * (index + 1);
-    let critical = pilot(&settings, TOKENS / settings.length as f64, first - 1)?;
+    let most = TOKENS / settings.length as f64;
+    let most = settings.width.map_or(most, |width| most.min(PRODUCTS / (width * settings.dim) as f64));
+    let critical = pilot(&settings, most, first - 1)?;
     let mut lines = String::new();
     for _ in 0..CELLS {
         let samples = draw.log(critical / 8.0, critical * 8.0).max(1);

@@ -3,7 +3,7 @@
 //! `cargo run --release -p superpose-lab --example validate -- docs/validation/attention.csv`
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use superpose_core::config::Trigger;
 use superpose_theory::{Point, predict_at};
@@ -13,6 +13,8 @@ struct Cell {
     point: Point,
     name: String,
     trigger: Trigger,
+    /// What limits recall there, as predicted.
+    regime: String,
     /// Simulated mean, its standard error, prediction: by quantity.
     values: Vec<(f64, f64, Option<f64>)>,
 }
@@ -45,7 +47,11 @@ fn read(path: &str) -> Vec<Cell> {
                 .map(|(name, predicted)| (number(name), number(&format!("{name}_se")), predicted));
             let name = ["trigger", "vocab", "dim", "length", "width", "activation", "samples"];
             let name = name.map(|column| format!("{column} {}", row[column])).join(", ");
-            Cell { index: row["index"].into(), point, name, trigger: point.trigger, values: values.collect() }
+            let regime = p.dominant.map_or("nothing".into(), |dominant| {
+                format!("{:?}: {}", dominant.part, dominant.term).to_lowercase()
+            });
+            let values = values.collect();
+            Cell { index: row["index"].into(), point, name, trigger: point.trigger, regime, values }
         })
         .collect()
 }
@@ -58,30 +64,22 @@ fn main() {
         println!("|---|---|---|---|---|---|---|");
         for (i, quantity) in QUANTITIES.iter().enumerate() {
             for trigger in [Some(Trigger::Keys), Some(Trigger::Values), None] {
-                let counted: Vec<(f64, f64, f64)> = cells
-                    .iter()
-                    .filter(|cell| trigger.is_none_or(|trigger| trigger == cell.trigger))
-                    .map(|cell| cell.values[i])
-                    .filter(|value| (0.05..0.95).contains(&value.0))
-                    .filter_map(|(seen, error, predicted)| Some((seen, error, predicted?)))
-                    .collect();
-                if counted.is_empty() {
-                    continue;
+                let chosen =
+                    cells.iter().filter(|cell| trigger.is_none_or(|trigger| trigger == cell.trigger));
+                if let Some(errors) = errors(chosen.map(|cell| cell.values[i])) {
+                    println!("| {quantity} | {} {errors}", trigger.map_or("both", Trigger::word));
                 }
-                let mean = |f: &dyn Fn(&(f64, f64, f64)) -> f64| {
-                    counted.iter().map(f).sum::<f64>() / counted.len() as f64
-                };
-                let square = mean(&|c| (c.0 - c.2).powi(2));
-                let seeds = mean(&|c| c.1.powi(2));
-                println!(
-                    "| {quantity} | {} | {} | {:.4} | {:.4} | {:.4} | {:+.4} |",
-                    trigger.map_or("both", Trigger::word),
-                    counted.len(),
-                    square.sqrt(),
-                    seeds.sqrt(),
-                    (square - seeds).max(0.0).sqrt(),
-                    mean(&|c| c.2 - c.0)
-                );
+            }
+        }
+        println!(
+            "\n| what limits recall | cells | rms error | of which seeds | rms, seeds taken off | bias |"
+        );
+        println!("|---|---|---|---|---|---|");
+        let regimes: BTreeSet<&str> = cells.iter().map(|cell| cell.regime.as_str()).collect();
+        for regime in regimes {
+            let chosen = cells.iter().filter(|cell| cell.regime == regime);
+            if let Some(errors) = errors(chosen.map(|cell| cell.values[0])) {
+                println!("| {regime} {errors}");
             }
         }
         let mut worst: Vec<(f64, &Cell)> = cells
@@ -101,6 +99,29 @@ fn main() {
         println!();
         critical_samples(&cells);
     }
+}
+
+/// Errors of the predictions as columns of a table: of simulated values between 0.05 and 0.95.
+fn errors(values: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<String> {
+    let counted: Vec<(f64, f64, f64)> = values
+        .filter(|value| (0.05..0.95).contains(&value.0))
+        .filter_map(|(seen, error, predicted)| Some((seen, error, predicted?)))
+        .collect();
+    if counted.is_empty() {
+        return None;
+    }
+    let mean =
+        |f: &dyn Fn(&(f64, f64, f64)) -> f64| counted.iter().map(f).sum::<f64>() / counted.len() as f64;
+    let square = mean(&|c| (c.0 - c.2).powi(2));
+    let seeds = mean(&|c| c.1.powi(2));
+    Some(format!(
+        "| {} | {:.4} | {:.4} | {:.4} | {:+.4} |",
+        counted.len(),
+        square.sqrt(),
+        seeds.sqrt(),
+        (square - seeds).max(0.0).sqrt(),
+        mean(&|c| c.2 - c.0)
+    ))
 }
 
 /// The simulated critical number of samples at one half over the predicted one: the factor by which the predicted curve

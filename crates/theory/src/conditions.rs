@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attention::Gradient;
 use crate::kernel::Summary;
 use crate::point::Point;
 
@@ -125,15 +126,25 @@ pub fn conditions(point: &Point, kernel: &Summary) -> Vec<Condition> {
             add(Subject::MeanBias, symbols, samples * dim, 2.0 * common * vocab * vocab * log);
         }
     }
-    if point.width.is_none() {
-        if point.orthonormal() {
-            add(Subject::OneStep, "N > 2 L log V", samples, 2.0 * length * log);
-        } else {
-            let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
-            add(Subject::Attention, "N d^1.5 > L^2 sqrt(2 V log L)", samples * dim.powf(1.5), right);
+    if !point.orthonormal() {
+        let Gradient { same_label, own, .. } = Gradient::of(point);
+        let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
+        let symbols = match point.width {
+            None => "N d^1.5 > L^2 sqrt(2 V log L)",
+            Some(_) => "N d^1.5 > (own/same_label) L^2 sqrt(2 V log L)",
+        };
+        if same_label > 0.0 {
+            let right = (own / same_label).abs() * right;
+            add(Subject::Attention, symbols, samples * dim.powf(1.5), right);
+        }
+    }
+    match (point.orthonormal(), point.width) {
+        (true, None) => add(Subject::OneStep, "N > 2 L log V", samples, 2.0 * length * log),
+        (false, None) => {
             let right = 2.0 * length * vocab * vocab * log;
             add(Subject::OneStep, "N d^2 > 2 L V^2 log V", samples * dim * dim, right);
         }
+        (_, Some(_)) => {}
     }
     list
 }

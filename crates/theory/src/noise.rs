@@ -103,16 +103,19 @@ pub struct ScoreNoise {
     pub mean_bias: f64,
     /// Uneven counts of tokens, seen through overlaps of embeddings.
     pub gradient_noise: f64,
+    /// The random first layer of an MLP.
+    pub mlp_noise: f64,
     /// The trigger seen by tokens that overlap with it.
     pub output_overlap: f64,
 }
 
 impl ScoreNoise {
     /// The terms by name.
-    pub fn terms(&self) -> [(Term, f64); 3] {
+    pub fn terms(&self) -> [(Term, f64); 4] {
         [
             (Term::MeanBias, self.mean_bias),
             (Term::GradientNoise, self.gradient_noise),
+            (Term::MlpNoise, self.mlp_noise),
             (Term::OutputOverlap, self.output_overlap),
         ]
     }
@@ -138,10 +141,22 @@ mod tests {
 
     #[test]
     fn the_largest_term_is_named() {
-        let noise = ScoreNoise { signal: 9.0, output_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2 };
+        let noise = ScoreNoise {
+            signal: 9.0,
+            output_overlap: 0.1,
+            mean_bias: 0.3,
+            mlp_noise: 0.0,
+            gradient_noise: 0.2,
+        };
         assert_eq!(noise.dominant(), Some(Term::MeanBias));
         assert!((noise.total() - 0.6).abs() < 1e-15);
-        let none = ScoreNoise { signal: 1.0, output_overlap: 0.0, mean_bias: 0.0, gradient_noise: 0.0 };
+        let none = ScoreNoise {
+            signal: 1.0,
+            output_overlap: 0.0,
+            mean_bias: 0.0,
+            mlp_noise: 0.0,
+            gradient_noise: 0.0,
+        };
         assert_eq!(none.dominant(), None);
     }
 

@@ -33,8 +33,6 @@ pub enum Quantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The model has an MLP, and its first two steps have no formula yet.
-    Mlp,
     /// Tokens follow Zipf's law.
     Zipf,
     /// Noise tokens come from a vocabulary of their own.
@@ -61,7 +59,6 @@ impl Reason {
     /// The reason in words.
     pub fn text(self) -> &'static str {
         match self {
-            Reason::Mlp => "the first two steps of the attention-MLP model have no formula yet",
             Reason::Zipf => "the formulas are for uniform tokens",
             Reason::NoiseVocab => "the formulas are for noise tokens from the facts' vocabulary",
             Reason::LabelClasses => "the formulas are for one label per fact",
@@ -187,17 +184,15 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
 /// Predicts at a point. Embeddings from a file count as Gaussian here; see [`predict_measured`].
 pub fn predict_at(point: &Point) -> Prediction {
     let memory = Memory::new(point);
-    let covered = point.width.is_none();
-    let lock = covered.then(|| LockLaw::of(point));
-    let one_step_accuracy = covered.then(|| one_step_beside(point, memory.race()));
-    let scores = covered.then(|| Scores::of(point).noise());
-    Prediction::assemble(point, &memory, lock.as_ref(), one_step_accuracy, scores, Reason::Mlp)
+    let one_step_accuracy = Some(one_step_beside(point, memory.race()));
+    let scores = Some(Scores::of(point).noise());
+    Prediction::assemble(point, &memory, Some(&LockLaw::of(point)), one_step_accuracy, scores)
 }
 
 /// Predicts memory accuracy at a point from measured statistics of the kernel and of the output embeddings.
 pub fn predict_measured(point: &Point, measured: &Measured) -> Prediction {
     let memory = Memory::measured(point.vocab, measured);
-    Prediction::assemble(point, &memory, None, None, None, Reason::MeasuredKernel)
+    Prediction::assemble(point, &memory, None, None, None)
 }
 
 impl Prediction {
@@ -223,7 +218,6 @@ impl Prediction {
         lock: Option<&LockLaw>,
         one_step_accuracy: Option<f64>,
         scores: Option<ScoreNoise>,
-        reason: Reason,
     ) -> Prediction {
         let memory_accuracy = memory.accuracy(point.samples);
         let logits = memory.noise(point.samples);
@@ -235,6 +229,7 @@ impl Prediction {
             (Quantity::LockRate, lock_rate),
             (Quantity::OneStepAccuracy, one_step_accuracy),
         ];
+        let reason = Reason::MeasuredKernel;
         let gaps = missing.iter().filter(|m| m.1.is_none()).map(|m| Gap { quantity: m.0, reason });
         Prediction {
             accuracy,
@@ -327,11 +322,10 @@ mod tests {
     }
 
     #[test]
-    fn the_mlp_has_a_memory_only() {
+    fn the_mlp_has_all_of_it() {
         let p = at(Settings { width: Some(1000), activation: Activation::He2, ..Settings::default() });
-        assert!(p.memory_accuracy.is_some() && p.lock_rate.is_none() && p.accuracy.is_none());
-        assert_eq!(p.gaps.len(), 3);
-        assert!(p.noise.logits.unwrap().mlp_noise > 0.0 && p.noise.scores.is_none());
+        assert!(p.gaps.is_empty() && p.accuracy.unwrap() <= p.memory_accuracy.unwrap());
+        assert!(p.noise.logits.unwrap().mlp_noise > 0.0 && p.noise.scores.unwrap().mlp_noise > 0.0);
     }
 
     #[test]

@@ -117,7 +117,7 @@ proptest! {
         if let Some(cheapest) = plan.cheapest {
             prop_assert!(cheapest.parameters <= max_parameters.or(Some(f64::INFINITY)));
             prop_assert!(cheapest.samples <= samples.or(Some(f64::INFINITY)));
-            let reached = plan.prediction.accuracy.or(plan.prediction.memory_accuracy).unwrap();
+            let reached = plan.prediction.accuracy.unwrap();
             prop_assert!(reached >= accuracy - 1e-9, "{reached} < {accuracy}");
         }
     }

@@ -11,7 +11,7 @@ use crate::normal::{Maximum, cdf};
 use crate::point::Point;
 use crate::quadrature::{Rule, hermite};
 
-use super::Scores;
+use super::{Scores, in_squares};
 
 /// The law of the lock rate over runs.
 #[derive(Clone, Debug)]
@@ -27,16 +27,16 @@ impl LockLaw {
         }
         let scores = Scores::of(point);
         let others = Maximum::of(distinct(point.length - 1.0, point.vocab));
-        let noise = scores.mean_bias.powi(2) + scores.gradient_noise.powi(2);
+        let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
         // The part of a token's overlap with the trigger moves with T.
-        let overlap = scores.output_overlap / scores.trigger;
+        let overlap = point.overlap().sqrt();
         let (pairs, spread) = pair_counts(&scores);
         let mut law = Vec::new();
         for &(count, weight) in &pairs.points {
             let mean = scores.trigger + scores.from_pairs * (count - 1.0);
             for &(z, z_weight) in &hermite(12).points {
                 let trigger = mean + spread * z;
-                let token = (noise + (overlap * trigger).powi(2)).sqrt();
+                let token = noise.hypot(overlap * trigger);
                 let rate = match token > 0.0 {
                     true => others.rule.mean(|y| cdf(trigger / token - y)),
                     false => f64::from(trigger > 0.0),

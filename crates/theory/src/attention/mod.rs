@@ -1,15 +1,17 @@
-//! Attention: what step 2 learns (theory section 5.2, attention-only model).
+//! Attention: what step 2 learns (theory section 5.2).
 //!
 //! The token at `ell` scores its own token score plus the trigger's score, any other token its token score
 //! alone. The right position has the largest weight if the trigger's score exceeds the differences of token
 //! scores. Everything is in units of `1/(L^2 V)`, in which the trigger's score is about 1.
 
+mod gradient;
 mod lock;
 mod orthonormal;
 mod overlapping;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use gradient::Gradient;
 pub use lock::{LockLaw, lock_rate};
 
 use crate::noise::ScoreNoise;
@@ -30,6 +32,8 @@ pub struct Scores {
     pub mean_bias: f64,
     /// Spread of token scores by gradient noise.
     pub gradient_noise: f64,
+    /// Spread of token scores by the random first layer of an MLP.
+    pub mlp_noise: f64,
     /// Spread of token scores by overlap with the trigger.
     pub output_overlap: f64,
 }
@@ -46,6 +50,7 @@ impl Scores {
             signal: self.trigger.powi(2),
             mean_bias: self.mean_bias.powi(2),
             gradient_noise: self.gradient_noise.powi(2),
+            mlp_noise: self.mlp_noise.powi(2),
             output_overlap: self.output_overlap.powi(2),
         }
     }

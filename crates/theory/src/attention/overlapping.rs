@@ -19,25 +19,42 @@
 //! T itself is `(1 - 1/L) (1 + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of which there are
 //! `N^2 / 2V`; a Gaussian trigger's squared length multiplies it.
 
+use super::gradient::Gradient;
 use super::{Scores, in_squares};
 use crate::point::Point;
 
 pub fn scores(point: &Point) -> Scores {
     let Point { vocab, dim, length, samples, .. } = *point;
     let t = point.trigger.t();
-    let from_pairs = 1.0 - 1.0 / length;
-    let trigger = from_pairs * (1.0 + t * (vocab / samples) * (1.0 + length / dim));
+    let Gradient { same_label, own, mutual, pair, layer } = Gradient::of(point);
+    let rest = 1.0 - 1.0 / length;
+    let from_pairs = rest * same_label;
+    let from_own = rest * t * (vocab / samples) * (1.0 + length / dim);
+    let trigger = from_pairs + from_own * own;
 
     let c = dim / vocab;
     let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
     let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
-    let per_pair = (1.0 / dim + 1.0 / vocab + 1.0 / samples).sqrt();
+    // Energies in units of a head output's, 1/L. The first layer's are spread over all d directions.
+    let head = 1.0 + t / length;
+    let layer_unit = length * dim;
+    let labels = 1.0 / dim + 1.0 / vocab;
+    let per_pair = |pair: f64, own: f64| (labels * pair + own / samples).sqrt();
+    // The squared sum of all output embeddings is N on average and varies by this share.
+    let uneven = 2.0 * labels;
+
     let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
-    let bias = length * length * vocab.sqrt() / (samples * dim.powf(1.5));
-    let mean_covariance = length.powf(1.5) * vocab * m2.sqrt() / (samples * dim * dim);
-    let pairs = length * vocab * m2.sqrt() / (samples * dim) * per_pair;
-    let own_lengths = length * (lengths * vocab).sqrt() / (samples * dim);
-    let coefficient = vocab * (length * m2 / dim).sqrt() * per_pair / samples;
+    let bias_unit = length * length * vocab.sqrt() / (samples * dim.powf(1.5));
+    let bias = bias_unit * (own * own + uneven * mutual * mutual).sqrt();
+    let layer_bias = bias_unit * (vocab * dim * (layer.own_mean + uneven * layer.pair_mean)).sqrt();
+    let covariance_unit = length.powf(1.5) * vocab * m2.sqrt() / (samples * dim * dim);
+    let covariance = covariance_unit * (mutual * mutual * head).sqrt();
+    let layer_covariance = covariance_unit * (layer_unit * layer.single).sqrt();
+    let pairs_unit = length * vocab * m2.sqrt() / (samples * dim);
+    let pairs = pairs_unit * per_pair(pair * head, own * own * head);
+    let layer_pairs = pairs_unit * per_pair(layer_unit * layer.pair, layer_unit * layer.own);
+    let own_lengths = length * (lengths * vocab).sqrt() * own / (samples * dim);
+    let coefficient = ((1.0 + t) * dim / length).sqrt();
 
     Scores {
         trigger,
@@ -45,17 +62,23 @@ pub fn scores(point: &Point) -> Scores {
         pairs: samples * samples / (2.0 * vocab),
         trigger_spread: in_squares(&[
             bias * m2.sqrt(),
-            mean_covariance * m3.sqrt(),
+            layer_bias * m2.sqrt(),
+            covariance * m3.sqrt(),
+            layer_covariance * m3.sqrt(),
             pairs,
+            layer_pairs,
             own_lengths,
-            coefficient,
-            trigger * (lengths / dim).sqrt(),
+            pairs * coefficient,
+            layer_pairs * coefficient,
+            (2.0 * trigger - from_pairs) * (lengths / dim).sqrt(),
+            from_own * mutual * uneven.sqrt(),
         ]),
         mean_bias: bias * m3.sqrt(),
-        gradient_noise: in_squares(&[
-            mean_covariance * m4.sqrt(),
-            pairs * m2.sqrt(),
-            own_lengths * m2.sqrt(),
+        gradient_noise: in_squares(&[covariance * m4.sqrt(), pairs * m2.sqrt(), own_lengths * m2.sqrt()]),
+        mlp_noise: in_squares(&[
+            layer_bias * m3.sqrt(),
+            layer_covariance * m4.sqrt(),
+            layer_pairs * m2.sqrt(),
         ]),
         output_overlap: trigger / dim.sqrt(),
     }

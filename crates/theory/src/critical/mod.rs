@@ -6,8 +6,7 @@
 //! largest value that still reaches the accuracy. Accuracy is not monotone everywhere: a memory that is too small
 //! does better with few facts stored than with all. A window that closes again before the end of the range does not count.
 //!
-//! The accuracy is three-step recall; for a model with an MLP, whose attention has no formula yet, it is
-//! memory accuracy ([`Target::of`] says which).
+//! The accuracy is three-step recall.
 
 mod recall;
 mod search;
@@ -111,7 +110,6 @@ impl Parameter {
     fn matters(self, point: &Point) -> Result<(), Absence> {
         match (self, point.width) {
             (Parameter::Width, None) => Err(Absence::NoMlp),
-            (Parameter::Length, Some(_)) => Err(Absence::MemoryOnly),
             _ => Ok(()),
         }
     }
@@ -137,8 +135,6 @@ impl fmt::Display for Parameter {
 pub enum Absence {
     /// The attention-only model has no width.
     NoMlp,
-    /// Memory accuracy, all that is predicted with an MLP, does not depend on the length.
-    MemoryOnly,
 }
 
 /// What solving for a parameter gives.
@@ -194,9 +190,6 @@ impl Critical {
                 Some(format!("unreachable: {why} (accuracy {accuracy:.3} at {word} = {end})"))
             }
             Critical::Absent(Absence::NoMlp) => Some("the attention-only model has no width".into()),
-            Critical::Absent(Absence::MemoryOnly) => Some(
-                "only memory accuracy is predicted with an MLP, and it does not depend on the length".into(),
-            ),
         }
     }
 }
@@ -204,17 +197,16 @@ impl Critical {
 /// The accuracy that critical values are about.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// Three-step recall, or memory accuracy with an MLP.
+    /// What reaches it: recall of the three-step algorithm.
     pub quantity: Quantity,
     /// The value to reach, above 0 and at most 1.
     pub accuracy: f64,
 }
 
 impl Target {
-    /// The target at a point.
-    pub fn of(point: &Point, accuracy: f64) -> Target {
-        let quantity = if point.width.is_some() { Quantity::MemoryAccuracy } else { Quantity::Accuracy };
-        Target { quantity, accuracy }
+    /// Three-step recall of that accuracy.
+    pub fn recall(accuracy: f64) -> Target {
+        Target { quantity: Quantity::Accuracy, accuracy }
     }
 }
 
@@ -245,7 +237,7 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
 
 fn unreachable(point: &Point, parameter: Parameter, end: f64) -> Critical {
     let there = predict_at(&parameter.set(point, end));
-    let accuracy = there.accuracy.or(there.memory_accuracy).unwrap_or(0.0);
+    let accuracy = there.accuracy.unwrap_or(0.0);
     Critical::Unreachable { end, accuracy, dominant: there.dominant }
 }
 

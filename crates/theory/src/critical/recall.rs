@@ -5,10 +5,7 @@ use crate::memory::Memory;
 use crate::point::Point;
 use crate::recall::recall;
 
-/// The accuracy of a model whose vocabulary, dimension and width stay: three-step recall, or memory accuracy for a
-/// model with an MLP, whose attention has no formula yet.
-///
-/// The memory is set up once.
+/// Three-step recall of a model whose vocabulary, dimension and width stay; its memory is set up once.
 #[derive(Clone, Debug)]
 pub struct Recall {
     point: Point,
@@ -29,9 +26,6 @@ impl Recall {
     /// The accuracy where it reaches `target`; where it does not, a number from the accuracy to `target`. Where the
     /// lock rate settles the question the memory is not asked.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
-        if self.point.width.is_some() {
-            return self.memory.accuracy(samples);
-        }
         let law = LockLaw::of(&Point { length, samples, ..self.point });
         let lock_rate = law.mean(|rate| rate);
         if lock_rate < target {
@@ -63,7 +57,7 @@ mod tests {
         }
         let mlp =
             Point { width: Some(900.0), activation: Activation::He2, ..gaussian(200.0, 64.0, 9.0, 5e3) };
-        let expected = predict_at(&mlp).memory_accuracy.unwrap();
+        let expected = predict_at(&mlp).accuracy.unwrap();
         assert_eq!(Recall::new(&mlp).accuracy(9.0, 5e3), expected);
     }
 

@@ -10,6 +10,7 @@ mod linear;
 mod measured;
 mod mlp;
 
+pub(crate) use hermite::{DEGREES, Feature, polynomial, products};
 pub use measured::Measured;
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! One step only: reading facts off the first gradient (theory section 5.3, attention-only model).
+//! One step only: reading facts off the first gradient (theory section 5.3).
 //!
 //! Attention is uniform, so a fact's signal is `S = a n_v / (N L)` among the noise of all other tokens,
 //!
@@ -11,6 +11,8 @@
 //! With orthonormal embeddings the logit of label j counts how often the query's token stands in samples of
 //! that label: among the noise tokens of each, Poisson with mean `(L - 1)/V`, and once more in each sample of
 //! the right label.
+
+mod mlp;
 
 use crate::counts::{Detail, binomial, poisson};
 use crate::kernel::lengths;
@@ -26,6 +28,9 @@ pub fn one_step_accuracy(point: &Point) -> f64 {
 /// small part of the noise, and saves setting up another.
 pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
     let accuracy = match memory.filter(|_| point.dim < 0.05 * point.vocab || point.length <= 1.0) {
+        _ if point.width.is_some() => {
+            mlp::accuracy(point, &Race::new(point.vocab - 1.0, output(point), OwnNoise::Present))
+        }
         _ if point.orthonormal() => counted(point),
         Some(race) => overlapping(point, race),
         None => {

@@ -4,42 +4,67 @@ use superpose_core::config::Embedding;
 
 use crate::point::Point;
 
-/// Vocabularies of the validation.
-pub const CHECKED_VOCAB: (f64, f64) = (100.0, 4000.0);
-/// Dimensions of the validation.
-pub const CHECKED_DIM: (f64, f64) = (16.0, 512.0);
-/// Lengths of the validation.
-pub const CHECKED_LENGTH: (f64, f64) = (2.0, 512.0);
-/// Rms error of three-step accuracy there, seed noise taken off.
-pub const CHECKED_ERROR: f64 = 0.010;
-/// The range in words.
-pub const CHECKED_RANGE: &str =
-    "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512";
+/// A range of sizes that was simulated, with Gaussian embeddings.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    /// The range in words.
+    pub words: &'static str,
+    /// Rms error of three-step accuracy there, seed noise taken off.
+    pub error: f64,
+    vocab: (f64, f64),
+    dim: (f64, f64),
+    length: (f64, f64),
+    width: (f64, f64),
+}
+
+/// Of the attention-only model.
+const ATTENTION: Checked = Checked {
+    words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512",
+    error: 0.010,
+    vocab: (100.0, 4000.0),
+    dim: (16.0, 512.0),
+    length: (2.0, 512.0),
+    width: (0.0, f64::INFINITY),
+};
+
+/// Of the attention-MLP model.
+const MLP: Checked = Checked {
+    words: "attention-MLP model, Gaussian embeddings, V 100 to 1,000, d 16 to 128, L 2 to 128, m 64 to 2,048",
+    error: 0.025,
+    vocab: (100.0, 1000.0),
+    dim: (16.0, 128.0),
+    length: (2.0, 128.0),
+    width: (64.0, 2048.0),
+};
+
+/// What was checked of the model with or without an MLP.
+pub fn checked(has_mlp: bool) -> Checked {
+    if has_mlp { MLP } else { ATTENTION }
+}
 
 /// Rms error to expect of the accuracy at a point. Outside the range of the validation it is not known, and the reason
 /// says what lies outside.
 pub fn expected_error(point: &Point) -> Result<f64, String> {
+    let checked = checked(point.width.is_some());
     let mut outside = Vec::new();
-    if point.width.is_some() {
-        outside.push("the MLP".to_owned());
-    }
     if point.embedding != Embedding::Gaussian {
         outside.push(format!("{} embeddings", point.embedding));
     }
     for (symbol, value, (low, high)) in [
-        ("V", point.vocab, CHECKED_VOCAB),
-        ("d", point.dim, CHECKED_DIM),
-        ("L", point.length, CHECKED_LENGTH),
+        ("V", point.vocab, checked.vocab),
+        ("d", point.dim, checked.dim),
+        ("L", point.length, checked.length),
+        ("m", point.width.unwrap_or(checked.width.0), checked.width),
     ] {
         if !(low..=high).contains(&value) {
             outside.push(format!("{symbol} = {value}"));
         }
     }
     if outside.is_empty() {
-        return Ok(CHECKED_ERROR);
+        return Ok(checked.error);
     }
     let verb = if outside.len() == 1 { "lies" } else { "lie" };
-    Err(format!("extrapolated: {} {verb} outside what was checked ({CHECKED_RANGE})", outside.join(", ")))
+    Err(format!("extrapolated: {} {verb} outside what was checked ({})", outside.join(", "), checked.words))
 }
 
 #[cfg(test)]
@@ -49,10 +74,12 @@ mod tests {
 
     #[test]
     fn inside_and_outside() {
-        assert_eq!(expected_error(&gaussian(512.0, 128.0, 16.0, 8192.0)), Ok(CHECKED_ERROR));
+        assert_eq!(expected_error(&gaussian(512.0, 128.0, 16.0, 8192.0)), Ok(ATTENTION.error));
         let text = expected_error(&gaussian(1e6, 128.0, 1e5, 1e12)).unwrap_err();
         assert!(text.starts_with("extrapolated: V = 1000000, L = 100000 lie outside"), "{text}");
-        let mlp = Point { width: Some(9.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
-        assert!(expected_error(&mlp).unwrap_err().contains("the MLP lies"));
+        let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
+        assert_eq!(expected_error(&mlp), Ok(MLP.error));
+        let wide = Point { width: Some(9999.0), ..mlp };
+        assert!(expected_error(&wide).unwrap_err().contains("m = 9999 lies"));
     }
 }

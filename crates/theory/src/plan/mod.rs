@@ -10,7 +10,7 @@ mod checked;
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Activation, Embedding, Trigger};
 
-pub use checked::{CHECKED_DIM, CHECKED_ERROR, CHECKED_LENGTH, CHECKED_RANGE, CHECKED_VOCAB, expected_error};
+pub use checked::{Checked, checked, expected_error};
 
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
@@ -103,16 +103,16 @@ pub fn plan(request: &Request) -> Plan {
         point.width = Some(width);
     }
     let prediction = predict_at(&point);
-    let checked = expected_error(&point);
+    let expected = expected_error(&point);
     Plan {
         request: *request,
-        target: Target::of(&point, request.accuracy),
+        target: Target::recall(request.accuracy),
         cheapest,
         tightest: tightest(&prediction.conditions),
         prediction,
         curve,
-        error: checked.clone().ok(),
-        error_reason: checked.err(),
+        error: expected.clone().ok(),
+        error_reason: expected.err(),
     }
 }
 

@@ -19,7 +19,7 @@ fn request(facts: f64, length: f64, accuracy: f64) -> Request {
 }
 
 fn reached(plan: &Plan) -> f64 {
-    plan.prediction.accuracy.or(plan.prediction.memory_accuracy).unwrap()
+    plan.prediction.accuracy.unwrap()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_cheapest_model_reaches_the_accuracy() {
     for pair in plan.curve.windows(2) {
         assert!(pair[1].dim > pair[0].dim && pair[1].samples <= pair[0].samples, "{pair:?}");
     }
-    assert_eq!(plan.error, Some(CHECKED_ERROR));
+    assert_eq!(plan.error, Some(checked(false).error));
 }
 
 #[test]

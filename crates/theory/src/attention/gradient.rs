@@ -1,0 +1,191 @@
+//! The gradient by a head output, which steers step 2 (theory section 5.2).
+//!
+//! Sample m pulls at sample n with `G(n,m) = d K(h_n, h_m) / d h_n`, K the kernel of the features. For the
+//! attention-only model this is `h_m`. With an MLP it is `(1/m) sum_k phi'(w_k . h_n) phi(w_k . h_m) w_k`. Its mean over the
+//! first layer is, by Stein's lemma, `E[phi' phi'] h_m + E[phi'' phi] h_n`, both functions of the cosine of the two head
+//! outputs; around it every direction has the variance `E[phi'^2 phi^2] / m`.
+//!
+//! Head outputs have `|h|^2 = 1/L + t/L^2 + 1/V`, the last for the tokens that all sequences share on average; their inner product
+//! is `1/V + t/L^2`, and `1/L^2` more when the samples have the same label.
+
+use superpose_core::config::Activation;
+
+use crate::kernel::{DEGREES, Feature, polynomial, products};
+use crate::point::Point;
+use crate::quadrature::HALF_LINE;
+
+/// What is asked of the gradient by a head output. Multiples are of the attention-only model's.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradient {
+    /// What pairs of samples with the same label give the trigger.
+    pub same_label: f64,
+    /// What a sample does to itself, along its own head output.
+    pub own: f64,
+    /// What two samples do to each other together, along their head outputs.
+    pub mutual: f64,
+    /// Energy of the gradient of one pair.
+    pub pair: f64,
+    /// What the first layer adds.
+    pub layer: Layer,
+}
+
+/// Variances that the random first layer adds in every direction, each falling as 1/m.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Layer {
+    /// Mean over samples of what each does to itself, squared: `E[phi phi']^2 / m`.
+    pub own_mean: f64,
+    /// Mean over pairs, squared: `E[phi]^2 E[phi']^2 / m`.
+    pub pair_mean: f64,
+    /// What one sample adds to that mean, in either role.
+    pub single: f64,
+    /// A pair of samples: `E[phi^2] E[phi'^2] / m`.
+    pub pair: f64,
+    /// A sample with itself: `E[phi^2 phi'^2] / m`.
+    pub own: f64,
+}
+
+impl Gradient {
+    /// The gradient at a point.
+    pub fn of(point: &Point) -> Gradient {
+        match point.width {
+            None => Gradient { same_label: 1.0, own: 1.0, mutual: 1.0, pair: 1.0, layer: Layer::default() },
+            Some(width) => Gradient::through(point, width),
+        }
+    }
+
+    fn through(point: &Point, width: f64) -> Gradient {
+        let Point { vocab, length, .. } = *point;
+        let t = point.trigger.t();
+        let positions = length * length;
+        let square = (length + t) / positions + (1.0 - 1.0 / length) / vocab;
+        let apart = ((1.0 - 1.0 / length) / vocab + t / positions) / square;
+        let alike = ((1.0 - 1.0 / positions) / vocab + (1.0 + t) / positions) / square;
+        let head = Head::of(point.activation, square);
+        let (by_other, by_own) = (head.by_other(apart), head.by_own(apart));
+        let m = &head.moments;
+        let own = m.own_slope / square.sqrt();
+        let (mean, slope) = (head.feature.mean(), head.slope[0]);
+        Gradient {
+            same_label: (1.0 + t) * head.by_other(alike) + t * (head.by_own(alike) - by_own - by_other),
+            own,
+            mutual: by_other + by_own,
+            pair: by_other * by_other + by_own * by_own,
+            layer: Layer {
+                own_mean: m.product * m.product / width,
+                pair_mean: (mean * slope).powi(2) / width,
+                single: single(mean, slope, head.feature.square(), m) / width,
+                pair: head.feature.square() * m.slope_square / width,
+                own: m.product_square / width,
+            },
+        }
+    }
+}
+
+/// Variance of `E[phi] phi' + E[phi'] phi` at one head output.
+fn single(mean: f64, slope: f64, square: f64, m: &Moments) -> f64 {
+    let covariance = m.product - mean * slope;
+    let variances = slope * slope * (square - mean * mean) + mean * mean * (m.slope_square - slope * slope);
+    (variances + 2.0 * mean * slope * covariance).max(0.0)
+}
+
+/// Averages over a row of the first layer, `w . h = |h| z`.
+#[derive(Default)]
+struct Moments {
+    /// `E[phi'^2]`
+    slope_square: f64,
+    /// `E[phi phi']`
+    product: f64,
+    /// `E[phi^2 phi'^2]`
+    product_square: f64,
+    /// `E[phi phi' z]`
+    own_slope: f64,
+}
+
+/// The activation at the length of a head output.
+struct Head {
+    feature: Feature,
+    /// Hermite coefficients of `phi'`.
+    slope: [f64; DEGREES],
+    /// Of `phi''`.
+    bend: [f64; DEGREES],
+    moments: Moments,
+}
+
+impl Head {
+    fn of(activation: Activation, square: f64) -> Head {
+        let length = square.sqrt();
+        let feature = Feature::of(activation, square);
+        let slope = derivative(&feature.coefficients, length);
+        let bend = derivative(&slope, length);
+        let mut moments = Moments::default();
+        for &(z, weight) in &HALF_LINE.points {
+            for z in [z, -z] {
+                let (value, slope) = (activation.value(length * z), activation.slope(length * z));
+                moments.slope_square += weight * slope * slope;
+                moments.product += weight * value * slope;
+                moments.product_square += weight * (value * slope).powi(2);
+                moments.own_slope += weight * value * slope * z;
+            }
+        }
+        Head { feature, slope, bend, moments }
+    }
+
+    /// `E[phi' phi']` of two head outputs with cosine rho: along the other's.
+    fn by_other(&self, rho: f64) -> f64 {
+        polynomial(&products(&self.slope, &self.slope), rho)
+    }
+
+    /// `E[phi'' phi]`: along one's own.
+    fn by_own(&self, rho: f64) -> f64 {
+        polynomial(&products(&self.bend, &self.feature.coefficients), rho)
+    }
+}
+
+/// Hermite coefficients of the derivative: `E[f'(l z) He_q(z)] = sqrt(q + 1) c_(q+1) / l`.
+fn derivative(coefficients: &[f64; DEGREES], length: f64) -> [f64; DEGREES] {
+    let mut derivative = [0.0; DEGREES];
+    for q in 1..DEGREES {
+        derivative[q - 1] = (q as f64).sqrt() * coefficients[q] / length;
+    }
+    derivative
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::Trigger;
+
+    use super::*;
+    use crate::point::gaussian;
+
+    #[test]
+    fn a_linear_layer_adds_noise_only() {
+        for trigger in [Trigger::Keys, Trigger::Values] {
+            let point = Point {
+                width: Some(300.0),
+                activation: Activation::Identity,
+                trigger,
+                ..gaussian(200.0, 50.0, 10.0, 1e3)
+            };
+            let gradient = Gradient::of(&point);
+            for multiple in [gradient.same_label, gradient.own, gradient.mutual, gradient.pair] {
+                assert!((multiple - 1.0).abs() < 1e-10, "{gradient:?}");
+            }
+            let square = (10.0 + trigger.t()) / 100.0 + 0.9 / 200.0;
+            assert!((gradient.layer.pair * 300.0 - square).abs() < 1e-10, "{gradient:?}");
+            assert!(gradient.layer.pair_mean.abs() < 1e-20);
+        }
+    }
+
+    /// `K = (|h|^2 - 1) (|h'|^2 - 1) / 2 + (h . h')^2` for He_2.
+    #[test]
+    fn he2_has_the_closed_form() {
+        let (vocab, length) = (400.0_f64, 20.0_f64);
+        let point =
+            Point { width: Some(1e12), activation: Activation::He2, ..gaussian(vocab, 50.0, length, 1e3) };
+        let gradient = Gradient::of(&point);
+        let square = 1.0 / length + (1.0 - 1.0 / length) / vocab;
+        let alike = (1.0 - 1.0 / (length * length)) / vocab + 1.0 / (length * length);
+        assert!((gradient.same_label - 2.0 * alike).abs() < 1e-12, "{gradient:?}");
+        assert!((gradient.own - (3.0 * square - 1.0)).abs() < 1e-12, "{gradient:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! One step of the attention-MLP model (theory section 5.3).
+//!
+//! The logit of label j is `(1/N) sum_n A(j, y_n) K(h_n, z_v)`, K the kernel of a key and a head output:
+//! `k(rho) = sum_q c_q c'_q rho^q`, with Hermite coefficients at the length of each. A sample of the right
+//! label has the cosine `(1/L + 1/V) |z| / |h|`, any other `(1/V) |z| / |h|`, both spread by overlaps. The difference is the
+//! signal. What all samples have in common is mean bias, what varies with the label interference, what varies with the
+//! sample gradient noise, and the first layer adds `1/m` to each.
+
+use crate::counts::{Detail, binomial};
+use crate::kernel::{DEGREES, Feature, lengths, polynomial, products};
+use crate::memory::{Noise, Race};
+use crate::point::Point;
+use crate::quadrature::hermite;
+
+pub fn accuracy(point: &Point, race: &Race) -> f64 {
+    let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
+    let head = head(point);
+    lengths(point).mean(|square| {
+        let Some(noise) = noise(point, &head, square) else { return 1.0 / point.vocab };
+        counts.mean(|n| race.win(n / point.coverage(), noise))
+    })
+}
+
+/// The features of a head output.
+fn head(point: &Point) -> (Feature, f64) {
+    let Point { vocab, length, .. } = *point;
+    let square = (length + point.trigger.t()) / (length * length) + (1.0 - 1.0 / length) / vocab;
+    (Feature::of(point.activation, square), square)
+}
+
+/// Noise of a wrong logit in units of the signal of a fact seen N/V times; nothing where there is no signal.
+fn noise(point: &Point, (head, head_square): &(Feature, f64), square: f64) -> Option<Noise> {
+    let Point { vocab, length, .. } = *point;
+    let width = point.width?;
+    let overlap = point.overlap();
+    let label = overlap + 1.0 / vocab;
+    let per_fact = point.coverage();
+    let key = Feature::of(point.activation, square);
+    let kernel = products(&key.coefficients, &head.coefficients);
+
+    // Cosines: what all samples share, what the right ones have more, and the spread by the other tokens.
+    let unit = (square / head_square).sqrt();
+    let shared = unit * (1.0 - 1.0 / length) / vocab;
+    let more = unit / length;
+    let spread = unit * (label * (length - 1.0)).sqrt() / length;
+    let rule = hermite(12);
+    let at = |rho: f64| polynomial(&kernel, rho.clamp(-1.0, 1.0));
+    let mean = rule.mean(|z| at(shared + spread * z));
+    let signal = rule.mean(|z| at(shared + more + spread * z)) - mean;
+    let slopes = slope(&kernel);
+    let steepness = rule.mean(|z| polynomial(&slopes, (shared + spread * z).clamp(-1.0, 1.0)).powi(2));
+    let others = rule.mean(|z| (at(shared + spread * z) - mean).powi(2));
+
+    // Of the head's features: what is common to all samples, and what is common to those of a label.
+    let features = products(&head.coefficients, &head.coefficients);
+    let positions = length * length;
+    let apart = (1.0 - 1.0 / length) / vocab + point.trigger.t() / positions;
+    let at_cosine = |product: f64| polynomial(&features, (product / head_square).min(1.0));
+    let common = at_cosine(apart);
+    let by_label = at_cosine(apart + 1.0 / positions) - common;
+    let by_sample = (head.square() - common - by_label).max(0.0);
+
+    let facts =
+        (steepness * more * more * overlap + key.square() * by_label / width) * (1.0 + 1.0 / per_fact);
+    let samples = (others + key.square() * by_sample / width) / per_fact;
+    let drift = steepness * unit * unit * overlap * (1.0 / vocab + point.trigger.t() / positions);
+    let bias = mean * mean + drift + common * (key.square() - key.mean().powi(2)).max(0.0) / width;
+    let energy = signal * signal;
+    if !(signal > 0.0 && energy.is_normal()) {
+        return None;
+    }
+    let same = (length - 1.0) / vocab;
+    Some(Noise {
+        variance: label * vocab * (facts + samples + bias / per_fact) / energy,
+        third: same / per_fact.powi(2),
+        fourth: (3.0 * (others / energy).powi(2) + same) / per_fact.powi(3),
+    })
+}
+
+/// The derivative of a polynomial.
+fn slope(coefficients: &[f64; DEGREES]) -> [f64; DEGREES] {
+    let mut slope = [0.0; DEGREES];
+    for q in 1..DEGREES {
+        slope[q - 1] = q as f64 * coefficients[q];
+    }
+    slope
+}
