@@ -1,16 +1,21 @@
 //! `superpose plan`: the cheapest model for so many facts.
 
+mod figure;
+
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_figure::Theme;
 use superpose_theory::plan::{CHECKED_RANGE, Plan, Request, Row, plan as theory};
 use superpose_theory::predict::{Dominant, Part, Quantity};
 
 use crate::arguments::Count;
+use crate::picture::Target;
 use crate::predict::{ConditionLine, check_accuracy};
 use crate::run::print;
 use crate::text::grouped;
@@ -45,6 +50,9 @@ pub struct PlanArguments {
     /// Most trained parameters allowed: d^2, or d m with an MLP
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     max_parameters: Option<Count>,
+    /// Draw the trade-off into a file, SVG or (ending in .png) PNG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -53,7 +61,12 @@ pub struct PlanArguments {
 const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
 
 pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
-    let plan = theory(&arguments.request()?);
+    let request = arguments.request()?;
+    let target = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
+    let plan = theory(&request);
+    if let Some(target) = target {
+        target.write(&figure::figure(&plan), Theme::Light)?;
+    }
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record(&plan))? + "\n",
         false => table(&plan),
@@ -112,17 +125,26 @@ fn record(plan: &Plan) -> serde_json::Value {
     })
 }
 
-fn table(plan: &Plan) -> String {
+/// What is planned for, in one line.
+fn headline(plan: &Plan) -> String {
     let request = &plan.request;
     let what = match plan.target.quantity {
         Quantity::MemoryAccuracy => "memory accuracy (with an MLP the attention has no formula yet)",
         _ => "recall accuracy",
     };
-    let mut text = format!(
-        "Plan for V = {} facts, sequences of L = {} tokens, {what} {}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
+    format!(
+        "Plan for V = {} facts, sequences of L = {} tokens, {what} {}",
         grouped(request.facts),
         grouped(request.length),
-        request.accuracy,
+        request.accuracy
+    )
+}
+
+fn table(plan: &Plan) -> String {
+    let request = &plan.request;
+    let mut text = format!(
+        "{}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
+        headline(plan),
         if request.trigger.t() > 0.0 { "keys and values" } else { "keys only" },
     );
     match &plan.cheapest {
