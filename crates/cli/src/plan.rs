@@ -125,26 +125,17 @@ fn record(plan: &Plan) -> serde_json::Value {
     })
 }
 
-/// What is planned for, in one line.
-fn headline(plan: &Plan) -> String {
+fn table(plan: &Plan) -> String {
     let request = &plan.request;
     let what = match plan.target.quantity {
         Quantity::MemoryAccuracy => "memory accuracy (with an MLP the attention has no formula yet)",
         _ => "recall accuracy",
     };
-    format!(
-        "Plan for V = {} facts, sequences of L = {} tokens, {what} {}",
+    let mut text = format!(
+        "Plan for V = {} facts, sequences of L = {} tokens, {what} {}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
         grouped(request.facts),
         grouped(request.length),
-        request.accuracy
-    )
-}
-
-fn table(plan: &Plan) -> String {
-    let request = &plan.request;
-    let mut text = format!(
-        "{}\n  trigger in {}, Gaussian embeddings; cheapest: {CRITERION}\n\n",
-        headline(plan),
+        request.accuracy,
         if request.trigger.t() > 0.0 { "keys and values" } else { "keys only" },
     );
     match &plan.cheapest {

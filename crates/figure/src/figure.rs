@@ -160,14 +160,14 @@ impl Figure {
 }
 
 enum Drawing<'a> {
-    Chart(Box<chart::Drawing<'a>>),
+    Chart(chart::Drawing<'a>),
     Bars(bars::Drawing<'a>),
 }
 
 impl<'a> Drawing<'a> {
     fn new(panel: &'a Panel, size: (f64, f64)) -> Self {
         match panel {
-            Panel::Chart(chart) => Self::Chart(Box::new(chart::Drawing::new(chart, size))),
+            Panel::Chart(chart) => Self::Chart(chart::Drawing::new(chart, size)),
             Panel::Bars(bars) => Self::Bars(bars::Drawing::new(bars, size)),
         }
     }

@@ -68,10 +68,14 @@ impl Crowd {
         self.spots.iter().filter(|&&spot| rect.contains(spot)).count()
     }
 
-    /// The first of these places that covers least, inside the frame if one is.
+    /// The first of these places that covers least. What reaches over the sides of the frame is pushed back first; what
+    /// is above or below it comes last.
     pub fn best(&self, frame: (f64, f64), places: impl IntoIterator<Item = Rect>) -> Option<Rect> {
-        let cost = |rect: &Rect| (!rect.inside(frame), self.under(*rect));
-        places.into_iter().min_by_key(cost)
+        let places = places.into_iter().map(|rect| {
+            let x = rect.x.min(frame.0 - rect.width - 2.0).max(2.0);
+            Rect { x, ..rect }
+        });
+        places.min_by_key(|rect| (!rect.inside(frame), self.under(*rect)))
     }
 }
 

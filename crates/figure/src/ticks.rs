@@ -99,7 +99,10 @@ fn logarithmic(scale: &Scale, way: Way) -> Vec<Tick> {
     let good = |values: &[f64]| {
         (2..=MOST).contains(&values.len()) && fits(&labelled(values, plain_or_powers(values, 0)), scale, way)
     };
-    for digits in choices {
+    let whole = at(&[1], 1);
+    // Where labels need powers of ten, whole powers read best.
+    let enough = whole.len() > 2 && needs_powers(&whole);
+    for digits in choices.iter().filter(|digits| !enough || digits.len() == 1) {
         let values = at(digits, 1);
         if good(&values) {
             let fine = if decades < 7.0 { at(&[1, 2, 3, 4, 5, 6, 7, 8, 9], 1) } else { Vec::new() };
@@ -127,12 +130,16 @@ fn labelled(values: &[f64], label: impl Fn(f64) -> String) -> Vec<Tick> {
 
 /// How to write these values: in full, or, where one is very large or very small, all with powers of ten.
 fn plain_or_powers(values: &[f64], decimals: usize) -> impl Fn(f64) -> String + use<> {
-    let sizes = values.iter().map(|value| value.abs()).filter(|&size| size > 0.0);
-    let powers = sizes.clone().any(|size| size >= 999_999.5) || sizes.fold(1.0, f64::min) < 0.000_99;
+    let powers = needs_powers(values);
     move |value| match powers {
         true => with_power(value),
         false => plain(value, decimals),
     }
+}
+
+fn needs_powers(values: &[f64]) -> bool {
+    let sizes = values.iter().map(|value| value.abs()).filter(|&size| size > 0.0);
+    sizes.clone().any(|size| size >= 999_999.5) || sizes.fold(1.0, f64::min) < 0.000_99
 }
 
 fn with_power(value: f64) -> String {
@@ -223,6 +230,7 @@ mod tests {
         let log = || Axis::log("x");
         assert_eq!(across(log(), 1e2, 1e5), "100 300 1,000 3,000 10,000 30,000 100,000");
         assert_eq!(across(log(), 80.0, 2e6), "10^{2} 10^{3} 10^{4} 10^{5} 10^{6}");
+        assert_eq!(across(log(), 7e6, 1.3e9), "10^{7} 10^{8} 10^{9}");
         assert_eq!(across(log(), 1e-3, 1.0), "0.001 0.003 0.01 0.03 0.1 0.3 1");
         assert_eq!(across(log(), 16.0, 600.0), "20 50 100 200 500");
         assert_eq!(across(log(), 100.0, 900.0), "100 200 300 400 600 800");

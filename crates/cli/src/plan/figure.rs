@@ -4,18 +4,32 @@ use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_theory::Point;
 use superpose_theory::plan::{CHECKED_RANGE, Plan, Row, expected_error};
+use superpose_theory::predict::Quantity;
 
-use super::{binds, headline};
+use super::binds;
 use crate::text::grouped;
 
 /// The trade-off curves, the cheapest model marked.
 pub fn figure(plan: &Plan) -> Figure {
-    let mut figure = Figure::new().title(headline(plan)).note(note(plan));
-    let free_width = plan.request.has_mlp() && plan.request.width.is_none();
-    if free_width {
-        figure = figure.panel(widths(plan));
+    let request = &plan.request;
+    let title = format!(
+        "{} facts, sequences of {} tokens, {} accuracy {}",
+        grouped(request.facts),
+        grouped(request.length),
+        if of_memory(plan) { "memory" } else { "recall" },
+        request.accuracy
+    );
+    let figure = Figure::new().title(title).note(note(plan));
+    let free_width = request.has_mlp() && request.width.is_none();
+    match free_width {
+        true => figure.panel(widths(plan)).panel(samples(plan, true)),
+        false => figure.frames(440.0, 280.0).panel(samples(plan, false)),
     }
-    figure.panel(samples(plan, free_width))
+}
+
+/// Whether the attention is left out, for want of a formula.
+fn of_memory(plan: &Plan) -> bool {
+    plan.target.quantity == Quantity::MemoryAccuracy
 }
 
 /// What the curves are, what binds, and how far to trust them.
@@ -26,6 +40,9 @@ fn note(plan: &Plan) -> String {
         ""
     });
     note += &binds(plan);
+    if of_memory(plan) {
+        note += " Attention placed on the trigger: with an MLP it has no formula yet.";
+    }
     note += match checked_everywhere(plan) {
         Some(true) => " Predicted; checked against simulation in this range: ",
         Some(false) => {
@@ -62,7 +79,7 @@ fn samples(plan: &Plan, free_width: bool) -> Chart {
     let title = match (free_width, request.width) {
         (true, _) => "Samples for each dimension, at that width".to_owned(),
         (false, Some(width)) => format!("Samples for each dimension, width m = {}", grouped(width)),
-        (false, None) => "Samples for each dimension".to_owned(),
+        (false, None) => String::new(),
     };
     let chart = Chart::new(title, Axis::log("dimension d"), Axis::log("samples N needed"));
     let mut chart = curve(chart, plan, |row| row.samples);

@@ -141,11 +141,8 @@ impl<'a> Drawing<'a> {
         let mut put = |text: &str, of: Option<Spot>, places: Vec<Rect>, crowd: &mut Crowd| {
             let best = crowd.best((width, height), places);
             if let (Some(rect), false) = (best, text.is_empty()) {
-                // A label wider than what is left of the frame is pushed back into it.
-                let x = rect.x.min(width - rect.width - 2.0).max(2.0);
-                let rect = Rect { x, ..rect };
                 crowd.rect(rect);
-                let spot = (x, rect.y + 0.85 * size::SMALL);
+                let spot = (rect.x, rect.y + 0.85 * size::SMALL);
                 let leader = of.and_then(|of| leader(of, rect));
                 self.words.push(Words { text: text.into(), spot, strong: of.is_some(), leader });
             }
@@ -436,7 +433,8 @@ fn draw_points(
         }
     }
     for (_, spot) in shown() {
-        let radius = if series.small { SMALL_MARKER } else { MARKER };
-        marker(svg, spot, look.marker, radius, &color, palette.background);
+        // Small ones are all round: other shapes would not show.
+        let (radius, kind) = if series.small { (SMALL_MARKER, 0) } else { (MARKER, look.marker) };
+        marker(svg, spot, kind, radius, &color, palette.background);
     }
 }
