@@ -277,7 +277,7 @@ impl<'a> Drawing<'a> {
         });
         for (series, look) in chart.series.iter().zip(&self.looks) {
             if let Shape::Points(points) = &series.shape {
-                draw_points(svg, points, series, look, palette, &x, &y);
+                draw_points(svg, points, (series, look), palette, rim, (&x, &y));
             }
         }
         for note in chart.notes.iter().filter(|note| note.marked) {
@@ -413,21 +413,19 @@ fn draw_outlines(svg: &mut Svg, palette: &Palette, outlines: &[(Spot, Spot)]) {
 fn draw_points(
     svg: &mut Svg,
     points: &[Point],
-    series: &Series,
-    look: &Look,
+    (series, look): (&Series, &Look),
     palette: &Palette,
-    x: &Scale,
-    y: &Scale,
+    rim: Option<&str>,
+    (x, y): (&Scale, &Scale),
 ) {
     let color = look.paint.color(palette);
-    let stroke = Stroke::new(&color, 1.2);
     let shown = || points.iter().filter_map(|point| Some((point, spot((point.x, point.y), x, y)?)));
-    for (point, spot) in shown() {
-        for (from, to) in intervals(point, spot, x, y) {
+    let rim = rim.map(|rim| Stroke::new(rim, 3.4));
+    for stroke in rim.into_iter().chain([Stroke::new(&color, 1.2)]) {
+        for (from, to) in shown().flat_map(|(point, spot)| intervals(point, spot, x, y)) {
             svg.line(from, to, stroke);
-            let across = from.0 == to.0;
+            let (dx, dy) = if from.0 == to.0 { (CAP, 0.0) } else { (0.0, CAP) };
             for end in [from, to] {
-                let (dx, dy) = if across { (CAP, 0.0) } else { (0.0, CAP) };
                 svg.line((end.0 - dx, end.1 - dy), (end.0 + dx, end.1 + dy), stroke);
             }
         }
