@@ -7,6 +7,7 @@ pub mod arguments;
 mod bench;
 mod bound;
 mod inspect;
+mod picture;
 mod plan;
 mod predict;
 mod progress;

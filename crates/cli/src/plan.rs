@@ -1,16 +1,21 @@
 //! `superpose plan`: the cheapest model for so many facts.
 
+mod figure;
+
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_figure::Theme;
 use superpose_theory::plan::{Plan, Request, Row, checked, plan as theory};
 use superpose_theory::predict::{Dominant, Part};
 
 use crate::arguments::Count;
+use crate::picture::Target;
 use crate::predict::{ConditionLine, check_accuracy};
 use crate::run::print;
 use crate::text::grouped;
@@ -45,6 +50,9 @@ pub struct PlanArguments {
     /// Most trained parameters allowed: d^2, or d m with an MLP
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     max_parameters: Option<Count>,
+    /// Draw the trade-off into a file, SVG or (ending in .png) PNG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -53,7 +61,12 @@ pub struct PlanArguments {
 const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
 
 pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
-    let plan = theory(&arguments.request()?);
+    let request = arguments.request()?;
+    let target = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
+    let plan = theory(&request);
+    if let Some(target) = target {
+        target.write(&figure::figure(&plan), Theme::Light)?;
+    }
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record(&plan))? + "\n",
         false => table(&plan),

@@ -127,6 +127,11 @@ fn bad_input_is_refused_by_name() {
         ("plan --facts 100 --length 9 --accuracy 0", ["accuracy = 0", "above 0"]),
         ("plan --facts 100 --length 9 --dim 1e7", ["dim = 10000000", "1,000,000"]),
         ("plan --facts 100 --length 9 --max-parameters 0", ["max_parameters = 0", "from 1"]),
+        ("plan --facts 100 --length 9 --svg plan.pdf", ["svg = plan.pdf", "must end in .svg or .png"]),
+        (
+            "plan --facts 100 --length 9 --svg no/such/plan.svg",
+            ["cannot write no/such/plan.svg", "No such file"],
+        ),
     ] {
         refused(arguments, &words);
     }
@@ -157,4 +162,21 @@ fn plans_reach_the_scale_of_real_models() {
     for word in ["Cheapest: dimension d", "width m", "What binds", "memory accuracy", "extrapolated"] {
         assert!(text.contains(word), "{word}: {text}");
     }
+}
+
+#[test]
+fn a_plan_can_be_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |name: &str| {
+        let path = folder.path().join(name);
+        let table = text(&format!("plan --facts 2000 --length 64 --accuracy 0.9 --svg {}", path.display()));
+        assert!(table.contains("Cheapest: dimension d"));
+        std::fs::read(path).unwrap()
+    };
+    let svg = String::from_utf8(draw("plan.svg")).unwrap();
+    for word in ["<svg", "dimension d", "samples N needed", "cheapest: d = ", "extrapolated"] {
+        assert!(svg.contains(word), "{word}");
+    }
+    assert_eq!(svg.as_bytes(), draw("again.svg"));
+    assert!(draw("plan.PNG").starts_with(b"\x89PNG"));
 }

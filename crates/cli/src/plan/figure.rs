@@ -1,0 +1,258 @@
+//! A plan as a figure: what a larger dimension saves in samples, and in width.
+
+use superpose_core::config::Activation;
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_theory::Point;
+use superpose_theory::plan::{CHECKED_RANGE, Plan, Row, expected_error};
+use superpose_theory::predict::Quantity;
+
+use super::binds;
+use crate::text::grouped;
+
+/// The trade-off curves, the cheapest model marked.
+pub fn figure(plan: &Plan) -> Figure {
+    let request = &plan.request;
+    let title = format!(
+        "{} facts, sequences of {} tokens, {} accuracy {}",
+        grouped(request.facts),
+        grouped(request.length),
+        if of_memory(plan) { "memory" } else { "recall" },
+        request.accuracy
+    );
+    let figure = Figure::new().title(title).note(note(plan));
+    let free_width = request.has_mlp() && request.width.is_none();
+    match free_width {
+        true => figure.panel(widths(plan)).panel(samples(plan, true)),
+        false => figure.frames(440.0, 280.0).panel(samples(plan, false)),
+    }
+}
+
+/// Whether the attention is left out, for want of a formula.
+fn of_memory(plan: &Plan) -> bool {
+    plan.target.quantity == Quantity::MemoryAccuracy
+}
+
+/// What the curves are, what binds, and how far to trust them.
+fn note(plan: &Plan) -> String {
+    let mut note = String::from(if plan.cheapest.is_none() {
+        "No model within these limits reaches the accuracy. "
+    } else {
+        ""
+    });
+    note += &binds(plan);
+    if of_memory(plan) {
+        note += " Attention placed on the trigger: with an MLP it has no formula yet.";
+    }
+    note += match checked_everywhere(plan) {
+        Some(true) => " Predicted; checked against simulation in this range: ",
+        Some(false) => {
+            " Predicted; solid where checked against simulation, dashed where extrapolated. Checked: "
+        }
+        None => " Predicted, and extrapolated all along (dashed). Checked: ",
+    };
+    note + CHECKED_RANGE + "."
+}
+
+/// Whether the whole curve is checked, or some of it, or nothing.
+fn checked_everywhere(plan: &Plan) -> Option<bool> {
+    let checked = plan.curve.iter().filter(|row| is_checked(plan, row)).count();
+    (checked > 0).then_some(checked == plan.curve.len())
+}
+
+fn is_checked(plan: &Plan, row: &Row) -> bool {
+    let request = &plan.request;
+    let point = Point {
+        vocab: request.facts,
+        dim: row.dim,
+        length: request.length,
+        samples: row.samples.unwrap_or(1.0),
+        width: row.width,
+        activation: request.activation.unwrap_or(Activation::Relu),
+        embedding: request.embedding,
+        trigger: request.trigger,
+    };
+    expected_error(&point).is_ok()
+}
+
+fn samples(plan: &Plan, free_width: bool) -> Chart {
+    let request = &plan.request;
+    let title = match (free_width, request.width) {
+        (true, _) => "Samples for each dimension, at that width".to_owned(),
+        (false, Some(width)) => format!("Samples for each dimension, width m = {}", grouped(width)),
+        (false, None) => String::new(),
+    };
+    let chart = Chart::new(title, Axis::log("dimension d"), Axis::log("samples N needed"));
+    let mut chart = curve(chart, plan, |row| row.samples);
+    let needed = || plan.curve.iter().filter_map(|row| row.samples);
+    if let Some(most) = request.samples.filter(|&most| near(most, needed())) {
+        chart = chart.horizontal(most, "samples at hand");
+    }
+    if let Some(most) = request.max_parameters.filter(|_| !free_width) {
+        let dim = request.width.map_or(most.sqrt(), |width| most / width);
+        if near(dim, plan.curve.iter().map(|row| row.dim)) {
+            chart = chart.vertical(dim, "most parameters");
+        }
+    }
+    match plan.cheapest.and_then(|row| Some((row.dim, row.samples?))) {
+        Some((dim, samples)) => {
+            let text = format!("cheapest: d = {}, N = {}", grouped(dim), short(samples));
+            chart.mark(dim, samples, text)
+        }
+        None => chart,
+    }
+}
+
+fn widths(plan: &Plan) -> Chart {
+    let axes = (Axis::log("dimension d"), Axis::log("width m needed"));
+    let chart = Chart::new("Width for each dimension", axes.0, axes.1);
+    let mut chart = curve(chart, plan, |row| row.width);
+    if let Some(most) = plan.request.max_parameters {
+        let rows =
+            plan.curve.iter().filter(|row| row.width.is_some_and(|m| near(most / row.dim, [m].into_iter())));
+        let limit = rows.map(|row| (row.dim, most / row.dim));
+        chart = chart.with(Series::line("most parameters, d m", limit).muted().dotted());
+    }
+    match plan.cheapest.and_then(|row| Some((row.dim, row.width?))) {
+        Some((dim, width)) => {
+            chart.mark(dim, width, format!("cheapest: d = {}, m = {}", grouped(dim), grouped(width)))
+        }
+        None => chart,
+    }
+}
+
+/// The rows as small points on a line: solid between rows that are checked, dashed elsewhere.
+fn curve(chart: Chart, plan: &Plan, value: impl Fn(&Row) -> Option<f64>) -> Chart {
+    let rows: Vec<(f64, f64, bool)> =
+        plan.curve.iter().filter_map(|row| Some((row.dim, value(row)?, is_checked(plan, row)))).collect();
+    let pieces = |checked: bool| {
+        let mut piece = Vec::new();
+        for pair in rows.windows(2) {
+            if (pair[0].2 && pair[1].2) == checked {
+                // A gap, then this piece; where pieces meet, their common end twice does no harm.
+                piece.push((f64::NAN, f64::NAN));
+                piece.extend(pair.iter().map(|row| (row.0, row.1)));
+            }
+        }
+        piece
+    };
+    let mut chart = chart;
+    for (name, checked) in [("checked", true), ("extrapolated", false)] {
+        let piece = joined(pieces(checked));
+        if !piece.is_empty() {
+            let line = Series::line(name, piece).color(0);
+            chart = chart.with(if checked { line } else { line.dashed() });
+        }
+    }
+    chart.with(Series::points("", rows.iter().map(|row| (row.0, row.1))).small().color(0))
+}
+
+/// Pieces that follow on one another as one line, so that dashes run through.
+fn joined(pieces: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let mut line: Vec<(f64, f64)> = Vec::new();
+    for piece in pieces.split(|spot| spot.0.is_nan()).filter(|piece| !piece.is_empty()) {
+        match line.last() {
+            Some(last) if *last == piece[0] => line.extend(&piece[1..]),
+            Some(_) => {
+                line.push((f64::NAN, f64::NAN));
+                line.extend(piece);
+            }
+            None => line.extend(piece),
+        }
+    }
+    line
+}
+
+/// Whether a limit is close enough to these values to be shown beside them.
+fn near(limit: f64, values: impl Iterator<Item = f64>) -> bool {
+    let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(a, b), value| (a.min(value), b.max(value)));
+    (low / 30.0..=high * 30.0).contains(&limit)
+}
+
+/// In full up to a million, then two digits and a power of ten.
+fn short(x: f64) -> String {
+    if x < 1e6 {
+        return grouped(x);
+    }
+    let text = format!("{x:.1e}");
+    match text.split_once('e') {
+        Some((digits, power)) => format!("{digits}×10^{{{power}}}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::{Embedding, Trigger};
+    use superpose_figure::Theme;
+    use superpose_theory::plan::{Request, plan};
+
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            facts: 2000.0,
+            length: 64.0,
+            accuracy: 0.9,
+            dim: None,
+            width: None,
+            activation: None,
+            embedding: Embedding::Gaussian,
+            trigger: Trigger::Values,
+            samples: None,
+            max_parameters: None,
+        }
+    }
+
+    fn svg(request: Request) -> String {
+        figure(&plan(&request)).svg(Theme::Light)
+    }
+
+    #[test]
+    fn what_is_checked_is_solid_and_the_rest_dashed() {
+        let some = svg(request());
+        for word in ["dimension d", "samples N needed", "cheapest: d = 337", ">checked<", ">extrapolated<"] {
+            assert!(some.contains(word), "{word}");
+        }
+        let none = svg(Request { facts: 1e6, length: 1e5, ..request() });
+        assert!(!none.contains(">checked<") && none.contains("extrapolated all along"));
+        let all = svg(Request { dim: Some(500.0), ..request() });
+        assert!(!all.contains("dashed") && all.contains("cheapest: d = 500"));
+    }
+
+    #[test]
+    fn a_width_to_be_found_has_its_own_panel() {
+        let free = Request { activation: Some(Activation::He2), trigger: Trigger::Keys, ..request() };
+        assert!(svg(free).contains("width m needed"));
+        assert!(!svg(Request { width: Some(4000.0), ..free }).contains("width m needed"));
+    }
+
+    #[test]
+    fn limits_are_drawn_where_they_are_near() {
+        let limited = Request { samples: Some(1e6), max_parameters: Some(1e6), ..request() };
+        let text = svg(limited);
+        assert!(text.contains("samples at hand") && text.contains("most parameters"));
+        assert!(!svg(Request { samples: Some(1e15), ..request() }).contains("samples at hand"));
+        let none = svg(Request { dim: Some(20.0), ..request() });
+        assert!(none.contains("no data") && none.contains("No model within"));
+    }
+
+    #[test]
+    fn pieces_are_joined() {
+        let gap = (f64::NAN, f64::NAN);
+        let line = joined(vec![
+            gap,
+            (1.0, 1.0),
+            (2.0, 2.0),
+            gap,
+            (2.0, 2.0),
+            (3.0, 3.0),
+            gap,
+            (5.0, 5.0),
+            (6.0, 6.0),
+        ]);
+        assert_eq!(line.len(), 6);
+        assert!(line[3].0.is_nan());
+        assert_eq!(short(999_999.0), "999,999");
+        assert_eq!(short(222_259_324.0), "2.2×10^{8}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Bars: sizes by name, several series side by side.
+
+use crate::frame::{Frame, Margins};
+use crate::legend::{Entry, Legend, Paint, Sample};
+use crate::scale::{Axis, Scale};
+use crate::svg::{Stroke, Svg};
+use crate::theme::Palette;
+use crate::ticks::{Way, ticks};
+
+/// One bar: a size, with an interval if it has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    size: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Bar {
+    /// A bar without an interval. A size that is not finite leaves its place empty.
+    pub fn new(size: f64) -> Self {
+        Self { size, interval: None }
+    }
+
+    /// With an interval from `low` to `high`.
+    pub fn interval(mut self, low: f64, high: f64) -> Self {
+        self.interval = Some((low, high));
+        self
+    }
+}
+
+impl From<f64> for Bar {
+    fn from(size: f64) -> Self {
+        Self::new(size)
+    }
+}
+
+/// From `(size, low, high)`.
+impl From<(f64, f64, f64)> for Bar {
+    fn from((size, low, high): (f64, f64, f64)) -> Self {
+        Self::new(size).interval(low, high)
+    }
+}
+
+/// Horizontal bars, grouped by name from top to bottom.
+///
+/// ```
+/// use superpose_figure::{Axis, Bars, Figure, Theme};
+///
+/// let bars = Bars::new("Noise budget", Axis::linear("noise over signal"), ["interference", "mean bias"])
+///     .series("measured", [(0.27, 0.25, 0.29), (0.19, 0.17, 0.21)])
+///     .series("predicted", [0.26, 0.20]);
+/// assert!(Figure::new().panel(bars).svg(Theme::Dark).contains("mean bias"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    title: String,
+    axis: Axis,
+    names: Vec<String>,
+    series: Vec<(String, Vec<Bar>)>,
+}
+
+impl Bars {
+    /// Bars along an axis, with the names of the groups. A logarithmic axis has no zero: there bars begin at the
+    /// frame, and only their ends can be compared.
+    pub fn new(
+        title: impl Into<String>,
+        axis: Axis,
+        names: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let names = names.into_iter().map(Into::into).collect();
+        Self { title: title.into(), axis, names, series: Vec::new() }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Adds one bar to each group, in the order of the names. Bars beyond the names are not shown.
+    pub fn series(mut self, name: impl Into<String>, bars: impl IntoIterator<Item = impl Into<Bar>>) -> Self {
+        self.series.push((name.into(), bars.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    fn bars(&self) -> impl Iterator<Item = (usize, usize, Bar)> {
+        let series = self.series.iter().enumerate();
+        series.flat_map(|(i, (_, bars))| {
+            bars.iter().take(self.names.len()).enumerate().map(move |(group, bar)| (i, group, *bar))
+        })
+    }
+}
+
+/// Share of a group's height that its bars take.
+const FULL: f64 = 0.72;
+const CAP: f64 = 2.5;
+
+/// Bars with everything in its place.
+pub(crate) struct Drawing<'a> {
+    bars: &'a Bars,
+    frame: Frame,
+    scale: Option<Scale>,
+    legend: Legend,
+}
+
+impl<'a> Drawing<'a> {
+    pub fn new(bars: &'a Bars, size: (f64, f64)) -> Self {
+        let mut frame = Frame::new(size, &bars.title, &bars.axis.label, "");
+        let shown = || bars.bars().filter(|(_, _, bar)| bars.axis.shows(bar.size));
+        let ends = shown().flat_map(|(_, _, bar)| {
+            let (low, high) = bar.interval.unwrap_or((bar.size, bar.size));
+            [bar.size, low, high]
+        });
+        // Bars begin at zero.
+        let zero = (!bars.axis.log && shown().next().is_some()).then_some(0.0);
+        let scale = bars.axis.scale(ends.chain(zero), 0.0, size.0 - 4.0, false);
+        if let Some(scale) = &scale {
+            let ticks = ticks(&bars.axis, scale, Way::Across).into_iter();
+            frame.across.ticks =
+                ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect();
+            let middle = |i: usize| size.1 * (i as f64 + 0.5) / bars.names.len() as f64;
+            frame.up.ticks =
+                bars.names.iter().enumerate().map(|(i, name)| (middle(i), name.clone())).collect();
+            frame.up.marks = false;
+        }
+        let entry = |(i, (name, _)): (usize, &(String, Vec<Bar>))| Entry {
+            name: name.clone(),
+            paint: Paint::Category(i),
+            sample: Sample { patch: Some(1.0), ..Sample::default() },
+        };
+        let entries = bars.series.iter().enumerate().map(entry);
+        let entries = entries.filter(|entry| scale.is_some() && !entry.name.is_empty()).collect();
+        Self { bars, frame, scale, legend: Legend::place(entries, size, 0.0, None) }
+    }
+
+    pub fn margins(&self) -> Margins {
+        self.frame.margins(&self.legend)
+    }
+
+    pub fn draw(&self, svg: &mut Svg, palette: &Palette) {
+        let Some(scale) = self.scale else {
+            self.frame.draw(svg, palette, &self.legend);
+            self.frame.draw_empty(svg, palette);
+            return;
+        };
+        self.frame.draw_grid(svg, palette);
+        let group = self.frame.height / self.bars.names.len() as f64;
+        let height = (group * FULL / self.bars.series.len() as f64).min(22.0);
+        let all = height * self.bars.series.len() as f64;
+        let zero = if scale.log { 0.0 } else { scale.within(0.0) };
+        for (i, place, bar) in self.bars.bars() {
+            if !self.bars.axis.shows(bar.size) {
+                continue;
+            }
+            let end = scale.within(bar.size);
+            let top = group * (place as f64 + 0.5) - all / 2.0 + height * i as f64;
+            let color = palette.category(i);
+            svg.rect((zero.min(end), top + 0.5), (end - zero).abs(), height - 1.0, color, 1.0);
+            if let Some((low, high)) = bar.interval {
+                let (y, stroke) = (top + height / 2.0, Stroke::new(palette.ink, 1.2));
+                let high = if high.is_nan() { end } else { scale.within(high) };
+                svg.line((scale.within(low), y), (high, y), stroke);
+                for x in [scale.within(low), high] {
+                    svg.line((x, y - CAP), (x, y + CAP), stroke);
+                }
+            }
+        }
+        self.frame.draw(svg, palette, &self.legend);
+        self.legend.draw(svg, palette);
+    }
+}

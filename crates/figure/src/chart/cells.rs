@@ -1,0 +1,250 @@
+//! Heat maps and regions: cells, a colour bar, outlines between categories, and names inside them.
+
+use super::{Cell, Chart, Region};
+use crate::place::{Crowd, Rect};
+use crate::scale::{Axis, Scale};
+use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
+use crate::text::{self, size};
+use crate::theme::{Palette, sequential};
+use crate::ticks::{Way, ticks};
+
+/// Where the colour bar stands beside the frame, and how wide it is.
+const BAR_GAP: f64 = 14.0;
+const BAR: f64 = 12.0;
+
+/// Room to the right of the frame for the colour bar.
+pub(super) fn bar_room(label: &str, height: f64) -> f64 {
+    let widest = bar_ticks(height).into_iter().map(|(_, label)| text::width(&label, size::SMALL, false));
+    let words = if label.is_empty() { 0.0 } else { 18.0 };
+    BAR_GAP + BAR + 7.0 + widest.fold(0.0, f64::max) + words + 4.0
+}
+
+fn bar_ticks(height: f64) -> Vec<(f64, String)> {
+    let axis = Axis::linear("").range(0.0, 1.0);
+    let Some(scale) = axis.scale([0.0].into_iter(), height, 0.0, true) else { return Vec::new() };
+    let ticks = ticks(&axis, &scale, Way::Up).into_iter();
+    ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect()
+}
+
+pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64, height: f64) {
+    const STEPS: usize = 64;
+    let (left, right) = (width + BAR_GAP, width + BAR_GAP + BAR);
+    let step = height / STEPS as f64;
+    svg.crisp(|svg| {
+        for i in 0..STEPS {
+            let color = sequential((i as f64 + 0.5) / STEPS as f64);
+            svg.rect((left, height - step * (i + 1) as f64), BAR, step + 0.5, &color, 1.0);
+        }
+    });
+    let stroke = Stroke::new(palette.axis, 1.0);
+    svg.path(&[(left, 0.0), (right, 0.0), (right, height), (left, height), (left, 0.0)], stroke);
+    let mut widest: f64 = 0.0;
+    for (y, label) in bar_ticks(height) {
+        svg.line((right, y), (right + 3.0, y), stroke);
+        svg.text((right + 6.0, y + 0.36 * size::SMALL), &label, Type::new(size::SMALL, palette.axis));
+        widest = widest.max(text::width(&label, size::SMALL, false));
+    }
+    let set = Type { upwards: true, ..Type::new(size::LABEL, palette.ink).anchor(Anchor::Middle) };
+    svg.text((right + 7.0 + widest + 14.0, height / 2.0), label, set);
+}
+
+/// The part of a rectangle in data that is in the frame, in pixels.
+fn rect(x: (f64, f64), y: (f64, f64), (across, up): (&Scale, &Scale)) -> Option<Rect> {
+    for (ends, scale) in [(x, across), (y, up)] {
+        scale.pixel(ends.0)?;
+        scale.pixel(ends.1)?;
+    }
+    let (x0, x1) = (across.within(x.0), across.within(x.1));
+    let (y0, y1) = (up.within(y.0), up.within(y.1));
+    let rect = Rect { x: x0.min(x1), y: y0.min(y1), width: (x1 - x0).abs(), height: (y1 - y0).abs() };
+    (rect.width > 0.0 && rect.height > 0.0).then_some(rect)
+}
+
+pub(super) fn draw_cells(svg: &mut Svg, palette: &Palette, cells: &[Cell], scales: (&Scale, &Scale)) {
+    svg.crisp(|svg| {
+        for cell in cells {
+            if let Some(rect) = rect(cell.x, cell.y, scales) {
+                let color = cell.value.map_or(palette.missing.to_owned(), sequential);
+                svg.rect((rect.x, rect.y), rect.width, rect.height, &color, 1.0);
+            }
+        }
+    });
+}
+
+/// How strong the colour of a filled region is.
+pub(super) const FILL: f64 = 0.5;
+
+pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, chart: &Chart, scales: (&Scale, &Scale)) {
+    svg.crisp(|svg| {
+        for region in &chart.regions {
+            if let Some(rect) = rect(region.x, region.y, scales) {
+                let color = palette.category(region.category);
+                svg.rect((rect.x, rect.y), rect.width, rect.height, color, FILL);
+            }
+        }
+    });
+}
+
+/// Regions on the finest grid that has all their edges, in pixels.
+pub(super) struct Partition {
+    xs: Vec<i64>,
+    ys: Vec<i64>,
+    /// Category by row and column.
+    grid: Vec<Option<usize>>,
+}
+
+/// Edges are compared to a hundredth of a pixel.
+const UNIT: f64 = 100.0;
+/// Finer grids than this are not outlined.
+const FINEST: usize = 4_000_000;
+
+impl Partition {
+    pub fn new(regions: &[Region], scales: (&Scale, &Scale)) -> Self {
+        let place = |pixel: f64| (pixel * UNIT).round() as i64;
+        let rects: Vec<([i64; 4], usize)> = regions
+            .iter()
+            .filter_map(|region| Some((rect(region.x, region.y, scales)?, region.category)))
+            .map(|(r, category)| {
+                ([place(r.x), place(r.x + r.width), place(r.y), place(r.y + r.height)], category)
+            })
+            .collect();
+        let edges = |which: [usize; 2]| {
+            let mut edges: Vec<i64> = rects.iter().flat_map(|(ends, _)| which.map(|i| ends[i])).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            edges
+        };
+        let (xs, ys) = (edges([0, 1]), edges([2, 3]));
+        if xs.len().saturating_mul(ys.len()) > FINEST || xs.len() < 2 || ys.len() < 2 {
+            return Self { xs: Vec::new(), ys: Vec::new(), grid: Vec::new() };
+        }
+        let columns = xs.len() - 1;
+        let mut grid = vec![None; columns * (ys.len() - 1)];
+        let index = |edges: &[i64], edge: i64| edges.partition_point(|&other| other < edge);
+        for &([x0, x1, y0, y1], category) in &rects {
+            for row in index(&ys, y0)..index(&ys, y1) {
+                for column in index(&xs, x0)..index(&xs, x1) {
+                    grid[row * columns + column] = Some(category);
+                }
+            }
+        }
+        Self { xs, ys, grid }
+    }
+
+    fn columns(&self) -> usize {
+        self.xs.len().saturating_sub(1)
+    }
+
+    fn rows(&self) -> usize {
+        self.ys.len().saturating_sub(1)
+    }
+
+    fn at(&self, row: usize, column: usize) -> Option<usize> {
+        self.grid.get(row * self.columns() + column).copied().flatten()
+    }
+
+    /// Lines between different categories, each as long as it goes.
+    pub fn outlines(&self) -> Vec<(Spot, Spot)> {
+        let mut lines = Vec::new();
+        let differ = |a: Option<usize>, b: Option<usize>| a.is_some() && b.is_some() && a != b;
+        let pixel = |edge: i64| edge as f64 / UNIT;
+        let mut runs =
+            |count: usize, is_edge: &dyn Fn(usize) -> bool, line: &dyn Fn(usize, usize) -> (Spot, Spot)| {
+                let mut begin = None;
+                for i in 0..=count {
+                    match (i < count && is_edge(i), begin) {
+                        (true, None) => begin = Some(i),
+                        (false, Some(first)) => {
+                            lines.push(line(first, i));
+                            begin = None;
+                        }
+                        _ => {}
+                    }
+                }
+            };
+        for column in 1..self.columns() {
+            let x = pixel(self.xs[column]);
+            runs(self.rows(), &|row| differ(self.at(row, column - 1), self.at(row, column)), &|from, to| {
+                ((x, pixel(self.ys[from])), (x, pixel(self.ys[to])))
+            });
+        }
+        for row in 1..self.rows() {
+            let y = pixel(self.ys[row]);
+            runs(
+                self.columns(),
+                &|column| differ(self.at(row - 1, column), self.at(row, column)),
+                &|from, to| ((pixel(self.xs[from]), y), (pixel(self.xs[to]), y)),
+            );
+        }
+        lines
+    }
+
+    fn category(&self, (x, y): Spot) -> Option<usize> {
+        let index = |edges: &[i64], pixel: f64| {
+            edges.partition_point(|&edge| edge as f64 / UNIT <= pixel).checked_sub(1)
+        };
+        let (row, column) = (index(&self.ys, y)?, index(&self.xs, x)?);
+        (row < self.rows() && column < self.columns()).then(|| self.at(row, column)).flatten()
+    }
+
+    /// The middle of a place where a label lies wholly in its category and covers nothing, if there is one.
+    pub fn room_for(&self, category: usize, label: &str, frame: (f64, f64), crowd: &Crowd) -> Option<Spot> {
+        const LATTICE: (usize, usize) = (48, 40);
+        let (half_width, half_height) =
+            (text::width(label, size::SMALL, false) / 2.0 + 6.0, size::SMALL / 2.0 + 5.0);
+        let spot = |i: usize| {
+            let (column, row) = (i % LATTICE.0, i / LATTICE.0);
+            (
+                frame.0 * (column as f64 + 0.5) / LATTICE.0 as f64,
+                frame.1 * (row as f64 + 0.5) / LATTICE.1 as f64,
+            )
+        };
+        let spots: Vec<Spot> = (0..LATTICE.0 * LATTICE.1).map(spot).collect();
+        let (own, other): (Vec<Spot>, Vec<Spot>) =
+            spots.into_iter().partition(|&spot| self.category(spot) == Some(category));
+        // How many times the label, about its middle, would fit between here and there.
+        let room = |(x, y): Spot| {
+            let edges = (x.min(frame.0 - x) / half_width).min(y.min(frame.1 - y) / half_height);
+            let apart = |&(a, b): &Spot| ((a - x).abs() / half_width).max((b - y).abs() / half_height);
+            other.iter().chain(crowd.spots()).map(apart).fold(edges, f64::min)
+        };
+        let best = own.into_iter().map(|spot| (room(spot), spot)).max_by(|a, b| a.0.total_cmp(&b.0));
+        best.filter(|(room, _)| *room >= 1.0).map(|(_, spot)| spot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(end: f64) -> Scale {
+        Axis::linear("").range(0.0, 10.0).scale([0.0].into_iter(), 0.0, end, true).unwrap()
+    }
+
+    #[test]
+    fn outlines_are_long_and_only_between_categories() {
+        let (x, y) = (scale(100.0), scale(100.0));
+        // Left half of one category in four cells, right half of another in one.
+        let mut regions = vec![Region::new((5.0, 10.0), (0.0, 10.0), 1)];
+        for (a, b) in [(0.0, 2.5), (2.5, 5.0)] {
+            regions.push(Region::new((a, b), (0.0, 5.0), 0));
+            regions.push(Region::new((a, b), (5.0, 10.0), 0));
+        }
+        let partition = Partition::new(&regions, (&x, &y));
+        assert_eq!(partition.outlines(), [((50.0, 0.0), (50.0, 100.0))]);
+        let spot = partition.room_for(0, "ab", (100.0, 100.0), &Crowd::default()).unwrap();
+        assert!((15.0..35.0).contains(&spot.0), "{spot:?}");
+        assert_eq!(partition.room_for(0, "a name too long for it", (100.0, 100.0), &Crowd::default()), None);
+        assert_eq!(partition.room_for(7, "a", (100.0, 100.0), &Crowd::default()), None);
+    }
+
+    #[test]
+    fn no_regions() {
+        let (x, y) = (scale(100.0), scale(100.0));
+        for regions in [vec![], vec![Region::new((f64::NAN, 1.0), (0.0, 1.0), 0)]] {
+            let partition = Partition::new(&regions, (&x, &y));
+            assert!(partition.outlines().is_empty());
+            assert_eq!(partition.room_for(0, "a", (100.0, 100.0), &Crowd::default()), None);
+        }
+    }
+}

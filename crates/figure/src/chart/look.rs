@@ -1,0 +1,115 @@
+//! How series look: colours, markers and dashes by name, in order.
+
+use super::{Chart, Color, Dash, Series};
+use crate::legend::Paint;
+use crate::theme::CATEGORIES;
+
+/// How a series looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    pub paint: Paint,
+    /// Number of the marker.
+    pub marker: usize,
+    pub dashes: &'static str,
+}
+
+/// What the series of one name share.
+struct Slot<'a> {
+    name: &'a str,
+    color: Option<Color>,
+    /// Its number among those without a colour of their own.
+    turn: usize,
+}
+
+impl Chart {
+    /// The look of each series.
+    pub(super) fn looks(&self) -> Vec<Look> {
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut of_series: Vec<usize> = Vec::new();
+        for series in &self.series {
+            let named = !series.name.is_empty();
+            let same = slots.iter().position(|slot| named && slot.name == series.name);
+            let before = of_series.last().copied().filter(|_| !named);
+            let slot = same.or(before).unwrap_or_else(|| {
+                slots.push(Slot { name: &series.name, color: None, turn: 0 });
+                slots.len() - 1
+            });
+            // What an unnamed series is given is its own.
+            if before.is_none() {
+                slots[slot].color = slots[slot].color.or(series.color);
+            }
+            of_series.push(slot);
+        }
+        let mut turns = 0;
+        for slot in slots.iter_mut().filter(|slot| slot.color.is_none()) {
+            slot.turn = turns;
+            turns += 1;
+        }
+        let filled = self.filled();
+        let look = |(series, &marker): (&Series, &usize)| {
+            let slot = &slots[marker];
+            let paint = match series.color.or(slot.color) {
+                Some(Color::Category(index)) => Paint::Category(index),
+                Some(Color::Muted) => Paint::Muted,
+                None if filled => Paint::Ink,
+                None if self.ordered => Paint::Step(slot.turn, turns),
+                None => Paint::Category(slot.turn),
+            };
+            // Dashes tell apart what colours do not: all lines over cells, and those after the last colour.
+            let round = match paint {
+                Paint::Ink => slot.turn,
+                Paint::Category(index) => index / CATEGORIES,
+                _ => 0,
+            };
+            let dash = series.dash.unwrap_or([Dash::Solid, Dash::Dashed, Dash::Dotted][round % 3]);
+            let dashes = match dash {
+                Dash::Solid => "",
+                Dash::Dashed => "6 4",
+                Dash::Dotted => "1.8 3",
+            };
+            Look { paint, marker, dashes }
+        };
+        self.series.iter().zip(&of_series).map(look).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, Cell};
+
+    fn chart() -> Chart {
+        Chart::new("", Axis::linear(""), Axis::linear(""))
+    }
+
+    fn line(name: &str) -> Series {
+        Series::line(name, [(0.0, 0.0), (1.0, 1.0)])
+    }
+
+    #[test]
+    fn one_name_one_look() {
+        let looks = chart().with(line("a")).with(line("b")).with(line("a")).with(line("")).looks();
+        assert_eq!(looks[0], looks[2]);
+        assert_eq!(looks[0], looks[3]);
+        assert_eq!(looks[1].paint, Paint::Category(1));
+    }
+
+    #[test]
+    fn given_colours_take_no_turn() {
+        let looks = chart().ordered().with(line("a").muted()).with(line("b")).with(line("c")).looks();
+        assert_eq!([looks[1].paint, looks[2].paint], [Paint::Step(0, 2), Paint::Step(1, 2)]);
+        let looks = chart().with(line("a")).with(line("").color(4)).with(line("a")).looks();
+        let paints: Vec<Paint> = looks.iter().map(|look| look.paint).collect();
+        assert_eq!(paints, [Paint::Category(0), Paint::Category(4), Paint::Category(0)]);
+    }
+
+    #[test]
+    fn dashes_where_colours_end() {
+        let many = (0..9).fold(chart(), |chart, i| chart.with(line(&i.to_string())));
+        assert_eq!([many.looks()[6].dashes, many.looks()[7].dashes], ["", "6 4"]);
+        let over = chart().cells("", [Cell::new((0.0, 1.0), (0.0, 1.0), 0.5)]);
+        let looks = over.with(line("a")).with(line("b")).with(line("c").dashed()).looks();
+        assert_eq!([looks[0].dashes, looks[1].dashes, looks[2].dashes], ["", "6 4", "6 4"]);
+        assert!(looks.iter().all(|look| look.paint == Paint::Ink));
+    }
+}

@@ -1,0 +1,305 @@
+//! Charts in two axes: points, lines, bands, cells of a heat map, regions, and words.
+
+mod cells;
+mod draw;
+mod look;
+mod pixels;
+
+pub(crate) use draw::Drawing;
+
+use crate::scale::Axis;
+
+/// A measured point, with intervals if it has some.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    x: f64,
+    y: f64,
+    vertical: Option<(f64, f64)>,
+    horizontal: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A point without intervals.
+    pub fn new(x: f64, y: f64) -> Self {
+        Self { x, y, vertical: None, horizontal: None }
+    }
+
+    /// With an interval from `low` to `high` in y. An end that is not finite, or has no place on the axis, reaches
+    /// to the edge of the frame.
+    pub fn vertical(mut self, low: f64, high: f64) -> Self {
+        self.vertical = Some((low, high));
+        self
+    }
+
+    /// With an interval from `low` to `high` in x.
+    pub fn horizontal(mut self, low: f64, high: f64) -> Self {
+        self.horizontal = Some((low, high));
+        self
+    }
+}
+
+/// From `(x, y)`.
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Self {
+        Self::new(x, y)
+    }
+}
+
+/// From `(x, y, low, high)`, the interval in y.
+impl From<(f64, f64, f64, f64)> for Point {
+    fn from((x, y, low, high): (f64, f64, f64, f64)) -> Self {
+        Self::new(x, y).vertical(low, high)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
+    Points(Vec<Point>),
+    Line(Vec<(f64, f64)>),
+    Band(Vec<(f64, f64, f64)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dash {
+    Solid,
+    Dashed,
+    Dotted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Color {
+    Category(usize),
+    Muted,
+}
+
+/// Data that are drawn alike.
+///
+/// Series of one name share colour, marker and legend entry. A series without a name has the colour of the one before
+/// it and no entry. So measured points and the line predicted for them are two series of one name, or the second has
+/// none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    name: String,
+    shape: Shape,
+    color: Option<Color>,
+    dash: Option<Dash>,
+    small: bool,
+}
+
+impl Series {
+    fn new(name: impl Into<String>, shape: Shape) -> Self {
+        Self { name: name.into(), shape, color: None, dash: None, small: false }
+    }
+
+    /// Points, for what was measured.
+    pub fn points(name: impl Into<String>, points: impl IntoIterator<Item = impl Into<Point>>) -> Self {
+        Self::new(name, Shape::Points(points.into_iter().map(Into::into).collect()))
+    }
+
+    /// A line, for what was predicted. A point that has no place on the axes leaves a gap.
+    pub fn line(name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(name, Shape::Line(spots.into_iter().collect()))
+    }
+
+    /// A shaded band: at each x, from low to high.
+    pub fn band(name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        Self::new(name, Shape::Band(spots.into_iter().collect()))
+    }
+
+    /// In the colour of that number, from 0, in place of the next one.
+    pub fn color(mut self, index: usize) -> Self {
+        self.color = Some(Color::Category(index));
+        self
+    }
+
+    /// In grey: what is there for comparison.
+    pub fn muted(mut self) -> Self {
+        self.color = Some(Color::Muted);
+        self
+    }
+
+    /// A dashed line.
+    pub fn dashed(mut self) -> Self {
+        self.dash = Some(Dash::Dashed);
+        self
+    }
+
+    /// A dotted line.
+    pub fn dotted(mut self) -> Self {
+        self.dash = Some(Dash::Dotted);
+        self
+    }
+
+    /// Small points, for many of them.
+    pub fn small(mut self) -> Self {
+        self.small = true;
+        self
+    }
+}
+
+/// A cell of a heat map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    x: (f64, f64),
+    y: (f64, f64),
+    value: Option<f64>,
+}
+
+impl Cell {
+    /// From edge to edge in x and in y. The value is shown on a scale from 0 to 1, or absent.
+    pub fn new(x: (f64, f64), y: (f64, f64), value: impl Into<Option<f64>>) -> Self {
+        Self { x, y, value: value.into().filter(|value| !value.is_nan()) }
+    }
+}
+
+/// A rectangle that belongs to a category.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    x: (f64, f64),
+    y: (f64, f64),
+    category: usize,
+}
+
+impl Region {
+    /// From edge to edge in x and in y, of a category by its number.
+    pub fn new(x: (f64, f64), y: (f64, f64), category: usize) -> Self {
+        Self { x, y, category }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Reference {
+    Vertical(f64, String),
+    Horizontal(f64, String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Note {
+    x: f64,
+    y: f64,
+    text: String,
+    marked: bool,
+}
+
+/// A chart in two axes.
+///
+/// ```
+/// use superpose_figure::{Axis, Chart, Figure, Theme};
+///
+/// let measured = [(64.0, 0.11, 0.08, 0.15), (256.0, 0.52, 0.47, 0.57), (1024.0, 0.97, 0.95, 0.98)];
+/// let predicted = (0..50).map(|i| 50.0 * 1.07f64.powi(i)).map(|n| (n, n / (n + 256.0)));
+/// let chart = Chart::new("Recall", Axis::log("samples N"), Axis::linear("accuracy").range(0.0, 1.0))
+///     .points("measured", measured)
+///     .line("predicted", predicted)
+///     .horizontal(0.5, "one half");
+/// let svg = Figure::new().panel(chart).svg(Theme::Light);
+/// assert!(svg.starts_with("<svg"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    title: String,
+    x: Axis,
+    y: Axis,
+    series: Vec<Series>,
+    ordered: bool,
+    value: String,
+    cells: Vec<Cell>,
+    categories: Vec<String>,
+    regions: Vec<Region>,
+    references: Vec<Reference>,
+    notes: Vec<Note>,
+}
+
+impl Chart {
+    /// A chart without data. An empty title takes no room.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self {
+            title: title.into(),
+            x,
+            y,
+            series: Vec::new(),
+            ordered: false,
+            value: String::new(),
+            cells: Vec::new(),
+            categories: Vec::new(),
+            regions: Vec::new(),
+            references: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Adds a series.
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// Adds points: [`Series::points`].
+    pub fn points(self, name: impl Into<String>, points: impl IntoIterator<Item = impl Into<Point>>) -> Self {
+        self.with(Series::points(name, points))
+    }
+
+    /// Adds a line: [`Series::line`].
+    pub fn line(self, name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        self.with(Series::line(name, spots))
+    }
+
+    /// Adds a band: [`Series::band`].
+    pub fn band(self, name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        self.with(Series::band(name, spots))
+    }
+
+    /// Series are steps of one quantity, such as d = 64, 128, 256: their colours are steps of one scale.
+    pub fn ordered(mut self) -> Self {
+        self.ordered = true;
+        self
+    }
+
+    /// Adds the cells of a heat map, with a colour bar from 0 to 1 labelled `value`. Series that are drawn over cells
+    /// are in ink, and differ by dashes and markers.
+    pub fn cells(mut self, value: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
+        self.value = value.into();
+        self.cells.extend(cells);
+        self
+    }
+
+    /// Adds regions by category. Over cells they are outlines with their names inside, where these have room; else they are
+    /// filled and stand in the legend.
+    pub fn regions(
+        mut self,
+        categories: impl IntoIterator<Item = impl Into<String>>,
+        regions: impl IntoIterator<Item = Region>,
+    ) -> Self {
+        self.categories = categories.into_iter().map(Into::into).collect();
+        self.regions.extend(regions);
+        self
+    }
+
+    /// Adds a vertical line at x for reference, with words at its end.
+    pub fn vertical(mut self, x: f64, label: impl Into<String>) -> Self {
+        self.references.push(Reference::Vertical(x, label.into()));
+        self
+    }
+
+    /// Adds a horizontal line at y for reference, with words at its end.
+    pub fn horizontal(mut self, y: f64, label: impl Into<String>) -> Self {
+        self.references.push(Reference::Horizontal(y, label.into()));
+        self
+    }
+
+    /// Adds words beside a place, where they cover least.
+    pub fn note(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
+        self.notes.push(Note { x, y, text: text.into(), marked: false });
+        self
+    }
+
+    /// Marks a place with a ring, and words beside it.
+    pub fn mark(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
+        self.notes.push(Note { x, y, text: text.into(), marked: true });
+        self
+    }
+}

@@ -1,0 +1,212 @@
+//! The legend: inside the frame where a corner is free, above it otherwise. It never covers data.
+
+use crate::place::{Crowd, Rect};
+use crate::svg::{Spot, Stroke, Svg, Type};
+use crate::text::{self, size};
+use crate::theme::Palette;
+
+/// Markers, in the order in which series take them.
+const MARKERS: usize = 5;
+
+/// One line of a legend.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub name: String,
+    pub paint: Paint,
+    pub sample: Sample,
+}
+
+/// What stands before a name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sample {
+    /// Number of the marker.
+    pub marker: Option<usize>,
+    /// Dashes of the line.
+    pub line: Option<&'static str>,
+    /// A patch of that opacity.
+    pub patch: Option<f64>,
+    /// Set off from the background by a rim.
+    pub rimmed: bool,
+}
+
+/// A colour, before a theme says which.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Paint {
+    Category(usize),
+    Step(usize, usize),
+    Ink,
+    Muted,
+    Missing,
+}
+
+impl Paint {
+    pub fn color(self, palette: &Palette) -> String {
+        match self {
+            Paint::Category(index) => palette.category(index).into(),
+            Paint::Step(index, count) => palette.step(index, count),
+            Paint::Ink => palette.ink.into(),
+            Paint::Muted => palette.axis.into(),
+            Paint::Missing => palette.missing.into(),
+        }
+    }
+}
+
+/// A legend in its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Legend {
+    entries: Vec<Entry>,
+    /// Where each entry's left end stands, and the middle of its line. Above the frame it counts up from the lowest row.
+    spots: Vec<Spot>,
+    inside: Option<Rect>,
+    /// Rows above the frame.
+    pub rows: usize,
+    /// Width of the widest row above the frame.
+    pub width: f64,
+}
+
+const SAMPLE: f64 = 22.0;
+const GAP: f64 = 6.0;
+const BETWEEN: f64 = 16.0;
+pub(crate) const ROW: f64 = 17.0;
+
+impl Legend {
+    /// Places entries in a frame of that size; `crowd` is what must not be covered, none if it fills the frame. Above the
+    /// frame, rows may reach beyond its right edge by `more`.
+    pub fn place(entries: Vec<Entry>, frame: (f64, f64), more: f64, crowd: Option<&Crowd>) -> Self {
+        let widths: Vec<f64> = entries.iter().map(Entry::width).collect();
+        let inside = crowd.and_then(|crowd| free_corner(&widths, frame, crowd));
+        let mut legend = Self { entries, spots: Vec::new(), inside, rows: 0, width: 0.0 };
+        if let Some(rect) = inside {
+            let spot = |i: usize| (rect.x + 6.0, rect.y + 4.0 + ROW * (i as f64 + 0.5));
+            legend.spots = (0..widths.len()).map(spot).collect();
+            return legend;
+        }
+        let (mut x, mut row) = (0.0, 0);
+        for width in widths {
+            if x > 0.0 && x + width > frame.0 + more {
+                (x, row) = (0.0, row + 1);
+            }
+            legend.spots.push((x, row as f64));
+            legend.width = legend.width.max(x + width);
+            legend.rows = row + 1;
+            x += width + BETWEEN;
+        }
+        let rows = legend.rows as f64;
+        for spot in &mut legend.spots {
+            spot.1 = -8.0 - ROW * (rows - spot.1 - 0.5);
+        }
+        legend
+    }
+
+    pub fn draw(&self, svg: &mut Svg, palette: &Palette) {
+        if let Some(rect) = self.inside {
+            svg.rect((rect.x, rect.y), rect.width, rect.height, palette.background, 0.85);
+        }
+        for (entry, &spot) in self.entries.iter().zip(&self.spots) {
+            entry.draw(svg, palette, spot);
+        }
+    }
+}
+
+/// A corner of the frame, or the middle of an edge, where a column of entries covers nothing.
+fn free_corner(widths: &[f64], frame: (f64, f64), crowd: &Crowd) -> Option<Rect> {
+    const EDGE: f64 = 6.0;
+    let width = widths.iter().copied().fold(0.0, f64::max) + 12.0;
+    let height = ROW * widths.len() as f64 + 8.0;
+    if widths.is_empty() || width > 0.62 * frame.0 || height > 0.6 * frame.1 {
+        return None;
+    }
+    let (right, bottom) = (frame.0 - width - EDGE, frame.1 - height - EDGE);
+    let (across, down) = ((frame.0 - width) / 2.0, (frame.1 - height) / 2.0);
+    let places = [
+        (right, EDGE),
+        (EDGE, EDGE),
+        (right, bottom),
+        (EDGE, bottom),
+        (across, EDGE),
+        (across, bottom),
+        (right, down),
+        (EDGE, down),
+    ];
+    let places = places.map(|(x, y)| Rect { x, y, width, height });
+    places.into_iter().find(|&rect| crowd.under(rect) == 0)
+}
+
+impl Entry {
+    fn width(&self) -> f64 {
+        SAMPLE + GAP + text::width(&self.name, size::SMALL, false)
+    }
+
+    fn draw(&self, svg: &mut Svg, palette: &Palette, (x, y): Spot) {
+        let color = self.paint.color(palette);
+        let middle = (x + SAMPLE / 2.0, y);
+        if let Some(opacity) = self.sample.patch {
+            svg.rect((x, y - 5.0), SAMPLE, 10.0, &color, opacity);
+        }
+        if let Some(dashes) = self.sample.line {
+            let ends = [(x, y), (x + SAMPLE, y)];
+            if self.sample.rimmed {
+                svg.path(&ends, Stroke::new(palette.background, 4.0));
+            }
+            svg.path(&ends, Stroke { color: &color, width: 1.8, dashes });
+        }
+        if let Some(kind) = self.sample.marker {
+            marker(svg, middle, kind, 3.6, &color, palette.background);
+        }
+        let set = Type::new(size::SMALL, palette.ink);
+        svg.text((x + SAMPLE + GAP, y + 0.36 * size::SMALL), &self.name, set);
+    }
+}
+
+/// A marker of a kind: circle, square, triangle, diamond, triangle upside down, and from the beginning.
+pub(crate) fn marker(svg: &mut Svg, (x, y): Spot, kind: usize, radius: f64, color: &str, rim: &str) {
+    let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
+    // Equal areas look equally large.
+    let corner = |angle: f64, reach: f64| {
+        let angle = angle.to_radians();
+        (x + reach * radius * angle.cos(), y + reach * radius * angle.sin())
+    };
+    match kind % MARKERS {
+        0 => svg.circle((x, y), radius, color, stroke),
+        1 => svg.shape(&[45.0, 135.0, 225.0, 315.0].map(|a| corner(a, 1.27)), color, 1.0, stroke),
+        2 => svg.shape(&[-90.0, 30.0, 150.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+        3 => svg.shape(&[0.0, 90.0, 180.0, 270.0].map(|a| corner(a, 1.35)), color, 1.0, stroke),
+        _ => svg.shape(&[90.0, 210.0, 330.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(count: usize) -> Vec<Entry> {
+        let entry = |i| Entry {
+            name: format!("series number {i}"),
+            paint: Paint::Category(i),
+            sample: Sample { line: Some(""), ..Sample::default() },
+        };
+        (0..count).map(entry).collect()
+    }
+
+    #[test]
+    fn a_free_corner_is_taken_and_a_full_frame_left() {
+        let frame = (300.0, 200.0);
+        let mut crowd = Crowd::default();
+        crowd.line((0.0, 0.0), (300.0, 60.0));
+        let legend = Legend::place(entries(2), frame, 0.0, Some(&crowd));
+        let rect = legend.inside.unwrap();
+        assert!(rect.inside(frame) && crowd.under(rect) == 0);
+        crowd.rect(Rect { x: 0.0, y: 0.0, width: 300.0, height: 200.0 });
+        for crowd in [None, Some(&crowd)] {
+            let legend = Legend::place(entries(5), frame, 0.0, crowd);
+            assert!(legend.inside.is_none() && legend.rows > 1 && legend.width <= 300.0);
+            assert!(legend.spots.iter().all(|spot| spot.1 < 0.0));
+        }
+    }
+
+    #[test]
+    fn nothing_to_say() {
+        let legend = Legend::place(Vec::new(), (300.0, 200.0), 0.0, Some(&Crowd::default()));
+        assert_eq!((legend.rows, legend.inside), (0, None));
+    }
+}

@@ -1,0 +1,129 @@
+//! Finding a place for words where they cover nothing.
+
+use crate::svg::Spot;
+use crate::text;
+
+/// A rectangle on the page, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rect {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Rect {
+    /// The room of a label with its baseline's start at a spot.
+    pub fn of_text((x, y): Spot, label: &str, size: f64) -> Self {
+        Self { x, y: y - 0.85 * size, width: text::width(label, size, false), height: 1.15 * size }
+    }
+
+    pub fn contains(&self, (x, y): Spot) -> bool {
+        (self.x..=self.x + self.width).contains(&x) && (self.y..=self.y + self.height).contains(&y)
+    }
+
+    /// Whether it lies in a frame of that size at the origin.
+    pub fn inside(&self, (width, height): (f64, f64)) -> bool {
+        self.x >= 0.0 && self.y >= 0.0 && self.x + self.width <= width && self.y + self.height <= height
+    }
+
+    fn grown(&self, by: f64) -> Self {
+        Self { x: self.x - by, y: self.y - by, width: self.width + 2.0 * by, height: self.height + 2.0 * by }
+    }
+}
+
+/// What is drawn already, as spots a few pixels apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crowd {
+    spots: Vec<Spot>,
+}
+
+impl Crowd {
+    const STEP: f64 = 4.0;
+
+    pub fn spots(&self) -> &[Spot] {
+        &self.spots
+    }
+
+    pub fn line(&mut self, from: Spot, to: Spot) {
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let steps = (length / Self::STEP).ceil().clamp(1.0, 5000.0) as usize;
+        for i in 0..=steps {
+            let share = i as f64 / steps as f64;
+            self.spots.push((from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1)));
+        }
+    }
+
+    pub fn rect(&mut self, rect: Rect) {
+        let rows = (rect.height / Self::STEP).ceil().clamp(1.0, 1000.0) as usize;
+        for row in 0..=rows {
+            let y = rect.y + rect.height * row as f64 / rows as f64;
+            self.line((rect.x, y), (rect.x + rect.width, y));
+        }
+    }
+
+    /// How much of it a rectangle would cover, with a little distance.
+    pub fn under(&self, rect: Rect) -> usize {
+        let rect = rect.grown(3.0);
+        self.spots.iter().filter(|&&spot| rect.contains(spot)).count()
+    }
+
+    /// The first of these places that covers least. What reaches over the sides of the frame is pushed back first; what
+    /// is above or below it comes last.
+    pub fn best(&self, frame: (f64, f64), places: impl IntoIterator<Item = Rect>) -> Option<Rect> {
+        let places = places.into_iter().map(|rect| {
+            let x = rect.x.min(frame.0 - rect.width - 2.0).max(2.0);
+            Rect { x, ..rect }
+        });
+        places.min_by_key(|rect| (!rect.inside(frame), self.under(*rect)))
+    }
+}
+
+/// Places for a label beside a spot, best first: right, left, above, below, and the corners.
+pub(crate) fn around(spot: Spot, distance: f64, label: &str, size: f64) -> Vec<Rect> {
+    let word = Rect::of_text((0.0, 0.0), label, size);
+    let (dx, dy) = (distance, distance + 1.0);
+    // Corners a little nearer, as the eye takes the diagonal.
+    let near = 0.9 * distance;
+    let (right, left, middle) = (dx, -dx - word.width, -word.width / 2.0);
+    let (above, below, level) = (-dy - word.height, dy, -word.height / 2.0);
+    [
+        (right, level),
+        (near, -near - word.height),
+        (near, near),
+        (left, level),
+        (-near - word.width, -near - word.height),
+        (-near - word.width, near),
+        (middle, above),
+        (middle, below),
+        (near, 2.5 * above),
+        (near, 3.0 * below),
+        (-near - word.width, 2.5 * above),
+        (-near - word.width, 3.0 * below),
+    ]
+    .map(|(x, y)| Rect { x: spot.0 + x, y: spot.1 + y, ..word })
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_goes_where_nothing_is() {
+        let mut crowd = Crowd::default();
+        crowd.line((50.0, 50.0), (100.0, 50.0));
+        let best = crowd.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        assert_eq!(crowd.under(best), 0);
+        assert!(best.inside((100.0, 100.0)));
+        crowd.rect(best);
+        let next = crowd.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        assert_ne!(best, next);
+    }
+
+    #[test]
+    fn at_the_edge_it_stays_inside() {
+        let best = Crowd::default().best((100.0, 100.0), around((98.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        assert!(best.inside((100.0, 100.0)) && best.x < 98.0);
+    }
+}

@@ -1,0 +1,252 @@
+//! Figures as a caller sees them: well-formed, the same every time, and never upset by odd data.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use superpose_figure::{Axis, Bar, Bars, Cell, Chart, Figure, PngError, Point, Region, Series, Theme};
+
+const ODD: [f64; 9] =
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e-300, f64::MAX, f64::MIN_POSITIVE, 3.0];
+
+fn chart(log: bool) -> Chart {
+    let axis = |label: &str| if log { Axis::log(label) } else { Axis::linear(label) };
+    Chart::new("Recall", axis("samples N"), axis("accuracy"))
+}
+
+/// Everything that a chart can have.
+fn everything() -> Figure {
+    let rows = [(10.0, 0.2), (100.0, 0.6), (1000.0, 0.9)];
+    let full = chart(true)
+        .points(
+            "measured",
+            rows.map(|(x, y)| Point::new(x, y).vertical(0.9 * y, 1.1 * y).horizontal(0.8 * x, x)),
+        )
+        .line("predicted", rows)
+        .with(Series::line("bound", rows).dashed().muted())
+        .band("error", rows.map(|(x, y)| (x, 0.9 * y, 1.1 * y)))
+        .horizontal(0.5, "half")
+        .vertical(50.0, "data at hand")
+        .note(10.0, 0.3, "here")
+        .mark(100.0, 0.6, "cheapest");
+    let cell = |i: i32| ((f64::from(i), f64::from(i + 1)), (0.0, 1.0));
+    let heat = chart(false)
+        .cells(
+            "accuracy",
+            (0..4).map(|i| Cell::new(cell(i).0, cell(i).1, (i > 0).then_some(f64::from(i) / 3.0))),
+        )
+        .regions(
+            ["mean bias", "interference"],
+            (0..4).map(|i| Region::new(cell(i).0, cell(i).1, i as usize / 2)),
+        )
+        .line("one half", [(0.0, 0.0), (4.0, 1.0)]);
+    let bars = Bars::new("Noise", Axis::linear("size"), ["a", "b"])
+        .series("measured", [Bar::new(1.0).interval(0.9, 1.1), Bar::new(f64::NAN)])
+        .series("predicted", [1.0, 2.0, 3.0]);
+    Figure::new().title("All of it").note("A note.").columns(2).panel(full).panel(heat).panel(bars)
+}
+
+/// The SVG, after checks that hold for every figure.
+fn checked(figure: &Figure) -> String {
+    let svg = figure.svg(Theme::Light);
+    assert_eq!(svg, figure.svg(Theme::Light), "not the same twice");
+    for word in ["NaN", "inf", " id=\""] {
+        assert!(!svg.contains(word), "{word} in {svg}");
+    }
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let root = document.root_element();
+    let side = |name: &str| root.attribute(name).unwrap().parse::<f64>().unwrap();
+    let (width, height) = (side("width"), side("height"));
+    assert!(width >= 100.0 && height > 0.0 && width < 1e5 && height < 1e5, "{width} {height}");
+    assert_ne!(svg, figure.svg(Theme::Dark));
+    svg
+}
+
+fn texts(svg: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    texts
+        .map(|node| node.descendants().filter_map(|node| node.text().filter(|_| node.is_text())).collect())
+        .collect()
+}
+
+#[test]
+fn everything_is_there() {
+    let svg = checked(&everything());
+    let texts = texts(&svg);
+    for word in [
+        "All of it",
+        "A note.",
+        "Recall",
+        "samples N",
+        "accuracy",
+        "measured",
+        "predicted",
+        "bound",
+        "error",
+        "half",
+        "data at hand",
+        "here",
+        "cheapest",
+        "mean bias",
+        "interference",
+        "one half",
+        "no value",
+        "Noise",
+        "size",
+        "a",
+    ] {
+        assert!(texts.iter().any(|text| text == word), "{word} is not in {texts:?}");
+    }
+    // A circle for each measured point, one in the legend, and the ring.
+    assert_eq!(svg.matches("<circle").count(), 5);
+    assert_eq!(svg.matches("stroke-dasharray=\"6 4\"").count(), 2);
+}
+
+#[test]
+fn every_text_is_on_the_page() {
+    let svg = checked(&everything());
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let shift = |node: roxmltree::Node| {
+        let transform = node.attribute("transform").unwrap_or("translate(0 0)");
+        let inner = transform.trim_start_matches("translate(").split(')').next().unwrap().to_owned();
+        let (x, y) = inner.split_once(' ').unwrap();
+        (number(x), number(y))
+    };
+    let side = |name: &str| number(document.root_element().attribute(name).unwrap());
+    for text in document.descendants().filter(|node| node.has_tag_name("text")) {
+        let own = text
+            .attribute("x")
+            .map_or_else(|| shift(text), |x| (number(x), number(text.attribute("y").unwrap())));
+        let moved = text.parent().map_or((0.0, 0.0), shift);
+        let (x, y) = (own.0 + moved.0, own.1 + moved.1);
+        assert!(x >= 0.0 && x <= side("width") && y >= 8.0 && y <= side("height") - 2.0, "{text:?} {x} {y}");
+    }
+}
+
+#[test]
+fn words_are_escaped() {
+    let name = "a < b & \"c\" > 'd' \u{1}";
+    let svg = checked(
+        &Figure::new().title(name).panel(chart(false).points(name, [(1.0, 1.0)]).mark(1.0, 1.0, name)),
+    );
+    let shown = "a < b & \"c\" > 'd'";
+    assert_eq!(texts(&svg).iter().filter(|text| text.trim_end() == shown).count(), 3);
+}
+
+#[test]
+fn one_name_is_one_entry() {
+    let rows = [(1.0, 1.0), (2.0, 2.0)];
+    let svg = checked(
+        &Figure::new().panel(chart(false).points("L = 16", rows).line("L = 16", rows).line("", rows)),
+    );
+    assert_eq!(texts(&svg).iter().filter(|text| *text == "L = 16").count(), 1);
+    assert_eq!(svg.matches("#0072b2").count(), 6);
+}
+
+#[test]
+fn nothing_to_show_is_said() {
+    let none = [(f64::NAN, 1.0), (1.0, f64::INFINITY), (-1.0, 1.0), (0.0, 0.0)];
+    let panels: [superpose_figure::Panel; 5] = [
+        chart(true).into(),
+        chart(true).points("p", none).line("l", none).into(),
+        chart(true).horizontal(0.5, "half").into(),
+        Bars::new("b", Axis::linear("x"), ["a"]).series("s", [f64::NAN]).into(),
+        Bars::new("b", Axis::log("x"), Vec::<String>::new()).series("s", [1.0]).into(),
+    ];
+    for panel in panels {
+        let svg = checked(&Figure::new().panel(panel));
+        assert!(texts(&svg).iter().any(|text| text == "no data"), "{svg}");
+    }
+    checked(&Figure::new());
+}
+
+#[test]
+fn odd_values_do_no_harm() {
+    for log in [false, true] {
+        for a in ODD {
+            for b in ODD {
+                let point = Point::new(a, b).vertical(b, a).horizontal(a, b);
+                let figure = Figure::new()
+                    .panel(
+                        chart(log)
+                            .points("p", [point, Point::new(3.0, 4.0).vertical(a, b).horizontal(b, a)])
+                            .line("l", [(a, b), (1.0, 1.0), (b, a), (2.0, 5.0)])
+                            .band("b", [(a, a, b), (1.0, a, b), (2.0, b, a)])
+                            .vertical(a, "v")
+                            .horizontal(b, "h")
+                            .note(a, b, "n")
+                            .mark(b, a, "m"),
+                    )
+                    .panel(
+                        chart(log)
+                            .cells("v", [Cell::new((a, b), (1.0, 2.0), a), Cell::new((1.0, 2.0), (b, a), b)])
+                            .regions(
+                                ["r"],
+                                [Region::new((a, b), (b, a), 0), Region::new((1.0, 2.0), (1.0, 2.0), 9)],
+                            )
+                            .line("l", [(a, b), (b, a)]),
+                    )
+                    .panel(
+                        Bars::new("", Axis::linear("x").range(a, b), ["n"])
+                            .series("s", [(a, b, a), (b, a, b)]),
+                    )
+                    .frames(a, b);
+                checked(&figure);
+            }
+        }
+    }
+}
+
+#[test]
+fn png_has_the_right_size() {
+    for theme in [Theme::Light, Theme::Dark] {
+        let figure = everything();
+        let svg = figure.svg(theme);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let side = |name: &str| document.root_element().attribute(name).unwrap().parse::<f64>().unwrap();
+        for scale in [1.0, 1.5] {
+            let png = figure.png(theme, scale).unwrap();
+            assert_eq!(png, figure.png(theme, scale).unwrap());
+            let picture = resvg::tiny_skia::Pixmap::decode_png(&png).unwrap();
+            assert_eq!(f64::from(picture.width()), (side("width") * scale).round());
+            assert_eq!(f64::from(picture.height()), (side("height") * scale).round());
+        }
+    }
+}
+
+#[test]
+fn png_shows_words_without_fonts_of_the_machine() {
+    let picture = |label: &str| {
+        let chart = Chart::new(label, Axis::linear(""), Axis::linear("")).points("", [(1.0, 1.0)]);
+        Figure::new().panel(chart).png(Theme::Light, 1.0).unwrap()
+    };
+    assert_ne!(picture("words"), picture("sword"));
+}
+
+#[test]
+fn a_scale_that_is_none_is_refused() {
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+        let refused = everything().png(Theme::Light, scale);
+        assert!(matches!(refused, Err(PngError::Scale { .. })), "{scale}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_data_any_axes(
+        rows in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>()), 0..12),
+        name in ".{0,40}",
+        x_log: bool,
+        y_log: bool,
+    ) {
+        let axis = |log: bool| if log { Axis::log(&name) } else { Axis::linear(&name) };
+        let chart = Chart::new(&name, axis(x_log), axis(y_log))
+            .points(&name, rows.clone())
+            .line("l", rows.iter().map(|row| (row.0, row.1)))
+            .band("b", rows.iter().map(|row| (row.0, row.1, row.2)));
+        let heat = Chart::new("", axis(x_log), axis(y_log))
+            .cells(&name, rows.iter().map(|row| Cell::new((row.0, row.1), (row.2, row.3), row.0)))
+            .regions([&name], rows.iter().map(|row| Region::new((row.0, row.1), (row.2, row.3), 0)));
+        checked(&Figure::new().panel(chart).panel(heat));
+    }
+}
