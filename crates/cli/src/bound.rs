@@ -2,15 +2,15 @@
 //! gets past it.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use superpose_core::backend::Backend;
-use superpose_core::config::{Embedding, Settings, Trigger};
-use superpose_lab::decoders::{BoundRecord, Critical, DECODERS};
+use superpose_core::config::{Activation, Embedding, Settings, Trigger};
+use superpose_lab::decoders::{BoundRecord, CLEARLY, Critical, DECODERS};
 
 use crate::arguments::Count;
 use crate::run::print;
@@ -27,6 +27,12 @@ pub struct BoundArguments {
     /// Sequence length L
     #[arg(long, value_name = "L", default_value = "16", allow_hyphen_values = true)]
     length: Count,
+    /// Width m of the MLP; without it, the attention-only model
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    width: Option<Count>,
+    /// Activation of the MLP: relu, gelu, tanh, softplus, abs, he2, he3, identity
+    #[arg(long, value_name = "NAME", default_value = "relu")]
+    activation: Activation,
     /// Share of the facts to recall
     #[arg(long, value_name = "SHARE", default_value = "0.5", allow_hyphen_values = true)]
     accuracy: f64,
@@ -54,6 +60,8 @@ pub struct BoundArguments {
 pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
     /// A decoder takes V x V scores, and an assignment time in proportion to V cubed.
     const LARGEST: usize = 10_000;
+    /// The linear estimate inverts matrices of that many rows.
+    const WIDEST: usize = 4096;
     let whole = |name: &str, count: Count, least: usize, most: usize| match usize::try_from(count.0) {
         Ok(value) if (least..=most).contains(&value) => Ok(value),
         _ => Err(anyhow!("{name} = {}: must be a whole number from {least} to {most}", count.0)),
@@ -74,6 +82,8 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
         vocab: whole("vocab", arguments.vocab, 2, LARGEST)?,
         dim: whole("dim", arguments.dim, 1, LARGEST)?,
         length: whole("length", arguments.length, 2, 1 << 20)?,
+        width: arguments.width.map(|width| whole("width", width, 1, WIDEST)).transpose()?,
+        activation: arguments.activation,
         embedding: arguments.embedding,
         trigger: arguments.trigger,
         seed: arguments.seed.0,
@@ -82,17 +92,15 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
     };
     let config = Settings { repeats: seeds, ..settings }.check()?;
     let backend = Backend::cpu(threads).context("threads cannot be started")?;
-    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    let started = Instant::now();
+    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed} so far") {
+        spinner.set_style(style);
+    }
+    // A single number of samples may take many seconds: the time goes on meanwhile.
+    spinner.enable_steady_tick(Duration::from_millis(200));
     let mut progress = |what: &str, samples: f64| {
-        if spinner.is_hidden() && started.elapsed() > Duration::from_secs(1) {
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed} so far") {
-                spinner.set_style(style);
-            }
-            spinner.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        spinner.set_message(format!("{}: trying N = {samples}", what.replace('_', " ")));
-        spinner.tick();
+        let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
+        spinner.set_message(format!("{}{at}", what.replace('_', " ")));
     };
     let record = superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut progress);
     spinner.finish_and_clear();
@@ -106,8 +114,9 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
 /// The record as text for people.
 fn text(record: &BoundRecord) -> String {
     let config = &record.config;
+    let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
     let mut text = format!(
-        "Reading {}% of V = {} facts off the first gradient, d = {}, L = {}, {} seeds\n\n",
+        "Reading {}% of V = {} facts off the first gradient, {model}d = {}, L = {}, {} seeds\n\n",
         100.0 * record.accuracy,
         config.vocab,
         config.dim,
@@ -126,8 +135,13 @@ fn text(record: &BoundRecord) -> String {
                 [format!("  {name}"), format!("{estimate:.0}"), format!("[{low:.0}, {high:.0}]"), ratio]
             }
             _ => {
-                let above = format!("> {:.0}", record.most_samples);
-                [format!("  {name}"), above, "not reached".into(), "-".into()]
+                let (above, why) = match critical.limit {
+                    Some(limit) if limit + CLEARLY < record.accuracy => {
+                        ("no N".into(), format!("accuracy {limit:.3} with unlimited data"))
+                    }
+                    _ => (format!("> {:.0}", record.most_samples), "not reached".into()),
+                };
+                [format!("  {name}"), above, why, "-".into()]
             }
         };
         table.add_row(cells);

@@ -53,7 +53,7 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
     let mut progress = |done: usize, total: usize| {
         // A quick one needs no bar.
         if bar.is_hidden() && started.elapsed() > Duration::from_secs(1) {
-            if let Ok(style) = ProgressStyle::with_template("rows {wide_bar} {percent}%, {eta} left") {
+            if let Ok(style) = ProgressStyle::with_template("reading {wide_bar} {percent}%, {eta} left") {
                 bar.set_style(style);
             }
             bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -82,7 +82,7 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
 
 /// The inspection as text for people.
 fn text(found: &Inspection) -> String {
-    let mut text = format!("Tensor {}: {} rows, d = {}\n\n", found.tensor, found.rows, found.dim);
+    let mut text = format!("Tensor {}: {} rows, d = {}\n\n", plain(&found.tensor), found.rows, found.dim);
     let dim = found.dim as f64;
     let mut table = table(["", "raw", "centred", "Gaussian"]);
     let gaussian = Geometry {
@@ -103,11 +103,12 @@ fn text(found: &Inspection) -> String {
     let outputs = match &found.output {
         None => "Gaussian output embeddings".to_string(),
         Some(output) => {
-            let _ = writeln!(text, "\nOutput tensor {}: {} rows\n", output.tensor, output.rows);
+            let _ = writeln!(text, "\nOutput tensor {}: {} rows\n", plain(&output.tensor), output.rows);
             let mut table = self::table(["", "raw", "centred", ""]);
             rows(&mut table, &[output.raw, output.centred]);
             lines(&mut text, &table);
-            format!("output embeddings from {} (what all of them share has no effect)", output.tensor)
+            let name = plain(&output.tensor);
+            format!("output embeddings from {name} (what all of them share has no effect)")
         }
     };
     let share = |facts: u64| match found.gaussian_facts {
@@ -123,12 +124,29 @@ fn text(found: &Inspection) -> String {
         found.centred.facts,
         share(found.centred.facts),
     );
+    if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
+        let _ = writeln!(
+            text,
+            "That is more than the {} rows there are: read it as what so many rows that lie like these would hold.",
+            found.rows
+        );
+    }
     let _ = writeln!(
         text,
         "Predicted for attention on the trigger, trigger in the keys, {} samples per fact, {outputs}.",
         found.samples_per_fact
     );
     text
+}
+
+/// A name from a file, with control characters escaped: a terminal would obey them.
+fn plain(name: &str) -> String {
+    name.chars()
+        .flat_map(|c| match c.is_control() {
+            true => c.escape_default().collect::<Vec<char>>(),
+            false => vec![c],
+        })
+        .collect()
 }
 
 fn table(header: [&str; 4]) -> Table {
@@ -172,5 +190,16 @@ fn number(x: f64, decimals: usize) -> String {
         0.0 => "0".into(),
         _ if x.abs() >= 1e7 || x.abs() < 0.1_f64.powi(decimals as i32) => format!("{x:.2e}"),
         _ => format!("{x:.decimals$}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_command_a_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
+        assert_eq!(plain("wörter.weight"), "wörter.weight");
     }
 }

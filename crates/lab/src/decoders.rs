@@ -3,7 +3,8 @@
 //!
 //! The critical number of samples is where the mean accuracy over seeds crosses the accuracy asked for. Numbers of samples lie
 //! on a grid of four to an octave; bisection finds the two neighbours around the crossing, and the crossing is interpolated
-//! in log N. The 95% interval is the delta method's: Student's half width of the mean accuracy there, from the seeds'
+//! in log N. With unlimited data the gradient is its expectation; where even that misses the accuracy by [`CLEARLY`], no number
+//! of samples is tried. The 95% interval is the delta method's: Student's half width of the mean accuracy there, from the seeds'
 //! spread and never less than the binomial error of all facts read, over the slope between the neighbours.
 //!
 //! The assignment solver is that of `pathfinding`. On 1000 x 1000 scores it takes 0.04 to 0.14 s, `lapjv` 0.01 to 0.12 s,
@@ -18,9 +19,11 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use superpose_core::Config;
 use superpose_core::backend::Backend;
 use superpose_core::config::Settings;
-use superpose_core::early_phase::Limit;
+use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
-use superpose_core::evaluate::decode::{Whitener, argmax_accuracy, plain_scores};
+use superpose_core::evaluate::decode::{
+    Whitener, argmax_accuracy, expected_gradient, placed_scores, plain_scores,
+};
 use superpose_core::model::{Attention, Model};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
@@ -34,6 +37,9 @@ pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignmen
 
 /// Tokens in a training set, at most: larger ones are not tried.
 const TOKENS: f64 = (1u64 << 26) as f64;
+
+/// Accuracy with unlimited data that is so much too low is never reached: accuracy need not be monotone in samples, but nearly is.
+pub const CLEARLY: f64 = 0.05;
 
 /// What the intervals are.
 const METHOD: &str = "95%, delta method: Student's interval of the mean accuracy over seeds at the crossing, over the slope in log samples";
@@ -49,6 +55,8 @@ pub struct Critical {
     pub high: Option<f64>,
     /// The estimate over the bound.
     pub ratio: Option<f64>,
+    /// Accuracy with unlimited data.
+    pub limit: Option<f64>,
 }
 
 /// Decoders beside the bound.
@@ -76,8 +84,7 @@ pub struct BoundRecord {
     pub version: String,
 }
 
-/// Finds every decoder's critical number of samples. The model is attention-only, tokens are uniform and labels a
-/// permutation, whatever the configuration says. `progress` hears of every number of samples tried.
+/// Finds every decoder's critical number of samples. Tokens are uniform and labels a permutation, whatever the configuration says. `progress` hears of every number of samples tried.
 pub fn bound(
     config: &Config,
     accuracy: f64,
@@ -95,10 +102,13 @@ pub fn bound(
         ..critical
     };
 
+    progress("unlimited data", f64::INFINITY);
+    let limits = backend.map(seeds, |r| all[r].limits(&Backend::single()));
+    let limit = |i: usize| limits.iter().map(|limits| limits[i]).sum::<f64>() / seeds as f64;
     let mut seen: BTreeMap<i32, Vec<[f64; 4]>> = BTreeMap::new();
     let mut decoders = BTreeMap::new();
     for (i, name) in DECODERS.iter().enumerate() {
-        let critical = search.run(|index| {
+        let critical = search.unless_hopeless(limit(i), |index| {
             progress(name, samples_at(index) as f64);
             let single = Backend::single();
             let at = || backend.map(seeds, |r| all[r].decode(samples_at(index), &single));
@@ -107,7 +117,7 @@ pub fn bound(
         })?;
         decoders.insert((*name).to_string(), ratio(critical));
     }
-    let three_step = search.run(|index| {
+    let three_step = search.unless_hopeless(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
         let runs = backend.map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
@@ -148,7 +158,7 @@ impl Seed {
         let backend = Backend::single();
         let embeddings = Embeddings::draw(&config, &backend);
         let task = Task::new(&config);
-        let whitener = Whitener::new(&Model::new(&config, &embeddings), config.length, &backend);
+        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, &backend);
         Seed { config, embeddings, task, whitener }
     }
 
@@ -157,9 +167,25 @@ impl Seed {
         let model = Model::new(&self.config, &self.embeddings);
         let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
         let m1 = Limit::new(&model, &drawn, backend).value_step(&Attention::Uniform).m;
+        self.read(&m1, samples as f64, backend)
+    }
+
+    /// The same with unlimited data, and what three steps that lock come to: every fact stored equally often.
+    fn limits(&self, backend: &Backend) -> [f64; 5] {
+        let model = Model::new(&self.config, &self.embeddings);
         let facts = self.task.facts();
-        let plain = plain_scores(&model, &m1, backend);
-        let white = self.whitener.scores(&m1, samples, backend);
+        let m1 = expected_gradient(&model, facts, self.config.length, backend);
+        let [a, b, c, d] = self.read(&m1, f64::INFINITY, backend);
+        let even = vec![1.0 / facts.len() as f64; facts.len()];
+        let m = placed_step(&model, None, facts, &even, backend);
+        [a, b, c, d, argmax_accuracy(&placed_scores(&model, &m, backend), facts)]
+    }
+
+    fn read(&self, m1: &[f64], samples: f64, backend: &Backend) -> [f64; 4] {
+        let model = Model::new(&self.config, &self.embeddings);
+        let facts = self.task.facts();
+        let plain = plain_scores(&model, m1, backend);
+        let white = self.whitener.scores(m1, samples, backend);
         [
             argmax_accuracy(&plain, facts),
             assignment_accuracy(&plain, facts),
@@ -191,6 +217,19 @@ struct Search {
 }
 
 impl Search {
+    /// The same unless unlimited data gives an accuracy that is clearly too low.
+    fn unless_hopeless<E>(
+        &self,
+        limit: f64,
+        at: impl FnMut(i32) -> Result<Vec<f64>, E>,
+    ) -> Result<Critical, E> {
+        let found = match limit + CLEARLY < self.accuracy {
+            true => Critical::default(),
+            false => self.run(at)?,
+        };
+        Ok(Critical { limit: Some(limit), ..found })
+    }
+
     /// `at` gives the accuracies of all seeds at a point of the grid.
     fn run<E>(&self, mut at: impl FnMut(i32) -> Result<Vec<f64>, E>) -> Result<Critical, E> {
         /// A factor of four.
@@ -208,7 +247,13 @@ impl Search {
         }
         while mean(&below) >= self.accuracy {
             if low <= 0 {
-                return Ok(Critical { estimate: Some(1.0), low: Some(0.0), high: Some(1.0), ratio: None });
+                return Ok(Critical {
+                    estimate: Some(1.0),
+                    low: Some(0.0),
+                    high: Some(1.0),
+                    ratio: None,
+                    limit: None,
+                });
             }
             (high, above) = (low, below);
             low = (low - STEP).max(0);
@@ -235,6 +280,7 @@ impl Search {
             low: Some((middle - half).exp()),
             high: Some((middle + half).exp()),
             ratio: None,
+            limit: None,
         })
     }
 }
@@ -278,6 +324,8 @@ mod tests {
         assert!((half - 0.248).abs() < 0.02, "{half}");
         let never = search.run(|_| Ok::<_, ()>(vec![0.1, 0.2])).unwrap();
         assert_eq!(never, Critical::default());
+        let hopeless = search.unless_hopeless(0.4, |_| Err(())).unwrap();
+        assert_eq!((hopeless.estimate, hopeless.limit), (None, Some(0.4)));
         let later = Search { first: 70, ..search }.run(at).unwrap();
         assert!((later.estimate.unwrap() / found.estimate.unwrap() - 1.0).abs() < 1e-9);
     }

@@ -3,7 +3,7 @@
 //! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
 
-use crate::backend::{Backend, View};
+use crate::backend::{Backend, View, product};
 
 /// A matrix that is read in blocks of rows.
 pub trait Rows: Sync {
@@ -44,48 +44,83 @@ impl Coherence {
         1.0 / self.mean_square_cosine
     }
 
-    /// Statistics of the rows minus `centre`, which is all zero for the rows as they are. `progress` hears of every block of rows read.
+    /// Statistics of the rows as they are and minus `mean`, their mean, in one pass. `progress` hears of every block of rows read.
+    ///
+    /// The Gram matrix of the rows as they are is that of the centred ones plus `V mean mean^T`, which loses no digits the way the
+    /// difference would; those of rows of length 1 have no such relation.
     pub fn measure(
         rows: &dyn Rows,
-        centre: &[f64],
+        mean: &[f64],
         backend: &Backend,
         progress: &mut dyn FnMut(usize),
-    ) -> Coherence {
-        let (count, dim) = (rows.count(), rows.dim());
-        let mut gram = Gram::new(dim);
-        let mut unit_gram = Gram::new(dim);
-        let (mut norms, mut squares, mut fourths) = (0.0, 0.0, 0.0);
+    ) -> [Coherence; 2] {
+        let (count, dim) = (rows.count() as f64, rows.dim());
+        let mut centred_gram = Gram::new(dim);
+        let mut unit_grams = [Gram::new(dim), Gram::new(dim)];
+        let mut lengths = [Lengths::default(); 2];
         let mut block = Vec::new();
+        let mut centred = Vec::new();
         each_block(rows, &mut block, |block| {
-            for row in block.chunks_exact_mut(dim) {
-                row.iter_mut().zip(centre).for_each(|(x, c)| *x = (f64::from(*x) - c) as f32);
-                let square = crate::model::dot(row, row);
-                norms += square.sqrt();
-                squares += square;
-                fourths += square * square;
+            centred.clear();
+            for row in block.chunks_exact(dim) {
+                centred.extend(row.iter().zip(mean).map(|(x, c)| (f64::from(*x) - c) as f32));
             }
-            gram.add(block, backend);
-            for row in block.chunks_exact_mut(dim) {
-                let norm = crate::model::dot(row, row).sqrt();
-                let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
-                row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
+            centred_gram.add(&centred, backend);
+            for ((block, gram), lengths) in
+                [&mut *block, &mut centred[..]].into_iter().zip(&mut unit_grams).zip(&mut lengths)
+            {
+                lengths.normalise(block, dim);
+                gram.add(block, backend);
             }
-            unit_gram.add(block, backend);
             progress(block.len() / dim);
         });
-        let n = count as f64;
+        let size = crate::model::dot(mean, mean);
+        let with_mean = centred_gram.form(mean);
+        let centred_square = centred_gram.square();
+        let raw_square = centred_square + 2.0 * count * with_mean + (count * size).powi(2);
+        [
+            lengths[0].coherence(count, &unit_grams[0], (count * count * size, raw_square)),
+            lengths[1].coherence(count, &unit_grams[1], (centred_gram.sum_square(), centred_square)),
+        ]
+    }
+}
+
+/// Sums of powers of the rows' lengths.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths {
+    norms: f64,
+    squares: f64,
+    fourths: f64,
+}
+
+impl Lengths {
+    /// Adds the lengths of rows and scales each to length 1.
+    fn normalise(&mut self, rows: &mut [f32], dim: usize) {
+        for row in rows.chunks_exact_mut(dim) {
+            let square = crate::model::dot(row, row);
+            self.norms += square.sqrt();
+            self.squares += square;
+            self.fourths += square * square;
+            let scale = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
+            row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
+        }
+    }
+
+    /// Statistics, given the Gram matrix of the rows scaled to length 1 and, over all pairs of rows, the sums of their
+    /// inner products and of the squares of these.
+    fn coherence(&self, n: f64, units: &Gram, (dots, square_dots): (f64, f64)) -> Coherence {
         let pairs = n * (n - 1.0);
-        let norm_mean = norms / n;
-        let units = unit_gram.trace();
+        let norm_mean = self.norms / n;
+        let own = units.trace();
         Coherence {
-            mean_square_cosine: (unit_gram.square() - units) / pairs,
-            mean_cosine: (unit_gram.sum_square() - units) / pairs,
+            mean_square_cosine: (units.square() - own) / pairs,
+            mean_cosine: (units.sum_square() - own) / pairs,
             norm_mean,
-            norm_cv: (squares / n - norm_mean * norm_mean).max(0.0).sqrt() / norm_mean,
-            mean_square_norm: squares / n,
-            mean_fourth_norm: fourths / n,
-            mean_dot: (gram.sum_square() - squares) / pairs,
-            mean_square_dot: (gram.square() - fourths) / pairs,
+            norm_cv: (self.squares / n - norm_mean * norm_mean).max(0.0).sqrt() / norm_mean,
+            mean_square_norm: self.squares / n,
+            mean_fourth_norm: self.fourths / n,
+            mean_dot: (dots - self.squares) / pairs,
+            mean_square_dot: (square_dots - self.fourths) / pairs,
         }
     }
 }
@@ -110,31 +145,72 @@ fn each_block(rows: &dyn Rows, block: &mut Vec<f32>, mut visit: impl FnMut(&mut 
     }
 }
 
-/// `X^T X` and the sum of the rows of X, as rows come in. Products in single precision, sums in double.
+/// `X^T X` and the sum of the rows of X, as rows come in. Products in single precision, sums in double. The matrix is
+/// symmetric: of every panel of rows, only the columns from the diagonal on are computed.
 struct Gram {
     dim: usize,
-    matrix: Vec<f64>,
+    panels: Vec<Panel>,
     sum: Vec<f64>,
+}
+
+/// Some rows of the matrix, from the column of the first of them on.
+struct Panel {
+    first: usize,
+    rows: usize,
+    columns: usize,
+    matrix: Vec<f64>,
     part: Vec<f32>,
 }
 
 impl Gram {
     fn new(dim: usize) -> Gram {
-        Gram { dim, matrix: vec![0.0; dim * dim], sum: vec![0.0; dim], part: vec![0.0; dim * dim] }
+        const ROWS: usize = 256;
+        let panel = |first: usize| {
+            let (rows, columns) = (ROWS.min(dim - first), dim - first);
+            let size = rows * columns;
+            Panel { first, rows, columns, matrix: vec![0.0; size], part: vec![0.0; size] }
+        };
+        Gram { dim, panels: (0..dim).step_by(ROWS).map(panel).collect(), sum: vec![0.0; dim] }
     }
 
     fn add(&mut self, block: &[f32], backend: &Backend) {
         let x = View::new(block, block.len() / self.dim, self.dim);
-        backend.product(&mut self.part, x.t(), x);
-        self.matrix.iter_mut().zip(&self.part).for_each(|(sum, x)| *sum += f64::from(*x));
+        let dim = self.dim;
+        backend.for_chunks(&mut self.panels, 1, |_, panel| {
+            for Panel { first, rows, matrix, part, .. } in panel {
+                let own = x.columns_in(*first, *first + *rows);
+                product(part, own.t(), x.columns_in(*first, dim), false);
+                matrix.iter_mut().zip(&*part).for_each(|(sum, x)| *sum += f64::from(*x));
+            }
+        });
         for row in block.chunks_exact(self.dim) {
             self.sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
         }
     }
 
+    /// The sum over all entries of a function of row, column and entry; entries off the diagonal count twice.
+    fn over(&self, f: impl Fn(usize, usize, f64) -> f64) -> f64 {
+        let mut sum = 0.0;
+        for Panel { first, columns, matrix, .. } in &self.panels {
+            for (i, row) in matrix.chunks_exact(*columns).enumerate() {
+                // The panel's own square is there in full.
+                for (j, &x) in row.iter().enumerate().skip(i) {
+                    let twice = if i == j { 1.0 } else { 2.0 };
+                    sum += twice * f(first + i, first + j, x);
+                }
+            }
+        }
+        sum
+    }
+
     /// Sum of the squared inner products of all pairs, each row with itself included.
     fn square(&self) -> f64 {
-        self.matrix.iter().map(|x| x * x).sum()
+        self.over(|_, _, x| x * x)
+    }
+
+    /// `a^T X^T X a`
+    fn form(&self, a: &[f64]) -> f64 {
+        self.over(|i, j, x| a[i] * x * a[j])
     }
 
     /// Sum of the inner products of all pairs, each row with itself included.
@@ -143,7 +219,7 @@ impl Gram {
     }
 
     fn trace(&self) -> f64 {
-        self.matrix.iter().step_by(self.dim + 1).sum()
+        self.over(|i, j, x| if i == j { x } else { 0.0 })
     }
 }
 
@@ -168,11 +244,12 @@ mod tests {
 
     #[test]
     fn agrees_with_the_sums_over_pairs() {
-        let (count, dim) = (700, 9);
-        let table = Table((0..count * dim).map(|i| (i as f32 * 0.731).sin() + 0.2).collect(), dim);
+        // More columns than a panel has rows.
+        let (count, dim) = (700, 300);
+        let table = Table((0..count * dim).map(|i| (i as f32 * 0.731).sin() * 0.05 + 0.01).collect(), dim);
         let mean = mean_row(&table);
-        for centre in [vec![0.0; dim], mean] {
-            let found = Coherence::measure(&table, &centre, &Backend::single(), &mut |_| {});
+        let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {});
+        for (centre, found) in [vec![0.0; dim], mean].into_iter().zip(both) {
             let rows: Vec<Vec<f64>> = table
                 .0
                 .chunks(dim)

@@ -23,12 +23,29 @@ pub(super) struct Mapped<'a> {
     failed: Mutex<Option<TensorError>>,
 }
 
+/// Work per row of the phases of an inspection, roughly in proportion to their time for wide matrices.
+#[derive(Clone, Copy)]
+pub(super) enum Weight {
+    /// The first look.
+    Scan = 1,
+    /// Lengths, and overlaps with the mean.
+    Lengths = 2,
+    /// Pairs of rows, one by one.
+    Pairs = 6,
+    /// Overlaps of all pairs.
+    Overlaps = 18,
+}
+
 /// Rows in memory at once.
 const BLOCK: usize = 512;
 
 impl<'a> Mapped<'a> {
-    /// Looks at the shape, the size of the entries and their mean.
-    pub fn new(tensors: &'a Tensors<'a>, name: &'a str) -> Result<Mapped<'a>, TensorError> {
+    /// Looks at the shape, the size of the entries and their mean. `passed` hears of the work done.
+    pub fn new(
+        tensors: &'a Tensors<'a>,
+        name: &'a str,
+        passed: &mut dyn FnMut(usize),
+    ) -> Result<Mapped<'a>, TensorError> {
         let shape = tensors.shape(name)?;
         let (rows, dim) = match shape[..] {
             [rows, dim] if rows >= 2 && dim >= 1 => (rows, dim),
@@ -45,6 +62,7 @@ impl<'a> Mapped<'a> {
                 largest = row.iter().fold(largest, |largest, x| largest.max(x.abs()));
                 mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / rows as f64);
             }
+            passed(Weight::Scan as usize * block.data.len() / dim);
         }
         // Within 2^1000, so that neither the scale nor its inverse overflows.
         let exponent = if largest > 0.0 { largest.log2().ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
@@ -55,13 +73,15 @@ impl<'a> Mapped<'a> {
 
     pub fn measure(&self, backend: &Backend, passed: &mut dyn FnMut(usize)) -> Result<[Lie; 2], TensorError> {
         let zero = vec![0.0; self.dim];
-        let lie = |centre: &[f64], passed: &mut dyn FnMut(usize)| {
-            let coherence = Coherence::measure(self, centre, backend, passed);
+        let weighed = &mut |rows: usize| passed(Weight::Overlaps as usize * rows);
+        let [raw, centred] = Coherence::measure(self, &self.mean, backend, weighed);
+        let lie = |centre: &[f64], coherence| {
             let mut lie = Lie { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
             self.diagonal(centre, &mut lie);
             lie
         };
-        let found = [lie(&zero, passed), lie(&self.mean, passed)];
+        let found = [lie(&zero, raw), lie(&self.mean, centred)];
+        passed(Weight::Lengths as usize * self.rows);
         self.check().map(|()| found)
     }
 

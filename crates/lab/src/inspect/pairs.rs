@@ -4,11 +4,12 @@
 //! of another fact w the direct part `Delta(w, v)` of theory section 5.1, which is large when w is a near twin of v. The
 //! other facts reach every label through the overlap c of the output embeddings, which adds up to a normal number of variance
 //! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong label also sees the right one, `c xi_v^2`, and its own count,
-//! `p (kappa_v + Delta)^2`; the right label has the spread of its count and of its output embedding's squared length.
-//! The chance to be ahead of one wrong label is averaged over the measured `Delta(w, v)`, and
+//! `p (kappa_v + Delta)^2`. As in the theory's race, with b the squared length of the right output embedding, the right label has
+//! the component `rho = xi_v sqrt(b) + sqrt(sigma^2 + p b (xi_v + kappa_v)^2) z` along it and the logit `sqrt(b) rho`, and what lifts it lifts a wrong
+//! one that overlaps with it, by `c rho^2`. The chance to be ahead of one wrong label is averaged over the measured `Delta(w, v)`, and
 //!
 //! ```text
-//! accuracy = E_v E_z [ (E_w F((top(z) - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ],   top(z) = xi_v + sqrt(right) z.
+//! accuracy = E_v E_b E_z [ (E_w F((sqrt(b) rho - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ].
 //! ```
 
 use statrs::function::erf::erfc;
@@ -51,8 +52,15 @@ struct Query {
 }
 
 impl Pairs {
-    /// Measures the rows minus `centre`.
-    pub(super) fn measure(rows: &dyn Rows, centre: &[f64], outputs: Outputs, backend: &Backend) -> Pairs {
+    /// Measures the rows as they are and minus `mean`, their mean. One product serves both: with the centred rows' overlaps those of
+    /// the others follow from the overlaps with the mean. `passed` hears of every block of rows.
+    pub(super) fn measure(
+        rows: &dyn Rows,
+        mean: &[f64],
+        outputs: Outputs,
+        backend: &Backend,
+        passed: &mut dyn FnMut(usize),
+    ) -> [Pairs; 2] {
         let (count, dim) = (rows.count(), rows.dim());
         let mut chosen: Vec<usize> = (0..count).collect();
         shuffle(0, Stream::FileRows, &mut chosen);
@@ -64,7 +72,7 @@ impl Pairs {
         let read = |first: usize, end: usize, out: &mut Vec<f32>| {
             rows.read(first, end, out);
             for row in out.chunks_exact_mut(dim) {
-                row.iter_mut().zip(centre).for_each(|(x, c)| *x = (f64::from(*x) - c) as f32);
+                row.iter_mut().zip(mean).for_each(|(x, c)| *x = (f64::from(*x) - c) as f32);
             }
         };
         let mut block = Vec::new();
@@ -73,22 +81,39 @@ impl Pairs {
             read(row, row + 1, &mut block);
             keys.extend_from_slice(&block);
         }
-        let mut found: Vec<Seen> = chosen.iter().map(|&row| Seen::new(row, others)).collect();
+        // What a raw overlap has beyond the centred one: (x + m) . (y + m) = x . y + x . m + (y . m + m . m).
+        let along = |row: &[f32]| row.iter().zip(mean).map(|(x, m)| f64::from(*x) * m).sum::<f64>();
+        let size: f64 = mean.iter().map(|m| m * m).sum();
+        let mut found: Vec<(f64, [Seen; 2])> = chosen
+            .iter()
+            .zip(keys.chunks_exact(dim))
+            .map(|(&row, key)| (along(key) + size, [Seen::new(row, others), Seen::new(row, others)]))
+            .collect();
         let mut dots = Vec::new();
         for first in (0..count).step_by(BLOCK) {
             let end = (first + BLOCK).min(count);
             read(first, end, &mut block);
             dots.resize(chosen.len() * (end - first), 0.0);
+            let with_mean: Vec<f64> = block.chunks_exact(dim).map(along).collect();
             let (keys, block) = (View::new(&keys, chosen.len(), dim), View::new(&block, end - first, dim));
             backend.product(&mut dots, keys, block.t());
-            let dots = &dots;
+            let (dots, with_mean) = (&dots, &with_mean);
             backend.for_chunks(&mut found, 64, |i, part| {
-                for (seen, row) in part.iter_mut().zip(dots.chunks_exact(end - first).skip(i * 64)) {
-                    seen.add(first, row, step);
+                let rows = dots.chunks_exact(end - first).skip(i * 64);
+                for ((key, [raw, centred]), row) in part.iter_mut().zip(rows) {
+                    raw.add(
+                        first,
+                        step,
+                        row.iter().zip(with_mean).map(|(&dot, m)| f64::from(dot) + m + *key),
+                    );
+                    centred.add(first, step, row.iter().map(|&dot| f64::from(dot)));
                 }
             });
+            passed(end - first);
         }
-        Pairs { outputs, queries: found.into_iter().map(Seen::query).collect() }
+        let (raw, centred) =
+            found.into_iter().map(|(_, [raw, centred])| (raw.query(), centred.query())).unzip();
+        [Pairs { outputs, queries: raw }, Pairs { outputs, queries: centred }]
     }
 
     /// Predicted memory accuracy of `vocab` such rows with so many samples for every fact.
@@ -104,32 +129,51 @@ impl Pairs {
 
 impl Query {
     fn win(&self, vocab: f64, p: f64, outputs: Outputs) -> f64 {
-        /// Steps of the rule for z, from -4 to 4.
-        const STEPS: i32 = 16;
         let Query { kappa, xi, s2, .. } = *self;
         if xi.is_nan() || xi <= 0.0 {
             return 0.0;
         }
         let common = outputs.coherence * vocab * (s2 * (1.0 + p) + kappa * kappa * p);
-        let right = (common + xi * xi * outputs.spread.powi(2) + (xi + kappa).powi(2) * p).sqrt();
-        let shared = common + outputs.coherence * xi * xi;
         let (mut sum, mut weights) = (0.0, 0.0);
-        for step in -STEPS / 2..=STEPS / 2 {
-            let z = 8.0 * f64::from(step) / f64::from(STEPS);
-            let weight = (-0.5 * z * z).exp();
-            let top = xi + right * z;
-            let behind: f64 = self
-                .overlaps
-                .iter()
-                .map(|&(delta, share)| {
-                    let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
-                    share * 0.5 * erfc((top - delta) / (wrong * std::f64::consts::SQRT_2))
-                })
-                .sum();
-            sum += weight * ((vocab - 1.0) * (-behind.min(1.0)).ln_1p()).exp();
-            weights += weight;
+        for length in -LENGTHS..=LENGTHS {
+            let (b, length_weight) = outputs.square(f64::from(length));
+            for step in -STEPS..=STEPS {
+                let z = 4.0 * f64::from(step) / f64::from(STEPS);
+                let weight = length_weight * (-0.5 * z * z).exp();
+                let rho = xi * b.sqrt() + (common + p * b * (xi + kappa).powi(2)).sqrt() * z;
+                let shared = common + outputs.coherence * (rho * rho - common).max(0.0);
+                let behind: f64 = self
+                    .overlaps
+                    .iter()
+                    .map(|&(delta, share)| {
+                        let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
+                        let ahead = b.sqrt() * rho - delta;
+                        // Beyond nine deviations nobody is ahead.
+                        if ahead > 9.0 * wrong {
+                            return 0.0;
+                        }
+                        share * 0.5 * erfc(ahead / (wrong * std::f64::consts::SQRT_2))
+                    })
+                    .sum();
+                sum += weight * ((vocab - 1.0) * (-behind.min(1.0)).ln_1p()).exp();
+                weights += weight;
+            }
         }
         sum / weights
+    }
+}
+
+/// Steps of the rule for z to either side, and of the rule for lengths.
+const STEPS: i32 = 7;
+const LENGTHS: i32 = 3;
+
+impl Outputs {
+    /// A squared length at so many standard deviations of its cube root, which is nearly normal (Wilson and Hilferty 1931), and a
+    /// weight.
+    fn square(&self, deviations: f64) -> (f64, f64) {
+        let unit = self.spread * self.spread / 9.0;
+        let root = 1.0 - unit + deviations * unit.sqrt();
+        (root.max(0.05).powi(3), (-0.5 * deviations * deviations).exp())
     }
 }
 
@@ -152,15 +196,16 @@ impl Seen {
     }
 
     /// The overlaps with the rows from `first` on; every `step`-th of all rows stands for the bulk.
-    fn add(&mut self, first: usize, dots: &[f32], step: usize) {
-        for (i, &dot) in dots.iter().enumerate() {
+    fn add(&mut self, first: usize, step: usize, dots: impl Iterator<Item = f64>) {
+        for (i, dot) in dots.enumerate() {
             if first + i == self.row {
-                self.own = f64::from(dot);
+                self.own = dot;
                 continue;
             }
             self.count += 1.0;
-            self.sum += f64::from(dot);
-            self.squares += f64::from(dot) * f64::from(dot);
+            self.sum += dot;
+            self.squares += dot * dot;
+            let dot = dot as f32;
             if (first + i).is_multiple_of(step) {
                 self.others.push(dot);
             }

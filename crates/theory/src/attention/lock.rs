@@ -6,12 +6,17 @@
 //! not large beside its spread, some runs lock and others do not. What a run stores depends on its own lock
 //! rate, so the whole law matters and not only its mean.
 
+use std::sync::LazyLock;
+
 use crate::counts::{Detail, poisson};
-use crate::normal::{Maximum, cdf};
+use crate::normal::{Maximum, QuickCdf};
 use crate::point::Point;
 use crate::quadrature::{Rule, hermite};
 
 use super::{Scores, in_squares};
+
+/// How the trigger's score varies from run to run.
+static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 
 /// The law of the lock rate over runs.
 #[derive(Clone, Debug)]
@@ -31,14 +36,15 @@ impl LockLaw {
         // The part of a token's overlap with the trigger moves with T.
         let overlap = point.overlap().sqrt();
         let (pairs, spread) = pair_counts(&scores);
-        let mut law = Vec::new();
+        let cdf = QuickCdf::new();
+        let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
         for &(count, weight) in &pairs.points {
             let mean = scores.trigger + scores.from_pairs * (count - 1.0);
-            for &(z, z_weight) in &hermite(12).points {
+            for &(z, z_weight) in &RUNS.points {
                 let trigger = mean + spread * z;
                 let token = noise.hypot(overlap * trigger);
                 let rate = match token > 0.0 {
-                    true => others.rule.mean(|y| cdf(trigger / token - y)),
+                    true => others.rule.mean(|y| cdf.at(trigger / token - y)),
                     false => f64::from(trigger > 0.0),
                 };
                 law.push((rate, weight * z_weight));

@@ -112,6 +112,12 @@ impl Block {
         ((self.rows.0 + self.rows.1) / 2, (self.columns.0 + self.columns.1) / 2)
     }
 
+    /// Whether the two have an edge or a corner in common.
+    pub fn touches(&self, other: &Block) -> bool {
+        let meet = |a: (usize, usize), b: (usize, usize)| a.0 <= b.1 && b.0 <= a.1;
+        meet(self.rows, other.rows) && meet(self.columns, other.columns)
+    }
+
     /// All cells, borders included.
     pub fn cells(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let Block { rows, columns } = *self;

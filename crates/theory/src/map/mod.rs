@@ -19,8 +19,6 @@ use interpolate::{Block, Lattice};
 /// is too coarse. Facts are seen once, twice, thrice: accuracy is less smooth in samples, where they are few, than in
 /// other sizes.
 const STRIDES: [(usize, usize); 3] = [(4, 8), (4, 4), (2, 4)];
-/// Blocks that may be computed in full before a finer lattice is cheaper.
-const FEW: usize = 4;
 /// Error of the interpolation at the middle of a block above which the block is computed in full.
 pub const TOLERANCE: f64 = 0.002;
 
@@ -113,31 +111,43 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         }
         cells.clone()
     };
-    let mut smooth = Vec::new();
-    let mut rough = Vec::new();
+    // What the coarser lattices say, and where that is not good enough: everywhere, to begin with.
+    let mut smooth: Vec<f64> = Vec::new();
+    let mut open = vec![true; height * width];
     for strides in STRIDES {
         let strides = (rows.stride(strides), columns.stride(strides));
         let lattice = Lattice::new(&rows.values, &columns.values, strides);
-        let nodes = demand(lattice.nodes());
-        let node = |row: usize, column: usize| nodes[column * height + row].unwrap_or(0.0);
-        smooth = lattice.interpolated(node);
+        let index = |(row, column): (usize, usize)| column * height + row;
+        // Nodes beyond the open blocks lie where a coarser lattice is right.
+        let nodes = demand(lattice.nodes().into_iter().filter(|&cell| open[index(cell)]).collect());
+        let node = |row: usize, column: usize| {
+            let i = index((row, column));
+            nodes[i].or(smooth.get(i).copied()).unwrap_or(0.0)
+        };
+        let finer = lattice.interpolated(node);
         // Where all corners agree on 0 or 1 there is nothing to check.
-        rough = lattice.blocks().filter(|block| !block.decided(node)).collect::<Vec<_>>();
-        let mut middles: Vec<(usize, usize)> = rough.iter().map(Block::middle).collect();
+        let candidates: Vec<Block> =
+            lattice.blocks().filter(|block| open[index(block.middle())] && !block.decided(node)).collect();
+        let mut middles: Vec<(usize, usize)> = candidates.iter().map(Block::middle).collect();
         middles.sort_by_key(|&(row, column)| (column, row));
         let checked = demand(middles);
-        rough.retain(|block| {
-            let (row, column) = block.middle();
-            let i = column * height + row;
-            checked[i].is_none_or(|exact| (exact - smooth[i]).abs() > TOLERANCE)
-        });
-        if rough.len() <= FEW {
-            break;
-        }
+        let error = |block: &Block| {
+            let i = index(block.middle());
+            checked[i].map_or(f64::INFINITY, |exact| (exact - finer[i]).abs())
+        };
+        // An error may change its sign in the middle of a block: beside a rough one less is tolerated.
+        let (mut rough, mut rest): (Vec<Block>, Vec<Block>) =
+            candidates.into_iter().partition(|block| error(block) > TOLERANCE);
+        rest.retain(|block| error(block) > 0.1 * TOLERANCE && rough.iter().any(|other| other.touches(block)));
+        rough.append(&mut rest);
+        smooth = match smooth.is_empty() {
+            true => finer,
+            false => (0..height * width).map(|i| if open[i] { finer[i] } else { smooth[i] }).collect(),
+        };
+        open.fill(false);
+        rough.iter().flat_map(Block::cells).for_each(|cell| open[index(cell)] = true);
     }
-    let mut rest: Vec<(usize, usize)> = rough.iter().flat_map(Block::cells).collect();
-    rest.sort_by_key(|&(row, column)| (column, row));
-    rest.dedup();
+    let rest = (0..height * width).filter(|&i| open[i]).map(|i| (i % height, i / height)).collect();
     let done = demand(rest);
     let computed = done.iter().flatten().count();
     let accuracy = done.iter().zip(&smooth).map(|(exact, smooth)| exact.unwrap_or(*smooth)).collect();

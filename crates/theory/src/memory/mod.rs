@@ -163,11 +163,11 @@ fn noise(query: &Query, per_fact: f64, wrong: f64, lock: f64) -> Noise {
     let p = 1.0 / per_fact;
     // Var(f), Cov(f, f^2) and Var(f^2).
     let (f_f, f_ff, ff_ff) = (p, p * (2.0 + p), p * (4.0 + p * (6.0 + p)));
-    Noise {
-        variance: wrong * (s2 * (1.0 + f_f / lock) + kappa * kappa * f_f),
-        third: kappa * (kappa * kappa * p * p + 3.0 * s2 * f_ff),
-        fourth: kappa.powi(4) * p.powi(3) + 3.0 * s2 * s2 * ff_ff,
-    }
+    Noise::new(
+        wrong * (s2 * (1.0 + f_f / lock) + kappa * kappa * f_f),
+        kappa * (kappa * kappa * p * p + 3.0 * s2 * f_ff),
+        kappa.powi(4) * p.powi(3) + 3.0 * s2 * s2 * ff_ff,
+    )
 }
 
 /// What output embeddings are like at a point.

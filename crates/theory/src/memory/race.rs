@@ -13,7 +13,9 @@
 //! u. The result depends on `S / sigma` alone, so it is tabulated once, and an average over counts and keys
 //! is then a sum of look-ups.
 
-use crate::normal::{Maximum, cdf, cdf_power};
+use std::sync::LazyLock;
+
+use crate::normal::{Maximum, QuickCdf, QuickPower};
 use crate::quadrature::{Rule, Table, chi_square, hermite};
 
 /// What output embeddings are like.
@@ -43,7 +45,10 @@ pub(crate) struct Race {
     unit: f64,
     /// Typical largest of the wrong labels, in standard deviations.
     largest: f64,
-    /// By the angle whose tangent is `S unit / sigma`.
+    /// What a lopsided and a long-tailed law move the largest by.
+    lopsided: f64,
+    long_tailed: f64,
+    /// By the tangent of half the angle whose tangent is `S unit / sigma`.
     chance: Table,
 }
 
@@ -57,20 +62,26 @@ impl Race {
         let maximum = Maximum::of(wrong);
         let largest = maximum.rule.mean(|y| y);
         // The table runs over an angle: where the signal drowns the noise, S / sqrt(sigma^2 + S^2/d) comes
-        // close to its largest value, and points must be close together.
+        // close to its largest value, and points must be close together. The tangent of half the angle is as smooth and
+        // takes one root to find.
         let unit = output.overlap.sqrt();
-        let angle = |x: f64| (x * unit).clamp(-1.0 + 1e-9, 1.0 - 1e-9).asin();
-        let (low, high) = (angle(largest - REACH), angle(largest + REACH));
+        let half = |x: f64| {
+            let sine = (x * unit).clamp(-1.0 + 1e-9, 1.0 - 1e-9);
+            sine / (1.0 + (1.0 - sine * sine).sqrt())
+        };
+        let (low, high) = (half(largest - REACH), half(largest + REACH));
         let terms = Terms::new(wrong, output, own, &maximum);
         let mut last = 0.0;
-        let chance = Table::new(low, high, 0.3 * unit, |angle| {
+        let chance = Table::new(low, high, 0.15 * unit, |half| {
             // The chance grows with the signal: once won, the race stays won.
             if last < 1.0 - 1e-10 {
-                last = terms.chance(angle);
+                last = terms.chance(half);
             }
             last
         });
-        Race { labels: wrong + 1.0, output, unit, largest, chance }
+        let y = largest;
+        let (lopsided, long_tailed) = ((y * y - 1.0) / 6.0, (y * y - 3.0) * y / 24.0);
+        Race { labels: wrong + 1.0, output, unit, largest, lopsided, long_tailed, chance }
     }
 
     /// What output embeddings are like.
@@ -83,13 +94,16 @@ impl Race {
         if signal == 0.0 && noise.variance <= 0.0 {
             return 1.0 / self.labels;
         }
-        let y = self.largest;
-        let total = noise.variance + signal * signal * self.output.overlap;
-        let moved = noise.third / total * (y * y - 1.0) / 6.0
-            + noise.fourth / (total * total.sqrt()) * (y * y - 3.0) * y / 24.0;
+        let deviation = (noise.variance + signal * signal * self.output.overlap).sqrt();
+        let inverse = 1.0 / deviation;
+        let moved =
+            inverse * inverse * (noise.third * self.lopsided + noise.fourth * inverse * self.long_tailed);
         // The expansion is for laws not too far from normal and for many labels.
-        let moved = moved.max(0.0).min(0.5 * y.max(0.0) * total.sqrt());
-        self.chance.at(libm::atan2((signal - moved) * self.unit, noise.variance.sqrt())).clamp(0.0, 1.0)
+        let moved = moved.max(0.0).min(0.5 * self.largest.max(0.0) * deviation);
+        let across = (signal - moved) * self.unit;
+        let length = noise.deviation + (noise.variance + across * across).sqrt();
+        let half = across / length.max(f64::MIN_POSITIVE);
+        self.chance.at(half).clamp(0.0, 1.0)
     }
 }
 
@@ -100,6 +114,8 @@ impl Race {
 pub(crate) struct Noise {
     /// `sigma^2`
     pub variance: f64,
+    /// `sigma`
+    deviation: f64,
     /// Third cumulant.
     pub third: f64,
     /// Fourth cumulant.
@@ -107,29 +123,38 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
+    /// Noise with the given second, third and fourth cumulants.
+    pub fn new(variance: f64, third: f64, fourth: f64) -> Noise {
+        Noise { variance, deviation: variance.sqrt(), third, fourth }
+    }
+
     /// Noise with a normal law.
     #[cfg(test)]
     pub fn normal(variance: f64) -> Noise {
-        Noise { variance, third: 0.0, fourth: 0.0 }
+        Noise::new(variance, 0.0, 0.0)
     }
 }
 
 /// The average that makes an entry of the table, prepared. Numbers are in units of tau.
 struct Terms {
-    wrong: f64,
     output: Output,
     /// From the tangent of the angle to `S / tau`.
     scale: f64,
-    /// Standard deviation of the right label's noise.
-    right: f64,
-    /// The same beside that of a wrong label, over the deviation of the largest wrong label.
+    /// Standard deviation of the right label's noise beside that of a wrong label, over the deviation of the largest wrong label.
     spread: f64,
     /// `F(slope tangent - offset)`, with weights: the average over the largest wrong label.
     tails: Vec<[f64; 3]>,
-    lengths: Rule,
-    across: Rule,
-    normal: Rule,
+    /// The length of the right embedding, the right label's noise, `|u across|^2/d` with the own term, and weights.
+    places: Vec<[f64; 4]>,
+    /// The chance that all wrong labels lie below a number; from a table where lengths vary and it is asked for often.
+    power: QuickPower,
+    table: Option<Table>,
 }
+
+/// The right label's noise.
+static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
+/// Weight of a term below which it is left out: all of those left out come to less than 1e-6.
+const NEGLIGIBLE: f64 = 1e-8;
 
 impl Terms {
     fn new(wrong: f64, output: Output, own: OwnNoise, maximum: &Maximum) -> Terms {
@@ -157,43 +182,62 @@ impl Terms {
             let y = output.flatten(y);
             for &(b, b_weight) in &lengths.points {
                 for &(h, h_weight) in &across.points {
+                    let weight = y_weight * b_weight * h_weight;
+                    if weight < NEGLIGIBLE {
+                        continue;
+                    }
                     let room = b - overlap * y * y;
                     // Without room no signal suffices, or for y < 0 any does.
                     let offset = if room > 0.0 { y * (h / room).sqrt() } else { f64::INFINITY.copysign(y) };
-                    tails.push([scale * b.sqrt() / right, offset / right, y_weight * b_weight * h_weight]);
+                    tails.push([scale * b.sqrt() / right, offset / right, weight]);
                 }
             }
         }
         let spread = right / (1.0 + own_fact).sqrt() / maximum.deviation;
-        Terms { wrong, output, scale, right, spread, tails, lengths, across, normal: hermite(6) }
+        let power = QuickPower::new(wrong);
+        let table = output.freedom.map(|_| {
+            let largest = maximum.rule.mean(|y| y);
+            let reach = |deviations: f64| largest + deviations * maximum.deviation;
+            Table::new(reach(-6.0), reach(18.0), 0.2 * maximum.deviation, |x| power.at(x))
+        });
+        let mut places = Vec::new();
+        for &(z, z_weight) in &NORMAL.points {
+            for &(b, b_weight) in &lengths.points {
+                for &(h, h_weight) in &across.points {
+                    let weight = z_weight * b_weight * h_weight;
+                    if weight >= NEGLIGIBLE {
+                        places.push([b.sqrt(), right * z, h, weight]);
+                    }
+                }
+            }
+        }
+        Terms { output, scale, spread, tails, places, power, table }
     }
 
-    /// The chance to win at the angle whose tangent is `S unit / sigma`.
-    fn chance(&self, angle: f64) -> f64 {
-        let (tangent, cosine) = (libm::tan(angle), libm::cos(angle));
+    /// The chance to win at the angle whose tangent is `S unit / sigma`, given the tangent of half of it.
+    fn chance(&self, half: f64) -> f64 {
+        let (tangent, cosine) = (2.0 * half / (1.0 - half * half), (1.0 - half * half) / (1.0 + half * half));
         // Average over what varies more by the law of what varies less. A signal far above the noise leaves
         // the right label little to vary: x = S / sqrt(sigma^2 + S^2/d) is then close to sqrt(d) whatever z
         // is.
         if self.spread * cosine.powi(3) > 0.8 {
-            let tail = |&[slope, offset, weight]: &[f64; 3]| weight * quick_cdf(slope * tangent - offset);
+            let cdf = QuickCdf::new();
+            let tail = |&[slope, offset, weight]: &[f64; 3]| weight * cdf.at(slope * tangent - offset);
             return self.tails.iter().map(tail).sum();
         }
-        self.lengths.mean(|b| {
-            let signal = self.scale * tangent * b.sqrt();
-            self.normal.mean(|z| {
-                let rho = signal + self.right * z;
-                self.across.mean(|h| {
-                    let x = b.sqrt() * rho / (self.output.overlap * rho * rho + h).sqrt();
-                    cdf_power(self.output.unflatten(x), self.wrong)
-                })
+        self.places
+            .iter()
+            .map(|&[root, noise, h, weight]| {
+                let rho = self.scale * tangent * root + noise;
+                let x = root * rho / (self.output.overlap * rho * rho + h).sqrt();
+                let below = match &self.table {
+                    Some(table) => table.at(x),
+                    None => self.power.at(self.output.unflatten(x)),
+                };
+                weight * below
             })
-        })
+            .sum()
     }
-}
-
-/// F without the cost of its far tails, which are below 1e-10.
-fn quick_cdf(x: f64) -> f64 {
-    if x.abs() < 6.4 { cdf(x) } else { f64::from(x > 0.0) }
 }
 
 /// The law of `|u across|^2/d + own term`. All labels share the d directions of u. If m are the eigenvalues
@@ -249,7 +293,7 @@ impl Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::normal::density;
+    use crate::normal::{cdf_power, density};
     use crate::testing::chi_square_grid;
 
     /// The same chance by brute force: grids over b and z, the power of F itself.

@@ -4,7 +4,9 @@
 //! than X does, so the average of `P(X > Y)` over a Gauss rule for Y needs few points, whereas the average
 //! of the steep function `F^n` over X needs many.
 
-use crate::quadrature::{Rule, of_points};
+use std::sync::LazyLock;
+
+use crate::quadrature::{Rule, Table, of_points};
 
 use super::{cdf_power, density, survival};
 
@@ -20,12 +22,59 @@ pub(crate) struct Maximum {
     pub deviation: f64,
 }
 
+/// Points of a rule for many numbers. The largest of few varies as much as what it is compared with and has twice as many.
+const POINTS: usize = 8;
+const FEW: f64 = 16.0;
+
+/// Rules move smoothly with the logarithm of the count: one set of tables for few numbers, one for many.
+static FEW_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(1.0, FEW, 0.08, 2 * POINTS));
+static MANY_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(FEW, MOST, 0.25, POINTS));
+/// The largest count of the tables.
+const MOST: f64 = 1e10;
+
+/// Points and weights of rules, and deviations, by the logarithm of the count.
+struct Tables {
+    points: Vec<(Table, Table)>,
+    deviation: Table,
+}
+
+impl Tables {
+    fn new(low: f64, high: f64, step: f64, points: usize) -> Tables {
+        let (low, high) = (low.ln(), high.ln());
+        let steps = ((high - low) / step).ceil();
+        let step = (high - low) / steps;
+        let at = |i: u32| Maximum::computed((low + step * f64::from(i)).exp(), points);
+        let laws: Vec<Maximum> = (0..=steps as u32).map(at).collect();
+        let table = |f: &dyn Fn(&Maximum) -> f64| Table::of(low, step, laws.iter().map(f).collect());
+        let points = (0..laws[0].rule.points.len())
+            .map(|k| (table(&|law| law.rule.points[k].0), table(&|law| law.rule.points[k].1)))
+            .collect();
+        Tables { points, deviation: table(&|law| law.deviation) }
+    }
+
+    fn at(&self, count: f64) -> Maximum {
+        let log = count.ln();
+        let points = self.points.iter().map(|(x, weight)| (x.at(log), weight.at(log))).collect();
+        Maximum { rule: Rule { points }, deviation: self.deviation.at(log) }
+    }
+}
+
 impl Maximum {
     /// The law for `count` numbers.
     pub fn of(count: f64) -> Maximum {
         if count < 1.0 {
-            return Maximum { rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 };
+            Maximum { rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 }
+        } else if count < FEW {
+            FEW_NUMBERS.at(count)
+        } else if count <= MOST {
+            MANY_NUMBERS.at(count)
+        } else {
+            Maximum::computed(count, POINTS)
         }
+    }
+
+    fn computed(count: f64, points: usize) -> Maximum {
+        let count = count.max(1.0);
         // From where all lie below with a chance of e^-30 to where one lies above with a chance of e^-30.
         let low = quantile(-30.0, count);
         let high = (2.0 * (count.ln() + 30.0)).sqrt();
@@ -35,9 +84,8 @@ impl Maximum {
                 (x, cdf_power(x, count - 1.0) * density(x))
             })
             .collect();
-        // The largest of a few varies as much as what it is compared with.
-        let points = if count < 16.0 { 16 } else { 8 };
-        let rule = of_points(&law, points);
+        let mut rule = of_points(&law, points);
+        rule.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mean = rule.mean(|x| x);
         let deviation = rule.mean(|x| (x - mean).powi(2)).sqrt();
         Maximum { rule, deviation }
@@ -87,6 +135,24 @@ mod tests {
                     let fast = maximum.rule.mean(|x| cdf((centre - x) / width));
                     assert!((slow - fast).abs() < 3e-5, "{count} {centre} {width}: {slow} {fast}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_have_what_is_computed() {
+        for count in [1.0, 1.37, 3.0, 9.2, 15.9, 16.0, 17.3, 511.0, 12_345.0, 3e9] {
+            let (quick, slow) =
+                (Maximum::of(count), Maximum::computed(count, if count < FEW { 2 * POINTS } else { POINTS }));
+            assert!((quick.deviation - slow.deviation).abs() < 1e-5, "{count}");
+            for x in [-2.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0] {
+                let mean = |law: &Maximum| law.rule.mean(|y| cdf(x - y));
+                assert!(
+                    (mean(&quick) - mean(&slow)).abs() < 1e-6,
+                    "{count} {x}: {} {}",
+                    mean(&quick),
+                    mean(&slow)
+                );
             }
         }
     }

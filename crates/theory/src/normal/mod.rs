@@ -1,9 +1,11 @@
 //! The normal law where the predictions need it: far tails, large powers, and the largest of many.
 
 mod maximum;
+mod quick;
 mod saddle;
 
 pub(crate) use maximum::Maximum;
+pub(crate) use quick::{QuickCdf, QuickPower};
 pub(crate) use saddle::{Saddle, upper_tail};
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};

@@ -43,19 +43,18 @@ pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
 
 fn overlapping(point: &Point, race: &Race) -> f64 {
     let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
-    let unit = noise(point);
+    let [variance, third, fourth] = cumulants(point);
     lengths(point).mean(|a| {
-        let noise =
-            Noise { variance: a * unit.variance, third: a.powi(3) * unit.third, fourth: a * a * unit.fourth };
+        let noise = Noise::new(a * variance, a.powi(3) * third, a * a * fourth);
         counts.mean(|n| race.win(a * n / point.coverage(), noise))
     })
 }
 
-/// Noise of a wrong logit in units of the signal `1/(V L)` of a fact seen N/V times, for a key of length 1.
+/// Second, third and fourth cumulant of a wrong logit in units of the signal `1/(V L)` of a fact seen N/V times, for a key of length 1.
 ///
 /// A wrong label's own samples stand out from the normal sum over all: their number is Poisson, and so is the
 /// number of times that they contain the query's token.
-fn noise(point: &Point) -> Noise {
+fn cumulants(point: &Point) -> [f64; 3] {
     let Point { vocab, length, .. } = *point;
     let overlap = point.overlap();
     let label = overlap + 1.0 / vocab;
@@ -65,11 +64,11 @@ fn noise(point: &Point) -> Noise {
     let others = label * (length - 1.0) / per_fact;
     let uneven = (length * length * label / vocab + point.trigger.t() * overlap) / per_fact;
     let same = (length - 1.0) / vocab;
-    Noise {
-        variance: label * vocab * (facts + others + uneven),
-        third: same / per_fact.powi(2),
-        fourth: (3.0 * (label * (length - 1.0)).powi(2) + same) / per_fact.powi(3),
-    }
+    [
+        label * vocab * (facts + others + uneven),
+        same / per_fact.powi(2),
+        (3.0 * (label * (length - 1.0)).powi(2) + same) / per_fact.powi(3),
+    ]
 }
 
 fn counted(point: &Point) -> f64 {

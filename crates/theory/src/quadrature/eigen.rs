@@ -33,11 +33,11 @@ pub fn gauss(mut diagonal: Vec<f64>, mut off: Vec<f64>) -> Rule {
 /// One QL step on rows `low..=high`.
 fn sweep(diagonal: &mut [f64], off: &mut [f64], first: &mut [f64], low: usize, high: usize) {
     let gap = (diagonal[low + 1] - diagonal[low]) / (2.0 * off[low]);
-    let mut g = diagonal[high] - diagonal[low] + off[low] / (gap + gap.hypot(1.0).copysign(gap));
+    let mut g = diagonal[high] - diagonal[low] + off[low] / (gap + (gap * gap + 1.0).sqrt().copysign(gap));
     let (mut sine, mut cosine, mut shift) = (1.0, 1.0, 0.0);
     for i in (low..high).rev() {
         let (f, b) = (sine * off[i], cosine * off[i]);
-        let radius = f.hypot(g);
+        let radius = (f * f + g * g).sqrt();
         off[i + 1] = radius;
         if radius == 0.0 {
             // The matrix has come apart here.
