@@ -8,3 +8,4 @@ pub mod interval;
 pub mod memory;
 pub mod run;
 pub mod store;
+pub mod sweep;

@@ -8,6 +8,7 @@
 
 mod columns;
 mod error;
+mod export;
 mod schema;
 
 use std::collections::HashMap;
@@ -19,6 +20,9 @@ use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
 pub use columns::{COLUMNS, Kind, Value, values};
 pub use error::StoreError;
+#[cfg(feature = "parquet")]
+pub use export::parquet;
+pub use export::{ExportError, csv, json_lines};
 
 use crate::cell::{Entry, Key, Known, Results};
 use schema::MIGRATIONS;
@@ -147,7 +151,10 @@ impl Store {
     }
 
     /// Everything, in the order of keys.
-    pub fn entries(&self, each: &mut dyn FnMut(Entry) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn entries<E: From<StoreError>>(
+        &self,
+        each: &mut dyn FnMut(Entry) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut statement =
             self.connection.prepare(&columns::SELECT_ALL).map_err(|error| self.failed(error))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
