@@ -258,7 +258,13 @@ impl Job {
         if cells > done + failed {
             let threads = self.threads as f64;
             let on = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
-            line += &format!("; about {} on {on}", duration(seconds / threads));
+            let seconds = seconds / threads;
+            let about = if seconds < 1.0 {
+                "less than a second".into()
+            } else {
+                format!("about {}", duration(seconds))
+            };
+            line += &format!("; {about} on {on}");
         }
         match self.dry {
             true => {

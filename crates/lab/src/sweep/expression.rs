@@ -338,7 +338,7 @@ mod tests {
             ("8 / 4 / 2", 1.0),
             (" 65_536 / 1e3", 65.536),
             ("2.5e-1*4", 1.0),
-            ("sqrt(2 * vocab * ln(vocab))", 79.924),
+            ("sqrt(2 * vocab * ln(vocab))", 79.925),
             ("min(vocab, 3, noise_vocab + 1)", 3.0),
             ("max(1, 2) + log2(8) + abs(-1) + round(2.4) + floor(1.9) + ceil(0.1)", 10.0),
         ] {
