@@ -349,7 +349,9 @@ fn a_full_disk_is_a_clear_error_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     long_sweep(folder, "a.toml");
-    for (arguments, kept) in [("sweep a.toml", "a.sqlite"), ("sweep a.toml --shard 1/1", "1-of-1.jsonl")] {
+    for (arguments, kept) in
+        [("sweep a.toml", "a.sqlite"), ("sweep a.toml --shard 1/1 --store b.sqlite", "1-of-1.jsonl")]
+    {
         // Blocks of 512 bytes or of a kilobyte, by shell; the signal that comes with it is ignored, as a full disk sends none.
         let line =
             format!("trap '' XFSZ; ulimit -f 4000; exec {} {arguments}", env!("CARGO_BIN_EXE_superpose"));

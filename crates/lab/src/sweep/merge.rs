@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::shard::{LineProblem, ShardError, read};
-use crate::store::{Store, StoreError};
+use crate::store::{Batch, Store, StoreError};
 
 /// What a merge did.
 #[derive(Debug, Default)]
@@ -64,48 +64,58 @@ pub fn merge(
     each: &mut dyn FnMut(&Path),
 ) -> Result<Merged, MergeError> {
     let mut merged = Merged::default();
-    for path in shards {
-        each(path);
-        let content = match read(path) {
-            Ok(content) => content,
-            Err(error) => {
-                merged.refused.push(error);
-                continue;
-            }
-        };
-        let entries = &content.entries;
-        let (mut added, mut known) = (0, 0);
-        let taken = store.take(entries, |i, there| {
-            let (now, there) = (&entries[i].result, there.map(|there| &there.result));
-            match (now, there) {
-                (Ok(now), Some(Ok(there))) if !now.agrees(there) => {
-                    return Err(Refused::Line(i + 1));
-                }
-                (_, Some(Ok(_))) | (Err(_), Some(Err(_))) => known += 1,
-                _ => added += 1,
-            }
-            Ok(())
-        });
-        match taken {
-            Ok(()) => {
-                merged.shards += 1;
-                merged.added += added;
-                merged.known += known;
-                if content.torn {
-                    merged.torn.push((path.clone(), entries.len() + 1));
-                }
-            }
-            Err(Refused::Line(line)) => {
-                merged.refused.push(ShardError::Line {
-                    path: path.clone(),
-                    line,
-                    problem: LineProblem::Conflict,
-                });
-            }
-            Err(Refused::Store(error)) => return Err(error.into()),
+    // Keys come in no order, so that every commit writes pages all over the index: few large commits. Not too large, since
+    // other writers wait.
+    for lot in shards.chunks(LOT) {
+        let mut batch = store.batch()?;
+        for path in lot {
+            each(path);
+            bring(path, &mut batch, &mut merged)?;
         }
+        batch.commit()?;
     }
     Ok(merged)
+}
+
+/// Shards of one commit.
+const LOT: usize = 50;
+
+/// Brings one shard in, or says why not.
+fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<(), StoreError> {
+    let content = match read(path) {
+        Ok(content) => content,
+        Err(error) => {
+            merged.refused.push(error);
+            return Ok(());
+        }
+    };
+    let entries = &content.entries;
+    let (mut added, mut known) = (0, 0);
+    let taken = batch.take(entries, |i, there| {
+        let (now, there) = (&entries[i].result, there.map(|there| &there.result));
+        match (now, there) {
+            (Ok(now), Some(Ok(there))) if !now.agrees(there) => return Err(Refused::Line(i + 1)),
+            (_, Some(Ok(_))) | (Err(_), Some(Err(_))) => known += 1,
+            _ => added += 1,
+        }
+        Ok(())
+    });
+    match taken {
+        Ok(()) => {
+            merged.shards += 1;
+            merged.added += added;
+            merged.known += known;
+            if content.torn {
+                merged.torn.push((path.into(), entries.len() + 1));
+            }
+        }
+        Err(Refused::Line(line)) => {
+            let problem = LineProblem::Conflict;
+            merged.refused.push(ShardError::Line { path: path.into(), line, problem });
+        }
+        Err(Refused::Store(error)) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Why a shard was not taken.
