@@ -3,7 +3,7 @@
 use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_theory::Point;
-use superpose_theory::plan::{CHECKED_RANGE, Plan, Row, expected_error};
+use superpose_theory::plan::{Plan, Row, checked, expected_error};
 use superpose_theory::predict::Quantity;
 
 use super::binds;
@@ -27,11 +27,6 @@ pub fn figure(plan: &Plan) -> Figure {
     }
 }
 
-/// Whether the attention is left out, for want of a formula.
-fn of_memory(plan: &Plan) -> bool {
-    plan.target.quantity == Quantity::MemoryAccuracy
-}
-
 /// What the curves are, what binds, and how far to trust them.
 fn note(plan: &Plan) -> String {
     let mut note = String::from(if plan.cheapest.is_none() {
@@ -40,9 +35,6 @@ fn note(plan: &Plan) -> String {
         ""
     });
     note += &binds(plan);
-    if of_memory(plan) {
-        note += " Attention placed on the trigger: with an MLP it has no formula yet.";
-    }
     note += match checked_everywhere(plan) {
         Some(true) => " Predicted; checked against simulation in this range: ",
         Some(false) => {
@@ -50,7 +42,7 @@ fn note(plan: &Plan) -> String {
         }
         None => " Predicted, and extrapolated all along (dashed). Checked: ",
     };
-    note + CHECKED_RANGE + "."
+    note + checked(plan.request.has_mlp()).words + "."
 }
 
 /// Whether the whole curve is checked, or some of it, or nothing.
