@@ -6,3 +6,4 @@ pub mod inspect;
 pub mod interval;
 pub mod memory;
 pub mod run;
+pub mod threshold;
