@@ -64,7 +64,7 @@ const FARTHEST: f64 = 4.0;
 const ROUNDS: usize = 60;
 
 /// The normal CDF.
-pub(super) fn cdf(z: f64) -> f64 {
+pub(crate) fn cdf(z: f64) -> f64 {
     0.5 * erfc(-z * FRAC_1_SQRT_2)
 }
 

@@ -11,7 +11,8 @@ mod search;
 
 use serde::{Deserialize, Serialize};
 
-pub use curve::{BEND, Curve, Observation};
+pub(crate) use curve::cdf as normal_cdf;
+pub use curve::{BEND, CHANGE, Curve, Observation};
 pub use question::{Criterion, Measure, Predicted, Question, QuestionError, Share, find};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 

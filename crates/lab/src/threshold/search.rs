@@ -125,6 +125,9 @@ impl Search {
         let first = self.asked;
         let trials: Vec<Trial> =
             (first..).zip(wanted).map(|(number, x)| Trial { value: self.value(x), number }).take(left).collect();
+        if trials.is_empty() {
+            return Step::Done(self.undecided());
+        }
         self.asked += trials.len() as u64;
         Step::Run(trials)
     }
