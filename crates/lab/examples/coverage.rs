@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
-use superpose_lab::run::{Inputs, RunError, evaluation};
+use superpose_lab::cell::Runner;
 use superpose_lab::threshold::known::{Dice, Known, tables};
-use superpose_lab::threshold::{Criterion, Curve, Measure, Observation, Plan, Question, Share, Threshold, find};
+use superpose_lab::threshold::{Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares};
 use superpose_theory::critical::Parameter;
 
 fn main() {
@@ -162,15 +161,6 @@ fn random(index: u64) -> (Settings, Parameter, Measure, f64) {
     (settings, parameter, measure, dice.pick(&[0.5, 0.5, 0.25, 0.8]))
 }
 
-fn run(configs: &[Config], measure: Measure, backend: &Backend) -> Result<Vec<Share>, RunError> {
-    let single = Backend::single();
-    let runs = backend.map(configs.len(), |i| {
-        let found = evaluation(&configs[i], &Inputs::default(), &single)?;
-        Ok(measure.share(&found, configs[i].vocab))
-    });
-    runs.into_iter().collect()
-}
-
 /// Searches on the engine, each beside an estimate from several hundred other runs around the crossing.
 fn real() {
     const SEARCHES: usize = 30;
@@ -179,7 +169,7 @@ fn real() {
     println!("the difference of logarithms is within its half width and that of brute force, added in squares.\n");
     println!("| model | find | measure | target | predicted | search | 95% interval | runs | brute force | covers |");
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    let backend = Backend::cpu(2).unwrap();
+    let mut runner = Runner::new(2);
     let (mut done, mut covered, mut total) = (0, 0, 0);
     for index in 0.. {
         if done == SEARCHES {
@@ -199,14 +189,14 @@ fn real() {
         }
         let most = if parameter == Parameter::Samples { 200_000 } else { 1000 };
         let plan = question.plan(&predicted, 0.05, (question.range().0, most), 250);
-        let (answer, search) = find(&question, plan, |configs| run(configs, measure, &backend)).unwrap();
+        let (answer, search) = find(&question, plan, |cells| shares(&mut runner, cells, measure, &mut |_| ())).unwrap();
         let Some((crossing, low, high)) = interval(&answer) else {
             println!("| {} | {parameter} | {measure} | {level} | {} | {answer:?} | | {} | | |", model(&config), predicted.value.unwrap(), search.runs());
             continue;
         };
         done += 1;
         total += search.runs();
-        let Some((brute, half)) = brute_force(&question, plan, crossing, &backend) else { continue };
+        let Some((brute, half)) = brute_force(&question, plan, crossing, &mut runner) else { continue };
         let own = 0.5 * (high / low).ln();
         let hit = (crossing / brute).ln().abs() <= own.hypot(half);
         covered += usize::from(hit);
@@ -227,7 +217,7 @@ fn model(config: &Config) -> String {
 }
 
 /// The crossing from many runs, as a real number, with the half width of its interval in logarithms.
-fn brute_force(question: &Question, plan: Plan, around: f64, backend: &Backend) -> Option<(f64, f64)> {
+fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner<'_>) -> Option<(f64, f64)> {
     let mut values: Vec<u64> =
         (-4..=4).map(|i| (around * (f64::from(i) * 0.056).exp()).round() as u64).map(|v| v.max(plan.range.0)).collect();
     values.dedup();
@@ -238,7 +228,7 @@ fn brute_force(question: &Question, plan: Plan, around: f64, backend: &Backend) 
         }
     }
     let only: Vec<Config> = configs.iter().map(|c| c.1.clone()).collect();
-    let shares = run(&only, question.measure, backend).ok()?;
+    let shares = shares(runner, &only, question.measure, &mut |_| ()).ok()?;
     let sign = if plan.rises { 1.0 } else { -1.0 };
     let data: Vec<Observation> = configs
         .iter()

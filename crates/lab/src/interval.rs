@@ -4,6 +4,24 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use superpose_core::evaluate::Tally;
 
+/// A mean over test items and what an interval needs beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// The mean.
+    pub mean: f64,
+    /// The variance of an item about the mean.
+    pub variance: f64,
+    /// Number of items.
+    pub items: usize,
+}
+
+impl From<Tally> for Measure {
+    fn from(tally: Tally) -> Measure {
+        Measure { mean: tally.mean(), variance: tally.variance(), items: tally.items() }
+    }
+}
+
 /// A mean and its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -18,16 +36,17 @@ pub struct Interval {
 /// The normal quantile of 97.5%.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Interval of a share between 0 and 1, from one tally per repeat.
+/// Interval of a share between 0 and 1, from one tally or measure per repeat.
 ///
 /// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
 /// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
 /// 1 most of all), so the interval never gets narrower than Wilson's, with as many items in a repeat as it was tested on
 /// but no more than it has `facts`: testing a fact twice tells nothing about other facts. With one repeat Wilson's
 /// interval for the test items is all there is, and it says nothing about other seeds.
-pub fn share(repeats: &[Tally], facts: usize) -> Interval {
+pub fn share<M: Copy + Into<Measure>>(repeats: &[M], facts: usize) -> Interval {
+    let repeats = &measures(repeats);
     let most = if repeats.len() == 1 { usize::MAX } else { facts };
-    let items: usize = repeats.iter().map(|repeat| repeat.items().min(most)).sum();
+    let items: usize = repeats.iter().map(|repeat| repeat.items.min(most)).sum();
     let mean = mean(repeats);
     let (low, high) = wilson(mean, items as f64);
     match spread(repeats) {
@@ -38,28 +57,33 @@ pub fn share(repeats: &[Tally], facts: usize) -> Interval {
     }
 }
 
-/// Interval of any mean, from one tally per repeat: Student's over the repeats, never narrower than what the test items
-/// alone allow.
-pub fn number(repeats: &[Tally]) -> Interval {
+/// Interval of any mean, from one tally or measure per repeat: Student's over the repeats, never narrower than
+/// what the test items alone allow.
+pub fn number<M: Copy + Into<Measure>>(repeats: &[M]) -> Interval {
+    let repeats = &measures(repeats);
     let mean = mean(repeats);
-    let items: usize = repeats.iter().map(Tally::items).sum();
-    let variance = |t: &Tally| t.variance() / (t.items() as f64 - 1.0);
+    let items: usize = repeats.iter().map(|repeat| repeat.items).sum();
+    let variance = |repeat: &Measure| repeat.variance / (repeat.items as f64 - 1.0);
     let error = repeats.iter().map(variance).sum::<f64>().sqrt() / repeats.len() as f64;
     let within = student(items as f64 - repeats.len() as f64).unwrap_or(f64::INFINITY) * error;
     let half = spread(repeats).map_or(within, |between| between.max(within));
     Interval { mean, low: mean - half, high: mean + half }
 }
 
-fn mean(repeats: &[Tally]) -> f64 {
-    repeats.iter().map(Tally::mean).sum::<f64>() / repeats.len() as f64
+fn measures<M: Copy + Into<Measure>>(repeats: &[M]) -> Vec<Measure> {
+    repeats.iter().map(|&repeat| repeat.into()).collect()
+}
+
+fn mean(repeats: &[Measure]) -> f64 {
+    repeats.iter().map(|repeat| repeat.mean).sum::<f64>() / repeats.len() as f64
 }
 
 /// Half the width of Student's interval for the mean over repeats; `None` for a single one.
-fn spread(repeats: &[Tally]) -> Option<f64> {
+fn spread(repeats: &[Measure]) -> Option<f64> {
     let degrees = repeats.len() as f64 - 1.0;
     let quantile = student(degrees)?;
     let mean = mean(repeats);
-    let variance = repeats.iter().map(|t| (t.mean() - mean).powi(2)).sum::<f64>() / degrees;
+    let variance = repeats.iter().map(|t| (t.mean - mean).powi(2)).sum::<f64>() / degrees;
     Some(quantile * (variance / repeats.len() as f64).sqrt())
 }
 

@@ -1,9 +1,12 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
 pub mod bench;
+pub mod cell;
 pub mod decoders;
 pub mod inspect;
 pub mod interval;
 pub mod memory;
+pub mod phase;
 pub mod run;
+pub mod store;
 pub mod threshold;

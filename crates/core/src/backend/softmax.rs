@@ -19,7 +19,8 @@ fn fold<T: Real>(row: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
     for (lane, &x) in lanes.iter_mut().zip(&row[whole..]) {
         *lane = f(*lane, x);
     }
-    let mut half = LANES / 2;
+    // Lanes that a short row leaves at the start would change nothing.
+    let mut half = row.len().next_power_of_two().min(LANES) / 2;
     while half > 0 {
         for lane in 0..half {
             lanes[lane] = f(lanes[lane], lanes[lane + half]);
@@ -88,9 +89,15 @@ pub struct Top {
 /// Reads one row of at least two logits.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 pub fn top<T: Real>(row: &[T], right: usize) -> Top {
-    let (before, after) = (&row[..right], &row[right + 1..]);
-    let rival = greater(fold(before, T::LOWEST, greater), fold(after, T::LOWEST, greater));
     let own = row[right];
+    // The lanes around the right label without it, then whole lanes before and after.
+    let first = right - right % LANES;
+    let end = row.len().min(first + LANES);
+    let mut near = [T::LOWEST; LANES];
+    near[..end - first].copy_from_slice(&row[first..end]);
+    near[right - first] = T::LOWEST;
+    let far = greater(fold(&row[..first], T::LOWEST, greater), fold(&row[end..], T::LOWEST, greater));
+    let rival = greater(far, fold(&near, T::LOWEST, greater));
     let credit = if own > rival {
         1.0
     } else if own == rival {

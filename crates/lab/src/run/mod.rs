@@ -23,7 +23,7 @@ use superpose_core::evaluate::{Evaluation, evaluate};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Samples, Stored};
+use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_tensors::{Entry, TensorError};
 
 /// A run that failed after its configuration had been accepted.
@@ -151,18 +151,7 @@ fn run_repeat<T: Real>(
         return Err(not_finite(config, &phase));
     }
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
-    // The budget is defined in the infinitesimal regime; for an exact run it is that of the limit on the same data.
-    let limit = match config.regime {
-        Regime::Infinitesimal => phase,
-        Regime::Exact => early_phase(&config.limit(), &model, &samples, backend),
-    };
-    let noise = Noise {
-        logits: logit_budget(&model, task, &limit, &frequency, &test, backend),
-        scores: match limit.trigger_sign {
-            0 => Budget::default(),
-            _ => score_budget(&split_scores(&model, task, &limit, &samples, backend)),
-        },
-    };
+    let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend);
     Ok(Repeat {
         evaluation,
         trigger_sign,
@@ -175,7 +164,33 @@ fn run_repeat<T: Real>(
     })
 }
 
-fn train<T: Real>(
+/// The noise budget of a trained model. It is defined in the infinitesimal regime; for an exact run it is that of the
+/// limit on the same data.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn budget<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    phase: EarlyPhase<T>,
+    frequency: &[f64],
+    samples: &dyn Samples,
+    test: &dyn Samples,
+    backend: &Backend,
+) -> Noise {
+    let limit = match config.regime {
+        Regime::Infinitesimal => phase,
+        Regime::Exact => early_phase(&config.limit(), model, samples, backend),
+    };
+    Noise {
+        logits: logit_budget(model, task, &limit, frequency, test, backend),
+        scores: match limit.trigger_sign {
+            0 => Budget::default(),
+            _ => score_budget(&split_scores(model, task, &limit, samples, backend)),
+        },
+    }
+}
+
+pub(crate) fn train<T: Real>(
     config: &Config,
     model: &Model<'_, T>,
     samples: &dyn Samples,
@@ -188,7 +203,7 @@ fn train<T: Real>(
     Err(not_finite(config, &phase))
 }
 
-fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError {
+pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError {
     RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 

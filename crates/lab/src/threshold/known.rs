@@ -195,9 +195,11 @@ impl Known {
         known
     }
 
-    /// The same curve with other runs.
+    /// The same curve with other runs, from another start, which is off by 20%.
     pub fn again(&self, time: u64) -> Known {
-        Known { seed: self.seed ^ (time + 1) << 48, ..self.clone() }
+        let seed = self.seed ^ (time + 1) << 48;
+        let start = self.crossing * (0.2 * Dice::new(seed, u64::MAX).normal()).exp();
+        Known { seed, plan: Plan { start, ..self.plan }, ..self.clone() }
     }
 
     /// The mean share at a distance from the middle, along the direction in which it rises.

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use curve::cdf as normal_cdf;
 pub use curve::{BEND, CHANGE, Curve, Observation};
-pub use question::{Criterion, Measure, Predicted, Question, QuestionError, Share, find};
+pub use question::{
+    Criterion, Measure, Predicted, Question, QuestionError, SearchError, Share, find, set, shares,
+};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 
 /// A threshold with its 95% interval.

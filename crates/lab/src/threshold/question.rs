@@ -5,12 +5,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Embedding, Labels};
-use superpose_core::evaluate::Evaluation;
 use superpose_theory::critical::{Critical, Parameter, Recall, critical};
 use superpose_theory::predict::{Quantity, uncovered};
 use superpose_theory::{Memory, Point, attention, one_step};
 
 use super::Threshold;
+use crate::cell::{CellError, Event, Outcome, Runner};
+use crate::store::StoreError;
 use super::search::{Plan, Search, Step, slope_of};
 
 /// What is measured in a run.
@@ -54,20 +55,14 @@ impl Measure {
 
     /// The measure of one run, and the independent answers behind it. Testing a fact twice tells nothing about other facts, so
     /// there are no more of them than facts; attention is asked of sequences, not facts.
-    pub fn share(self, evaluation: &Evaluation, facts: usize) -> Share {
-        let tally = match self {
-            Measure::Accuracy => &evaluation.accuracy,
-            Measure::MemoryAccuracy => &evaluation.memory_accuracy,
-            Measure::OneStepAccuracy => &evaluation.one_step_accuracy,
-            Measure::LockRate => &evaluation.lock_rate,
+    pub fn of(self, outcome: &Outcome, facts: usize) -> Share {
+        let (measured, most) = match self {
+            Measure::Accuracy => (&outcome.accuracy, facts),
+            Measure::MemoryAccuracy => (&outcome.memory_accuracy, facts),
+            Measure::OneStepAccuracy => (&outcome.one_step_accuracy, facts),
+            Measure::LockRate => (&outcome.lock_rate, usize::MAX),
         };
-        self.share_of(tally.mean(), tally.items(), facts)
-    }
-
-    /// The same from a mean over so many test items.
-    pub fn share_of(self, mean: f64, items: usize, facts: usize) -> Share {
-        let most = if self == Measure::LockRate { usize::MAX } else { facts };
-        Share { mean, items: items.min(most) as f64 }
+        Share { mean: measured.mean, items: measured.items.min(most) as f64 }
     }
 
     /// The predicted measure at a point; memory accuracy stands in for recall with an MLP.
@@ -168,6 +163,46 @@ pub enum QuestionError {
     /// A configuration on the way cannot be run.
     #[error(transparent)]
     Config(#[from] ConfigError),
+}
+
+/// Work that could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// A size on the way cannot be run beside the others.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A run failed.
+    #[error("{what}: {error}")]
+    Cell {
+        /// Which: the sizes.
+        what: String,
+        /// Why.
+        error: CellError,
+    },
+    /// Results could not be kept or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Runs cells and reads a measure off each.
+pub fn shares(
+    runner: &mut Runner<'_>,
+    cells: &[Config],
+    measure: Measure,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<Share>, SearchError> {
+    let outcomes = runner.run(cells, observe)?;
+    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| match outcome {
+        Ok(outcome) => Ok(measure.of(&outcome, config.vocab)),
+        Err(error) => {
+            let what = format!(
+                "V = {}, d = {}, L = {}, N = {}, seed {}",
+                config.vocab, config.dim, config.length, config.samples, config.seed
+            );
+            Err(SearchError::Cell { what, error })
+        }
+    };
+    cells.iter().zip(outcomes).map(read).collect()
 }
 
 /// What the theory says about a threshold.
@@ -371,7 +406,7 @@ impl Question {
 }
 
 /// Sets a size.
-fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value: usize) {
+pub fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value: usize) {
     match parameter {
         Parameter::Samples => settings.samples = value,
         Parameter::Dim => settings.dim = value,

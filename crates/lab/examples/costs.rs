@@ -1,0 +1,87 @@
+//! Measured against estimated seconds of random cells whose sizes differ a thousandfold and more.
+//!
+//! `cargo run --release -p superpose-lab --example costs -- [cells] [noise]`
+#![allow(clippy::unwrap_used)]
+
+use superpose_core::backend::Backend;
+use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings};
+use superpose_core::random::{Stream, Words, unit};
+use superpose_lab::cell::{estimated_seconds, measure};
+
+/// Seconds of processor time of this thread, where the system tells: other programs do not change it.
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let cells: u64 = arguments.next().map_or(60, |text| text.parse().unwrap());
+    let noise = arguments.next().is_some();
+    let mut ratios = Vec::new();
+    for index in 0..cells {
+        let mut words = [0; 32];
+        Words::new(7, Stream::Train, index).fill(0, &mut words);
+        let mut place = 0;
+        let mut uniform = || {
+            place += 2;
+            unit(words[place - 2], words[place - 1])
+        };
+        let mut log = |low: f64, high: f64| (low * (high / low).powf(uniform())).round() as usize;
+        let mut settings = Settings {
+            vocab: log(16.0, 3000.0),
+            dim: log(8.0, 500.0),
+            length: log(2.0, 300.0),
+            samples: log(100.0, 200_000.0),
+            test_samples: log(100.0, 5000.0),
+            ..Settings::default()
+        };
+        let kind = ["limit", "limit", "limit", "exact", "mlp", "f64", "orthonormal", "exact large"]
+            [index as usize % 8];
+        match kind {
+            "exact" => settings.regime = Regime::Exact,
+            "exact large" => (settings.regime, settings.eta) = (Regime::Exact, 1000.0),
+            "mlp" => (settings.width, settings.activation) = (Some(log(16.0, 1000.0)), Activation::Relu),
+            "f64" => settings.precision = Precision::F64,
+            "orthonormal" => {
+                settings.vocab = settings.vocab.min(600);
+                (settings.embedding, settings.dim) = (Embedding::Orthonormal, settings.vocab + 2);
+            }
+            _ => {}
+        }
+        if kind != "limit" {
+            settings.samples = settings.samples.min(30_000);
+        }
+        let config = settings.check().unwrap();
+        let estimate = estimated_seconds(&config, noise);
+        if estimate > 20.0 {
+            continue;
+        }
+        let before = processor_seconds();
+        let outcome = measure(&config, noise, &Backend::single()).unwrap();
+        let seconds =
+            processor_seconds().zip(before).map_or(outcome.seconds, |(after, before)| after - before);
+        println!(
+            "{kind:12} V {:5} d {:4} L {:4} N {:7} m {:5} test {:5}: estimated {estimate:9.5} s, took {seconds:9.5} s, ratio {:.2}",
+            config.vocab,
+            config.dim,
+            config.length,
+            config.samples,
+            config.width.unwrap_or(0),
+            config.test_samples,
+            seconds / estimate
+        );
+        ratios.push(seconds / estimate);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let share =
+        ratios.iter().filter(|ratio| (0.5..=2.0).contains(*ratio)).count() as f64 / ratios.len() as f64;
+    let at = |q: f64| ratios[((ratios.len() - 1) as f64 * q) as usize];
+    println!(
+        "ratio: smallest {:.2}, median {:.2}, largest {:.2}; within a factor of 2: {:.0}%",
+        at(0.0),
+        at(0.5),
+        at(1.0),
+        100.0 * share
+    );
+}

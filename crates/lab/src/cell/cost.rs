@@ -1,0 +1,86 @@
+//! How long a cell takes, before it is run: for time estimates, for the order of work, and for shares of equal time.
+//!
+//! The passes of the early phase and of the evaluation, counted from the configuration, times unit costs of one thread in
+//! nanoseconds. They are those of one machine (`cargo run --release -p superpose-lab --example costs` measures them);
+//! another may be faster or slower as a whole, which changes no share. Only additions, products and quotients, so that
+//! every machine deals the same cells to the same shard.
+
+use superpose_core::config::{Config, Embedding, Precision, Regime};
+
+/// A multiply-add inside a matrix product, f32.
+const FMA: f64 = 0.022;
+/// An entry of an embedding row picked by a token, added up or multiplied, f32.
+const ENTRY: f64 = 0.11;
+/// A table access by a token.
+const ACCESS: f64 = 1.3;
+/// A random token.
+const TOKEN: f64 = 0.9;
+/// A sample, whatever its length.
+const SAMPLE: f64 = 30.0;
+/// A normal number.
+const NORMAL: f64 = 9.0;
+/// An exponential, or the activation of a neuron and its slope.
+const EXPONENTIAL: f64 = 0.6;
+/// A logit read.
+const READ: f64 = 0.12;
+/// A cell, whatever its sizes.
+const CELL: f64 = 60_000.0;
+
+/// Seconds that the cell takes on one thread, to about a factor of 2.
+pub fn seconds(config: &Config, noise: bool) -> f64 {
+    let real = if config.precision == Precision::F64 { 2.0 } else { 1.0 };
+    let (fma, entry) = (FMA * real, ENTRY * real);
+    let count = |size: usize| size as f64;
+    let (n, l, d, p) =
+        (count(config.samples), count(config.length), count(config.dim), count(config.inputs()));
+    let (tokens, labels) = (count(config.token_count()), count(config.label_count()));
+    let (vocab, test) = (count(config.vocab), count(config.test_samples));
+    let m = config.width.map_or(0.0, count);
+
+    let mut draw = (tokens + labels + m) * d * NORMAL;
+    if config.embedding == Embedding::Orthonormal {
+        draw += (tokens * tokens + labels * labels) * d;
+    }
+    let read = SAMPLE + TOKEN * l;
+    // Through the MLP and, in step 2, back.
+    let forward = d * m * fma + m * EXPONENTIAL * 2.0;
+    let products = labels * d * p * fma;
+    let sums = 16.0 * d * p;
+
+    // A pass over the samples in the limit: by tables or by rows, the cheaper.
+    let tables = n * l * ACCESS * real + labels * tokens * d * fma;
+    let rows = n * l * d * entry;
+    let pass =
+        n * (read + SAMPLE + forward) + products + sums + if m > 0.0 { rows } else { tables.min(rows) };
+    let softmax = n * l * EXPONENTIAL;
+    let limit = 3.0 * pass + softmax + n * (forward + m * d * fma);
+    let train = match config.regime {
+        Regime::Infinitesimal => limit,
+        // Logits and residuals twice, in full unless the first-order form holds.
+        Regime::Exact => {
+            let linear = m == 0.0 && real == 1.0 && config.eta <= 2.0 && 16.0 * d * d <= n * labels;
+            let each =
+                if linear { 2.0 * d * d * fma } else { labels * (2.0 * (p + d) * fma + 2.0 * EXPONENTIAL) };
+            pass + n * (2.0 * (read + forward + l * d * entry) + each + d * p * fma + l * d * entry) + softmax
+        }
+    };
+
+    let asked = if vocab * labels * d.min(p) + vocab * d * m <= 1.4e11 { vocab } else { test };
+    let answer = forward + labels * (p * fma + READ);
+    let recall = test * (read + SAMPLE + l * (EXPONENTIAL + d * entry) + answer);
+    let placed = vocab * (forward + d * p * fma)
+        + if config.regime == Regime::Exact { vocab * labels * (2.0 * p * fma + EXPONENTIAL) } else { 0.0 };
+    let evaluate = recall + 2.0 * asked * answer + placed + 3.0 * products + n * SAMPLE;
+
+    let budget = match noise {
+        true => {
+            let again = if config.regime == Regime::Exact { limit } else { 0.0 };
+            again
+                + 2.0 * pass
+                + test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL)
+                + 2.0 * vocab * d * d * fma
+        }
+        false => 0.0,
+    };
+    1e-9 * (CELL + draw + train + evaluate + budget)
+}

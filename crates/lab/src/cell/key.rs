@@ -1,0 +1,89 @@
+//! The name of a cell: a hash of everything that decides its outcome.
+
+use std::fmt;
+use std::str::FromStr;
+
+use superpose_core::config::Settings;
+
+/// Changes when, and only when, the engine gives other results for the same configuration. The test
+/// `outcomes_are_pinned` notices.
+pub const NUMERICS_REVISION: u32 = 1;
+
+/// A hash of the full configuration, seed included, and the numerics revision: 128 bits of BLAKE3, in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// The key under today's [`NUMERICS_REVISION`].
+    pub fn new(settings: &Settings) -> Key {
+        Key::at(settings, NUMERICS_REVISION)
+    }
+
+    /// The key under a given revision.
+    ///
+    /// What is hashed is the configuration as JSON, names as in TOML, in the order of [`Settings`]. A setting that joins
+    /// later must be left out of the JSON at its default (`skip_serializing_if`), so that the keys of all earlier cells stay.
+    pub fn at(settings: &Settings, revision: u32) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"superpose cell\n");
+        hasher.update(revision.to_string().as_bytes());
+        hasher.update(b"\n");
+        hasher.update(config_json(settings).as_bytes());
+        let mut key = [0; 16];
+        hasher.finalize_xof().fill(&mut key);
+        Key(key)
+    }
+}
+
+/// The full configuration as one line of JSON.
+pub(crate) fn config_json(settings: &Settings) -> String {
+    serde_json::to_string(settings).expect("settings are plain values")
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Key {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Key, Self::Err> {
+        let wrong = "a key has 32 hexadecimal digits";
+        if text.len() != 32 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(wrong);
+        }
+        let number = u128::from_str_radix(text, 16).map_err(|_| wrong)?;
+        Ok(Key(number.to_be_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this fails after a setting was added, leave it out of the JSON at its default.
+    #[test]
+    fn keys_are_for_ever() {
+        let settings = Settings::default();
+        assert_eq!(Key::at(&settings, 1).to_string(), "");
+        assert_ne!(Key::at(&settings, 1), Key::at(&settings, 2));
+        let other = Settings { seed: 1, ..Settings::default() };
+        assert_ne!(Key::new(&settings), Key::new(&other));
+    }
+
+    #[test]
+    fn keys_read_and_write() {
+        let key = Key::new(&Settings::default());
+        assert_eq!(key.to_string().parse(), Ok(key));
+        for text in ["", "12", "G2345678901234567890123456789012", "+2345678901234567890123456789012"] {
+            assert!(text.parse::<Key>().is_err());
+        }
+    }
+}

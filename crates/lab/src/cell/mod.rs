@@ -1,0 +1,72 @@
+//! Cells: one configuration, one seed, one outcome. Thresholds, sweeps and studies are many of them.
+//!
+//! An outcome is a function of the configuration alone: bit for bit the same whatever the threads, the machine or the
+//! day, as long as [`NUMERICS_REVISION`] is the same. So a cell that has been run once, anywhere, need not be run again.
+
+mod cost;
+mod key;
+mod measure;
+mod order;
+mod outcome;
+mod results;
+mod runner;
+
+pub use cost::seconds as estimated_seconds;
+pub(crate) use key::config_json;
+pub use key::{Key, NUMERICS_REVISION};
+pub use measure::measure;
+pub use order::deal;
+pub use outcome::Outcome;
+pub use results::{Entry, Known, Memory, Results};
+pub use runner::{Event, Runner};
+
+pub use crate::interval::Measure;
+use superpose_core::config::{Config, Embedding};
+
+/// Why there is no outcome for a cell.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CellError {
+    /// The run failed, now or when it was recorded.
+    #[error("{reason}")]
+    Failed {
+        /// What the run said.
+        reason: String,
+    },
+    /// The configuration is not that of a cell.
+    #[error("{parameter} = {value}: {allowed}")]
+    Refused {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The work was stopped before this cell was run.
+    #[error("stopped before it was run")]
+    Stopped,
+}
+
+/// Checks that a configuration is a cell: one repeat, and nothing that its key could not hold.
+///
+/// Files are refused rather than hashed: a result would be lost with the file that made it, every worker of a sweep would
+/// read the whole of it first, and `superpose run` takes files as they are.
+pub fn check(config: &Config) -> Result<(), CellError> {
+    let refused =
+        |parameter, value: &str, allowed| Err(CellError::Refused { parameter, value: value.into(), allowed });
+    let files =
+        "a cell takes no files, since its result must follow from its configuration; superpose run does";
+    if config.repeats != 1 {
+        return refused("repeats", &config.repeats.to_string(), "a cell is one run of one seed");
+    }
+    if let Some(file) = &config.import {
+        return refused("import", file, files);
+    }
+    if config.embedding == Embedding::File {
+        return refused("embedding", "file", files);
+    }
+    if i64::try_from(config.seed).is_err() {
+        return refused("seed", &config.seed.to_string(), "must be below 2^63 to be kept");
+    }
+    Ok(())
+}

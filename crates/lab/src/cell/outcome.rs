@@ -1,0 +1,51 @@
+//! What a cell leaves behind.
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Measure;
+use crate::run::Noise;
+
+/// The measures of one run of one seed (theory section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// Recall with the trained attention.
+    pub accuracy: Measure,
+    /// Recall with the attention placed on the informative position.
+    pub memory_accuracy: Measure,
+    /// Reading the first gradient alone.
+    pub one_step_accuracy: Measure,
+    /// How often the largest attention weight is on the informative position.
+    pub lock_rate: Measure,
+    /// Attention weight on the informative position.
+    pub attention_mass: Measure,
+    /// Right label's logit minus the largest other.
+    pub margin: Measure,
+    /// Sign of what step 2 gave the trigger.
+    pub trigger_sign: i8,
+    /// The noise budget, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// How long the run took, on the threads that it had. The one number here that is not reproducible.
+    pub seconds: f64,
+}
+
+impl Outcome {
+    /// The measures with their names, in the order of the theory page.
+    pub fn named(&self) -> [(&'static str, &Measure); 6] {
+        [
+            ("accuracy", &self.accuracy),
+            ("memory_accuracy", &self.memory_accuracy),
+            ("one_step_accuracy", &self.one_step_accuracy),
+            ("lock_rate", &self.lock_rate),
+            ("attention_mass", &self.attention_mass),
+            ("margin", &self.margin),
+        ]
+    }
+
+    /// Whether two runs gave the same bits. A noise budget that only one of them has does not count, nor does time.
+    pub fn agrees(&self, other: &Outcome) -> bool {
+        let noise = if self.noise.is_some() && other.noise.is_some() { other.noise } else { self.noise };
+        *self == Outcome { noise, seconds: self.seconds, ..*other }
+    }
+}

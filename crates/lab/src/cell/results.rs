@@ -1,0 +1,111 @@
+//! Where results are kept while and after they are made.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Config, Settings};
+
+use super::{Key, NUMERICS_REVISION, Outcome};
+use crate::store::StoreError;
+
+/// What is known of a cell: its outcome, or why it has none.
+pub type Known = Result<Outcome, String>;
+
+/// A finished cell with everything that makes it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The hash that names the cell.
+    #[serde(with = "key_text")]
+    pub key: Key,
+    /// The full configuration.
+    pub config: Settings,
+    /// What came out.
+    #[serde(with = "known")]
+    pub result: Known,
+    /// The [`NUMERICS_REVISION`] of the engine that ran it.
+    pub numerics_revision: u32,
+    /// The version of the program that ran it.
+    pub version: String,
+}
+
+impl Entry {
+    /// An entry made by this program.
+    pub fn new(key: Key, config: &Config, result: Known) -> Entry {
+        Entry {
+            key,
+            config: (**config).clone(),
+            result,
+            numerics_revision: NUMERICS_REVISION,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+}
+
+/// A place for results. [`Memory`] or a [`Store`](crate::store::Store).
+pub trait Results {
+    /// What is known of these cells; those that are not in the answer are not known.
+    fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError>;
+
+    /// Keeps all of these entries or, on an error, none. A failure gives way to an outcome, an outcome without a noise budget
+    /// to one with it; otherwise what is there stays.
+    fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
+}
+
+/// Results in memory, gone with the program.
+#[derive(Debug, Default)]
+pub struct Memory(HashMap<Key, Known>);
+
+impl Results for Memory {
+    fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
+        Ok(keys.iter().filter_map(|key| Some((*key, self.0.get(key)?.clone()))).collect())
+    }
+
+    fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.0.extend(entries.iter().map(|entry| (entry.key, entry.result.clone())));
+        Ok(())
+    }
+}
+
+/// A key as its text.
+mod key_text {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use super::Key;
+
+    pub fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(key)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// `{"done": ...}` or `{"failed": "why"}`.
+mod known {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Known, Outcome};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Form<O, S> {
+        Done(O),
+        Failed(S),
+    }
+
+    pub fn serialize<S: Serializer>(known: &Known, serializer: S) -> Result<S::Ok, S::Error> {
+        match known {
+            Ok(outcome) => Form::<_, &str>::Done(outcome).serialize(serializer),
+            Err(reason) => Form::<&Outcome, _>::Failed(reason).serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Known, D::Error> {
+        Ok(match Form::<Outcome, String>::deserialize(deserializer)? {
+            Form::Done(outcome) => Ok(outcome),
+            Form::Failed(reason) => Err(reason),
+        })
+    }
+}

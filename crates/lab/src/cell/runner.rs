@@ -1,0 +1,310 @@
+//! Many cells on all cores: what is known is looked up, what is missing is run, and what is finished is kept at once.
+//!
+//! Cells run side by side, each on one thread, the longest first; only cells so long that others would wait for them
+//! get all threads. Workers hand finished cells to the caller's thread, which alone touches the store and commits a
+//! few times a second: a program that is killed loses what it finished since, and nothing else.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use superpose_core::backend::Backend;
+use superpose_core::config::Config;
+
+use super::order::{longest_first, wide};
+use super::results::{Entry, Known, Memory, Results};
+use super::{CellError, Key, Outcome, check, estimated_seconds, measure};
+use crate::memory;
+use crate::store::StoreError;
+
+/// Finished cells are kept this often.
+const COMMIT: Duration = Duration::from_millis(100);
+
+/// What happens while cells run, told on the caller's thread.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Known cells have been looked up.
+    Planned {
+        /// Different cells asked for.
+        cells: usize,
+        /// How many of them have an outcome already.
+        done: usize,
+        /// How many are known to fail and are not tried again.
+        failed: usize,
+        /// Estimated seconds of one thread for the rest.
+        seconds: f64,
+    },
+    /// A cell has been run.
+    Finished {
+        /// Its configuration.
+        config: &'a Config,
+        /// What came out.
+        result: &'a Result<Outcome, CellError>,
+        /// The seconds that had been estimated.
+        estimated: f64,
+    },
+    /// Stopping: all that is finished has been kept, and some cells are still being run. Told again and again until they
+    /// end; whoever does not want to wait may leave the program here and loses nothing but them.
+    Waiting,
+}
+
+/// Runs cells and remembers them.
+///
+/// ```
+/// use superpose_core::Settings;
+/// use superpose_lab::cell::Runner;
+///
+/// let config = Settings { vocab: 32, dim: 64, samples: 500, repeats: 3, ..Settings::default() }.check()?;
+/// let cells: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
+/// let mut runner = Runner::new(2);
+/// let outcomes = runner.run(&cells, &mut |_| {})?;
+/// assert!(outcomes[0].as_ref().is_ok_and(|outcome| outcome.accuracy.mean > 0.9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Runner<'a> {
+    results: Box<dyn Results + 'a>,
+    threads: usize,
+    noise: bool,
+    retry_failed: bool,
+    memory: f64,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Runner<'a> {
+    /// A runner that remembers in memory.
+    pub fn new(threads: usize) -> Runner<'a> {
+        Runner {
+            results: Box::new(Memory::default()),
+            threads: threads.max(1),
+            noise: false,
+            retry_failed: false,
+            memory: f64::INFINITY,
+            stop: None,
+        }
+    }
+
+    /// Remembers in a store or shard.
+    pub fn with_results(self, results: impl Results + 'a) -> Runner<'a> {
+        Runner { results: Box::new(results), ..self }
+    }
+
+    /// Whether the noise budget is wanted, too.
+    pub fn with_noise(self, noise: bool) -> Runner<'a> {
+        Runner { noise, ..self }
+    }
+
+    /// Whether cells that are known to fail are tried again.
+    pub fn with_retry_failed(self, retry_failed: bool) -> Runner<'a> {
+        Runner { retry_failed, ..self }
+    }
+
+    /// Bytes that may be used. A cell that needs more fails; cells that do not fit side by side run one by one.
+    pub fn with_memory(self, memory: f64) -> Runner<'a> {
+        Runner { memory, ..self }
+    }
+
+    /// When this becomes true, no further cell is begun.
+    pub fn with_stop(self, stop: &'a AtomicBool) -> Runner<'a> {
+        Runner { stop: Some(stop), ..self }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// The outcomes of the given cells, in their order. A cell that is there several times is run once. An error is one of the
+    /// store; what was committed before it stays.
+    pub fn run(
+        &mut self,
+        cells: &[Config],
+        observe: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Vec<Result<Outcome, CellError>>, StoreError> {
+        let mut outcomes: Vec<Option<Result<Outcome, CellError>>> = vec![None; cells.len()];
+        let mut first: HashMap<Key, usize> = HashMap::with_capacity(cells.len());
+        let mut same = vec![usize::MAX; cells.len()];
+        let mut asked: Vec<(Key, usize)> = Vec::with_capacity(cells.len());
+        for (i, config) in cells.iter().enumerate() {
+            match check(config) {
+                Ok(()) => {
+                    let key = Key::new(config);
+                    same[i] = *first.entry(key).or_insert(i);
+                    if same[i] == i {
+                        asked.push((key, i));
+                    }
+                }
+                Err(error) => outcomes[i] = Some(Err(error)),
+            }
+        }
+        drop(first);
+
+        let keys: Vec<Key> = asked.iter().map(|&(key, _)| key).collect();
+        let mut known = self.results.find(&keys)?;
+        let (mut done, mut failed) = (0, 0);
+        let mut missing: Vec<(Key, usize)> = Vec::new();
+        for (key, i) in asked {
+            match known.remove(&key) {
+                Some(Ok(outcome)) if outcome.noise.is_some() || !self.noise => {
+                    done += 1;
+                    outcomes[i] = Some(Ok(outcome));
+                }
+                Some(Err(reason)) if !self.retry_failed => {
+                    failed += 1;
+                    outcomes[i] = Some(Err(CellError::Failed { reason }));
+                }
+                _ => missing.push((key, i)),
+            }
+        }
+        let estimates: Vec<f64> =
+            missing.iter().map(|&(_, i)| estimated_seconds(&cells[i], self.noise)).collect();
+        let seconds = estimates.iter().sum();
+        observe(Event::Planned { cells: keys.len(), done, failed, seconds });
+
+        let jobs: Vec<Job<'_>> = longest_first(&estimates)
+            .into_iter()
+            .map(|j| Job {
+                cell: missing[j].1,
+                key: missing[j].0,
+                config: &cells[missing[j].1],
+                estimated: estimates[j],
+            })
+            .collect();
+        self.work(&jobs, &mut |job, result| {
+            observe(match result {
+                Some(result) => {
+                    let event = outcomes[job.cell].insert(result);
+                    Event::Finished { config: job.config, result: event, estimated: job.estimated }
+                }
+                None => Event::Waiting,
+            });
+        })?;
+
+        let outcome = |i: usize| outcomes[i].clone().unwrap_or(Err(CellError::Stopped));
+        Ok((0..cells.len())
+            .map(|i| if same[i] == usize::MAX { outcome(i) } else { outcome(same[i]) })
+            .collect())
+    }
+
+    /// Runs the jobs, given longest first. `finished` hears of each, and with `None` of waiting for the last ones.
+    fn work(
+        &mut self,
+        jobs: &[Job<'_>],
+        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
+    ) -> Result<(), StoreError> {
+        let bytes = |job: &Job<'_>| memory::run_bytes(job.config, 1, false, false);
+        let narrow = self.memory / self.threads as f64;
+        let (mut first, mut rest): (Vec<&Job<'_>>, Vec<&Job<'_>>) =
+            jobs.iter().partition(|job| self.threads > 1 && bytes(job) > narrow);
+        let estimates: Vec<f64> = rest.iter().map(|job| job.estimated).collect();
+        first.extend(rest.drain(..wide(&estimates, self.threads)));
+
+        if !first.is_empty() {
+            self.share(&first, 1, self.threads, finished)?;
+        }
+        if !rest.is_empty() {
+            self.share(&rest, self.threads.min(rest.len()), 1, finished)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the jobs on so many workers with so many threads each.
+    fn share(
+        &mut self,
+        jobs: &[&Job<'_>],
+        workers: usize,
+        threads: usize,
+        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
+    ) -> Result<(), StoreError> {
+        let next = AtomicUsize::new(0);
+        let broken = AtomicBool::new(false);
+        let (noise, available, stop) = (self.noise, self.memory, self.stop);
+        let run = |config: &Config, backend: &Backend| {
+            memory::check(config, threads, false, false, available)
+                .map_err(|error| CellError::Failed { reason: error.to_string() })?;
+            measure(config, noise, backend)
+        };
+        std::thread::scope(|scope| {
+            // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
+            let (sender, receiver) = sync_channel(1024);
+            for _ in 0..workers {
+                let sender = sender.clone();
+                let (next, broken, run) = (&next, &broken, &run);
+                scope.spawn(move || {
+                    // Where threads cannot be had one is enough, and the bits are the same.
+                    let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+                    while !broken.load(Ordering::Relaxed)
+                        && !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+                    {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(job) = jobs.get(place) else { break };
+                        if sender.send((place, run(job.config, &backend))).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let result = self.collect(jobs, &receiver, finished);
+            // With an error the workers must end: they see this, or that nobody listens.
+            broken.store(true, Ordering::Relaxed);
+            drop(receiver);
+            result
+        })
+    }
+
+    /// Takes finished jobs until all workers are gone, and keeps them every [`COMMIT`].
+    fn collect(
+        &mut self,
+        jobs: &[&Job<'_>],
+        receiver: &Receiver<(usize, Result<Outcome, CellError>)>,
+        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
+    ) -> Result<(), StoreError> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut since = Instant::now();
+        loop {
+            let wait = match (entries.is_empty(), self.stopped()) {
+                (true, false) => COMMIT,
+                _ => COMMIT.saturating_sub(since.elapsed()),
+            };
+            let received = receiver.recv_timeout(wait);
+            let over = matches!(received, Err(RecvTimeoutError::Disconnected));
+            if let Ok((place, result)) = received {
+                let job = jobs[place];
+                if entries.is_empty() {
+                    since = Instant::now();
+                }
+                let known: Known = match &result {
+                    Ok(outcome) => Ok(*outcome),
+                    Err(error) => Err(error.to_string()),
+                };
+                entries.push(Entry::new(job.key, job.config, known));
+                finished(job, Some(result));
+            }
+            if over || since.elapsed() >= COMMIT {
+                if !entries.is_empty() {
+                    self.results.keep(&entries)?;
+                    entries.clear();
+                }
+                since = Instant::now();
+                if self.stopped()
+                    && !over
+                    && let Some(job) = jobs.first()
+                {
+                    finished(job, None);
+                }
+            }
+            if over {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A cell to run.
+struct Job<'a> {
+    /// Its place in the request.
+    cell: usize,
+    key: Key,
+    config: &'a Config,
+    estimated: f64,
+}

@@ -1,0 +1,105 @@
+//! What can be wrong with a store, in words that say what to do.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// A store that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file or its folder cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The file belongs to something else.
+    #[error("{}: not a store of superpose ({what}); it was left alone", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// The file is a store, but parts of it cannot be read.
+    #[error("{}: the store is damaged ({what}); it was left alone", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The file was written by a later program.
+    #[error("{}: the store has schema version {found}, this program knows versions up to {known}: use a newer superpose; it was left alone", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: usize,
+        /// The last version known here.
+        known: usize,
+    },
+    /// No write-ahead log could be made beside the file.
+    #[error("{}: the file system does not allow a write-ahead log; put the store on a local disk", path.display())]
+    NoLog {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk is full.
+    #[error("{}: the disk is full; everything committed before is safe, and a second run continues there", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The folder or the file cannot be written.
+    #[error("{}: cannot be written: {error}", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        error: rusqlite::Error,
+    },
+    /// Another process has been writing for a minute.
+    #[error("{}: another process keeps the store locked; try again when it has finished", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Any other error of the database.
+    #[error("{}: {error}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        error: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(path: &Path, error: std::io::Error) -> StoreError {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::FileTooLarge => {
+                StoreError::Full { path: path.into() }
+            }
+            _ => StoreError::Io { path: path.into(), error },
+        }
+    }
+
+    pub(super) fn sqlite(path: &Path, error: rusqlite::Error) -> StoreError {
+        let path = path.into();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::Damaged { path, what: "it is no longer a SQLite file".into() }
+            }
+            Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, what: error.to_string() },
+            Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                StoreError::ReadOnly { path, error }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            _ => StoreError::Sqlite { path, error },
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The store: results in one SQLite file that a person can open.
+//!
+//! Write-ahead logging, so that readers and a writer do not stop each other and a process that is killed leaves a whole
+//! file. Commits are not forced to the platter one by one (`synchronous = NORMAL`): a crash of the program loses nothing
+//! that was committed, a power cut may lose the last moments, and neither damages the file.
+//! Not for network file systems, where SQLite's locks do not hold: machines of a cluster write shards, and a merge brings
+//! them here.
+
+mod columns;
+mod error;
+mod schema;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
+
+pub use columns::{COLUMNS, Kind, Value, values};
+pub use error::StoreError;
+
+use crate::cell::{Entry, Key, Known, Results};
+use schema::MIGRATIONS;
+
+/// How long to wait for another process that writes.
+const BUSY: Duration = Duration::from_secs(60);
+
+/// Files up to this size are checked for damage when opened, which takes a second per gigabyte or so.
+const CHECKED: u64 = 256 << 20;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store, or makes a new one where there is no file or an empty one. A file of something else, a damaged
+    /// or a newer one is an error and is not touched.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens a store that must be there.
+    pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
+        let size = std::fs::metadata(path).map_err(|error| StoreError::io(path, error))?.len();
+        if size == 0 {
+            return Err(StoreError::Foreign { path: path.into(), what: "it is empty" });
+        }
+        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    fn open_with(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+        let size = schema::recognise(path)?;
+        let failed = |error| StoreError::sqlite(path, error);
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        connection.busy_timeout(BUSY).map_err(failed)?;
+        let mut store = Store { connection, path: path.into() };
+        if (1..=CHECKED).contains(&size) {
+            store.check_pages().inspect_err(|_| store.leave_alone())?;
+        }
+        store.prepare().inspect_err(|_| store.leave_alone())?;
+        Ok(store)
+    }
+
+    /// Opens a store to look things up in while others may write it, over a network, too: without locks, and without
+    /// anything but the file itself. Something written a moment ago may not be seen.
+    pub fn peek(path: &Path) -> Result<Store, StoreError> {
+        let size = schema::recognise(path)?;
+        if size == 0 {
+            return Err(StoreError::Foreign { path: path.into(), what: "it is empty" });
+        }
+        let failed = |error| StoreError::sqlite(path, error);
+        let whole = std::path::absolute(path).map_err(|error| StoreError::io(path, error))?;
+        let escaped: String = whole
+            .to_string_lossy()
+            .chars()
+            .map(|c| match c {
+                '%' | '?' | '#' => format!("%{:02x}", c as u32),
+                c => c.to_string(),
+            })
+            .collect();
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let uri = format!("file:{escaped}?immutable=1");
+        let connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
+        Ok(Store { connection, path: path.into() })
+    }
+
+    /// Finds pages that are not what they should be.
+    fn check_pages(&self) -> Result<(), StoreError> {
+        let answer: Result<String, _> =
+            self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        match answer {
+            Ok(answer) if answer == "ok" => Ok(()),
+            Ok(answer) => Err(self.damaged(answer)),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Brings the file to this program's schema.
+    fn prepare(&mut self) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let failed = |error| StoreError::sqlite(&path, error);
+        schema::migrate(&mut self.connection, &path, MIGRATIONS)?;
+        let mode: String =
+            self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
+        if mode != "wal" {
+            let mode: String = self
+                .connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+                .map_err(failed)?;
+            if mode != "wal" {
+                return Err(StoreError::NoLog { path });
+            }
+        }
+        self.connection
+            .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;")
+            .map_err(failed)?;
+        self.connection.set_prepared_statement_cache_capacity(32);
+        Ok(())
+    }
+
+    /// Closing must not write into a file that is not understood.
+    fn leave_alone(&self) {
+        let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, error)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of cells with an outcome, and of those that failed.
+    pub fn counts(&self) -> Result<(usize, usize), StoreError> {
+        let sql = "SELECT count(*) FILTER (WHERE status = 'done'), count(*) FILTER (WHERE status = 'failed') FROM results";
+        self.connection
+            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Everything, in the order of keys.
+    pub fn entries(&self, each: &mut dyn FnMut(Entry) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let mut statement =
+            self.connection.prepare(&columns::SELECT_ALL).map_err(|error| self.failed(error))?;
+        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            each(columns::read(row).map_err(|what| self.damaged(what))?)?;
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), what }
+    }
+
+    /// The entry of a cell.
+    pub fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
+        self.row(key, columns::read)
+    }
+
+    /// What `read` makes of the row of a cell.
+    fn row<R>(&self, key: Key, read: fn(&Row<'_>) -> Result<R, String>) -> Result<Option<R>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached(&columns::SELECT).map_err(|error| self.failed(error))?;
+        let mut rows = statement.query([key.to_string()]).map_err(|error| self.failed(error))?;
+        match rows.next().map_err(|error| self.failed(error))? {
+            Some(row) => read(row).map(Some).map_err(|what| self.damaged(what)),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes all entries or, when `check` refuses one, none, in one transaction. `check` sees each entry beside what the store
+    /// has for its key.
+    pub fn take<E: From<StoreError>>(
+        &mut self,
+        entries: &[Entry],
+        mut check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let path = self.path.clone();
+        let failed = |error| E::from(StoreError::sqlite(&path, error));
+        // Rolled back when dropped before the commit.
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        {
+            let mut select = transaction.prepare_cached(&columns::SELECT).map_err(failed)?;
+            let mut insert = transaction.prepare_cached(&columns::INSERT).map_err(failed)?;
+            for (i, entry) in entries.iter().enumerate() {
+                let mut rows = select.query([entry.key.to_string()]).map_err(failed)?;
+                let there = match rows.next().map_err(failed)? {
+                    Some(row) => Some(
+                        columns::read(row)
+                            .map_err(|what| E::from(StoreError::Damaged { path: path.clone(), what }))?,
+                    ),
+                    None => None,
+                };
+                drop(rows);
+                check(i, there.as_ref())?;
+                if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
+                    columns::write(&mut insert, entry).map_err(failed)?;
+                }
+            }
+        }
+        transaction.commit().map_err(failed)
+    }
+}
+
+/// Whether what was found now takes the place of what was there.
+fn replaces(there: &Known, now: &Known) -> bool {
+    match (there, now) {
+        (Err(_), _) => true,
+        (Ok(there), Ok(now)) => there.noise.is_none() && now.noise.is_some(),
+        (Ok(_), Err(_)) => false,
+    }
+}
+
+impl Results for Store {
+    fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
+        let mut known = HashMap::new();
+        for &key in keys {
+            if let Some(result) = self.row(key, columns::read_known)? {
+                known.insert(key, result);
+            }
+        }
+        Ok(known)
+    }
+
+    fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.take(entries, |_, _| Ok(()))
+    }
+}

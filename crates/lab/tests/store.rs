@@ -1,0 +1,271 @@
+//! The store and the runner: what is kept, what is run, and what is left alone.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use superpose_core::backend::Backend;
+use superpose_core::config::{Activation, Config, Embedding, Labels, Precision, Regime, Settings, Trigger};
+use superpose_lab::cell::{CellError, Entry, Event, Key, NUMERICS_REVISION, Results, Runner, measure};
+use superpose_lab::store::{COLUMNS, Store, StoreError};
+
+fn settings() -> Settings {
+    Settings { vocab: 24, dim: 12, length: 4, samples: 200, test_samples: 100, ..Settings::default() }
+}
+
+fn cells(count: u64) -> Vec<Config> {
+    (0..count).map(|seed| Settings { seed, ..settings() }.check().unwrap()).collect()
+}
+
+/// A cell that fails: its rate is too large for f32.
+fn failing() -> Config {
+    Settings { regime: Regime::Exact, eta: 1e20, gamma: Some(1e30), ..settings() }.check().unwrap()
+}
+
+fn entries(path: &Path) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    Store::open(path)
+        .unwrap()
+        .entries(&mut |entry| {
+            entries.push(entry);
+            Ok(())
+        })
+        .unwrap();
+    entries
+}
+
+/// Runs the cells on a store and returns how many were run.
+fn run(path: &Path, cells: &[Config], change: impl Fn(Runner<'static>) -> Runner<'static>) -> usize {
+    let mut runs = 0;
+    let mut runner = change(Runner::new(2).with_results(Store::open(path).unwrap()));
+    let outcomes =
+        runner.run(cells, &mut |event| runs += usize::from(matches!(event, Event::Finished { .. }))).unwrap();
+    assert_eq!(outcomes.len(), cells.len());
+    runs
+}
+
+/// These bits may change only together with [`NUMERICS_REVISION`].
+#[test]
+fn outcomes_are_pinned() {
+    assert_eq!(NUMERICS_REVISION, 1, "a new revision: pin its bits here");
+    let base = Settings {
+        vocab: 40,
+        dim: 20,
+        length: 6,
+        samples: 900,
+        test_samples: 300,
+        seed: 11,
+        ..Settings::default()
+    };
+    let exact = Settings { regime: Regime::Exact, eta: 300.0, ..base.clone() };
+    let mlp =
+        Settings { width: Some(50), activation: Activation::He2, trigger: Trigger::Keys, ..base.clone() };
+    let double =
+        Settings { precision: Precision::F64, zipf: Some(1.0), noise_vocab: Some(30), ..base.clone() };
+    let classes =
+        Settings { labels: Labels::Mod(7), embedding: Embedding::Sphere, length: 40, ..base.clone() };
+    let orthonormal = Settings { embedding: Embedding::Orthonormal, dim: 42, ..base.clone() };
+    let mut text = String::new();
+    for settings in [base, exact, mlp, double, classes, orthonormal] {
+        let outcome = measure(&settings.check().unwrap(), true, &Backend::single()).unwrap();
+        let bits = |x: f64| format!("{:016x} ", x.to_bits());
+        for (_, measure) in outcome.named() {
+            text += &bits(measure.mean);
+        }
+        let noise = outcome.noise.unwrap();
+        text += &bits(outcome.margin.variance);
+        text += &bits(noise.logits.interference.unwrap());
+        text += &bits(noise.scores.signal.unwrap());
+        text += &format!("{}\n", outcome.trigger_sign);
+    }
+    assert_eq!(
+        text,
+        include_str!("fixtures/outcomes.txt"),
+        "results changed: change NUMERICS_REVISION with them"
+    );
+}
+
+#[test]
+fn a_cell_is_run_once_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let mut asked = cells(20);
+    asked.extend(cells(5));
+    assert_eq!(run(&path, &asked, |runner| runner), 20);
+    assert_eq!(run(&path, &asked, |runner| runner), 0);
+    assert_eq!(run(&path, &cells(25), |runner| runner), 5);
+
+    let alone = Runner::new(1).run(&asked, &mut |_| {}).unwrap();
+    let kept = Runner::new(2).with_results(Store::open(&path).unwrap()).run(&asked, &mut |_| {}).unwrap();
+    for (alone, kept) in alone.iter().zip(&kept) {
+        assert!(alone.as_ref().unwrap().agrees(kept.as_ref().unwrap()));
+    }
+    let entries = entries(&path);
+    assert_eq!(entries.len(), 25);
+    for entry in entries {
+        assert_eq!(entry.key, Key::new(&entry.config));
+        assert_eq!(entry.numerics_revision, NUMERICS_REVISION);
+    }
+}
+
+#[test]
+fn a_noise_budget_is_added_when_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    assert_eq!(run(&path, &cells(3), |runner| runner), 3);
+    let before = entries(&path);
+    assert_eq!(run(&path, &cells(3), |runner| runner.with_noise(true)), 3);
+    assert_eq!(run(&path, &cells(3), |runner| runner.with_noise(true)), 0);
+    assert_eq!(run(&path, &cells(3), |runner| runner), 0);
+    for (before, after) in before.iter().zip(&entries(&path)) {
+        let (before, after) = (before.result.as_ref().unwrap(), after.result.as_ref().unwrap());
+        assert!(before.agrees(after) && before.noise.is_none() && after.noise.is_some());
+    }
+}
+
+#[test]
+fn a_failed_cell_is_recorded_and_the_rest_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let mut asked = cells(4);
+    asked.insert(1, failing());
+    assert_eq!(run(&path, &asked, |runner| runner), 5);
+    assert_eq!(Store::open(&path).unwrap().counts().unwrap(), (4, 1));
+    assert_eq!(run(&path, &asked, |runner| runner), 0);
+    assert_eq!(run(&path, &asked, |runner| runner.with_retry_failed(true)), 1);
+    let outcomes = Runner::new(1).with_results(Store::open(&path).unwrap()).run(&asked, &mut |_| {}).unwrap();
+    let Err(CellError::Failed { reason }) = &outcomes[1] else { panic!("{:?}", outcomes[1]) };
+    assert!(reason.contains("not finite"), "{reason}");
+}
+
+#[test]
+fn memory_is_a_limit() {
+    let mut runner = Runner::new(2).with_memory(1000.0);
+    let outcomes = runner.run(&cells(2), &mut |_| {}).unwrap();
+    assert!(outcomes[0].as_ref().is_err_and(|error| error.to_string().contains("memory")));
+}
+
+#[test]
+fn what_is_not_a_cell_is_refused_and_others_run() {
+    let repeated = Settings { repeats: 2, ..settings() }.check().unwrap();
+    let imported = Settings { import: Some("a.safetensors".into()), ..settings() }.check().unwrap();
+    let large = Settings { seed: u64::MAX - 9, ..settings() }.check().unwrap();
+    let outcomes = Runner::new(1).run(&[repeated, imported, large, cells(1).remove(0)], &mut |_| {}).unwrap();
+    for (outcome, name) in outcomes.iter().zip(["repeats", "import", "seed"]) {
+        assert!(outcome.as_ref().unwrap_err().to_string().starts_with(name), "{outcome:?}");
+    }
+    assert!(outcomes[3].is_ok());
+}
+
+#[test]
+fn stopping_keeps_what_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let stop = AtomicBool::new(false);
+    let mut finished = 0;
+    let mut runner = Runner::new(2).with_results(Store::open(&path).unwrap()).with_stop(&stop);
+    let outcomes = runner
+        .run(&cells(3000), &mut |event| {
+            if matches!(event, Event::Finished { .. }) {
+                finished += 1;
+                stop.store(finished >= 50, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+    drop(runner);
+    let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert!(done == finished && (50..3000).contains(&done), "{done} {finished}");
+    assert!(outcomes.contains(&Err(CellError::Stopped)));
+    assert_eq!(entries(&path).len(), done);
+}
+
+#[test]
+fn foreign_and_damaged_files_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("text"), "vocab = 512\n").unwrap();
+    std::fs::write(at("short"), "SQLite format 3\0").unwrap();
+    let other = rusqlite::Connection::open(at("other")).unwrap();
+    other.execute_batch("CREATE TABLE results (key TEXT); PRAGMA user_version = 1").unwrap();
+    drop(other);
+    assert_eq!(run(&at("good"), &cells(40), |runner| runner), 40);
+    let good = std::fs::read(at("good")).unwrap();
+    std::fs::write(at("cut"), &good[..good.len() / 2]).unwrap();
+    let mut scribbled = good.clone();
+    scribbled[4096..4096 + 2000].fill(0xA5);
+    std::fs::write(at("scribbled"), scribbled).unwrap();
+    let mut newer = good.clone();
+    newer[63] = 99;
+    std::fs::write(at("newer"), newer).unwrap();
+    std::fs::create_dir(at("folder")).unwrap();
+
+    for (name, word) in [
+        ("text", "not a SQLite file"),
+        ("short", "not a SQLite file"),
+        ("other", "another program"),
+        ("cut", "damaged"),
+        ("scribbled", "damaged"),
+        ("newer", "newer superpose"),
+    ] {
+        let before = std::fs::read(at(name)).unwrap();
+        let error = Store::open(&at(name)).unwrap_err().to_string();
+        assert!(
+            error.contains(word) && error.contains(name) && error.contains("left alone"),
+            "{name}: {error}"
+        );
+        assert_eq!(std::fs::read(at(name)).unwrap(), before, "{name}");
+    }
+    assert!(Store::open(&at("folder")).is_err());
+    assert!(matches!(Store::open_existing(&at("absent")), Err(StoreError::Io { .. })));
+    assert!(!at("absent").exists());
+    let error = Store::open(&at("text").join("below a file.sqlite")).unwrap_err();
+    assert!(error.to_string().contains("below a file.sqlite"), "{error}");
+}
+
+#[test]
+fn two_writers_on_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut store = Store::open(&path).unwrap();
+                for cell in cells(60) {
+                    let outcome = measure(&cell, false, &Backend::single()).unwrap();
+                    store.keep(&[Entry::new(Key::new(&cell), &cell, Ok(outcome))]).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(entries(&path).len(), 60);
+}
+
+#[test]
+fn a_store_can_be_looked_into_without_locks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("50% of #1?.sqlite");
+    assert_eq!(run(&path, &cells(5), |runner| runner), 5);
+    let keys: Vec<Key> = cells(9).iter().map(|cell| Key::new(cell)).collect();
+    assert_eq!(Store::peek(&path).unwrap().find(&keys).unwrap().len(), 5);
+    assert!(
+        Store::peek(&path).unwrap().keep(&[]).is_err()
+            || std::fs::read_dir(folder.path()).unwrap().count() == 1
+    );
+}
+
+/// The table's columns are the ones of the code, and each holds what its name says.
+#[test]
+fn columns_can_be_read_with_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    run(&path, &cells(1), |runner| runner.with_noise(true));
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let mut statement = connection.prepare("SELECT * FROM results").unwrap();
+    let names: Vec<String> = statement.column_names().iter().map(ToString::to_string).collect();
+    assert_eq!(names[0], "id");
+    assert!(names[1..].iter().eq(COLUMNS.iter().map(|(name, _)| name)), "{names:?}");
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>("dim")?, row.get::<_, f64>("accuracy")?));
+    let (dim, accuracy) = statement.query_row([], row).unwrap();
+    let outcome = measure(&cells(1)[0], false, &Backend::single()).unwrap();
+    assert_eq!((dim, accuracy), (12, outcome.accuracy.mean));
+}
