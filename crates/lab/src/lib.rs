@@ -6,6 +6,8 @@ pub mod decoders;
 pub mod inspect;
 pub mod interval;
 pub mod memory;
+pub mod phase;
 pub mod run;
 pub mod store;
 pub mod sweep;
+pub mod threshold;

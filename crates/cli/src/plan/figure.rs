@@ -4,7 +4,6 @@ use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_theory::Point;
 use superpose_theory::plan::{Plan, Row, checked, expected_error};
-use superpose_theory::predict::Quantity;
 
 use super::binds;
 use crate::text::grouped;
@@ -16,7 +15,7 @@ pub fn figure(plan: &Plan) -> Figure {
         "{} facts, sequences of {} tokens, {} accuracy {}",
         grouped(request.facts),
         grouped(request.length),
-        if of_memory(plan) { "memory" } else { "recall" },
+        "recall",
         request.accuracy
     );
     let figure = Figure::new().title(title).note(note(plan));

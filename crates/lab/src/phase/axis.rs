@@ -1,0 +1,162 @@
+//! An axis of a phase diagram: what varies, over which whole numbers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_theory::critical::Parameter;
+
+use crate::threshold::set;
+
+/// What varies along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// Parameters of the value matrix with an MLP: width times dimension, by way of the width.
+    Parameters,
+    /// One size.
+    #[serde(untagged)]
+    One(Parameter),
+}
+
+impl Size {
+    /// The name, as in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Size::One(parameter) => parameter.word(),
+            Size::Parameters => "parameters",
+        }
+    }
+
+    /// The symbol in formulas.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Size::One(parameter) => parameter.symbol(),
+            Size::Parameters => "m d",
+        }
+    }
+
+    /// Sets it. Parameters become the width that is nearest to them at the dimension there is.
+    pub(super) fn set(self, settings: &mut Settings, value: u64) {
+        match self {
+            Size::One(parameter) => set(settings, parameter, value as usize),
+            Size::Parameters => {
+                let width = (value as f64 / settings.dim as f64).round().max(1.0);
+                settings.width = Some(width as usize);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Size, String> {
+        let one = Parameter::ALL.into_iter().find(|parameter| parameter.word() == text).map(Size::One);
+        one.or((text == "parameters").then_some(Size::Parameters))
+            .ok_or("must be one of samples, dim, width, length, vocab, parameters".into())
+    }
+}
+
+/// How values are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Evenly in their logarithm.
+    Log,
+    /// Evenly.
+    Linear,
+}
+
+impl FromStr for Scale {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Scale, String> {
+        match text {
+            "log" => Ok(Scale::Log),
+            "linear" => Ok(Scale::Linear),
+            _ => Err("must be log or linear".into()),
+        }
+    }
+}
+
+/// An axis that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AxisError {
+    /// The range is empty, or begins at nothing.
+    #[error("{size} from {low} to {high}: must be whole numbers from 1 on, the first below the second")]
+    Range {
+        /// What varies.
+        size: &'static str,
+        /// The first value.
+        low: u64,
+        /// The last.
+        high: u64,
+    },
+    /// Too few or too many values.
+    #[error("resolution = {count}: must be a whole number from 2 to 200")]
+    Resolution {
+        /// How many were asked for.
+        count: usize,
+    },
+}
+
+/// An axis: whole numbers, without repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What varies.
+    pub size: Size,
+    /// How values are spaced.
+    pub scale: Scale,
+    low: u64,
+    high: u64,
+    count: usize,
+    /// Values are multiples of this: the dimension, on an axis of parameters.
+    unit: u64,
+}
+
+impl Axis {
+    /// An axis from `low` to `high`. Narrow ranges have fewer than `count` whole numbers.
+    pub fn new(size: Size, scale: Scale, low: u64, high: u64, count: usize) -> Result<Axis, AxisError> {
+        if low < 1 || low >= high {
+            return Err(AxisError::Range { size: size.word(), low, high });
+        }
+        if !(2..=200).contains(&count) {
+            return Err(AxisError::Resolution { count });
+        }
+        Ok(Axis { size, scale, low, high, count, unit: 1 })
+    }
+
+    /// The same over multiples of a dimension, where the axis is of parameters.
+    pub fn at_dim(self, dim: usize) -> Axis {
+        match self.size {
+            Size::Parameters => Axis { unit: dim.max(1) as u64, ..self },
+            Size::One(_) => self,
+        }
+    }
+
+    /// The values, growing.
+    pub fn values(&self) -> Vec<u64> {
+        let steps = (self.count - 1) as f64;
+        let (low, high) = (self.low as f64, self.high as f64);
+        let value = |i: usize| match self.scale {
+            Scale::Log => low * (high / low).powf(i as f64 / steps),
+            Scale::Linear => low + (high - low) * i as f64 / steps,
+        };
+        let whole = |x: f64| ((x / self.unit as f64).round().max(1.0) as u64) * self.unit;
+        let mut values: Vec<u64> = (0..self.count).map(|i| whole(value(i))).collect();
+        values.dedup();
+        values
+    }
+
+    /// The first and the last value.
+    pub fn ends(&self) -> [u64; 2] {
+        let values = self.values();
+        [values.first().copied().unwrap_or(self.low), values.last().copied().unwrap_or(self.high)]
+    }
+}

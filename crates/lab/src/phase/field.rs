@@ -1,0 +1,180 @@
+//! Accuracy between measured cells: kriging of the distance from the closed form.
+//!
+//! In probits (the normal quantile of accuracy) the measured map is the predicted one, where there is one, plus a distance that is smooth over
+//! the grid, plus a part of each column and of each row: runs of one seed share embeddings along samples and samples along other
+//! sizes, so luck runs along lines. Each is a Gaussian process; all that is fixed beforehand are a few candidate lengths and
+//! sizes, and the likelihood of the measured cells chooses among them. Measured cells correct the prediction wherever they are,
+//! and where there is none they stand alone.
+
+use superpose_core::random::normal_quantile;
+
+use crate::threshold::normal_cdf;
+
+/// Probits are cut off here: accuracies closer to 0 or 1 than 0.6% need not be told apart.
+const MOST: f64 = 2.5;
+
+/// The probit of an accuracy, cut off.
+pub(super) fn probit(share: f64) -> f64 {
+    normal_quantile(share.clamp(1e-9, 1.0 - 1e-9)).clamp(-MOST, MOST)
+}
+
+/// A measured cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub column: usize,
+    pub row: usize,
+    pub accuracy: f64,
+    /// Independent answers behind it.
+    pub items: f64,
+}
+
+/// Sizes of the parts of the distance, in probits, and their lengths, in cells.
+#[derive(Clone, Copy, Debug)]
+struct Kernel {
+    smooth: f64,
+    length: f64,
+    lines: f64,
+    along: f64,
+}
+
+impl Kernel {
+    /// The candidates; without a prediction the smooth part is the whole map.
+    fn candidates(predicted: bool) -> Vec<Kernel> {
+        let smooth: &[f64] = if predicted { &[0.1, 0.3, 0.9] } else { &[1.0, 2.5] };
+        let mut all = Vec::new();
+        for &smooth in smooth {
+            for length in [4.0, 9.0] {
+                for lines in [0.05, 0.15, 0.4] {
+                    all.push(Kernel { smooth, length, lines, along: 7.0 });
+                }
+            }
+        }
+        all
+    }
+
+    fn between(&self, a: (usize, usize), b: (usize, usize)) -> f64 {
+        let square = |p: usize, q: usize| (p as f64 - q as f64).powi(2);
+        let (dx, dy) = (square(a.0, b.0), square(a.1, b.1));
+        let mut sum = self.smooth.powi(2) * (-0.5 * (dx + dy) / self.length.powi(2)).exp();
+        let line = self.lines.powi(2);
+        if dx == 0.0 {
+            sum += line * (-0.5 * dy / self.along.powi(2)).exp();
+        }
+        if dy == 0.0 {
+            sum += 0.25 * line * (-0.5 * dx / self.along.powi(2)).exp();
+        }
+        // An offset of the whole map.
+        sum + 0.04
+    }
+}
+
+/// A cell as it is believed to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Belief {
+    pub accuracy: f64,
+    /// Expected size of its error.
+    pub error: f64,
+}
+
+/// Fills a grid of `columns` by `rows`, cell (c, r) at `r * columns + c`. `predicted` has the closed form's accuracies, or is empty.
+pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[Measured]) -> Vec<Belief> {
+    let base = |c: usize, r: usize| predicted.get(r * columns + c).map_or(0.0, |&share| probit(share));
+    let mean = match (predicted.is_empty(), measured.len()) {
+        (true, count @ 1..) => measured.iter().map(|m| probit(m.accuracy)).sum::<f64>() / count as f64,
+        _ => 0.0,
+    };
+    let distance: Vec<f64> =
+        measured.iter().map(|m| probit(m.accuracy) - base(m.column, m.row) - mean).collect();
+    let places: Vec<(usize, usize)> = measured.iter().map(|m| (m.column, m.row)).collect();
+    let noise: Vec<f64> = measured.iter().map(error_of_probit).collect();
+    let best = Kernel::candidates(!predicted.is_empty())
+        .into_iter()
+        .filter_map(|kernel| Some((Solved::new(kernel, &places, &noise, &distance)?, kernel)))
+        .max_by(|a, b| a.0.likelihood.total_cmp(&b.0.likelihood));
+    let Some((solved, kernel)) = best else {
+        let belief = |i| Belief { accuracy: normal_cdf(base(i % columns, i / columns) + mean), error: 0.5 };
+        return (0..columns * rows).map(belief).collect();
+    };
+    (0..columns * rows)
+        .map(|i| {
+            let cell = (i % columns, i / columns);
+            let across: Vec<f64> = places.iter().map(|&place| kernel.between(place, cell)).collect();
+            let z = base(cell.0, cell.1) + mean + dot(&across, &solved.weights);
+            let explained = forward(&solved.root, across);
+            let variance = (kernel.between(cell, cell) - dot(&explained, &explained)).max(0.0);
+            // The chord of the curve over one standard deviation: far out the slope alone would say too little.
+            let sd = variance.sqrt();
+            let error = 0.5 * (normal_cdf(z + sd) - normal_cdf(z - sd));
+            Belief { accuracy: normal_cdf(z), error }
+        })
+        .collect()
+}
+
+/// Variance of the probit of a measured accuracy, from its test items alone.
+fn error_of_probit(m: &Measured) -> f64 {
+    let share = ((m.accuracy * m.items + 0.5) / (m.items + 1.0)).clamp(0.006, 0.994);
+    let height = (-0.5 * normal_quantile(share).powi(2)).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    share * (1.0 - share) / (m.items.max(1.0) * height * height) + 4e-4
+}
+
+/// The linear system of the measured cells.
+struct Solved {
+    /// Rows of the lower triangle of Cholesky's root.
+    root: Vec<Vec<f64>>,
+    weights: Vec<f64>,
+    likelihood: f64,
+}
+
+impl Solved {
+    fn new(kernel: Kernel, places: &[(usize, usize)], noise: &[f64], distance: &[f64]) -> Option<Solved> {
+        let count = places.len();
+        let mut root: Vec<Vec<f64>> = Vec::with_capacity(count);
+        for i in 0..count {
+            let mut row = vec![0.0; i + 1];
+            for j in 0..=i {
+                let mut sum = kernel.between(places[i], places[j]) + if i == j { noise[i] } else { 0.0 };
+                let other = if i == j { &row[..j] } else { &root[j][..j] };
+                sum -= dot(&row[..j], other);
+                row[j] = match i == j {
+                    true if sum > 0.0 => sum.sqrt(),
+                    true => return None,
+                    false => sum / root[j][j],
+                };
+            }
+            root.push(row);
+        }
+        let half = forward(&root, distance.to_vec());
+        let logs: f64 = root.iter().filter_map(|row| row.last()).map(|d| d.ln()).sum();
+        let likelihood = -0.5 * dot(&half, &half) - logs;
+        let mut weights = half;
+        for i in (0..count).rev() {
+            weights[i] /= root[i][i];
+            let w = weights[i];
+            for j in 0..i {
+                weights[j] -= root[i][j] * w;
+            }
+        }
+        likelihood.is_finite().then_some(Solved { root, weights, likelihood })
+    }
+}
+
+/// Solves the lower triangular system.
+fn forward(root: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
+    for (i, row) in root.iter().enumerate() {
+        let (before, rest) = b.split_at_mut(i);
+        rest[0] = (rest[0] - dot(&row[..i], before)) / row[i];
+    }
+    b
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let tail: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a_chunks.zip(b_chunks) {
+        for lane in 0..8 {
+            lanes[lane] += x[lane] * y[lane];
+        }
+    }
+    lanes.iter().sum::<f64>() + tail
+}

@@ -1,0 +1,126 @@
+//! Which cells of a map to measure: a coarse grid first, then wherever the error of the filled-in map is largest, which is along the
+//! boundary. Like the threshold search it runs nothing itself: [`Refine::ask`], [`Refine::tell`].
+
+use super::field::{Belief, Measured, fill};
+
+/// A map under way. Cell (c, r) is number `r * columns + c`.
+#[derive(Clone, Debug)]
+pub struct Refine {
+    columns: usize,
+    rows: usize,
+    predicted: Vec<f64>,
+    measured: Vec<Measured>,
+    taken: Vec<bool>,
+    most: usize,
+    tolerance: f64,
+    beliefs: Option<Vec<Belief>>,
+}
+
+/// Lines of the grid per line of the first, coarse one.
+const COARSE: usize = 6;
+/// Cells in a batch, as a share of the grid.
+const BATCH: f64 = 0.025;
+
+impl Refine {
+    /// A map of `columns` by `rows` of which at most `most` cells are measured, until no other is expected to be off by more than `tolerance`.
+    /// `predicted` holds the closed form's accuracies, cell by cell, or is empty.
+    pub fn new(columns: usize, rows: usize, predicted: Vec<f64>, most: usize, tolerance: f64) -> Refine {
+        let predicted = if predicted.len() == columns * rows { predicted } else { Vec::new() };
+        Refine {
+            columns,
+            rows,
+            predicted,
+            measured: Vec::new(),
+            taken: vec![false; columns * rows],
+            most: most.min(columns * rows),
+            tolerance,
+            beliefs: None,
+        }
+    }
+
+    /// Cells to measure next, as (column, row); none when the map is done.
+    pub fn ask(&mut self) -> Vec<(usize, usize)> {
+        let left = self.most.saturating_sub(self.taken.iter().filter(|&&taken| taken).count());
+        if self.columns == 0 || self.rows == 0 || left == 0 {
+            return Vec::new();
+        }
+        let mut chosen = match self.measured.is_empty() {
+            true => self.coarse(left),
+            false => self.worst(left),
+        };
+        chosen.truncate(left);
+        for &(column, row) in &chosen {
+            self.taken[row * self.columns + column] = true;
+        }
+        chosen
+    }
+
+    /// The accuracy of a cell, over so many independent answers.
+    pub fn tell(&mut self, column: usize, row: usize, accuracy: f64, items: f64) {
+        let accuracy = if accuracy.is_finite() { accuracy.clamp(0.0, 1.0) } else { 0.0 };
+        self.measured.push(Measured { column, row, accuracy, items });
+        self.taken[row * self.columns + column] = true;
+        self.beliefs = None;
+    }
+
+    /// Cells measured.
+    pub fn measured(&self) -> usize {
+        self.measured.len()
+    }
+
+    /// The map as it is believed to be: accuracies and whether each was measured.
+    pub fn map(&mut self) -> Vec<(f64, bool)> {
+        let mut map: Vec<(f64, bool)> = self.believe().iter().map(|b| (b.accuracy, false)).collect();
+        for m in &self.measured {
+            map[m.row * self.columns + m.column] = (m.accuracy, true);
+        }
+        map
+    }
+
+    fn believe(&mut self) -> &[Belief] {
+        let (columns, rows) = (self.columns, self.rows);
+        let (predicted, measured) = (&self.predicted, &self.measured);
+        self.beliefs.get_or_insert_with(|| fill(columns, rows, predicted, measured))
+    }
+
+    fn coarse(&self, left: usize) -> Vec<(usize, usize)> {
+        let lines = |count: usize, stride: usize| {
+            let mut lines: Vec<usize> = (0..count).step_by(stride).collect();
+            if lines.last().is_some_and(|&last| last + 1 < count) {
+                lines.push(count - 1);
+            }
+            lines
+        };
+        // As coarse as it takes to leave half of the cells for the boundary.
+        let mut stride = COARSE.min(self.columns.max(self.rows).div_ceil(4)).max(1);
+        while 2 * lines(self.columns, stride).len() * lines(self.rows, stride).len() > left.max(8)
+            && stride < self.columns.max(self.rows)
+        {
+            stride += 1;
+        }
+        let columns = lines(self.columns, stride);
+        lines(self.rows, stride).iter().flat_map(|&r| columns.iter().map(move |&c| (c, r))).collect()
+    }
+
+    /// The cells with the largest expected errors, no two of a batch side by side: measuring one tells about its neighbours.
+    fn worst(&mut self, left: usize) -> Vec<(usize, usize)> {
+        let (columns, tolerance) = (self.columns, self.tolerance);
+        let batch = ((BATCH * (columns * self.rows) as f64).ceil() as usize).clamp(1, left);
+        let errors: Vec<f64> = self.believe().iter().map(|b| b.error).collect();
+        let mut order: Vec<usize> =
+            (0..errors.len()).filter(|&i| !self.taken[i] && errors[i] > tolerance).collect();
+        order.sort_by(|&a, &b| errors[b].total_cmp(&errors[a]).then(a.cmp(&b)));
+        let mut chosen: Vec<(usize, usize)> = Vec::new();
+        for i in order {
+            let (c, r) = (i % columns, i / columns);
+            let beside = |&(a, b): &(usize, usize)| a == c && b.abs_diff(r) <= 1 || b == r && a.abs_diff(c) <= 1;
+            if !chosen.iter().any(beside) {
+                chosen.push((c, r));
+                if chosen.len() == batch {
+                    break;
+                }
+            }
+        }
+        chosen
+    }
+}

@@ -1,0 +1,99 @@
+//! Thresholds: the size at which mean accuracy over seeds crosses a target, with a 95% interval.
+//!
+//! [`Search`] decides what to run and when to stop, [`Curve`] is its model of accuracy near the crossing, [`Question`] turns
+//! sizes and seeds into configurations and results into shares, [`find`] brings them together. [`known`] has curves with known
+//! crossings, on which the intervals are checked. The statistical model stands in plain words in `docs/thresholds.md`.
+
+mod curve;
+pub mod known;
+mod question;
+mod search;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use curve::cdf as normal_cdf;
+pub use curve::{BEND, CHANGE, Curve, Observation};
+pub use question::{
+    Criterion, Measure, Predicted, Question, QuestionError, SearchError, Share, find, set, shares,
+};
+pub use search::{Plan, Search, Step, Trial, slope_of};
+
+/// A threshold with its 95% interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The smallest whole number that reaches the target, or where more hurts the largest that still does.
+    pub estimate: u64,
+    /// Lower end.
+    pub low: u64,
+    /// Upper end.
+    pub high: u64,
+    /// The crossing as a real number: what fits use.
+    pub crossing: f64,
+    /// Lower end.
+    pub crossing_low: f64,
+    /// Upper end.
+    pub crossing_high: f64,
+    /// Slope of the curve at the crossing, in standard deviations of a normal CDF per factor of e.
+    pub slope: f64,
+    /// Variance of one run over `p (1 - p)`.
+    pub spread: f64,
+}
+
+/// Why there is no threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Below the target even at the best end of the range.
+    Below,
+    /// At or above the target even at the worst end of the range.
+    Above,
+    /// Too close to the target to tell which, or no runs left to tell.
+    Undecided,
+}
+
+/// A target that is not crossed in the range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unreached {
+    /// Why.
+    pub why: Why,
+    /// The smallest size tried.
+    pub low: u64,
+    /// The largest size tried.
+    pub high: u64,
+    /// The best mean share seen at a size.
+    pub best: f64,
+    /// The worst.
+    pub least: f64,
+}
+
+/// What a search gives.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// The threshold, as precise as was asked for.
+    Found(Estimate),
+    /// The runs were used up before the interval was narrow enough.
+    Imprecise {
+        /// The whole number.
+        estimate: u64,
+        /// Lower end of the 95% interval; nothing when the runs do not tell.
+        low: Option<u64>,
+        /// Upper end.
+        high: Option<u64>,
+        /// The crossing as a real number.
+        crossing: f64,
+        /// Lower end.
+        crossing_low: Option<f64>,
+        /// Upper end.
+        crossing_high: Option<f64>,
+        /// Slope of the curve at the crossing.
+        slope: f64,
+        /// Variance of one run over `p (1 - p)`.
+        spread: f64,
+    },
+    /// There is none in the range.
+    Unreached(Unreached),
+}
+
+#[cfg(test)]
+mod tests;

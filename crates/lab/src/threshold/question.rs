@@ -1,0 +1,438 @@
+//! What a threshold is asked of: a model, the size that varies, what is measured and what counts as reached.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Config, ConfigError, Embedding, Labels};
+use superpose_theory::critical::{Critical, Parameter, Recall, critical};
+use superpose_theory::predict::{Quantity, uncovered};
+use superpose_theory::{Memory, Point, attention, one_step};
+
+use super::Threshold;
+use crate::cell::{CellError, Event, Outcome, Runner};
+use crate::store::StoreError;
+use super::search::{Plan, Search, Step, slope_of};
+
+/// What is measured in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Recall of the three-step algorithm on fresh sequences.
+    Accuracy,
+    /// The same with attention placed on the informative position.
+    MemoryAccuracy,
+    /// Reading the first gradient alone.
+    OneStepAccuracy,
+    /// How often the largest attention weight is on the informative position.
+    LockRate,
+}
+
+impl Measure {
+    /// Every measure.
+    pub const ALL: [Measure; 4] =
+        [Measure::Accuracy, Measure::MemoryAccuracy, Measure::OneStepAccuracy, Measure::LockRate];
+
+    /// The name, as in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Measure::Accuracy => "accuracy",
+            Measure::MemoryAccuracy => "memory_accuracy",
+            Measure::OneStepAccuracy => "one_step_accuracy",
+            Measure::LockRate => "lock_rate",
+        }
+    }
+
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Measure::Accuracy => "recall accuracy",
+            Measure::MemoryAccuracy => "memory accuracy",
+            Measure::OneStepAccuracy => "one-step accuracy",
+            Measure::LockRate => "lock rate",
+        }
+    }
+
+    /// The measure of one run, and the independent answers behind it. Testing a fact twice tells nothing about other facts, so
+    /// there are no more of them than facts; attention is asked of sequences, not facts.
+    pub fn of(self, outcome: &Outcome, facts: usize) -> Share {
+        let (measured, most) = match self {
+            Measure::Accuracy => (&outcome.accuracy, facts),
+            Measure::MemoryAccuracy => (&outcome.memory_accuracy, facts),
+            Measure::OneStepAccuracy => (&outcome.one_step_accuracy, facts),
+            Measure::LockRate => (&outcome.lock_rate, usize::MAX),
+        };
+        Share { mean: measured.mean, items: measured.items.min(most) as f64 }
+    }
+
+    /// The predicted measure at a point; memory accuracy stands in for recall with an MLP.
+    pub fn predicted(self, point: &Point) -> Option<f64> {
+        let mlp = point.width.is_some();
+        match self {
+            Measure::Accuracy => Some(Recall::new(point).accuracy(point.length, point.samples)),
+            Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
+            Measure::OneStepAccuracy => (!mlp).then(|| one_step::one_step_accuracy(point)),
+            Measure::LockRate => (!mlp).then(|| attention::lock_rate(point)),
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Measure {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Measure, String> {
+        Measure::ALL
+            .into_iter()
+            .find(|measure| measure.word() == text)
+            .ok_or("must be one of accuracy, memory_accuracy, one_step_accuracy, lock_rate".into())
+    }
+}
+
+/// What counts as reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// The mean over seeds is at least the level.
+    Mean,
+    /// The share of seeds at which the measure is exactly 1 is at least the level.
+    All,
+}
+
+impl Criterion {
+    /// The name, as in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Criterion::Mean => "mean",
+            Criterion::All => "all",
+        }
+    }
+
+    /// The criterion in words.
+    pub fn sentence(self, measure: Measure, level: f64) -> String {
+        match self {
+            Criterion::Mean => format!("mean {} over seeds of at least {level}", measure.label()),
+            Criterion::All => format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label()),
+        }
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Criterion, String> {
+        match text {
+            "mean" => Ok(Criterion::Mean),
+            "all" => Ok(Criterion::All),
+            _ => Err("must be mean or all".into()),
+        }
+    }
+}
+
+/// A measured share and the independent answers behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The share.
+    pub mean: f64,
+    /// Independent answers.
+    pub items: f64,
+}
+
+/// A threshold that cannot be asked for.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QuestionError {
+    /// A value outside what is allowed.
+    #[error("{parameter} = {value}: {allowed}")]
+    Value {
+        /// The parameter.
+        parameter: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A configuration on the way cannot be run.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Work that could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// A size on the way cannot be run beside the others.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A run failed.
+    #[error("{what}: {error}")]
+    Cell {
+        /// Which: the sizes.
+        what: String,
+        /// Why.
+        error: CellError,
+    },
+    /// Results could not be kept or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Runs cells and reads a measure off each.
+pub fn shares(
+    runner: &mut Runner<'_>,
+    cells: &[Config],
+    measure: Measure,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<Share>, SearchError> {
+    let outcomes = runner.run(cells, observe)?;
+    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| match outcome {
+        Ok(outcome) => Ok(measure.of(&outcome, config.vocab)),
+        Err(error) => {
+            let what = format!(
+                "V = {}, d = {}, L = {}, N = {}, seed {}",
+                config.vocab, config.dim, config.length, config.samples, config.seed
+            );
+            Err(SearchError::Cell { what, error })
+        }
+    };
+    cells.iter().zip(outcomes).map(read).collect()
+}
+
+/// What the theory says about a threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// The critical value, a whole number.
+    pub value: Option<f64>,
+    /// The quantity that was solved for: with an MLP, memory accuracy stands in for recall.
+    pub quantity: Quantity,
+    /// Slope of the predicted curve there, in standard deviations of a normal CDF per factor of e.
+    pub slope: Option<f64>,
+    /// Why there is no value.
+    pub reason: Option<String>,
+}
+
+/// A question: a model, the size that varies, what is measured and what counts as reached.
+#[derive(Clone, Debug)]
+pub struct Question {
+    config: Config,
+    /// The size that varies.
+    pub parameter: Parameter,
+    /// What is measured.
+    pub measure: Measure,
+    /// What counts as reached.
+    pub criterion: Criterion,
+    /// The level, above 0 and below 1.
+    pub level: f64,
+}
+
+impl Question {
+    /// A question that can be asked: the level is a share, and the size can vary.
+    pub fn new(
+        config: Config,
+        parameter: Parameter,
+        measure: Measure,
+        criterion: Criterion,
+        level: f64,
+    ) -> Result<Question, QuestionError> {
+        if !(level > 0.0 && level < 1.0) {
+            let allowed = match criterion {
+                Criterion::Mean => "must be above 0 and below 1; for all facts recalled use criterion = all",
+                Criterion::All => "must be above 0 and below 1: the share of seeds that recall everything",
+            };
+            let value = level.to_string();
+            return Err(QuestionError::Value { parameter: "accuracy", value, allowed: allowed.into() });
+        }
+        let fixed = |allowed: &str| {
+            Err(QuestionError::Value {
+                parameter: "find",
+                value: parameter.word().into(),
+                allowed: allowed.into(),
+            })
+        };
+        if config.import.is_some() {
+            return fixed("imported tensors have fixed sizes; leave out import");
+        }
+        match parameter {
+            Parameter::Dim if config.embedding == Embedding::File => {
+                fixed("the columns of the embedding file are the dimension, which cannot vary")
+            }
+            Parameter::Width if config.width.is_none() => {
+                fixed("the attention-only model has no width; give width to begin with")
+            }
+            _ => Ok(Question { config, parameter, measure, criterion, level }),
+        }
+    }
+
+    /// The model.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The configuration of run `number` at a size.
+    pub fn at(&self, value: u64, number: u64) -> Result<Config, ConfigError> {
+        let mut settings = (*self.config).clone();
+        settings.repeats = 1;
+        settings.seed = settings.seed.saturating_add(number);
+        set(&mut settings, self.parameter, value as usize);
+        settings.check()
+    }
+
+    /// Sizes to search when none are given: what runs in seconds at the configuration's other sizes, up to 2^26 tokens of data.
+    pub fn range(&self) -> (u64, u64) {
+        const TOKENS: u64 = 1 << 26;
+        let config = &self.config;
+        let classes = match config.labels {
+            Labels::Mod(classes) => classes as u64,
+            Labels::Permutation => 2,
+        };
+        let orthonormal = config.embedding == Embedding::Orthonormal;
+        let rows = config.token_count() as u64 + 2;
+        let spare = (config.dim as u64).saturating_sub(2 + config.noise_vocab.unwrap_or(0) as u64);
+        match self.parameter {
+            Parameter::Samples => (1, (TOKENS / config.length as u64).max(2)),
+            Parameter::Length => (1, (TOKENS / config.samples as u64).clamp(2, 1 << 20)),
+            Parameter::Dim if orthonormal => (rows, rows.max(4096)),
+            Parameter::Dim => (1, 4096),
+            Parameter::Width => (1, 1 << 17),
+            Parameter::Vocab if orthonormal => (classes, spare.clamp(classes, 1 << 14)),
+            Parameter::Vocab => (classes, classes.max(1 << 14)),
+        }
+    }
+
+    /// The share that counts: the measure itself, or whether it is 1.
+    pub fn counts(&self, share: Share) -> Share {
+        match self.criterion {
+            Criterion::Mean => share,
+            Criterion::All => Share { mean: f64::from(u8::from(share.mean >= 1.0)), items: 1.0 },
+        }
+    }
+
+    /// The mean measure that the theory solves for. For all facts at once, facts are taken as independent.
+    fn level_of_mean(&self) -> f64 {
+        match self.criterion {
+            Criterion::Mean => self.level,
+            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
+        }
+    }
+
+    /// What the theory says.
+    pub fn predicted(&self) -> Predicted {
+        let mlp = self.config.width.is_some();
+        let quantity = match self.measure {
+            Measure::Accuracy if mlp => Quantity::MemoryAccuracy,
+            Measure::Accuracy => Quantity::Accuracy,
+            Measure::MemoryAccuracy => Quantity::MemoryAccuracy,
+            Measure::OneStepAccuracy => Quantity::OneStepAccuracy,
+            Measure::LockRate => Quantity::LockRate,
+        };
+        let silent = |reason: String| Predicted { value: None, quantity, slope: None, reason: Some(reason) };
+        if let Some(reason) = uncovered(&self.config) {
+            return silent(reason.text().into());
+        }
+        let point = Point::from(&self.config);
+        if self.measure.predicted(&point).is_none() {
+            return silent(superpose_theory::predict::Reason::Mlp.text().into());
+        }
+        let level = self.level_of_mean();
+        let share = |x: f64| {
+            let x = x.max(self.parameter.range(&point).0);
+            self.measure.predicted(&self.parameter.set(&point, x)).unwrap_or(0.0)
+        };
+        let solved = match self.measure {
+            Measure::Accuracy => critical(&point, self.parameter, level),
+            _ => self.solve(&point, level, share),
+        };
+        match solved.value() {
+            Some(value) => {
+                Predicted { value: Some(value), quantity, slope: Some(slope_of(share, value)), reason: None }
+            }
+            None => silent(solved.reason(self.parameter).unwrap_or_default()),
+        }
+    }
+
+    /// Solves for measures that [`critical`] does not know: down from the top by factors of two, then by bisection.
+    fn solve(&self, point: &Point, level: f64, share: impl Fn(f64) -> f64) -> Critical {
+        let (first, last) = self.parameter.range(point);
+        let (first, last) = (first, last.min(1e9));
+        let helps = self.parameter.helps();
+        let reaches = |x: f64| share(x) >= level;
+        let mut high = last;
+        if reaches(high) != helps {
+            return match helps {
+                true => Critical::Unreachable { end: high, accuracy: share(high), dominant: None },
+                false => Critical::Unlimited { limit: high },
+            };
+        }
+        while high > first {
+            let low = (high / 2.0).floor().max(first);
+            if reaches(low) == helps {
+                high = low;
+                continue;
+            }
+            let (mut low, mut high) = (low, high);
+            while high - low > 1.0 {
+                let middle = (0.5 * (low + high)).floor();
+                if reaches(middle) == helps { high = middle } else { low = middle }
+            }
+            return Critical::At(if helps { high } else { low });
+        }
+        match helps {
+            true => Critical::At(first),
+            false => Critical::Unreachable { end: first, accuracy: share(first), dominant: None },
+        }
+    }
+
+    /// The plan of a search: from the prediction if there is one, else from the configuration's own size.
+    pub fn plan(&self, predicted: &Predicted, precision: f64, range: (u64, u64), most_runs: usize) -> Plan {
+        let own = self.parameter.of(&Point::from(&self.config)).unwrap_or(1.0);
+        let start = predicted.value.unwrap_or(own).clamp(range.0 as f64, range.1 as f64);
+        Plan {
+            target: self.level,
+            precision,
+            range,
+            rises: self.parameter.helps(),
+            start,
+            slope: predicted.slope.unwrap_or(1.0),
+            most_runs,
+        }
+    }
+}
+
+/// Sets a size.
+pub fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value: usize) {
+    match parameter {
+        Parameter::Samples => settings.samples = value,
+        Parameter::Dim => settings.dim = value,
+        Parameter::Width => settings.width = Some(value),
+        Parameter::Length => settings.length = value,
+        Parameter::Vocab => settings.vocab = value,
+    }
+}
+
+/// Searches to the end: `run` measures a batch of configurations. Returns the answer and the search, with all that it was told.
+pub fn find<E: From<ConfigError>>(
+    question: &Question,
+    plan: Plan,
+    mut run: impl FnMut(&[Config]) -> Result<Vec<Share>, E>,
+) -> Result<(Threshold, Search), E> {
+    let mut search = Search::new(plan);
+    loop {
+        let trials = match search.ask() {
+            Step::Run(trials) => trials,
+            Step::Done(answer) => return Ok((answer, search)),
+        };
+        let configs: Result<Vec<Config>, ConfigError> =
+            trials.iter().map(|trial| question.at(trial.value, trial.number)).collect();
+        for (trial, share) in trials.iter().zip(run(&configs?)?) {
+            let share = question.counts(share);
+            search.tell(trial.value, share.mean, share.items);
+        }
+    }
+}

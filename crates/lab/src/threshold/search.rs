@@ -1,0 +1,355 @@
+//! The search: which sizes to run next, and when to stop. It runs nothing itself: [`Search::ask`] says what it wants to know, and
+//! [`Search::tell`] answers, in any order.
+//!
+//! 1. *Bracket.* Two runs on either side of the starting point; while all accuracies are on one side of the target, geometric steps that double.
+//! 2. *Fit* the [`Curve`] near the crossing.
+//! 3. *Place* the next runs evenly on both sides of the crossing, at a distance that pins down the slope but leaves the bend small.
+//! 4. *Stop* when the interval is narrow enough, or the runs are used up.
+//!
+//! Every run has a seed of its own, so all are independent; runs that share a seed share embeddings and samples, and their
+//! errors. The size of a batch follows from the data, never from the number of threads: the same seed gives the same search.
+//!
+//! Stopping as soon as an interval looks narrow favours runs that agree by chance. So batches are large (half of what is
+//! still missing), which leaves few moments to stop at, and there is a least number of runs. How well the intervals hold is
+//! measured, not assumed: see [`super::known`].
+
+use std::collections::BTreeMap;
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::curve::{Curve, Observation, probit};
+use super::{Estimate, Threshold, Unreached, Why};
+
+/// What is searched for, and where.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The share to reach, above 0 and below 1.
+    pub target: f64,
+    /// Half width of the 95% interval over the estimate at which to stop.
+    pub precision: f64,
+    /// The smallest and the largest size to try.
+    pub range: (u64, u64),
+    /// Whether the share rises with the size.
+    pub rises: bool,
+    /// Where to begin.
+    pub start: f64,
+    /// A guess at the slope there, in standard deviations of a normal CDF per factor of e. It decides how far apart the first runs
+    /// are, and nothing else.
+    pub slope: f64,
+    /// Runs at most.
+    pub most_runs: usize,
+}
+
+/// A run that the search asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The size to run at.
+    pub value: u64,
+    /// The number of the run: its seed is the first seed plus this.
+    pub number: u64,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// These runs.
+    Run(Vec<Trial>),
+    /// Nothing: the answer.
+    Done(Threshold),
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct Search {
+    plan: Plan,
+    data: Vec<Observation>,
+    values: Vec<u64>,
+    asked: u64,
+}
+
+/// Runs near the crossing before an interval is believed.
+const LEAST_RUNS: f64 = 12.0;
+/// Runs at an end of the range before the crossing is said to be beyond it, and at most.
+const AT_THE_END: (usize, usize) = (6, 24);
+/// Distance of runs from the crossing, over the half width asked for.
+const DISTANCE: f64 = 2.5;
+/// And at most, in logarithms.
+const FARTHEST: f64 = 0.3;
+/// Runs in one batch at most.
+const LARGEST_BATCH: f64 = 32.0;
+
+/// Runs at one size.
+struct Place {
+    x: f64,
+    runs: usize,
+    mean: f64,
+    /// Variance of one run, never less than the test items allow.
+    variance: f64,
+}
+
+impl Search {
+    /// Begins.
+    pub fn new(plan: Plan) -> Search {
+        Search { plan, data: Vec::new(), values: Vec::new(), asked: 0 }
+    }
+
+    /// Runs told so far.
+    pub fn runs(&self) -> usize {
+        self.data.len()
+    }
+
+    /// What is searched for.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Sizes and shares so far, in the order told.
+    pub fn told(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.values.iter().copied().zip(self.data.iter().map(|run| run.y))
+    }
+
+    /// The result of a run: the share of right answers, and the number of independent answers behind it.
+    pub fn tell(&mut self, value: u64, share: f64, items: f64) {
+        let y = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        self.data.push(Observation { x: self.x(value as f64), y, items: items.max(1.0) });
+        self.values.push(value);
+    }
+
+    /// What to run next, or the answer. All runs asked for before should have been told.
+    pub fn ask(&mut self) -> Step {
+        let left = self.plan.most_runs.saturating_sub(self.data.len());
+        let wanted = match self.next(left) {
+            Ok(wanted) => wanted,
+            Err(answer) => return Step::Done(answer),
+        };
+        let first = self.asked;
+        let trials: Vec<Trial> =
+            (first..).zip(wanted).map(|(number, x)| Trial { value: self.value(x), number }).take(left).collect();
+        if trials.is_empty() {
+            return Step::Done(self.undecided());
+        }
+        self.asked += trials.len() as u64;
+        Step::Run(trials)
+    }
+
+    /// The closest that the runs so far come to an answer.
+    pub fn curve(&self) -> Option<Curve> {
+        let places = self.places();
+        let (left, right) = self.bracket(&places)?;
+        Curve::fit(&self.data, self.plan.target, 0.5 * (left + right), self.plan.slope, self.reach())
+    }
+
+    /// Positions of the next runs, or the answer.
+    fn next(&self, left: usize) -> Result<Vec<f64>, Threshold> {
+        let step = (0.6 / self.plan.slope).clamp(0.05, 1.0);
+        let places = self.places();
+        let (Some(first), Some(last)) = (places.first(), places.last()) else {
+            let start = self.x(self.plan.start.max(1.0));
+            return Ok(self.pair(start, step));
+        };
+        let Some((low, high)) = self.bracket(&places) else {
+            let below = places.iter().any(|place| place.mean < self.plan.target);
+            let above = places.iter().any(|place| place.mean >= self.plan.target);
+            let mut wanted = Vec::new();
+            let reach = (last.x - first.x).clamp(step, 2.0);
+            if below {
+                wanted.extend(self.outward(last, 1.0, reach, left)?);
+            }
+            if above {
+                wanted.extend(self.outward(first, -1.0, reach, left)?);
+            }
+            return Ok(wanted);
+        };
+        let Some(curve) = Curve::fit(&self.data, self.plan.target, 0.5 * (low + high), self.plan.slope, self.reach()) else {
+            return if left == 0 { Err(self.undecided()) } else { Ok(vec![0.5 * (low + high); 2]) };
+        };
+        let estimate = self.estimate(&curve);
+        if let Some(estimate) = estimate.filter(|estimate| self.precise(estimate, &curve)) {
+            return Err(Threshold::Found(estimate));
+        }
+        if left == 0 {
+            return Err(self.imprecise(&curve));
+        }
+        let bounded = curve.low.is_some() && curve.high.is_some();
+        let distance = self.distance().min(0.8 / curve.slope);
+        let centre = curve.crossing.clamp(first.x - distance, last.x + distance);
+        let missing = match bounded.then_some(estimate).flatten() {
+            Some(e) if curve.runs >= LEAST_RUNS => {
+                let width = (e.crossing_high - e.crossing_low) / (2.0 * self.plan.precision * e.crossing);
+                0.5 * (curve.runs * width * width - curve.runs)
+            }
+            _ => (0.5 * (LEAST_RUNS + 1.0 - curve.runs)).max(2.0),
+        };
+        let pairs = (0.5 * missing.min(LARGEST_BATCH)).ceil().max(1.0) as usize;
+        Ok(self.pair(centre, distance).into_iter().cycle().take(2 * pairs).collect())
+    }
+
+    /// How far from the crossing runs are placed: far enough for the slope, near enough for the bend.
+    fn distance(&self) -> f64 {
+        (DISTANCE * self.plan.precision).min(FARTHEST)
+    }
+
+    /// Beyond this runs count less.
+    fn reach(&self) -> f64 {
+        2.5 * self.distance()
+    }
+
+    /// Steps out of the places so far, or from the end of the range, where the answer may be that there is none.
+    fn outward(&self, edge: &Place, direction: f64, reach: f64, left: usize) -> Result<Vec<f64>, Threshold> {
+        let end = if direction > 0.0 { self.ends().1 } else { self.ends().0 };
+        if left == 0 {
+            return Err(self.undecided());
+        }
+        if (end - edge.x) * direction > 1e-9 {
+            let step = |factor: f64| {
+                let x = edge.x + direction * factor * reach;
+                if direction > 0.0 { x.min(end) } else { x.max(end) }
+            };
+            return Ok(vec![step(1.0), step(2.5)]);
+        }
+        if edge.runs < AT_THE_END.0 {
+            return Ok(vec![end; AT_THE_END.0 - edge.runs]);
+        }
+        let quantile = StudentsT::new(0.0, 1.0, edge.runs as f64 - 1.0).map_or(2.0, |t| t.inverse_cdf(0.975));
+        let half = quantile * (edge.variance / edge.runs as f64).sqrt();
+        if (edge.mean - self.plan.target).abs() > half {
+            let why = if direction > 0.0 { Why::Below } else { Why::Above };
+            return Err(Threshold::Unreached(self.unreached(why)));
+        }
+        if edge.runs < AT_THE_END.1 { Ok(vec![end; 6]) } else { Err(self.undecided()) }
+    }
+
+    fn undecided(&self) -> Threshold {
+        Threshold::Unreached(self.unreached(Why::Undecided))
+    }
+
+    fn unreached(&self, why: Why) -> Unreached {
+        let places = self.places();
+        let best = places.iter().map(|place| place.mean).fold(0.0, f64::max);
+        let least = places.iter().map(|place| place.mean).fold(1.0, f64::min);
+        let (low, high) = self.values.iter().fold((u64::MAX, 0), |(l, h), &v| (l.min(v), h.max(v)));
+        Unreached { why, low: low.min(high), high, best, least }
+    }
+
+    fn imprecise(&self, curve: &Curve) -> Threshold {
+        let value = |x: f64| self.real(x);
+        let (low, high) = match self.plan.rises {
+            true => (curve.low, curve.high),
+            false => (curve.high, curve.low),
+        };
+        Threshold::Imprecise {
+            estimate: self.whole(value(curve.crossing)),
+            low: low.map(|x| self.whole(value(x))),
+            high: high.map(|x| self.whole(value(x))),
+            crossing: value(curve.crossing),
+            crossing_low: low.map(value),
+            crossing_high: high.map(value),
+            slope: curve.slope,
+            spread: curve.spread,
+        }
+    }
+
+    /// Whether the interval is as narrow as was asked for, from enough runs close enough.
+    fn precise(&self, estimate: &Estimate, curve: &Curve) -> bool {
+        let half = 0.5 * (estimate.crossing_high - estimate.crossing_low);
+        let narrow = half <= self.plan.precision * estimate.crossing || estimate.low == estimate.high;
+        let (low, high) = self.ends();
+        let near = |x: Option<f64>| x.is_some_and(|x| (low - 1e-9..=high + 1e-9).contains(&x));
+        narrow && curve.runs >= LEAST_RUNS && near(curve.low) && near(curve.high)
+    }
+
+    fn estimate(&self, curve: &Curve) -> Option<Estimate> {
+        let (a, b) = (self.real(curve.low?), self.real(curve.high?));
+        let crossing = self.real(curve.crossing);
+        Some(Estimate {
+            estimate: self.whole(crossing),
+            low: self.whole(a.min(b)),
+            high: self.whole(a.max(b)),
+            crossing,
+            crossing_low: a.min(b),
+            crossing_high: a.max(b),
+            slope: curve.slope,
+            spread: curve.spread,
+        })
+    }
+
+    /// The whole number that a crossing means: the smallest that reaches the target, or the largest that still does.
+    fn whole(&self, crossing: f64) -> u64 {
+        if self.plan.rises { (crossing - 1e-9).ceil() as u64 } else { (crossing + 1e-9).floor() as u64 }
+    }
+
+    /// Neighbouring places with the target between them, the closest such pair to the middle of the doubt: the last place from the
+    /// left with a mean below, and the first from the right with one above, in whichever order.
+    fn bracket(&self, places: &[Place]) -> Option<(f64, f64)> {
+        let below = places.iter().find(|place| place.mean < self.plan.target)?;
+        let above = places.iter().rev().find(|place| place.mean >= self.plan.target)?;
+        if below.x >= above.x {
+            return None;
+        }
+        // Between the first below and the last above: where means change sides.
+        let inner: Vec<&Place> = places.iter().filter(|p| p.x >= below.x && p.x <= above.x).collect();
+        let last_below = inner.iter().rev().find(|p| p.mean < self.plan.target)?;
+        let first_above = inner.iter().find(|p| p.mean >= self.plan.target)?;
+        Some((last_below.x.min(first_above.x), last_below.x.max(first_above.x)))
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let mut groups: BTreeMap<u64, Vec<&Observation>> = BTreeMap::new();
+        for (&value, run) in self.values.iter().zip(&self.data) {
+            groups.entry(value).or_default().push(run);
+        }
+        let mut places: Vec<Place> = groups
+            .into_values()
+            .map(|runs| {
+                let count = runs.len() as f64;
+                let mean = runs.iter().map(|run| run.y).sum::<f64>() / count;
+                let squares: f64 = runs.iter().map(|run| (run.y - mean).powi(2)).sum();
+                let items = runs.iter().map(|run| run.items).sum::<f64>() / count;
+                let middle = mean.clamp(0.5 / items, 1.0 - 0.5 / items);
+                let least = middle * (1.0 - middle) / items;
+                Place { x: runs[0].x, runs: runs.len(), mean, variance: (squares / (count - 1.0).max(1.0)).max(least) }
+            })
+            .collect();
+        places.sort_by(|a, b| a.x.total_cmp(&b.x));
+        places
+    }
+
+    /// Both sides of a place, at two different sizes.
+    fn pair(&self, centre: f64, distance: f64) -> Vec<f64> {
+        let (low, high) = self.ends();
+        let (a, b) = ((centre - distance).clamp(low, high), (centre + distance).clamp(low, high));
+        let (a, b) = (self.value(a), self.value(b));
+        if a != b {
+            return vec![self.x(a as f64), self.x(b as f64)];
+        }
+        // Neighbours, the nearer one first.
+        let (least, most) = self.plan.range;
+        let other = if self.real(centre) > a as f64 && a < most || a == least { a + 1 } else { a - 1 };
+        vec![self.x(a as f64), self.x(other.clamp(least, most) as f64)]
+    }
+
+    fn ends(&self) -> (f64, f64) {
+        let (a, b) = (self.x(self.plan.range.0 as f64), self.x(self.plan.range.1 as f64));
+        (a.min(b), a.max(b))
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        if self.plan.rises { value.ln() } else { -value.ln() }
+    }
+
+    fn real(&self, x: f64) -> f64 {
+        if self.plan.rises { x.exp() } else { (-x).exp() }
+    }
+
+    fn value(&self, x: f64) -> u64 {
+        (self.real(x).round() as u64).clamp(self.plan.range.0, self.plan.range.1)
+    }
+}
+
+/// The slope of a predicted curve at a place, in standard deviations of a normal CDF per factor of e; never flat.
+pub fn slope_of(share: impl Fn(f64) -> f64, at: f64) -> f64 {
+    const STEP: f64 = 0.15;
+    let (low, high) = (share(at * (-STEP).exp()), share(at * STEP.exp()));
+    let slope = (probit(high) - probit(low)).abs() / (2.0 * STEP);
+    if slope.is_finite() { slope.clamp(0.3, 30.0) } else { 1.0 }
+}
