@@ -7,11 +7,13 @@ pub mod arguments;
 mod bench;
 mod bound;
 mod inspect;
+mod phase;
 mod plan;
 mod predict;
 mod progress;
 mod run;
 mod text;
+mod threshold;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -32,6 +34,10 @@ enum Command {
     Run(Box<arguments::RunArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
     Predict(Box<predict::PredictArguments>),
+    /// Find the size at which an accuracy is reached, by running, with a 95% interval, beside the prediction.
+    Threshold(Box<threshold::ThresholdArguments>),
+    /// Map accuracy over two sizes: measured along the boundary, filled in elsewhere, beside the closed form.
+    Phase(Box<phase::PhaseArguments>),
     /// Find the cheapest model for so many facts, what binds, and the trade-off of dimension, width and data.
     Plan(plan::PlanArguments),
     /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
@@ -47,6 +53,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Predict(arguments) => predict::predict(*arguments),
+        Command::Threshold(arguments) => threshold::threshold(*arguments),
+        Command::Phase(arguments) => phase::phase(*arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
         Command::Bound(arguments) => bound::bound(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod cell;
 pub mod decoders;
+pub mod fit;
 pub mod inspect;
 pub mod interval;
 pub mod memory;

@@ -10,9 +10,9 @@ use superpose_theory::predict::{Quantity, uncovered};
 use superpose_theory::{Memory, Point, attention, one_step};
 
 use super::Threshold;
+use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
-use super::search::{Plan, Search, Step, slope_of};
 
 /// What is measured in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -116,7 +116,9 @@ impl Criterion {
     pub fn sentence(self, measure: Measure, level: f64) -> String {
         match self {
             Criterion::Mean => format!("mean {} over seeds of at least {level}", measure.label()),
-            Criterion::All => format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label()),
+            Criterion::All => {
+                format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label())
+            }
         }
     }
 }
