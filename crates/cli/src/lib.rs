@@ -10,6 +10,7 @@ mod export;
 mod inspect;
 mod interrupt;
 mod merge;
+mod phase;
 mod picture;
 mod plan;
 mod predict;
@@ -17,6 +18,7 @@ mod progress;
 mod run;
 mod sweep;
 mod text;
+mod threshold;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -37,6 +39,10 @@ enum Command {
     Run(Box<arguments::RunArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
     Predict(Box<predict::PredictArguments>),
+    /// Find the size at which an accuracy is reached, by running, with a 95% interval, beside the prediction.
+    Threshold(Box<threshold::ThresholdArguments>),
+    /// Map accuracy over two sizes: measured along the boundary, filled in elsewhere, beside the closed form.
+    Phase(Box<phase::PhaseArguments>),
     /// Find the cheapest model for so many facts, what binds, and the trade-off of dimension, width and data.
     Plan(plan::PlanArguments),
     /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
@@ -59,6 +65,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(*arguments).map(done),
         Command::Predict(arguments) => predict::predict(*arguments).map(done),
+        Command::Threshold(arguments) => threshold::threshold(*arguments).map(done),
+        Command::Phase(arguments) => phase::phase(*arguments).map(done),
         Command::Plan(arguments) => plan::plan(&arguments).map(done),
         Command::Bound(arguments) => bound::bound(&arguments).map(done),
         Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),

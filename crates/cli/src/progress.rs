@@ -98,3 +98,31 @@ impl Progress for Bar {
         }
     }
 }
+
+/// A line that says what is going on, for work of unknown length that takes longer than a second.
+pub struct Spinner {
+    bar: ProgressBar,
+    started: Instant,
+}
+
+impl Spinner {
+    pub fn new() -> Spinner {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed} so far") {
+            bar.set_style(style);
+        }
+        Spinner { bar, started: Instant::now() }
+    }
+
+    pub fn say(&self, message: &str) {
+        if self.bar.is_hidden() && self.started.elapsed() > Duration::from_secs(1) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_message(message.to_owned());
+        self.bar.tick();
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

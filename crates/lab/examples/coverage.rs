@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use superpose_core::config::{Config, Settings, Trigger};
 use superpose_lab::cell::Runner;
 use superpose_lab::threshold::known::{Dice, Known, tables};
-use superpose_lab::threshold::{Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares};
+use superpose_lab::threshold::{
+    Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares,
+};
 use superpose_theory::critical::Parameter;
 
 fn main() {
@@ -25,7 +27,9 @@ fn main() {
 fn interval(answer: &Threshold) -> Option<(f64, f64, f64)> {
     match *answer {
         Threshold::Found(e) => Some((e.crossing, e.crossing_low, e.crossing_high)),
-        Threshold::Imprecise { crossing, crossing_low, crossing_high, .. } => Some((crossing, crossing_low?, crossing_high?)),
+        Threshold::Imprecise { crossing, crossing_low, crossing_high, .. } => {
+            Some((crossing, crossing_low?, crossing_high?))
+        }
         Threshold::Unreached(_) => None,
     }
 }
@@ -41,13 +45,17 @@ struct Score {
 
 fn simulated(family: &[Known]) {
     println!("## Simulated searches on known curves\n");
-    println!("| searches | intervals that cover | precise enough within 400 runs | mean runs | rms error of the logarithm |");
+    println!(
+        "| searches | intervals that cover | precise enough within 400 runs | mean runs | rms error of the logarithm |"
+    );
     println!("|---|---|---|---|---|");
     let mut scores: BTreeMap<String, Score> = BTreeMap::new();
     let mut counted = 0;
     for known in family {
         let (answer, runs) = known.search();
-        let (Some(covered), Some((crossing, ..))) = (known.covered(&answer), interval(&answer)) else { continue };
+        let (Some(covered), Some((crossing, ..))) = (known.covered(&answer), interval(&answer)) else {
+            continue;
+        };
         counted += 1;
         let keys = [
             "all".to_string(),
@@ -85,15 +93,22 @@ fn simulated(family: &[Known]) {
 fn bisection(family: &[Known]) {
     const AGAIN: u64 = 60;
     println!("## Beside plain bisection\n");
-    println!("Bisection begins with the search's own starting point, a factor of four to either side, and runs every middle equally often. Each");
-    println!("curve is searched {AGAIN} times with other seeds. Bisection gets the number of steps that suits it best on that very curve, and the");
+    println!(
+        "Bisection begins with the search's own starting point, a factor of four to either side, and runs every middle equally often. Each"
+    );
+    println!(
+        "curve is searched {AGAIN} times with other seeds. Bisection gets the number of steps that suits it best on that very curve, and the"
+    );
     println!("fewest repeats that reach the search's rms error of the logarithm.\n");
-    println!("| curve | runs differ because | target | rms error | runs of the search | steps x repeats of bisection | its rms error | its runs | ratio |");
+    println!(
+        "| curve | runs differ because | target | rms error | runs of the search | steps x repeats of bisection | its rms error | its runs | ratio |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut ours, mut theirs) = (0.0, 0.0);
     // Bisection has no bracket where the start is too far off, and a search that ends early no error to compare.
     let usable = |known: &&Known| {
-        (known.plan.start / known.crossing).ln().abs() < 1.2 && matches!(known.search().0, Threshold::Found(_))
+        (known.plan.start / known.crossing).ln().abs() < 1.2
+            && matches!(known.search().0, Threshold::Found(_))
     };
     for known in family.iter().filter(usable).take(20) {
         let searches: Vec<(f64, usize)> = (0..AGAIN)
@@ -108,7 +123,9 @@ fn bisection(family: &[Known]) {
         let runs = searches.iter().map(|s| s.1).sum::<usize>() as f64 / count;
         let mut best: Option<(u64, u64, f64)> = None;
         for steps in 4..=9 {
-            for repeats in [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 48, 58, 70, 85, 100, 120, 145] {
+            for repeats in
+                [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 48, 58, 70, 85, 100, 120, 145]
+            {
                 if best.is_some_and(|b| b.0 * b.1 <= steps * repeats) {
                     break;
                 }
@@ -122,7 +139,12 @@ fn bisection(family: &[Known]) {
                 }
             }
         }
-        let first = format!("| {} | {} | {} | {rms:.4} | {runs:.0} |", known.shape(), known.spread(), known.plan.target);
+        let first = format!(
+            "| {} | {} | {} | {rms:.4} | {runs:.0} |",
+            known.shape(),
+            known.spread(),
+            known.plan.target
+        );
         match best {
             Some((steps, repeats, error)) => {
                 let its = (steps * repeats) as f64;
@@ -157,7 +179,8 @@ fn random(index: u64) -> (Settings, Parameter, Measure, f64) {
         Parameter::Length,
         Parameter::Vocab,
     ]);
-    let measure = dice.pick(&[Measure::Accuracy, Measure::Accuracy, Measure::Accuracy, Measure::OneStepAccuracy]);
+    let measure =
+        dice.pick(&[Measure::Accuracy, Measure::Accuracy, Measure::Accuracy, Measure::OneStepAccuracy]);
     (settings, parameter, measure, dice.pick(&[0.5, 0.5, 0.25, 0.8]))
 }
 
@@ -165,9 +188,15 @@ fn random(index: u64) -> (Settings, Parameter, Measure, f64) {
 fn real() {
     const SEARCHES: usize = 30;
     println!("## Real searches beside brute force\n");
-    println!("Brute force: 9 sizes from 0.8 to 1.25 times the crossing, 40 other seeds at each, the same curve fitted to all. A search covers when");
-    println!("the difference of logarithms is within its half width and that of brute force, added in squares.\n");
-    println!("| model | find | measure | target | predicted | search | 95% interval | runs | brute force | covers |");
+    println!(
+        "Brute force: 9 sizes from 0.8 to 1.25 times the crossing, 40 other seeds at each, the same curve fitted to all. A search covers when"
+    );
+    println!(
+        "the difference of logarithms is within its half width and that of brute force, added in squares.\n"
+    );
+    println!(
+        "| model | find | measure | target | predicted | search | 95% interval | runs | brute force | covers |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut runner = Runner::new(2);
     let (mut done, mut covered, mut total) = (0, 0, 0);
@@ -189,9 +218,15 @@ fn real() {
         }
         let most = if parameter == Parameter::Samples { 200_000 } else { 1000 };
         let plan = question.plan(&predicted, 0.05, (question.range().0, most), 250);
-        let (answer, search) = find(&question, plan, |cells| shares(&mut runner, cells, measure, &mut |_| ())).unwrap();
+        let (answer, search) =
+            find(&question, plan, |cells| shares(&mut runner, cells, measure, &mut |_| ())).unwrap();
         let Some((crossing, low, high)) = interval(&answer) else {
-            println!("| {} | {parameter} | {measure} | {level} | {} | {answer:?} | | {} | | |", model(&config), predicted.value.unwrap(), search.runs());
+            println!(
+                "| {} | {parameter} | {measure} | {level} | {} | {answer:?} | | {} | | |",
+                model(&config),
+                predicted.value.unwrap(),
+                search.runs()
+            );
             continue;
         };
         done += 1;
@@ -213,13 +248,18 @@ fn real() {
 }
 
 fn model(config: &Config) -> String {
-    format!("V {}, d {}, L {}, N {}, trigger in {}", config.vocab, config.dim, config.length, config.samples, config.trigger)
+    format!(
+        "V {}, d {}, L {}, N {}, trigger in {}",
+        config.vocab, config.dim, config.length, config.samples, config.trigger
+    )
 }
 
 /// The crossing from many runs, as a real number, with the half width of its interval in logarithms.
 fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner<'_>) -> Option<(f64, f64)> {
-    let mut values: Vec<u64> =
-        (-4..=4).map(|i| (around * (f64::from(i) * 0.056).exp()).round() as u64).map(|v| v.max(plan.range.0)).collect();
+    let mut values: Vec<u64> = (-4..=4)
+        .map(|i| (around * (f64::from(i) * 0.056).exp()).round() as u64)
+        .map(|v| v.max(plan.range.0))
+        .collect();
     values.dedup();
     let mut configs = Vec::new();
     for (i, &value) in values.iter().enumerate() {
@@ -233,7 +273,11 @@ fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner
     let data: Vec<Observation> = configs
         .iter()
         .zip(shares)
-        .map(|((value, _), share)| Observation { x: sign * (*value as f64).ln(), y: share.mean, items: share.items })
+        .map(|((value, _), share)| Observation {
+            x: sign * (*value as f64).ln(),
+            y: share.mean,
+            items: share.items,
+        })
         .collect();
     let curve = Curve::fit(&data, plan.target, sign * around.ln(), plan.slope, 1.0)?;
     Some(((sign * curve.crossing).exp(), 0.5 * (curve.high? - curve.low?)))

@@ -34,7 +34,8 @@ fn main() {
     let mut brute = Vec::new();
     for &n in &samples {
         let row = |&d: &u64| {
-            let settings = Settings { dim: d as usize, samples: n as usize, repeats: REPEATS, ..(*config).clone() };
+            let settings =
+                Settings { dim: d as usize, samples: n as usize, repeats: REPEATS, ..(*config).clone() };
             let config = settings.check().unwrap();
             (0..REPEATS).map(move |r| config.repeat(r)).collect::<Vec<Config>>()
         };
@@ -69,7 +70,8 @@ fn main() {
             errors.iter().fold(0.0_f64, |a, &b| a.max(b))
         );
         if trust {
-            let predicted = diagram.cells.iter().zip(&brute).map(|(cell, b)| (cell.predicted.unwrap_or(0.0) - b).abs());
+            let predicted =
+                diagram.cells.iter().zip(&brute).map(|(cell, b)| (cell.predicted.unwrap_or(0.0) - b).abs());
             let near = predicted.filter(|&e| e <= 0.05).count();
             println!("| the closed form alone | 0 | {:.1}% | | |", 100.0 * near as f64 / brute.len() as f64);
         }

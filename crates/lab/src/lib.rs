@@ -3,11 +3,13 @@
 pub mod bench;
 pub mod cell;
 pub mod decoders;
+pub mod fit;
 pub mod inspect;
 pub mod interval;
 pub mod memory;
 pub mod phase;
 pub mod run;
 pub mod store;
+pub mod study;
 pub mod sweep;
 pub mod threshold;

@@ -166,7 +166,10 @@ impl Request {
             Size::One(parameter) => Some((parameter, axis.values().iter().map(|&v| v as f64).collect())),
             Size::Parameters => {
                 let dim = self.config.dim as f64;
-                Some((Parameter::Width, axis.values().iter().map(|&v| (v as f64 / dim).round().max(1.0)).collect()))
+                Some((
+                    Parameter::Width,
+                    axis.values().iter().map(|&v| (v as f64 / dim).round().max(1.0)).collect(),
+                ))
             }
         };
         let fixed = self.x.size != Size::One(Parameter::Dim) && self.y.size != Size::One(Parameter::Dim);
@@ -181,7 +184,7 @@ impl Request {
             return (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
         }
         let each = self.points(threads, |point| self.measure.predicted(point));
-        each.into_iter().collect::<Option<Vec<f64>>>().unwrap_or_default()
+        each
     }
 
     /// What limits recall at every cell; empty where the theory is silent.
@@ -197,9 +200,7 @@ impl Request {
         let (columns, rows) = (self.x.values(), self.y.values());
         let backend = superpose_core::backend::Backend::cpu(threads)
             .unwrap_or_else(|_| superpose_core::backend::Backend::single());
-        let row = |r: usize| -> Vec<R> {
-            columns.iter().map(|&x| f(&self.point(x, rows[r]))).collect()
-        };
+        let row = |r: usize| -> Vec<R> { columns.iter().map(|&x| f(&self.point(x, rows[r]))).collect() };
         backend.map(rows.len(), row).into_iter().flatten().collect()
     }
 

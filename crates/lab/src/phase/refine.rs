@@ -113,7 +113,8 @@ impl Refine {
         let mut chosen: Vec<(usize, usize)> = Vec::new();
         for i in order {
             let (c, r) = (i % columns, i / columns);
-            let beside = |&(a, b): &(usize, usize)| a == c && b.abs_diff(r) <= 1 || b == r && a.abs_diff(c) <= 1;
+            let beside =
+                |&(a, b): &(usize, usize)| a == c && b.abs_diff(r) <= 1 || b == r && a.abs_diff(c) <= 1;
             if !chosen.iter().any(beside) {
                 chosen.push((c, r));
                 if chosen.len() == batch {

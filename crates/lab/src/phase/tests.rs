@@ -5,7 +5,9 @@ use crate::threshold::normal_cdf;
 #[test]
 fn a_smooth_map_is_filled_in() {
     let (columns, rows) = (30, 30);
-    let truth = |c: usize, r: usize| 0.97 * normal_cdf(0.35 * (c as f64 + r as f64 - 28.0) + 0.1 * (c as f64 / 9.0).sin());
+    let truth = |c: usize, r: usize| {
+        0.97 * normal_cdf(0.35 * (c as f64 + r as f64 - 28.0) + 0.1 * (c as f64 / 9.0).sin())
+    };
     for (offset, most) in [(None, 225), (Some(0.0), 120), (Some(1.2), 225)] {
         let predicted = match offset {
             None => Vec::new(),
@@ -23,7 +25,11 @@ fn a_smooth_map_is_filled_in() {
         }
         assert!(refine.measured() <= most);
         let map = refine.map();
-        let off = map.iter().enumerate().filter(|(i, m)| (m.0 - truth(i % columns, i / columns)).abs() > 0.05).count();
+        let off = map
+            .iter()
+            .enumerate()
+            .filter(|(i, m)| (m.0 - truth(i % columns, i / columns)).abs() > 0.05)
+            .count();
         assert!(off < 20, "{offset:?}: {off} cells are off, {} measured", refine.measured());
     }
 }
@@ -65,7 +71,8 @@ fn the_boundary_of_a_plane_is_a_line() {
 
 #[test]
 fn axes_are_whole_and_within() {
-    let axis = |size, scale, low, high, count| Axis::new(size, scale, low, high, count).map(|axis| axis.values());
+    let axis =
+        |size, scale, low, high, count| Axis::new(size, scale, low, high, count).map(|axis| axis.values());
     let dim = Size::One(Parameter::Dim);
     assert_eq!(axis(dim, Scale::Linear, 2, 10, 5), Ok(vec![2, 4, 6, 8, 10]));
     assert_eq!(axis(dim, Scale::Log, 1, 4, 40), Ok(vec![1, 2, 3, 4]));

@@ -109,7 +109,8 @@ impl Curve {
             let fit = Sums::new(data, origin, scale, theta, spread, reach);
             let Some(step) = solve(fit.hessian, fit.gradient) else { break };
             // Full steps near the end, short ones before: far from the answer the curve is not what it will be.
-            let size = (step[0].abs() / 0.7).max((step[1] / theta[1]).abs() / 0.5).max(step[2].abs()).max(1.0);
+            let size =
+                (step[0].abs() / 0.7).max((step[1] / theta[1]).abs() / 0.5).max(step[2].abs()).max(1.0);
             // What counts as near moves with the crossing: should they chase each other, slow down.
             let size = size * if round > ROUNDS / 2 { 4.0 } else { 1.0 };
             for (t, s) in theta.iter_mut().zip(step) {

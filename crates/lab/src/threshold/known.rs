@@ -85,7 +85,11 @@ enum Shape {
     /// Slow to reach 1.
     Early,
     /// Values on an even grid of x.
-    Table { first: f64, step: f64, values: Vec<f64> },
+    Table {
+        first: f64,
+        step: f64,
+        values: Vec<f64>,
+    },
 }
 
 impl Shape {
@@ -144,7 +148,11 @@ impl Known {
                 1 => Shape::Logistic,
                 2 => Shape::Late,
                 3 => Shape::Early,
-                _ => Shape::Table { first: TABLE.0, step: TABLE.1, values: tables[dice.pick(&[0, 1, 2, 3]) % tables.len()].clone() },
+                _ => Shape::Table {
+                    first: TABLE.0,
+                    step: TABLE.1,
+                    values: tables[dice.pick(&[0, 1, 2, 3]) % tables.len()].clone(),
+                },
             },
             floor: if dice.uniform() < 0.3 { dice.within(0.0, 0.15) } else { 0.0 },
             ceiling: if dice.uniform() < 0.4 { dice.within(0.7, 1.0) } else { 1.0 },
@@ -191,7 +199,8 @@ impl Known {
             _ => 0.2 * dice.normal(),
         };
         known.plan.start = known.crossing * error.exp();
-        known.plan.slope = super::search::slope_of(|v| known.share(v), known.crossing) * dice.within(0.5, 2.0);
+        known.plan.slope =
+            super::search::slope_of(|v| known.share(v), known.crossing) * dice.within(0.5, 2.0);
         known
     }
 
@@ -315,33 +324,38 @@ const TABLE: (f64, f64) = (-5.0, 0.05);
 
 /// Predicted recall against the logarithm of samples, around one half, for four unlike models.
 pub fn tables() -> Vec<Vec<f64>> {
-    [(500.0, 120.0, 16.0, Trigger::Values), (300.0, 90.0, 64.0, Trigger::Keys), (1000.0, 200.0, 8.0, Trigger::Keys), (200.0, 64.0, 128.0, Trigger::Keys)]
-        .into_iter()
-        .map(|(vocab, dim, length, trigger)| {
-            let point = Point {
-                vocab,
-                dim,
-                length,
-                samples: 1.0,
-                width: None,
-                activation: Activation::Relu,
-                embedding: Embedding::Gaussian,
-                trigger,
-            };
-            let recall = Recall::new(&point);
-            let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));
-            let (mut low, mut high) = (0.0, 30.0);
-            for _ in 0..40 {
-                let middle = 0.5 * (low + high);
-                if at(middle) < 0.5 { low = middle } else { high = middle }
-            }
-            let mut best = 0.0_f64;
-            (0..=(-2.0 * TABLE.0 / TABLE.1) as usize)
-                .map(|i| {
-                    best = best.max(at(low + TABLE.0 + TABLE.1 * i as f64));
-                    best
-                })
-                .collect()
-        })
-        .collect()
+    [
+        (500.0, 120.0, 16.0, Trigger::Values),
+        (300.0, 90.0, 64.0, Trigger::Keys),
+        (1000.0, 200.0, 8.0, Trigger::Keys),
+        (200.0, 64.0, 128.0, Trigger::Keys),
+    ]
+    .into_iter()
+    .map(|(vocab, dim, length, trigger)| {
+        let point = Point {
+            vocab,
+            dim,
+            length,
+            samples: 1.0,
+            width: None,
+            activation: Activation::Relu,
+            embedding: Embedding::Gaussian,
+            trigger,
+        };
+        let recall = Recall::new(&point);
+        let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));
+        let (mut low, mut high) = (0.0, 30.0);
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if at(middle) < 0.5 { low = middle } else { high = middle }
+        }
+        let mut best = 0.0_f64;
+        (0..=(-2.0 * TABLE.0 / TABLE.1) as usize)
+            .map(|i| {
+                best = best.max(at(low + TABLE.0 + TABLE.1 * i as f64));
+                best
+            })
+            .collect()
+    })
+    .collect()
 }

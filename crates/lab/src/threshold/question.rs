@@ -6,13 +6,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Embedding, Labels};
 use superpose_theory::critical::{Critical, Parameter, Recall, critical};
-use superpose_theory::predict::{Quantity, uncovered};
+use superpose_theory::predict::uncovered;
 use superpose_theory::{Memory, Point, attention, one_step};
 
 use super::Threshold;
+use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
-use super::search::{Plan, Search, Step, slope_of};
 
 /// What is measured in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,14 +65,13 @@ impl Measure {
         Share { mean: measured.mean, items: measured.items.min(most) as f64 }
     }
 
-    /// The predicted measure at a point; memory accuracy stands in for recall with an MLP.
-    pub fn predicted(self, point: &Point) -> Option<f64> {
-        let mlp = point.width.is_some();
+    /// The predicted measure at a point.
+    pub fn predicted(self, point: &Point) -> f64 {
         match self {
-            Measure::Accuracy => Some(Recall::new(point).accuracy(point.length, point.samples)),
-            Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
-            Measure::OneStepAccuracy => (!mlp).then(|| one_step::one_step_accuracy(point)),
-            Measure::LockRate => (!mlp).then(|| attention::lock_rate(point)),
+            Measure::Accuracy => Recall::new(point).accuracy(point.length, point.samples),
+            Measure::MemoryAccuracy => Memory::new(point).accuracy(point.samples),
+            Measure::OneStepAccuracy => one_step::one_step_accuracy(point),
+            Measure::LockRate => attention::lock_rate(point),
         }
     }
 }
@@ -116,7 +115,9 @@ impl Criterion {
     pub fn sentence(self, measure: Measure, level: f64) -> String {
         match self {
             Criterion::Mean => format!("mean {} over seeds of at least {level}", measure.label()),
-            Criterion::All => format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label()),
+            Criterion::All => {
+                format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label())
+            }
         }
     }
 }
@@ -184,6 +185,17 @@ pub enum SearchError {
     Store(#[from] StoreError),
 }
 
+impl SearchError {
+    /// A run that failed, by its sizes.
+    pub(crate) fn cell(config: &Config, error: CellError) -> SearchError {
+        let what = format!(
+            "V = {}, d = {}, L = {}, N = {}, seed {}",
+            config.vocab, config.dim, config.length, config.samples, config.seed
+        );
+        SearchError::Cell { what, error }
+    }
+}
+
 /// Runs cells and reads a measure off each.
 pub fn shares(
     runner: &mut Runner<'_>,
@@ -194,13 +206,7 @@ pub fn shares(
     let outcomes = runner.run(cells, observe)?;
     let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| match outcome {
         Ok(outcome) => Ok(measure.of(&outcome, config.vocab)),
-        Err(error) => {
-            let what = format!(
-                "V = {}, d = {}, L = {}, N = {}, seed {}",
-                config.vocab, config.dim, config.length, config.samples, config.seed
-            );
-            Err(SearchError::Cell { what, error })
-        }
+        Err(error) => Err(SearchError::cell(config, error)),
     };
     cells.iter().zip(outcomes).map(read).collect()
 }
@@ -210,8 +216,6 @@ pub fn shares(
 pub struct Predicted {
     /// The critical value, a whole number.
     pub value: Option<f64>,
-    /// The quantity that was solved for: with an MLP, memory accuracy stands in for recall.
-    pub quantity: Quantity,
     /// Slope of the predicted curve there, in standard deviations of a normal CDF per factor of e.
     pub slope: Option<f64>,
     /// Why there is no value.
@@ -324,26 +328,15 @@ impl Question {
 
     /// What the theory says.
     pub fn predicted(&self) -> Predicted {
-        let mlp = self.config.width.is_some();
-        let quantity = match self.measure {
-            Measure::Accuracy if mlp => Quantity::MemoryAccuracy,
-            Measure::Accuracy => Quantity::Accuracy,
-            Measure::MemoryAccuracy => Quantity::MemoryAccuracy,
-            Measure::OneStepAccuracy => Quantity::OneStepAccuracy,
-            Measure::LockRate => Quantity::LockRate,
-        };
-        let silent = |reason: String| Predicted { value: None, quantity, slope: None, reason: Some(reason) };
+        let silent = |reason: String| Predicted { value: None, slope: None, reason: Some(reason) };
         if let Some(reason) = uncovered(&self.config) {
             return silent(reason.text().into());
         }
         let point = Point::from(&self.config);
-        if self.measure.predicted(&point).is_none() {
-            return silent(superpose_theory::predict::Reason::Mlp.text().into());
-        }
         let level = self.level_of_mean();
         let share = |x: f64| {
             let x = x.max(self.parameter.range(&point).0);
-            self.measure.predicted(&self.parameter.set(&point, x)).unwrap_or(0.0)
+            self.measure.predicted(&self.parameter.set(&point, x))
         };
         let solved = match self.measure {
             Measure::Accuracy => critical(&point, self.parameter, level),
@@ -351,7 +344,7 @@ impl Question {
         };
         match solved.value() {
             Some(value) => {
-                Predicted { value: Some(value), quantity, slope: Some(slope_of(share, value)), reason: None }
+                Predicted { value: Some(value), slope: Some(slope_of(share, value)), reason: None }
             }
             None => silent(solved.reason(self.parameter).unwrap_or_default()),
         }

@@ -123,8 +123,11 @@ impl Search {
             Err(answer) => return Step::Done(answer),
         };
         let first = self.asked;
-        let trials: Vec<Trial> =
-            (first..).zip(wanted).map(|(number, x)| Trial { value: self.value(x), number }).take(left).collect();
+        let trials: Vec<Trial> = (first..)
+            .zip(wanted)
+            .map(|(number, x)| Trial { value: self.value(x), number })
+            .take(left)
+            .collect();
         if trials.is_empty() {
             return Step::Done(self.undecided());
         }
@@ -160,7 +163,9 @@ impl Search {
             }
             return Ok(wanted);
         };
-        let Some(curve) = Curve::fit(&self.data, self.plan.target, 0.5 * (low + high), self.plan.slope, self.reach()) else {
+        let Some(curve) =
+            Curve::fit(&self.data, self.plan.target, 0.5 * (low + high), self.plan.slope, self.reach())
+        else {
             return if left == 0 { Err(self.undecided()) } else { Ok(vec![0.5 * (low + high); 2]) };
         };
         let estimate = self.estimate(&curve);
@@ -307,7 +312,12 @@ impl Search {
                 let items = runs.iter().map(|run| run.items).sum::<f64>() / count;
                 let middle = mean.clamp(0.5 / items, 1.0 - 0.5 / items);
                 let least = middle * (1.0 - middle) / items;
-                Place { x: runs[0].x, runs: runs.len(), mean, variance: (squares / (count - 1.0).max(1.0)).max(least) }
+                Place {
+                    x: runs[0].x,
+                    runs: runs.len(),
+                    mean,
+                    variance: (squares / (count - 1.0).max(1.0)).max(least),
+                }
             })
             .collect();
         places.sort_by(|a, b| a.x.total_cmp(&b.x));

@@ -70,11 +70,11 @@ fn noise(point: &Point, (head, head_square): &(Feature, f64), square: f64) -> Op
         return None;
     }
     let same = (length - 1.0) / vocab;
-    Some(Noise {
-        variance: label * vocab * (facts + samples + bias / per_fact) / energy,
-        third: same / per_fact.powi(2),
-        fourth: (3.0 * (others / energy).powi(2) + same) / per_fact.powi(3),
-    })
+    Some(Noise::new(
+        label * vocab * (facts + samples + bias / per_fact) / energy,
+        same / per_fact.powi(2),
+        (3.0 * (others / energy).powi(2) + same) / per_fact.powi(3),
+    ))
 }
 
 /// The derivative of a polynomial.

@@ -1,0 +1,103 @@
+//! `superpose threshold` and `superpose phase` as a person or a script uses them.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+fn superpose(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_superpose")).args(arguments.split_whitespace()).output().unwrap()
+}
+
+const SMALL: &str = "--vocab 60 --dim 48 --length 4 --trigger keys --test-samples 512";
+
+#[test]
+fn a_threshold_has_an_interval_beside_the_prediction() {
+    let output = superpose(&format!("threshold --find samples {SMALL} --precision 0.1 --json"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [estimate, low, high] =
+        ["estimate", "low", "high"].map(|field| record["observed"][field].as_f64().unwrap());
+    assert!(low <= estimate && estimate <= high && high - low <= 0.21 * estimate, "{record}");
+    let ratio = record["ratio"].as_f64().unwrap();
+    assert!((0.6..1.6).contains(&ratio), "{ratio}");
+    assert_eq!(record["criterion"], "mean");
+    assert_eq!(record["measure"], "accuracy");
+    assert_eq!(record["config"]["vocab"], 60);
+    assert!(record["runs"].as_u64().unwrap() >= 12 && record["seconds"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn an_unreached_level_says_what_was_searched() {
+    let output = superpose(&format!("threshold --find samples {SMALL} --accuracy 0.9 --range 10..80 --json"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(record.get("observed").is_none(), "{record}");
+    assert_eq!(record["unreached"]["why"], "below");
+    assert_eq!(record["unreached"]["high"], 80);
+    let text = superpose(&format!("threshold --find samples {SMALL} --accuracy 0.9 --range 10..80"));
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("not reached") && text.contains("at least 0.9"), "{text}");
+}
+
+#[test]
+fn the_same_on_any_number_of_threads() {
+    let [one, two] = [1, 3].map(|threads| {
+        let output = superpose(&format!(
+            "threshold --find dim {SMALL} --samples 600 --precision 0.2 --json --threads {threads}"
+        ));
+        let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        record["seconds"] = 0.into();
+        record
+    });
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_phase_map_runs_a_quarter_of_its_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("map.csv");
+    let output = superpose(&format!(
+        "phase --x dim:8..64 --y samples:50..2000 --resolution 12 --vocab 60 --length 4 --test-samples 256 --repeats 1 --json --csv {}",
+        csv.display()
+    ));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = record["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 144);
+    let measured = cells.iter().filter(|cell| cell["measured"] == true).count();
+    assert!(measured <= 36 && record["measured"] == measured, "{measured}");
+    assert!(cells.iter().all(|cell| (0.0..=1.0).contains(&cell["value"].as_f64().unwrap())));
+    assert!(cells.iter().any(|cell| cell["dominant"]["term"].is_string()));
+    assert!(!record["predicted_boundary"].as_array().unwrap().is_empty());
+    let lines = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(lines.lines().count(), 145);
+    assert!(lines.starts_with("dim,samples,accuracy,measured,predicted,part,term\n"));
+}
+
+#[test]
+fn bad_input_is_refused() {
+    for (arguments, words) in [
+        ("threshold --find colour", vec!["find = colour", "samples"]),
+        ("threshold --find width", vec!["find = width", "attention-only"]),
+        ("threshold --find samples --accuracy 1", vec!["accuracy = 1"]),
+        ("threshold --find samples --precision 0", vec!["precision = 0"]),
+        ("threshold --find samples --range 10", vec!["range = 10", "LOW..HIGH"]),
+        ("threshold --find samples --range 9..3", vec!["range = 9..3"]),
+        ("threshold --find samples --max-runs 1", vec!["max_runs = 1"]),
+        ("threshold --find samples --repeats 3", vec!["repeats is given"]),
+        ("threshold --find dim --embedding orthonormal --range 16..999", vec!["dim = 16", "514"]),
+        ("phase --x dim:8..64 --y dim:9..99", vec!["both dim"]),
+        ("phase --x dim --y samples:9..99", vec!["x = dim", "SIZE:LOW..HIGH"]),
+        ("phase --x dim:8..4 --y samples:9..99", vec!["8..4"]),
+        ("phase --x dim:8..64 --y samples:9..99 --resolution 1", vec!["resolution = 1"]),
+        ("phase --x dim:8..64 --y samples:9..99 --scale cubic", vec!["scale = cubic"]),
+        ("phase --x parameters:800..9000 --y dim:9..99", vec!["parameters"]),
+    ] {
+        let output = superpose(arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(output.stdout.is_empty() && message.starts_with("error: "), "{arguments}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
+        }
+    }
+}

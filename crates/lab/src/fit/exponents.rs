@@ -1,0 +1,336 @@
+//! Exponents of a critical value: least squares of its logarithm on the logarithms of the sizes.
+//!
+//! Every point is weighed by its own interval and by a scatter common to all, which is what points differ by beyond their intervals
+//! (Paule and Mandel 1982): a power law is only locally true. Error bars come from a parametric bootstrap: critical values
+//! are drawn anew about the fit, with both kinds of error, the scatter is estimated anew, and the spread of the refitted exponents is taken with
+//! Student's quantile for the degrees of freedom.
+//!
+//! Where a closed form is at hand, its exponents are those of the same fit with the same weights over the same sizes, and the difference is
+//! fitted directly, as exponents of the ratio: what bends both alike drops out.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use superpose_core::random::{Stream, Words, normals};
+
+/// A critical value and the sizes that it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Sizes, in the order of the names.
+    pub sizes: Vec<f64>,
+    /// The critical value.
+    pub value: f64,
+    /// Lower end of its 95% interval; the value itself where it is exact.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// An exponent with its 95% interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exponent {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Exponent {
+    /// Whether the interval holds a number.
+    pub fn holds(&self, number: f64) -> bool {
+        self.low <= number && number <= self.high
+    }
+}
+
+/// A fitted power law: `constant * product of sizes^exponent`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exponents {
+    /// Names of the sizes.
+    pub names: Vec<String>,
+    /// The constant.
+    pub constant: f64,
+    /// Exponents, in the order of the names.
+    pub exponents: Vec<Exponent>,
+    /// Standard deviation of the logarithm beyond the points' own intervals.
+    pub scatter: f64,
+    /// Points fitted.
+    pub points: usize,
+}
+
+/// Observed exponents beside those of the closed form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Of the observed critical values.
+    pub observed: Exponents,
+    /// Of the closed form, by the same fit; no intervals, as it has no noise.
+    pub predicted: Vec<f64>,
+    /// Observed minus predicted.
+    pub difference: Vec<Exponent>,
+    /// Whether each difference's interval holds zero.
+    pub agrees: Vec<bool>,
+    /// Geometric mean of observed over predicted.
+    pub ratio: f64,
+}
+
+/// Points that cannot be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// Fewer points than unknowns and one.
+    #[error("{points} points for {unknowns} unknowns: at least {} are needed", unknowns + 1)]
+    TooFew {
+        /// Points given.
+        points: usize,
+        /// Exponents and the constant.
+        unknowns: usize,
+    },
+    /// A size does not vary, or two vary together.
+    #[error("the sizes do not vary independently: {names} cannot be told apart")]
+    Degenerate {
+        /// The names.
+        names: String,
+    },
+    /// Something is not a positive number.
+    #[error("point {point}: sizes, value and interval must be positive numbers, in order")]
+    Point {
+        /// The place in the list, from 0.
+        point: usize,
+    },
+}
+
+/// Refits in a bootstrap.
+const REFITS: u64 = 1000;
+
+/// A design: rows of 1 and logarithms of sizes.
+struct Design<'a> {
+    names: &'a [&'a str],
+    rows: Vec<Vec<f64>>,
+    /// Standard errors of the logarithms.
+    errors: Vec<f64>,
+}
+
+impl<'a> Design<'a> {
+    fn new(names: &'a [&'a str], samples: &[Sample]) -> Result<Design<'a>, FitError> {
+        let unknowns = names.len() + 1;
+        if samples.len() <= unknowns {
+            return Err(FitError::TooFew { points: samples.len(), unknowns });
+        }
+        let good = |x: f64| x > 0.0 && x.is_finite();
+        for (point, s) in samples.iter().enumerate() {
+            let numbers = s.sizes.iter().chain([&s.low, &s.value, &s.high]).all(|&x| good(x));
+            if !numbers || s.sizes.len() != names.len() || s.low > s.value || s.value > s.high {
+                return Err(FitError::Point { point });
+            }
+        }
+        let row = |s: &Sample| [1.0].into_iter().chain(s.sizes.iter().map(|x| x.ln())).collect();
+        let error = |s: &Sample| ((s.high / s.low).ln() / (2.0 * 1.96)).max(1e-6);
+        Ok(Design {
+            names,
+            rows: samples.iter().map(row).collect(),
+            errors: samples.iter().map(error).collect(),
+        })
+    }
+
+    /// Weighted least squares.
+    fn solve(&self, y: &[f64], scatter: f64) -> Option<Vec<f64>> {
+        let p = self.names.len() + 1;
+        let mut system = vec![vec![0.0; p + 1]; p];
+        for ((row, y), error) in self.rows.iter().zip(y).zip(&self.errors) {
+            let weight = 1.0 / (error * error + scatter * scatter);
+            for i in 0..p {
+                for j in 0..p {
+                    system[i][j] += weight * row[i] * row[j];
+                }
+                system[i][p] += weight * row[i] * y;
+            }
+        }
+        eliminate(system)
+    }
+
+    /// The scatter with which the weighted squares are as large as they should be, and the fit with it.
+    fn fit(&self, y: &[f64]) -> Option<(f64, Vec<f64>)> {
+        let degrees = (y.len() - self.names.len() - 1) as f64;
+        let excess = |scatter: f64| {
+            let theta = self.solve(y, scatter)?;
+            let squares: f64 = self
+                .rows
+                .iter()
+                .zip(y)
+                .zip(&self.errors)
+                .map(|((row, y), e)| (y - dot(row, &theta)).powi(2) / (e * e + scatter * scatter))
+                .sum();
+            Some(squares - degrees)
+        };
+        let (mut low, mut high) = (0.0, 8.0);
+        if excess(0.0)? > 0.0 {
+            for _ in 0..40 {
+                let middle = 0.5 * (low + high);
+                if excess(middle)? > 0.0 { low = middle } else { high = middle }
+            }
+        }
+        Some((low, self.solve(y, low)?))
+    }
+
+    fn exponents(&self, y: &[f64], seed: u64) -> Result<Exponents, FitError> {
+        let degenerate = || FitError::Degenerate { names: self.names.join(", ") };
+        let (scatter, theta) = self.fit(y).ok_or_else(degenerate)?;
+        let fitted: Vec<f64> = self.rows.iter().map(|row| dot(row, &theta)).collect();
+        let mut squares = vec![0.0; theta.len()];
+        for refit in 0..REFITS {
+            let mut noise = vec![0.0; y.len()];
+            normals(&Words::new(seed, Stream::Test, refit), &mut noise);
+            let drawn: Vec<f64> =
+                (0..y.len()).map(|i| fitted[i] + noise[i] * self.errors[i].hypot(scatter)).collect();
+            let (_, again) = self.fit(&drawn).ok_or_else(degenerate)?;
+            for (sum, (a, b)) in squares.iter_mut().zip(again.iter().zip(&theta)) {
+                *sum += (a - b).powi(2);
+            }
+        }
+        let degrees = (y.len() - theta.len()) as f64;
+        let quantile = StudentsT::new(0.0, 1.0, degrees).map_or(1.96, |t| t.inverse_cdf(0.975));
+        let exponent = |i: usize| {
+            let half = quantile * (squares[i] / REFITS as f64).sqrt();
+            Exponent { estimate: theta[i], low: theta[i] - half, high: theta[i] + half }
+        };
+        Ok(Exponents {
+            names: self.names.iter().map(ToString::to_string).collect(),
+            constant: theta[0].exp(),
+            exponents: (1..theta.len()).map(exponent).collect(),
+            scatter,
+            points: y.len(),
+        })
+    }
+}
+
+/// Fits `value = constant * product of sizes^exponent`. The seed is that of the bootstrap.
+pub fn exponents(names: &[&str], samples: &[Sample], seed: u64) -> Result<Exponents, FitError> {
+    let y: Vec<f64> = samples.iter().map(|s| s.value.ln()).collect();
+    Design::new(names, samples)?.exponents(&y, seed)
+}
+
+/// Fits the observed and the predicted critical values of the same points, and their ratio.
+pub fn compare(
+    names: &[&str],
+    samples: &[Sample],
+    predicted: &[f64],
+    seed: u64,
+) -> Result<Comparison, FitError> {
+    let design = Design::new(names, samples)?;
+    if let Some(point) =
+        (0..samples.len()).find(|&i| !predicted.get(i).is_some_and(|&p| p > 0.0 && p.is_finite()))
+    {
+        return Err(FitError::Point { point });
+    }
+    let observed = exponents(names, samples, seed)?;
+    let logs: Vec<f64> = predicted[..samples.len()].iter().map(|p| p.ln()).collect();
+    let degenerate = || FitError::Degenerate { names: names.join(", ") };
+    let own = design.solve(&logs, observed.scatter).ok_or_else(degenerate)?;
+    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.ln() - log).collect();
+    let ratio = design.exponents(&ratios, seed)?;
+    Ok(Comparison {
+        predicted: own[1..].to_vec(),
+        agrees: ratio.exponents.iter().map(|e| e.holds(0.0)).collect(),
+        difference: ratio.exponents,
+        ratio: (ratios.iter().sum::<f64>() / ratios.len() as f64).exp(),
+        observed,
+    })
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Gauss's elimination with pivots; `None` when the system is singular.
+fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let p = system.len();
+    let sizes: Vec<f64> = (0..p).map(|i| system[i][i].abs()).collect();
+    for i in 0..p {
+        let pivot = (i..p).max_by(|&a, &b| system[a][i].abs().total_cmp(&system[b][i].abs()))?;
+        system.swap(i, pivot);
+        if system[i][i].is_nan() || system[i][i].abs() <= 1e-10 * sizes[i] {
+            return None;
+        }
+        let (done, rest) = system.split_at_mut(i + 1);
+        for row in rest {
+            let factor = row[i] / done[i][i];
+            for j in i..=p {
+                row[j] -= factor * done[i][j];
+            }
+        }
+    }
+    let mut solution = vec![0.0; p];
+    for i in (0..p).rev() {
+        let known: f64 = (i + 1..p).map(|j| system[i][j] * solution[j]).sum();
+        solution[i] = (system[i][p] - known) / system[i][i];
+    }
+    Some(solution)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Critical values that follow a power law, with errors of the stated size.
+    fn drawn(trial: u64, bend: f64) -> (Vec<Sample>, Vec<f64>) {
+        let mut noise = vec![0.0; 12];
+        normals(&Words::new(9, Stream::Train, trial), &mut noise);
+        let mut samples = Vec::new();
+        let mut predicted = Vec::new();
+        for (i, noise) in noise.iter().enumerate() {
+            let (d, l) = (32.0 * 2_f64.powi((i % 4) as i32), 8.0 * 2_f64.powi((i / 4) as i32));
+            let value = 5e4 * l / (d * d) * (bend * (d / 90.0).ln().powi(2)).exp();
+            predicted.push(0.9 * value);
+            let value = value * (0.03 * noise).exp();
+            samples.push(Sample {
+                sizes: vec![d, l],
+                value,
+                low: value * (-0.0588_f64).exp(),
+                high: value * 0.0588_f64.exp(),
+            });
+        }
+        (samples, predicted)
+    }
+
+    #[test]
+    fn known_exponents_are_covered_as_often_as_they_should() {
+        let trials = 200;
+        let (mut d, mut l) = (0, 0);
+        for trial in 0..trials {
+            let fit = exponents(&["d", "L"], &drawn(trial, 0.0).0, trial).unwrap();
+            d += usize::from(fit.exponents[0].holds(-2.0));
+            l += usize::from(fit.exponents[1].holds(1.0));
+        }
+        // 95% of 200, four standard errors, and a little room above for Student's quantile.
+        assert!((177..=199).contains(&d) && (177..=199).contains(&l), "{d} {l} of {trials}");
+    }
+
+    #[test]
+    fn what_bends_both_alike_drops_out() {
+        let (samples, predicted) = drawn(3, 0.2);
+        let both = compare(&["d", "L"], &samples, &predicted, 1).unwrap();
+        assert!(both.observed.scatter > 0.02);
+        assert!(both.agrees.iter().all(|&agrees| agrees), "{both:?}");
+        assert!(
+            both.difference[0].high - both.difference[0].low
+                < both.observed.exponents[0].high - both.observed.exponents[0].low
+        );
+        assert!((both.ratio / (1.0 / 0.9) - 1.0).abs() < 0.05);
+        let wrong: Vec<f64> = predicted.iter().zip(&samples).map(|(p, s)| p * s.sizes[0].powf(0.5)).collect();
+        assert!(!compare(&["d", "L"], &samples, &wrong, 1).unwrap().agrees[0]);
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_said() {
+        let (samples, _) = drawn(1, 0.0);
+        assert_eq!(
+            exponents(&["d", "L"], &samples[..3], 1),
+            Err(FitError::TooFew { points: 3, unknowns: 3 })
+        );
+        let same: Vec<Sample> =
+            samples.iter().map(|s| Sample { sizes: vec![s.sizes[0]; 2], ..s.clone() }).collect();
+        assert!(matches!(exponents(&["d", "L"], &same, 1), Err(FitError::Degenerate { .. })));
+        let mut bad = samples;
+        bad[4].low = f64::NAN;
+        assert_eq!(exponents(&["d", "L"], &bad, 1), Err(FitError::Point { point: 4 }));
+    }
+}

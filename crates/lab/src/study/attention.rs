@@ -1,0 +1,160 @@
+//! Part 6. Attention: lock rate against N for several d and L, and what the second step contributes beyond the first gradient
+//! (theory section 5.2).
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_core::config::{Config, Trigger};
+use superpose_theory::{Point, attention::lock_rate};
+
+use super::{Finding, Part, Study, StudyError};
+use crate::interval::{Interval, share};
+use crate::threshold::{Measure, SearchError};
+
+/// A measured lock rate.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct LockPoint {
+    /// Samples, N.
+    pub samples: usize,
+    /// Lock rate over seeds, with its 95% interval.
+    pub measured: Interval,
+    /// The closed form.
+    pub predicted: f64,
+}
+
+/// Lock rates of one model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LockCurve {
+    /// Facts, V.
+    pub vocab: usize,
+    /// Dimension, d.
+    pub dim: usize,
+    /// Sequence length, L.
+    pub length: usize,
+    /// Points, by samples.
+    pub points: Vec<LockPoint>,
+}
+
+/// Thresholds of one model with and without the second and third step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Beyond {
+    /// Reading the first gradient.
+    pub one_step: Finding,
+    /// All three steps.
+    pub three_step: Finding,
+}
+
+impl Beyond {
+    /// How many times fewer samples three steps need; ends by the intervals of both.
+    pub fn gain(&self) -> Option<Interval> {
+        let (one, three) = (self.one_step.observed()?, self.three_step.observed()?);
+        let spread = (one.high / one.low).ln().hypot((three.high / three.low).ln()) / 2.0;
+        let mean = one.mean / three.mean;
+        Some(Interval { mean, low: mean * (-spread).exp(), high: mean * spread.exp() })
+    }
+}
+
+/// Attention.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attention {
+    /// Lock rates.
+    pub curves: Vec<LockCurve>,
+    /// Seeds at each point.
+    pub seeds: usize,
+    /// What the second step contributes, by length.
+    pub beyond: Vec<Beyond>,
+}
+
+impl Attention {
+    /// Root mean square of measured minus predicted lock rates, and what of it the seeds explain.
+    pub fn rms(&self) -> (f64, f64) {
+        let points: Vec<&LockPoint> = self.curves.iter().flat_map(|curve| &curve.points).collect();
+        let mean = |f: &dyn Fn(&LockPoint) -> f64| {
+            (points.iter().map(|point| f(point)).sum::<f64>() / points.len().max(1) as f64).sqrt()
+        };
+        let seeds = |point: &LockPoint| ((point.measured.high - point.measured.low) / 4.0).powi(2);
+        (mean(&|point| (point.measured.mean - point.predicted).powi(2)), mean(&seeds))
+    }
+}
+
+pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
+    let scale = study.scale;
+    let vocab = scale.pick(192, 256, 512);
+    let dims = scale.pick([48, 96], [64, 128], [64, 256]);
+    let lengths = scale.pick([64, 128], [64, 256], [128, 512]);
+    let seeds = scale.pick(8, 16, 32);
+    let mut curves = Vec::new();
+    for dim in dims {
+        for length in lengths {
+            let settings = Settings {
+                vocab,
+                dim,
+                length,
+                trigger: Trigger::Keys,
+                test_samples: 1024,
+                repeats: seeds,
+                seed: study.seed_of(Part::Attention, curves.len()),
+                ..Settings::default()
+            };
+            curves.push(curve(study, &settings, scale.pick(7, 9, 11))?);
+        }
+    }
+    let mut beyond = Vec::new();
+    let dim = dims[1];
+    for length in scale.pick([8, 32, 128], [8, 64, 256], [8, 64, 512]) {
+        let at = |number: usize, study: &Study<'_, '_>| Settings {
+            vocab,
+            dim,
+            length,
+            trigger: Trigger::Keys,
+            test_samples: 1024,
+            seed: study.seed_of(Part::Attention, number),
+            ..Settings::default()
+        };
+        let number = curves.len() + 2 * beyond.len();
+        let precision = scale.pick(0.06, 0.04, 0.03);
+        let settings = at(number, study);
+        let one_step = study.samples(settings, Measure::OneStepAccuracy, precision)?;
+        let settings = at(number + 1, study);
+        beyond.push(Beyond { one_step, three_step: study.samples(settings, Measure::Accuracy, precision)? });
+    }
+    Ok(Attention { curves, seeds, beyond })
+}
+
+/// Lock rates from where few sequences lock to where nearly all do.
+fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Result<LockCurve, StudyError> {
+    let predicted = |samples: usize| -> Result<f64, StudyError> {
+        Ok(lock_rate(&Point::from(&Settings { samples, ..settings.clone() }.check()?)))
+    };
+    let reaching = |level: f64| -> Result<f64, StudyError> {
+        let mut samples = 4;
+        while samples < 1 << 22 && predicted(samples)? < level {
+            samples = samples * 5 / 4;
+        }
+        Ok(samples as f64)
+    };
+    let (low, high) = (reaching(0.15)?, reaching(0.985)?);
+    let mut sizes: Vec<usize> = (0..points)
+        .map(|i| (low * (high / low).powf(i as f64 / (points - 1) as f64)).round() as usize)
+        .collect();
+    sizes.dedup();
+    let mut cells: Vec<Config> = Vec::new();
+    for (i, &samples) in sizes.iter().enumerate() {
+        // Seeds of their own at every point.
+        let seed = settings.seed + (i * settings.repeats) as u64;
+        let config = Settings { samples, seed, ..settings.clone() }.check()?;
+        cells.extend((0..settings.repeats).map(|repeat| config.repeat(repeat)));
+    }
+    let outcomes = study.runner.run(&cells, study.observe).map_err(SearchError::from)?;
+    let mut found = Vec::new();
+    for (cells, outcomes) in cells.chunks(settings.repeats).zip(outcomes.chunks(settings.repeats)) {
+        let mut rates = Vec::new();
+        for (config, outcome) in cells.iter().zip(outcomes) {
+            let outcome = outcome.clone().map_err(|error| SearchError::cell(config, error))?;
+            rates.push(outcome.lock_rate);
+        }
+        let samples = cells[0].samples;
+        let measured = share(&rates, usize::MAX);
+        found.push(LockPoint { samples, measured, predicted: predicted(samples)? });
+    }
+    Ok(LockCurve { vocab: settings.vocab, dim: settings.dim, length: settings.length, points: found })
+}

@@ -1,0 +1,231 @@
+//! The study: what is claimed about factual recall, measured beside the closed form, part by part.
+//!
+//! Every part is a function of a [`Scale`] and a seed alone. Its runs go through a [`Runner`], so a study that was interrupted
+//! takes what it has from the store and goes on. Runs of different findings have different seeds: luck is not shared.
+
+mod attention;
+mod bound;
+mod finding;
+mod orthogonal;
+mod phase;
+mod scaling;
+mod sizes;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_core::backend::Backend;
+use superpose_core::config::ConfigError;
+use superpose_theory::critical::Parameter;
+
+pub use attention::{Attention, Beyond, LockCurve, LockPoint};
+pub use bound::Bounds;
+pub use finding::{Finding, Verdict};
+pub use orthogonal::Orthogonal;
+pub use phase::MlpPhase;
+pub use scaling::{Family, Scaling};
+pub use sizes::Sizes;
+
+use crate::cell::{Event, Runner};
+use crate::fit::FitError;
+use crate::phase::AxisError;
+use crate::run::RunError;
+use crate::threshold::{Criterion, Measure, Question, QuestionError, SearchError, find, shares};
+
+/// How far the study goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// A few minutes on two cores.
+    Quick,
+    /// Larger sizes and narrower intervals: about an hour.
+    Standard,
+    /// Larger still: for a night, or a cluster.
+    Full,
+}
+
+impl Scale {
+    /// Every scale.
+    pub const ALL: [Scale; 3] = [Scale::Quick, Scale::Standard, Scale::Full];
+
+    /// The name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Scale::Quick => "quick",
+            Scale::Standard => "standard",
+            Scale::Full => "full",
+        }
+    }
+
+    /// One of three values.
+    fn pick<X>(self, quick: X, standard: X, full: X) -> X {
+        match self {
+            Scale::Quick => quick,
+            Scale::Standard => standard,
+            Scale::Full => full,
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Scale {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Scale, String> {
+        let found = Scale::ALL.into_iter().find(|scale| scale.word() == text);
+        found.ok_or("must be quick, standard or full".into())
+    }
+}
+
+/// A part of the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Critical N against d, L and V: exponents and collapse.
+    Scaling,
+    /// Small and large d by small and large L.
+    Sizes,
+    /// Orthogonal against random embeddings.
+    Orthogonal,
+    /// Phase diagram of the attention-MLP model.
+    Phase,
+    /// Decoders of the first gradient over the lower bound.
+    Bound,
+    /// Lock rates, and what the second step contributes.
+    Attention,
+}
+
+impl Part {
+    /// Every part, in the order of the report.
+    pub const ALL: [Part; 6] =
+        [Part::Scaling, Part::Sizes, Part::Orthogonal, Part::Phase, Part::Bound, Part::Attention];
+
+    /// The name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Part::Scaling => "scaling",
+            Part::Sizes => "sizes",
+            Part::Orthogonal => "orthogonal",
+            Part::Phase => "phase",
+            Part::Bound => "bound",
+            Part::Attention => "attention",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Part, String> {
+        let found = Part::ALL.into_iter().find(|part| part.word() == text);
+        found.ok_or("must be scaling, sizes, orthogonal, phase, bound or attention".into())
+    }
+}
+
+/// Results by part; a part that was not run is absent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    /// Critical N against d, L and V.
+    pub scaling: Option<Scaling>,
+    /// Small and large d by small and large L.
+    pub sizes: Option<Sizes>,
+    /// Orthogonal against random embeddings.
+    pub orthogonal: Option<Orthogonal>,
+    /// Phase diagram of the attention-MLP model.
+    pub phase: Option<MlpPhase>,
+    /// Decoders over the lower bound.
+    pub bound: Option<Bounds>,
+    /// Lock rates.
+    pub attention: Option<Attention>,
+}
+
+/// A study that could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// A run or the store failed.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// A configuration was refused.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A threshold was refused.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// An axis was refused.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// Too few thresholds for a fit.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// A decoder's run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// What a study works with.
+pub struct Study<'a, 'r> {
+    /// How far to go.
+    pub scale: Scale,
+    /// Seed of everything.
+    pub seed: u64,
+    /// Where decoders run, and how many threads maps may use.
+    pub backend: &'a Backend,
+    /// Runs cells, or takes them from the store.
+    pub runner: &'a mut Runner<'r>,
+    /// Hears of every cell.
+    pub observe: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl Study<'_, '_> {
+    /// Runs one part into the results. The part on the lower bound, whose runs are no cells, is kept if it is there.
+    pub fn run(&mut self, part: Part, results: &mut Results) -> Result<(), StudyError> {
+        match part {
+            Part::Scaling => results.scaling = Some(scaling::run(self)?),
+            Part::Sizes => results.sizes = Some(sizes::run(self)?),
+            Part::Orthogonal => results.orthogonal = Some(orthogonal::run(self)?),
+            Part::Phase => results.phase = Some(phase::run(self)?),
+            Part::Bound => {
+                let known = results.bound.take().filter(|known| known.is_of(self.scale, self.seed));
+                results.bound = Some(match known {
+                    Some(known) => known,
+                    None => bound::run(self)?,
+                });
+            }
+            Part::Attention => results.attention = Some(attention::run(self)?),
+        }
+        Ok(())
+    }
+
+    /// The seed of a finding: far from those of all others.
+    fn seed_of(&self, part: Part, number: usize) -> u64 {
+        let place = (1 + part as u64) * 1_000_000_000 + 100_000 * number as u64;
+        self.seed.wrapping_mul(100_000_000_000).wrapping_add(place) >> 1
+    }
+
+    /// The critical number of samples of a model.
+    fn samples(
+        &mut self,
+        settings: Settings,
+        measure: Measure,
+        precision: f64,
+    ) -> Result<Finding, StudyError> {
+        let config = settings.check()?;
+        let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, finding::LEVEL)?;
+        let predicted = question.predicted();
+        let plan = question.plan(&predicted, precision, question.range(), self.scale.pick(160, 400, 1000));
+        let (threshold, search) =
+            find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
+        Ok(Finding::new(question.config(), measure, threshold, predicted.value, &search))
+    }
+}

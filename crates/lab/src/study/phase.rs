@@ -1,0 +1,66 @@
+//! Part 4. Phase diagram of the attention-MLP model: parameters m d against samples, partitioned by the dominant noise term.
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_core::config::{Activation, Trigger};
+use superpose_theory::critical::Parameter;
+
+use super::finding::LEVEL;
+use super::{Part, Study, StudyError};
+use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
+use crate::threshold::{Measure, shares};
+
+/// A phase diagram and the model that it is of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MlpPhase {
+    /// The model; width and samples vary.
+    pub config: Settings,
+    /// The diagram: parameters `m d` across, samples upwards.
+    pub diagram: Diagram,
+    /// Rms difference of measured and predicted accuracy over the measured cells.
+    pub rms: f64,
+}
+
+pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
+    let scale = study.scale;
+    let (vocab, dim) = scale.pick((128, 48), (256, 64), (512, 96));
+    let config = Settings {
+        vocab,
+        dim,
+        length: 4,
+        width: Some(256),
+        activation: Activation::He2,
+        trigger: Trigger::Keys,
+        test_samples: 1024,
+        seed: study.seed_of(Part::Phase, 0),
+        ..Settings::default()
+    }
+    .check()?;
+    let count = scale.pick(16, 32, 48);
+    let (widest, most) = scale.pick((512, 1 << 13), (1024, 1 << 15), (4096, 1 << 17));
+    let (d, width) = (dim as u64, 8);
+    let x = Axis::new(Size::Parameters, AxisScale::Log, d * width, d * widest, count)?.at_dim(dim);
+    let y = Axis::new(Size::One(Parameter::Samples), AxisScale::Log, (vocab / 2) as u64, most, count)?;
+    let measure = Measure::Accuracy;
+    let request = Request {
+        config,
+        x,
+        y,
+        measure,
+        level: LEVEL,
+        repeats: scale.pick(2, 3, 4),
+        most: count * count / 4,
+        tolerance: 0.02,
+        trust: true,
+    };
+    let diagram = request
+        .map(study.backend.threads(), |cells| shares(study.runner, cells, measure, &mut *study.observe))?;
+    let squares: Vec<f64> = diagram
+        .cells
+        .iter()
+        .filter(|cell| cell.measured)
+        .filter_map(|cell| Some((cell.value - cell.predicted?).powi(2)))
+        .collect();
+    let rms = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+    Ok(MlpPhase { config: (*request.config).clone(), diagram, rms })
+}

@@ -1,0 +1,143 @@
+//! Part 1. Scaling: critical N against d, L and V, for the one-step and the three-step algorithm; exponents beside those of the
+//! closed form over the same sizes; collapse onto the predicted product (theory sections 5.2 and 5.3).
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_core::config::Trigger;
+
+use super::finding::LEVEL;
+use super::{Finding, Part, Study, StudyError};
+use crate::fit::{Collapse, Comparison, Line, Sample, collapse, compare};
+use crate::threshold::Measure;
+
+/// Names of the factors, in the order of all lists.
+const FACTORS: [&str; 3] = ["d", "L", "V"];
+
+/// Critical numbers of samples over a grid of sizes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Family {
+    /// What crosses the level.
+    pub measure: Measure,
+    /// The leading-order product, in words.
+    pub product: String,
+    /// Its exponents of d, L and V in N.
+    pub leading: [f64; 3],
+    /// Thresholds.
+    pub findings: Vec<Finding>,
+    /// Exponents, observed and of the closed form over the same sizes.
+    pub exponents: Comparison,
+    /// Collapse of all runs onto N over the leading-order product.
+    pub onto_product: Option<Collapse>,
+    /// Collapse of all runs onto N over the predicted critical N.
+    pub onto_prediction: Option<Collapse>,
+}
+
+/// Both algorithms.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Reading the first gradient.
+    pub one_step: Family,
+    /// The three-step algorithm where attention is the bottleneck.
+    pub three_step: Family,
+}
+
+impl Family {
+    /// The leading-order product at a finding's sizes, as a number of samples.
+    pub fn product_at(&self, finding: &Finding) -> f64 {
+        let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
+        match self.measure {
+            Measure::OneStepAccuracy => 2.0 * l * v * v * v.ln() / (d * d),
+            _ => l * l * (2.0 * v * l.ln()).sqrt() / d.powf(1.5),
+        }
+    }
+}
+
+pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
+    let grid = |dims: [usize; 3], lengths: [usize; 3], vocabs: [usize; 3]| -> Vec<[usize; 3]> {
+        let mut sizes = Vec::new();
+        for d in dims {
+            for l in lengths {
+                sizes.extend(vocabs.map(|v| [d, l, v]));
+            }
+        }
+        sizes
+    };
+    let scale = study.scale;
+    let one_step = scale.pick(
+        grid([96, 136, 192], [16, 32, 64], [128, 192, 288]),
+        grid([128, 192, 288], [16, 48, 144], [256, 512, 1024]),
+        grid([192, 320, 512], [16, 64, 256], [512, 1024, 2048]),
+    );
+    let three_step = scale.pick(
+        grid([48, 72, 108], [64, 96, 144], [128, 192, 288]),
+        grid([64, 112, 192], [64, 128, 256], [128, 256, 512]),
+        grid([64, 128, 256], [128, 256, 512], [256, 512, 1024]),
+    );
+    let one_step =
+        family(study, 0, Measure::OneStepAccuracy, "N d^2 ~ L V^2 log V", [-2.0, 1.0, 2.0], &one_step)?;
+    let three_step = family(
+        study,
+        one_step.findings.len(),
+        Measure::Accuracy,
+        "N d^1.5 ~ L^2 sqrt(V log L)",
+        [-1.5, 2.0, 0.5],
+        &three_step,
+    )?;
+    Ok(Scaling { one_step, three_step })
+}
+
+fn family(
+    study: &mut Study<'_, '_>,
+    first: usize,
+    measure: Measure,
+    product: &str,
+    leading: [f64; 3],
+    sizes: &[[usize; 3]],
+) -> Result<Family, StudyError> {
+    let precision = study.scale.pick(0.06, 0.04, 0.03);
+    let mut findings = Vec::new();
+    for (i, &[dim, length, vocab]) in sizes.iter().enumerate() {
+        let settings = Settings {
+            vocab,
+            dim,
+            length,
+            trigger: Trigger::Keys,
+            // One step is read off all facts, whatever the number of test sequences.
+            test_samples: if measure == Measure::OneStepAccuracy { 256 } else { 1024 },
+            seed: study.seed_of(Part::Scaling, first + i),
+            ..Settings::default()
+        };
+        findings.push(study.samples(settings, measure, precision)?);
+    }
+    let mut samples = Vec::new();
+    let mut predicted = Vec::new();
+    for finding in &findings {
+        if let (Some(seen), Some(value)) = (finding.observed(), finding.predicted) {
+            let sizes = vec![finding.dim as f64, finding.length as f64, finding.vocab as f64];
+            samples.push(Sample { sizes, value: seen.mean, low: seen.low, high: seen.high });
+            predicted.push(value);
+        }
+    }
+    let exponents = compare(&FACTORS, &samples, &predicted, study.seed)?;
+    let mut family = Family {
+        measure,
+        product: product.into(),
+        leading,
+        findings,
+        exponents,
+        onto_product: None,
+        onto_prediction: None,
+    };
+    let lines = |scale: &dyn Fn(&Finding) -> Option<f64>| -> Vec<Line> {
+        let line = |finding: &Finding| {
+            let points = finding.points.iter().map(|&(n, share)| (n as f64, share)).collect();
+            Some(Line { scale: scale(finding)?, points })
+        };
+        family.findings.iter().filter_map(line).collect()
+    };
+    let onto_product = collapse(&lines(&|finding| Some(family.product_at(finding))), LEVEL);
+    let onto_prediction = collapse(&lines(&|finding| finding.predicted), LEVEL);
+    family.onto_product = onto_product;
+    family.onto_prediction = onto_prediction;
+    Ok(family)
+}
