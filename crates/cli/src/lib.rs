@@ -15,6 +15,7 @@ mod picture;
 mod plan;
 mod predict;
 mod progress;
+mod reproduce;
 mod run;
 mod sweep;
 mod text;
@@ -35,6 +36,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Reproduce the whole study into one folder, with a report to open.
+    Reproduce(reproduce::ReproduceArguments),
     /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
     Run(Box<arguments::RunArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
@@ -63,6 +66,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Run(arguments) => run::run(*arguments).map(done),
         Command::Predict(arguments) => predict::predict(*arguments).map(done),
         Command::Threshold(arguments) => threshold::threshold(*arguments).map(done),

@@ -1,0 +1,279 @@
+//! `superpose reproduce`: the whole study into one folder, with a report to open.
+//!
+//! The folder holds the store, `study.json` with every result, `report.html`, figures, tables as CSV and `manifest.json`. Runs
+//! that the store has are not repeated, so an interrupted study goes on where it was.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use superpose_core::backend::Backend;
+use superpose_figure::Theme;
+use superpose_lab::cell::{CellError, Event, NUMERICS_REVISION, Runner};
+use superpose_lab::store::Store;
+use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
+use superpose_lab::threshold::SearchError;
+use superpose_report::{Facts, Section, page, sections};
+
+use crate::arguments::{Count, threads};
+use crate::interrupt::Interrupt;
+use crate::progress::Spinner;
+use crate::run::{available_memory, print};
+use crate::text::duration;
+
+/// Arguments of `superpose reproduce`.
+#[derive(Args, Clone, Debug)]
+pub struct ReproduceArguments {
+    /// How far to go: quick (a few minutes on two cores), standard (about an hour) or full (a night)
+    #[arg(long, value_name = "SCALE", default_value = "quick")]
+    scale: Scale,
+    /// One part only: scaling, sizes, orthogonal, phase, bound or attention; may be given several times
+    #[arg(long, value_name = "PART")]
+    only: Vec<Part>,
+    /// Folder for everything
+    #[arg(long, value_name = "FOLDER", default_value = "superpose-study")]
+    out: PathBuf,
+    /// Seed of everything random
+    #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
+    seed: Count,
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Option<Count>,
+}
+
+/// How a folder was made.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    version: String,
+    numerics_revision: u32,
+    scale: Scale,
+    seed: u64,
+    command: String,
+    machine: Machine,
+    /// Seconds by part, of the last time that it was run.
+    seconds: BTreeMap<Part, f64>,
+    /// Cells that were run, not taken from the store, by part, the last time.
+    runs: BTreeMap<Part, usize>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Machine {
+    processor: String,
+    cores: usize,
+    system: String,
+}
+
+impl Machine {
+    fn this() -> Machine {
+        let mut system = sysinfo::System::new();
+        system.refresh_cpu_all();
+        let processor = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let system = sysinfo::System::long_os_version().unwrap_or_else(|| std::env::consts::OS.into());
+        Machine { processor, cores, system }
+    }
+}
+
+/// The largest seed: findings have seeds far apart.
+const MOST_SEED: u64 = 100_000_000;
+
+/// Runs the command.
+pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
+    let (scale, Count(seed)) = (arguments.scale, arguments.seed);
+    if seed > MOST_SEED {
+        bail!("seed = {seed}: must be a whole number from 0 to {MOST_SEED}");
+    }
+    let threads = threads(arguments.threads)?;
+    let folder = Folder::open(&arguments.out, scale, seed)?;
+    let mut parts: Vec<Part> =
+        if arguments.only.is_empty() { Part::ALL.to_vec() } else { arguments.only.clone() };
+    parts.sort_unstable();
+    parts.dedup();
+
+    let mut results: Results = folder.read("study.json")?.unwrap_or_default();
+    let mut manifest = folder.manifest(arguments)?;
+    let interrupt = Interrupt::listen()?;
+    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let mut runner = Runner::new(threads)
+        .with_results(Store::open(&folder.path("store.sqlite"))?)
+        .with_memory(available_memory())
+        .with_stop(interrupt.flag());
+    let about = match scale {
+        Scale::Quick => "a few minutes on two cores",
+        Scale::Standard => "about an hour on two cores",
+        Scale::Full => "a night on two cores",
+    };
+    say(&format!(
+        "Study at scale {scale} into {}: {about}, less what the store has.",
+        arguments.out.display()
+    ));
+    let started = Instant::now();
+    for &part in &parts {
+        let began = Instant::now();
+        let spinner = Spinner::new();
+        let mut runs = 0;
+        let mut observe = |event: Event<'_>| {
+            if let Event::Finished { .. } = event {
+                runs += 1;
+                spinner.say(&format!("{part}: {runs} runs"));
+            }
+        };
+        let mut study = Study { scale, seed, backend: &backend, runner: &mut runner, observe: &mut observe };
+        let result = study.run(part, &mut results);
+        spinner.finish();
+        match result {
+            Err(StudyError::Search(SearchError::Cell { error: CellError::Stopped, .. })) => {
+                say(&format!(
+                    "Stopped in part {part}; every finished run is kept. Continue with: {}",
+                    manifest.command
+                ));
+                return Ok(ExitCode::from(interrupt.code()));
+            }
+            other => other?,
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        manifest.seconds.insert(part, seconds);
+        manifest.runs.insert(part, runs);
+        folder.write("study.json", &(serde_json::to_string_pretty(&results)? + "\n"))?;
+        folder.write("manifest.json", &(serde_json::to_string_pretty(&manifest)? + "\n"))?;
+        say(&format!("  {part}: {runs} runs, {}", duration(seconds)));
+    }
+    drop(runner);
+    let sections = sections(&results);
+    folder.report(&sections, &manifest)?;
+    print(&summary(&sections, &arguments.out, started.elapsed().as_secs_f64()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything but results goes to standard error.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn summary(sections: &[Section], folder: &Path, seconds: f64) -> String {
+    let mut text = String::new();
+    for section in sections {
+        let _ = writeln!(text, "- {}", section.headline);
+    }
+    let report = folder.join("report.html");
+    let _ = writeln!(text, "\nDone in {}. Open {}", duration(seconds), report.display());
+    text
+}
+
+/// The folder of a study.
+struct Folder {
+    folder: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder, or takes up one of the same study.
+    fn open(path: &Path, scale: Scale, seed: u64) -> anyhow::Result<Folder> {
+        std::fs::create_dir_all(path)
+            .with_context(|| format!("cannot make the folder {}", path.display()))?;
+        let folder = Folder { folder: path.to_owned() };
+        if let Some(found) = folder.read::<Manifest>("manifest.json")?
+            && (found.scale, found.seed) != (scale, seed)
+        {
+            bail!(
+                "out = {}: holds a study at scale {} with seed {}; give another folder, or the same scale and seed",
+                path.display(),
+                found.scale,
+                found.seed
+            );
+        }
+        Ok(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A JSON file of the folder; nothing if it is not there.
+    fn read<X: for<'de> Deserialize<'de>>(&self, name: &str) -> anyhow::Result<Option<X>> {
+        let path = self.path(name);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).map(Some).with_context(|| {
+                format!("{} is not of this version of superpose; move it away", path.display())
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Writes a file whole or not at all.
+    fn write(&self, name: &str, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
+        let path = self.path(name);
+        let place = path.parent().unwrap_or(&self.folder);
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir_all(place)?;
+            let mut file = tempfile::NamedTempFile::new_in(place)?;
+            file.write_all(content.as_ref())?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// The manifest that is there, or a new one.
+    fn manifest(&self, arguments: &ReproduceArguments) -> anyhow::Result<Manifest> {
+        let found = self.read::<Manifest>("manifest.json")?;
+        let (seconds, runs) = found.map(|found| (found.seconds, found.runs)).unwrap_or_default();
+        let mut command =
+            format!("superpose reproduce --scale {} --seed {}", arguments.scale, arguments.seed.0);
+        for part in &arguments.only {
+            let _ = write!(command, " --only {part}");
+        }
+        let _ = write!(command, " --out {}", arguments.out.display());
+        Ok(Manifest {
+            version: env!("CARGO_PKG_VERSION").into(),
+            numerics_revision: NUMERICS_REVISION,
+            scale: arguments.scale,
+            seed: arguments.seed.0,
+            command,
+            machine: Machine::this(),
+            seconds,
+            runs,
+        })
+    }
+
+    /// The report, its figures and its tables.
+    fn report(&self, sections: &[Section], manifest: &Manifest) -> anyhow::Result<()> {
+        for section in sections {
+            for picture in &section.pictures {
+                self.write(&format!("figures/{}.svg", picture.name), &picture.figure.svg(Theme::Light))?;
+                self.write(
+                    &format!("figures/{}.png", picture.name),
+                    &picture.figure.png(Theme::Light, 2.0)?,
+                )?;
+            }
+            for table in &section.tables {
+                self.write(&format!("tables/{}.csv", table.name), &table.csv())?;
+            }
+        }
+        let mut facts: Facts = vec![
+            ("command".into(), manifest.command.clone()),
+            ("version".into(), manifest.version.clone()),
+            ("numerics revision".into(), manifest.numerics_revision.to_string()),
+            ("seed".into(), manifest.seed.to_string()),
+            (
+                "machine".into(),
+                format!(
+                    "{}, {} cores, {}",
+                    manifest.machine.processor, manifest.machine.cores, manifest.machine.system
+                ),
+            ),
+        ];
+        for (part, seconds) in &manifest.seconds {
+            let runs = manifest.runs.get(part).copied().unwrap_or(0);
+            facts.push((format!("time of part {part}"), format!("{}, {runs} runs", duration(*seconds))));
+        }
+        let title = format!("Superpose: the study, scale {}", manifest.scale);
+        self.write("report.html", &page(&title, sections, &facts))
+    }
+}

@@ -1,0 +1,94 @@
+//! Part 3: orthogonal against random embeddings.
+
+use superpose_figure::{Axis, Chart, Figure};
+use superpose_lab::study::{Finding, Orthogonal};
+
+use crate::scaling::thresholds;
+use crate::words::{exponents, number, tally};
+use crate::{Picture, Section};
+
+pub fn section(orthogonal: &Orthogonal) -> Section {
+    let Orthogonal { random, orthonormal, random_exponents, orthonormal_exponents } = orthogonal;
+    let mut sentences = vec![
+        format!("Random embeddings of one dimension: {}.", exponents(random_exponents)),
+        format!("Orthonormal embeddings (d = V + 2): {}.", exponents(orthonormal_exponents)),
+    ];
+    for (name, findings) in [("random", random), ("orthonormal", orthonormal)] {
+        if let Some([short, long]) = growth(findings) {
+            sentences.push(format!(
+                "With {name} embeddings, going from the fewest to the most facts multiplies the critical N by {} at the shortest sequences and by {} at the longest.",
+                number(short),
+                number(long)
+            ));
+        }
+    }
+    sentences.push(
+        "If the factors multiply, the two numbers of a line are alike and large; if they separate, facts matter only where coverage binds and length only where it does not.".into(),
+    );
+    let all: Vec<&Finding> = random.iter().chain(orthonormal).collect();
+    sentences.push(tally(&all));
+    let exponent = |c: &superpose_lab::fit::Comparison| {
+        let e = &c.observed.exponents[1];
+        format!("{:.2} ({:.2} to {:.2})", e.estimate, e.low, e.high)
+    };
+    Section {
+        title: "Orthogonal against random embeddings: separable against coupled",
+        headline: format!(
+            "One-step critical N grows with the number of facts as V^{} for random and V^{} for orthonormal embeddings.",
+            exponent(random_exponents),
+            exponent(orthonormal_exponents)
+        ),
+        sentences,
+        pictures: vec![picture(orthogonal)],
+        tables: vec![
+            thresholds("orthogonal_random", "One step, random embeddings", random),
+            thresholds("orthogonal_orthonormal", "One step, orthonormal embeddings", orthonormal),
+        ],
+    }
+}
+
+/// Critical N at the most over the fewest facts, at the shortest and the longest sequences.
+fn growth(findings: &[Finding]) -> Option<[f64; 2]> {
+    let lengths = [findings.iter().map(|f| f.length).min()?, findings.iter().map(|f| f.length).max()?];
+    let (few, many) = (findings.iter().map(|f| f.vocab).min()?, findings.iter().map(|f| f.vocab).max()?);
+    let at = |length: usize, vocab: usize| {
+        findings.iter().find(|f| f.length == length && f.vocab == vocab)?.observed().map(|seen| seen.mean)
+    };
+    let ratio = |length: usize| Some(at(length, many)? / at(length, few)?);
+    Some([ratio(lengths[0])?, ratio(lengths[1])?])
+}
+
+fn picture(orthogonal: &Orthogonal) -> Picture {
+    let panel = |title: &str, findings: &[Finding]| {
+        let mut vocabs: Vec<usize> = findings.iter().map(|f| f.vocab).collect();
+        vocabs.sort_unstable();
+        vocabs.dedup();
+        let mut chart = Chart::new(
+            title,
+            Axis::log("sequence length L"),
+            Axis::log("critical samples N").range(30.0, 60_000.0),
+        )
+        .ordered();
+        for vocab in vocabs {
+            let found: Vec<&Finding> = findings.iter().filter(|f| f.vocab == vocab).collect();
+            let seen = found
+                .iter()
+                .filter_map(|f| f.observed().map(|seen| (f.length as f64, seen.mean, seen.low, seen.high)));
+            let line = found.iter().filter_map(|f| Some((f.length as f64, f.predicted?)));
+            let name = format!("V = {vocab}");
+            chart = chart.points(name.clone(), seen.collect::<Vec<_>>()).line(name, line.collect::<Vec<_>>());
+        }
+        chart
+    };
+    let dim = orthogonal.random.first().map_or(0, |f| f.dim);
+    let figure = Figure::new()
+        .title("Critical number of samples, one step")
+        .note("Points: observed with 95% intervals. Lines: closed form.")
+        .panel(panel(&format!("random, d = {dim}"), &orthogonal.random))
+        .panel(panel("orthonormal, d = V + 2", &orthogonal.orthonormal));
+    Picture {
+        name: "orthogonal",
+        caption: "One-step critical N against L for several V: random embeddings of one dimension, and orthonormal ones.".into(),
+        figure,
+    }
+}

@@ -1,0 +1,161 @@
+//! Part 4: phase diagrams.
+
+use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
+use superpose_lab::phase::{Diagram, Scale};
+use superpose_lab::study::MlpPhase;
+use superpose_theory::predict::{Dominant, Part};
+
+use crate::table::{Table, Value};
+use crate::words::number;
+use crate::{Picture, Section};
+
+/// What a diagram needs to be drawn besides itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Labels<'a> {
+    /// Title over both panels.
+    pub title: &'a str,
+    /// Label and scale of the horizontal axis.
+    pub x: (&'a str, Scale),
+    /// Label and scale of the vertical axis.
+    pub y: (&'a str, Scale),
+    /// Name of what is measured.
+    pub measure: &'a str,
+}
+
+pub fn section(phase: &MlpPhase) -> Section {
+    let MlpPhase { config, diagram: map, rms } = phase;
+    let cells = map.cells.len();
+    let headline = format!(
+        "Phase diagram of the attention-MLP model: {} of {cells} cells run; measured and predicted accuracy differ by {rms:.3} rms there.",
+        map.measured
+    );
+    let model = format!(
+        "Model: {}, V = {}, d = {}, L = {}, trigger in the {}; the width m varies.",
+        config.activation, config.vocab, config.dim, config.length, config.trigger
+    );
+    let labels = Labels {
+        title: "Attention-MLP: parameters against samples",
+        x: ("parameters m d", Scale::Log),
+        y: ("samples N", Scale::Log),
+        measure: "accuracy",
+    };
+    let rows = map
+        .cells
+        .iter()
+        .map(|cell| {
+            vec![
+                (cell.x as usize).into(),
+                (cell.y as usize).into(),
+                cell.value.into(),
+                if cell.measured { "measured" } else { "filled in" }.into(),
+                cell.predicted.into(),
+                cell.dominant.map_or(Value::Absent, |dominant| name(&dominant).as_str().into()),
+            ]
+        })
+        .collect::<Vec<_>>();
+    let mut shares: Vec<(String, usize)> = Vec::new();
+    for dominant in map.cells.iter().filter_map(|cell| cell.dominant) {
+        let name = name(&dominant);
+        match shares.iter_mut().find(|share| share.0 == name) {
+            Some(share) => share.1 += 1,
+            None => shares.push((name, 1)),
+        }
+    }
+    shares.sort_by_key(|share| std::cmp::Reverse(share.1));
+    let partition: Vec<String> = shares
+        .iter()
+        .map(|(name, count)| format!("{name} in {}%", number(100.0 * *count as f64 / cells as f64)))
+        .collect();
+    Section {
+        title: "Phase diagram of the attention-MLP model",
+        sentences: vec![
+            model,
+            headline.clone(),
+            format!("What limits recall, by the closed form: {}.", partition.join(", ")),
+        ],
+        headline,
+        pictures: vec![Picture {
+            name: "phase",
+            caption: "Left: accuracy (dots mark cells that were run, the rest is filled in) with the measured and the predicted boundary at 0.5. Right: what limits recall.".into(),
+            figure: diagram(map, &labels),
+        }],
+        tables: vec![Table {
+            name: "phase",
+            caption: "Every cell of the diagram.".into(),
+            columns: vec!["parameters", "samples", "accuracy", "source", "predicted", "limited by"],
+            rows,
+        }],
+    }
+}
+
+/// What limits recall, in words.
+fn name(dominant: &Dominant) -> String {
+    let part = match dominant.part {
+        Part::Memory => "memory",
+        Part::Attention => "attention",
+    };
+    format!("{part}: {}", dominant.term.word().replace('_', " "))
+}
+
+/// Edges of cells around values: half way between neighbours, on the axis's scale.
+fn edges(values: &[u64], scale: Scale) -> Vec<(f64, f64)> {
+    let to = |x: f64| if scale == Scale::Log { x.ln() } else { x };
+    let back = |x: f64| if scale == Scale::Log { x.exp() } else { x };
+    let at: Vec<f64> = values.iter().map(|&value| to(value as f64)).collect();
+    let step = |i: usize| if at.len() > 1 { at[i + 1] - at[i] } else { 0.5 };
+    (0..at.len())
+        .map(|i| {
+            let left = if i > 0 { step(i - 1) } else { step(0) };
+            let right = if i + 1 < at.len() { step(i) } else { left };
+            (back(at[i] - 0.5 * left), back(at[i] + 0.5 * right))
+        })
+        .collect()
+}
+
+/// A phase diagram: what was measured with both boundaries, and what limits recall.
+pub fn diagram(map: &Diagram, labels: &Labels<'_>) -> Figure {
+    let axis = |(label, scale): (&str, Scale), edges: &[(f64, f64)]| {
+        let axis = if scale == Scale::Log { Axis::log(label) } else { Axis::linear(label) };
+        match (edges.first(), edges.last()) {
+            (Some(first), Some(last)) => axis.range(first.0, last.1),
+            _ => axis,
+        }
+    };
+    let (columns, rows) = (edges(&map.columns, labels.x.1), edges(&map.rows, labels.y.1));
+    let place = |i: usize| (columns[i % columns.len()], rows[i / columns.len()]);
+    let cells = map.cells.iter().enumerate().map(|(i, cell)| {
+        let (x, y) = place(i);
+        Cell::new(x, y, Some(cell.value))
+    });
+    let run: Vec<(f64, f64)> =
+        map.cells.iter().filter(|cell| cell.measured).map(|cell| (cell.x as f64, cell.y as f64)).collect();
+    let broken = |pieces: &[Vec<(f64, f64)>]| {
+        let mut points = Vec::new();
+        for piece in pieces {
+            points.extend_from_slice(piece);
+            points.push((f64::NAN, f64::NAN));
+        }
+        points
+    };
+    let measured = Chart::new("measured", axis(labels.x, &columns), axis(labels.y, &rows))
+        .cells(labels.measure, cells.collect::<Vec<_>>())
+        .with(Series::points("cell that was run", run).small())
+        .line("boundary", broken(&map.boundary))
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+    let mut names: Vec<String> = Vec::new();
+    let mut regions = Vec::new();
+    for (i, cell) in map.cells.iter().enumerate() {
+        let Some(dominant) = cell.dominant else { continue };
+        let name = name(&dominant);
+        let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        let (x, y) = place(i);
+        regions.push(Region::new(x, y, index));
+    }
+    let limits = Chart::new("what limits recall, predicted", axis(labels.x, &columns), axis(labels.y, &rows))
+        .regions(names, regions)
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+    Figure::new().title(labels.title).columns(2).panel(measured).panel(limits)
+}
