@@ -209,6 +209,11 @@ fn start(folder: &Path, arguments: &str) -> Child {
 fn ids(folder: &Path, store: &str) -> Vec<(i64, String)> {
     let connection = rusqlite::Connection::open(folder.join(store)).unwrap();
     connection.busy_timeout(Duration::from_secs(20)).unwrap();
+    // Killed before the table was made: nothing has been committed.
+    let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'results'";
+    if connection.query_row(tables, [], |row| row.get::<_, i64>(0)).unwrap() == 0 {
+        return Vec::new();
+    }
     let mut statement = connection.prepare("SELECT id, key || seconds FROM results ORDER BY id").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     rows.map(Result::unwrap).collect()

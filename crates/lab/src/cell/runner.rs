@@ -55,11 +55,11 @@ pub enum Event<'a> {
 /// use superpose_core::Settings;
 /// use superpose_lab::cell::Runner;
 ///
-/// let config = Settings { vocab: 32, dim: 64, samples: 500, repeats: 3, ..Settings::default() }.check()?;
+/// let config = Settings { vocab: 64, dim: 64, samples: 4096, repeats: 3, ..Settings::default() }.check()?;
 /// let cells: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
 /// let mut runner = Runner::new(2);
 /// let outcomes = runner.run(&cells, &mut |_| {})?;
-/// assert!(outcomes[0].as_ref().is_ok_and(|outcome| outcome.accuracy.mean > 0.9));
+/// assert!(outcomes[0].as_ref().is_ok_and(|outcome| outcome.lock_rate.mean > 0.99));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Runner<'a> {
