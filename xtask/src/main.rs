@@ -66,7 +66,9 @@ fn full() -> Result<(), String> {
     if !works("cargo fuzz --version") {
         run("cargo install cargo-fuzz --locked", &[], ".")?;
     }
-    for (target, corpus) in [("tensors", "crates/lab/tests/fixtures"), ("toml", "fuzz/seeds/toml")] {
+    for (target, corpus) in
+        [("tensors", "crates/lab/tests/fixtures"), ("toml", "fuzz/seeds/toml"), ("sweep", "fuzz/seeds/sweep")]
+    {
         std::fs::create_dir_all(format!("fuzz/corpus/{target}")).map_err(|error| error.to_string())?;
         let line = format!(
             "cargo fuzz run --sanitizer none {target} fuzz/corpus/{target} {corpus} -- -runs=1000000 -max_len=16384 -timeout=20 -rss_limit_mb=4096"

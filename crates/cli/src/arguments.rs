@@ -267,12 +267,16 @@ impl RunArguments {
 
     /// Threads to use.
     pub fn threads(&self) -> anyhow::Result<usize> {
-        let all = std::thread::available_parallelism().map_or(1, usize::from);
-        match self.threads {
-            None => Ok(all),
-            Some(Count(threads @ 1..=1024)) => Ok(threads as usize),
-            Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
-        }
+        threads(self.threads)
+    }
+}
+
+/// So many threads, or one for each core.
+pub fn threads(given: Option<Count>) -> anyhow::Result<usize> {
+    match given {
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        Some(Count(threads @ 1..=1024)) => Ok(threads as usize),
+        Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
     }
 }
 
@@ -281,7 +285,7 @@ fn size(name: &str, count: Count) -> anyhow::Result<usize> {
 }
 
 /// Reads a file that a person wrote; one that goes on for ever is not.
-fn read_text(path: &Path) -> anyhow::Result<String> {
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
     const MOST: u64 = 1 << 20;
     let mut text = String::new();
     std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;

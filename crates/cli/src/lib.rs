@@ -6,12 +6,16 @@
 pub mod arguments;
 mod bench;
 mod bound;
+mod export;
 mod inspect;
+mod interrupt;
+mod merge;
 mod phase;
 mod plan;
 mod predict;
 mod progress;
 mod run;
+mod sweep;
 mod text;
 mod threshold;
 
@@ -44,24 +48,34 @@ enum Command {
     Bound(bound::BoundArguments),
     /// Inspect the embedding matrix of a real model: how its rows overlap, and how many facts they could hold.
     Inspect(inspect::InspectArguments),
+    /// Run a grid, list or ray of cells from a file, resumably; or one share of it for many machines.
+    Sweep(sweep::SweepArguments),
+    /// Bring the shards of a sweep into its store.
+    Merge(merge::MergeArguments),
+    /// Write a store's results as CSV, JSON Lines or Parquet.
+    Export(export::ExportArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Run(arguments) => run::run(*arguments),
-        Command::Predict(arguments) => predict::predict(*arguments),
-        Command::Threshold(arguments) => threshold::threshold(*arguments),
-        Command::Phase(arguments) => phase::phase(*arguments),
-        Command::Plan(arguments) => plan::plan(&arguments),
-        Command::Bound(arguments) => bound::bound(&arguments),
-        Command::Inspect(arguments) => inspect::inspect(&arguments),
-        Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Run(arguments) => run::run(*arguments).map(done),
+        Command::Predict(arguments) => predict::predict(*arguments).map(done),
+        Command::Threshold(arguments) => threshold::threshold(*arguments).map(done),
+        Command::Phase(arguments) => phase::phase(*arguments).map(done),
+        Command::Plan(arguments) => plan::plan(&arguments).map(done),
+        Command::Bound(arguments) => bound::bound(&arguments).map(done),
+        Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),
+        Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::Merge(arguments) => merge::merge(&arguments).map(done),
+        Command::Export(arguments) => export::export(&arguments).map(done),
+        Command::Bench(arguments) => bench::bench(&arguments).map(done),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // Where even that cannot be written there is nobody to tell.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");

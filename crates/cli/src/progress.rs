@@ -1,5 +1,6 @@
 //! A bar with the time left, for runs that take longer than a second. None when nobody looks.
 
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,53 @@ impl Bar {
             bar.set_style(style);
         }
         Bar { bar, started: Instant::now(), shown: Mutex::new(false) }
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows work out of an estimated amount: seconds of cells, so that the time left is right while long ones go first.
+pub struct Work {
+    bar: ProgressBar,
+    started: Instant,
+    shown: Cell<bool>,
+    finished: Cell<usize>,
+    items: Cell<usize>,
+}
+
+/// Steps of the bar per unit of work.
+const STEPS: f64 = 1e6;
+
+impl Work {
+    pub fn new() -> Work {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}%, {eta} left") {
+            bar.set_style(style);
+        }
+        let (shown, finished, items) = (Cell::new(false), Cell::new(0), Cell::new(0));
+        Work { bar, started: Instant::now(), shown, finished, items }
+    }
+
+    /// So many items, together so much work.
+    pub fn begin(&self, items: usize, work: f64) {
+        self.items.set(items);
+        self.bar.set_length((work * STEPS) as u64);
+        self.bar.reset_eta();
+    }
+
+    /// One more item is done, so much of the work.
+    pub fn advance(&self, work: f64) {
+        self.finished.set(self.finished.get() + 1);
+        if !self.shown.get() && self.started.elapsed() > Duration::from_secs(1) {
+            self.shown.set(true);
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        if self.shown.get() {
+            self.bar.set_message(format!("{} of {}", self.finished.get(), self.items.get()));
+        }
+        self.bar.inc((work * STEPS) as u64);
     }
 
     pub fn finish(&self) {

@@ -180,6 +180,17 @@ fn seconds(x: f64) -> String {
     if x < 1.0 { format!("{:.1} ms", x * 1e3) } else { format!("{x:.2} s") }
 }
 
+/// A time for people: 3.1 s, 12 min, 5.2 h.
+pub fn duration(x: f64) -> String {
+    match x {
+        x if x < 1.0 => seconds(x),
+        x if x < 120.0 => format!("{x:.1} s"),
+        x if x < 7200.0 => format!("{:.0} min", x / 60.0),
+        x if x < 48.0 * 3600.0 => format!("{:.1} h", x / 3600.0),
+        x => format!("{} days", grouped((x / 86400.0).round())),
+    }
+}
+
 /// A whole number with groups of three digits. Plans have sizes beyond what a machine could address, so it is a float.
 pub fn grouped(x: f64) -> String {
     let digits = format!("{x:.0}");

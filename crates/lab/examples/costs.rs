@@ -6,7 +6,7 @@
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings};
 use superpose_core::random::{Stream, Words, unit};
-use superpose_lab::cell::{estimated_seconds, measure};
+use superpose_lab::cell::{deal, estimated_seconds, measure};
 
 /// Seconds of processor time of this thread, where the system tells: other programs do not change it.
 fn processor_seconds() -> Option<f64> {
@@ -18,7 +18,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let cells: u64 = arguments.next().map_or(60, |text| text.parse().unwrap());
     let noise = arguments.next().is_some();
-    let mut ratios = Vec::new();
+    let (mut ratios, mut estimates, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for index in 0..cells {
         let mut words = [0; 32];
         Words::new(7, Stream::Train, index).fill(0, &mut words);
@@ -72,6 +72,8 @@ fn main() {
             seconds / estimate
         );
         ratios.push(seconds / estimate);
+        estimates.push(estimate);
+        times.push(seconds);
     }
     ratios.sort_by(f64::total_cmp);
     let share =
@@ -84,4 +86,10 @@ fn main() {
         at(1.0),
         100.0 * share
     );
+    for shares in [4, 8] {
+        let dealt = deal(&estimates, shares);
+        let loads: Vec<f64> = dealt.iter().map(|share| share.iter().map(|&cell| times[cell]).sum()).collect();
+        let (longest, sum) = (loads.iter().copied().fold(0.0, f64::max), loads.iter().sum::<f64>());
+        println!("dealt to {shares} shares: longest over mean {:.2}", longest * shares as f64 / sum);
+    }
 }

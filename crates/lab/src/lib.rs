@@ -10,4 +10,5 @@ pub mod memory;
 pub mod phase;
 pub mod run;
 pub mod store;
+pub mod sweep;
 pub mod threshold;

@@ -24,13 +24,11 @@ fn failing() -> Config {
 
 fn entries(path: &Path) -> Vec<Entry> {
     let mut entries = Vec::new();
-    Store::open(path)
-        .unwrap()
-        .entries(&mut |entry| {
-            entries.push(entry);
-            Ok(())
-        })
-        .unwrap();
+    let mut each = |entry: Entry| {
+        entries.push(entry);
+        Ok::<_, StoreError>(())
+    };
+    Store::open(path).unwrap().entries(&mut each).unwrap();
     entries
 }
 
@@ -261,7 +259,7 @@ fn columns_can_be_read_with_sqlite() {
     run(&path, &cells(1), |runner| runner.with_noise(true));
     let connection = rusqlite::Connection::open(&path).unwrap();
     let mut statement = connection.prepare("SELECT * FROM results").unwrap();
-    let names: Vec<String> = statement.column_names().iter().map(ToString::to_string).collect();
+    let names: Vec<String> = statement.column_names().map(ToString::to_string).collect();
     assert_eq!(names[0], "id");
     assert!(names[1..].iter().eq(COLUMNS.iter().map(|(name, _)| name)), "{names:?}");
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>("dim")?, row.get::<_, f64>("accuracy")?));

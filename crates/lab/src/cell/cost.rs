@@ -5,26 +5,34 @@
 //! another may be faster or slower as a whole, which changes no share. Only additions, products and quotients, so that
 //! every machine deals the same cells to the same shard.
 
-use superpose_core::config::{Config, Embedding, Precision, Regime};
+use superpose_core::config::{Activation, Config, Embedding, Precision, Regime};
 
 /// A multiply-add inside a matrix product, f32.
-const FMA: f64 = 0.022;
+const FMA: f64 = 0.026;
 /// An entry of an embedding row picked by a token, added up or multiplied, f32.
-const ENTRY: f64 = 0.11;
+const ENTRY: f64 = 0.13;
 /// A table access by a token.
-const ACCESS: f64 = 1.3;
+const ACCESS: f64 = 1.6;
 /// A random token.
-const TOKEN: f64 = 0.9;
+const TOKEN: f64 = 1.1;
 /// A sample, whatever its length.
-const SAMPLE: f64 = 30.0;
+const SAMPLE: f64 = 36.0;
 /// A normal number.
-const NORMAL: f64 = 9.0;
-/// An exponential, or the activation of a neuron and its slope.
-const EXPONENTIAL: f64 = 0.6;
+const NORMAL: f64 = 11.0;
+/// An exponential.
+const EXPONENTIAL: f64 = 0.7;
+/// What picking a row costs beside its entries, in entries.
+const PICK: f64 = 16.0;
+/// An activation that is a polynomial or a bend.
+const BEND: f64 = 0.25;
+/// An activation that takes an exponential or an error function.
+const CURVE: f64 = 10.0;
+/// What one step of orthonormalisation costs an entry.
+const ORTHONORMAL: f64 = 0.45;
 /// A logit read.
-const READ: f64 = 0.12;
+const READ: f64 = 0.15;
 /// A cell, whatever its sizes.
-const CELL: f64 = 60_000.0;
+const CELL: f64 = 80_000.0;
 
 /// Seconds that the cell takes on one thread, to about a factor of 2.
 pub fn seconds(config: &Config, noise: bool) -> f64 {
@@ -39,17 +47,22 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
 
     let mut draw = (tokens + labels + m) * d * NORMAL;
     if config.embedding == Embedding::Orthonormal {
-        draw += (tokens * tokens + labels * labels) * d;
+        draw += (tokens * tokens + labels * labels) * d * ORTHONORMAL;
     }
     let read = SAMPLE + TOKEN * l;
     // Through the MLP and, in step 2, back.
-    let forward = d * m * fma + m * EXPONENTIAL * 2.0;
+    let activation = match config.activation {
+        Activation::Gelu | Activation::Tanh | Activation::Softplus => CURVE,
+        _ => BEND,
+    };
+    let forward = m * (d * fma + activation);
+    let picked = l * (d + PICK) * entry;
     let products = labels * d * p * fma;
     let sums = 16.0 * d * p;
 
     // A pass over the samples in the limit: by tables or by rows, the cheaper.
     let tables = n * l * ACCESS * real + labels * tokens * d * fma;
-    let rows = n * l * d * entry;
+    let rows = n * picked;
     let pass =
         n * (read + SAMPLE + forward) + products + sums + if m > 0.0 { rows } else { tables.min(rows) };
     let softmax = n * l * EXPONENTIAL;
@@ -58,16 +71,19 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         Regime::Infinitesimal => limit,
         // Logits and residuals twice, in full unless the first-order form holds.
         Regime::Exact => {
-            let linear = m == 0.0 && real == 1.0 && config.eta <= 2.0 && 16.0 * d * d <= n * labels;
+            // How long the rows of Z_out M1 are, squared: from the facts, and from finite data.
+            let row = (1.0 + labels / d) / (labels * labels * l * l) + 1.0 / (d * n * l);
+            let small = config.eta * config.eta * row <= 1.5e-8 * d;
+            let linear = m == 0.0 && real == 1.0 && small && 16.0 * d * d <= n * labels;
             let each =
                 if linear { 2.0 * d * d * fma } else { labels * (2.0 * (p + d) * fma + 2.0 * EXPONENTIAL) };
-            pass + n * (2.0 * (read + forward + l * d * entry) + each + d * p * fma + l * d * entry) + softmax
+            pass + n * (2.0 * (read + forward) + each + d * p * fma + 3.0 * picked) + softmax
         }
     };
 
     let asked = if vocab * labels * d.min(p) + vocab * d * m <= 1.4e11 { vocab } else { test };
     let answer = forward + labels * (p * fma + READ);
-    let recall = test * (read + SAMPLE + l * (EXPONENTIAL + d * entry) + answer);
+    let recall = test * (read + SAMPLE + l * EXPONENTIAL + picked + answer);
     let placed = vocab * (forward + d * p * fma)
         + if config.regime == Regime::Exact { vocab * labels * (2.0 * p * fma + EXPONENTIAL) } else { 0.0 };
     let evaluate = recall + 2.0 * asked * answer + placed + 3.0 * products + n * SAMPLE;
@@ -75,10 +91,8 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let budget = match noise {
         true => {
             let again = if config.regime == Regime::Exact { limit } else { 0.0 };
-            again
-                + 2.0 * pass
-                + test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL)
-                + 2.0 * vocab * d * d * fma
+            let queries = test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL);
+            1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma)
         }
         false => 0.0,
     };

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn keys_are_for_ever() {
         let settings = Settings::default();
-        assert_eq!(Key::at(&settings, 1).to_string(), "");
+        assert_eq!(Key::at(&settings, 1).to_string(), "30459646189cbd503aad76fcc3194149");
         assert_ne!(Key::at(&settings, 1), Key::at(&settings, 2));
         let other = Settings { seed: 1, ..Settings::default() };
         assert_ne!(Key::new(&settings), Key::new(&other));

@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(wide(&[10.0], 2), 1);
         assert_eq!(wide(&[0.001], 2), 0);
         assert_eq!(wide(&[1.0; 10], 2), 0);
-        assert_eq!(wide(&[100.0, 1.0, 1.0, 1.0], 2), 1);
+        assert_eq!(wide(&[100.0, 1.0, 1.0, 1.0, 1.0], 2), 1);
         assert_eq!(wide(&[1.0; 100], 64), 0);
         assert_eq!(wide(&[10.0, 10.0], 1), 0);
         assert_eq!(wide(&[], 4), 0);

@@ -185,12 +185,8 @@ impl<'a> Runner<'a> {
             .collect())
     }
 
-    /// Runs the jobs, given longest first. `finished` hears of each, and with `None` of waiting for the last ones.
-    fn work(
-        &mut self,
-        jobs: &[Job<'_>],
-        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
-    ) -> Result<(), StoreError> {
+    /// Runs the jobs, given longest first.
+    fn work(&mut self, jobs: &[Job<'_>], finished: &mut Finished<'_>) -> Result<(), StoreError> {
         let bytes = |job: &Job<'_>| memory::run_bytes(job.config, 1, false, false);
         let narrow = self.memory / self.threads as f64;
         let (mut first, mut rest): (Vec<&Job<'_>>, Vec<&Job<'_>>) =
@@ -213,7 +209,7 @@ impl<'a> Runner<'a> {
         jobs: &[&Job<'_>],
         workers: usize,
         threads: usize,
-        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
+        finished: &mut Finished<'_>,
     ) -> Result<(), StoreError> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
@@ -257,7 +253,7 @@ impl<'a> Runner<'a> {
         &mut self,
         jobs: &[&Job<'_>],
         receiver: &Receiver<(usize, Result<Outcome, CellError>)>,
-        finished: &mut dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>),
+        finished: &mut Finished<'_>,
     ) -> Result<(), StoreError> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut since = Instant::now();
@@ -299,6 +295,9 @@ impl<'a> Runner<'a> {
         }
     }
 }
+
+/// Hears of each finished job, and with `None` of waiting for the last ones.
+type Finished<'a> = dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>) + 'a;
 
 /// A cell to run.
 struct Job<'a> {

@@ -53,6 +53,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The disk does not read or write.
+    #[error("{}: {error}: is the disk full, or gone? Everything committed before is safe, and a second run continues there", path.display())]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        error: rusqlite::Error,
+    },
     /// The folder or the file cannot be written.
     #[error("{}: cannot be written: {error}", path.display())]
     ReadOnly {
@@ -95,6 +103,7 @@ impl StoreError {
             }
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, what: error.to_string() },
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, error },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::ReadOnly { path, error }
             }

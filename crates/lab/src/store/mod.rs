@@ -8,6 +8,7 @@
 
 mod columns;
 mod error;
+mod export;
 mod schema;
 
 use std::collections::HashMap;
@@ -15,10 +16,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
 
 pub use columns::{COLUMNS, Kind, Value, values};
 pub use error::StoreError;
+#[cfg(feature = "parquet")]
+pub use export::parquet;
+pub use export::{ExportError, csv, json_lines};
 
 use crate::cell::{Entry, Key, Known, Results};
 use schema::MIGRATIONS;
@@ -147,7 +151,10 @@ impl Store {
     }
 
     /// Everything, in the order of keys.
-    pub fn entries(&self, each: &mut dyn FnMut(Entry) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn entries<E: From<StoreError>>(
+        &self,
+        each: &mut dyn FnMut(Entry) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut statement =
             self.connection.prepare(&columns::SELECT_ALL).map_err(|error| self.failed(error))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
@@ -182,16 +189,45 @@ impl Store {
     pub fn take<E: From<StoreError>>(
         &mut self,
         entries: &[Entry],
+        check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut batch = self.batch()?;
+        batch.take(entries, check)?;
+        Ok(batch.commit()?)
+    }
+
+    /// Begins a transaction.
+    pub fn batch(&mut self) -> Result<Batch<'_>, StoreError> {
+        let path = self.path.clone();
+        // Rolled back when dropped before the commit.
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| StoreError::sqlite(&path, error))?;
+        Ok(Batch { transaction, path })
+    }
+}
+
+/// A transaction that takes several lots of entries. Lost unless committed.
+pub struct Batch<'a> {
+    transaction: Transaction<'a>,
+    path: PathBuf,
+}
+
+impl Batch<'_> {
+    /// Takes all entries or, when `check` refuses one, none. `check` sees each entry beside what the store has for its key.
+    pub fn take<E: From<StoreError>>(
+        &mut self,
+        entries: &[Entry],
         mut check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
     ) -> Result<(), E> {
         let path = self.path.clone();
         let failed = |error| E::from(StoreError::sqlite(&path, error));
         // Rolled back when dropped before the commit.
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let lot = self.transaction.savepoint().map_err(failed)?;
         {
-            let mut select = transaction.prepare_cached(&columns::SELECT).map_err(failed)?;
-            let mut insert = transaction.prepare_cached(&columns::INSERT).map_err(failed)?;
+            let mut select = lot.prepare_cached(&columns::SELECT).map_err(failed)?;
+            let mut insert = lot.prepare_cached(&columns::INSERT).map_err(failed)?;
             for (i, entry) in entries.iter().enumerate() {
                 let mut rows = select.query([entry.key.to_string()]).map_err(failed)?;
                 let there = match rows.next().map_err(failed)? {
@@ -208,7 +244,12 @@ impl Store {
                 }
             }
         }
-        transaction.commit().map_err(failed)
+        lot.commit().map_err(failed)
+    }
+
+    /// Makes it last.
+    pub fn commit(self) -> Result<(), StoreError> {
+        self.transaction.commit().map_err(|error| StoreError::sqlite(&self.path, error))
     }
 }
 

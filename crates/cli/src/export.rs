@@ -1,0 +1,92 @@
+//! `superpose export`: results for other programs.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use superpose_lab::store::{ExportError, Store, csv, json_lines};
+
+/// Arguments of `superpose export`.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArguments {
+    /// The store
+    #[arg(value_name = "STORE")]
+    store: PathBuf,
+    /// Format (default: by the ending of the output, else csv)
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Where to write (default: standard output)
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table with a header
+    Csv,
+    /// One JSON object per line, with the full configuration
+    Jsonl,
+    /// Columns, typed and compact
+    Parquet,
+}
+
+/// Runs the command.
+pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
+    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
+    let format = arguments.format.unwrap_or(match ending {
+        Some("jsonl" | "ndjson") => Format::Jsonl,
+        Some("parquet") => Format::Parquet,
+        _ => Format::Csv,
+    });
+    if format == Format::Parquet && !cfg!(feature = "parquet") {
+        bail!(
+            "format = parquet: not in this build; cargo install --path crates/cli --features parquet makes one that has it"
+        );
+    }
+    if format == Format::Parquet && arguments.out.is_none() {
+        bail!("format = parquet: not for standard output; give --out FILE.parquet");
+    }
+    let store = Store::open_existing(&arguments.store)?;
+    let Some(out) = &arguments.out else {
+        let mut out = BufWriter::new(std::io::stdout());
+        let written = write(&store, format, &mut out).and_then(|()| Ok(out.flush()?));
+        return match written {
+            // A reader that has seen enough is not an error.
+            Err(ExportError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.context("standard output"),
+        };
+    };
+    // Beside the output and then in its place, so that nobody sees half a file.
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::NamedTempFile::new_in(folder).with_context(|| out.display().to_string())?;
+    let mut writer = BufWriter::new(file);
+    write(&store, format, &mut writer).with_context(|| out.display().to_string())?;
+    let file = writer.into_inner().with_context(|| out.display().to_string())?;
+    readable(file.as_file())?;
+    file.persist(out).with_context(|| out.display().to_string())?;
+    Ok(())
+}
+
+/// Temporary files are for their owner alone; a result is for whom the folder is.
+fn readable(file: &std::fs::File) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+fn write(store: &Store, format: Format, out: &mut (impl Write + Send)) -> Result<(), ExportError> {
+    match format {
+        Format::Csv => csv(store, out),
+        Format::Jsonl => json_lines(store, out),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => superpose_lab::store::parquet(store, out),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Ok(()),
+    }
+}

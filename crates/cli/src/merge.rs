@@ -1,0 +1,70 @@
+//! `superpose merge`: the shards of many machines into one store.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::bail;
+use clap::Args;
+use superpose_lab::store::Store;
+use superpose_lab::sweep::{merge as merge_shards, shards_in};
+
+use crate::progress::Work;
+use crate::run::print;
+use crate::sweep::shards_of;
+use crate::text::{duration, grouped};
+
+/// Arguments of `superpose merge`.
+#[derive(Args, Clone, Debug)]
+pub struct MergeArguments {
+    /// Shards, or folders of them (default: the folder of shards beside the store)
+    #[arg(value_name = "SHARDS")]
+    shards: Vec<PathBuf>,
+    /// The store to bring them into
+    #[arg(long, value_name = "FILE")]
+    store: PathBuf,
+}
+
+/// Runs the command.
+pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let places = match arguments.shards.is_empty() {
+        true => vec![shards_of(&arguments.store)],
+        false => arguments.shards.clone(),
+    };
+    let shards = shards_in(&places)?;
+    if shards.is_empty() {
+        bail!("{}: no shards (*.jsonl) there", places[0].display());
+    }
+    let mut store = Store::open(&arguments.store)?;
+    let work = Work::new();
+    work.begin(shards.len(), shards.len() as f64);
+    let merged = merge_shards(&shards, &mut store, &mut |_| work.advance(1.0));
+    work.finish();
+    let merged = merged?;
+
+    let mut out = std::io::stderr();
+    for (path, line) in &merged.torn {
+        let _ = writeln!(
+            out,
+            "note: {}, line {line}: not finished; its writer is at work or was killed. The lines before it are in",
+            path.display()
+        );
+    }
+    for error in &merged.refused {
+        let _ = writeln!(out, "error: {error}; nothing of this shard was taken");
+    }
+    print(&format!(
+        "{} shards into {}: {} new cells, {} known already, in {}.\n",
+        grouped(merged.shards as f64),
+        arguments.store.display(),
+        grouped(merged.added as f64),
+        grouped(merged.known as f64),
+        duration(started.elapsed().as_secs_f64())
+    ))?;
+    match merged.refused.len() {
+        0 => Ok(()),
+        1 => bail!("1 shard was refused"),
+        refused => bail!("{refused} shards were refused"),
+    }
+}

@@ -1,0 +1,320 @@
+//! `superpose sweep`: a grid, list or ray of runs, on this machine or one share of it for many.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use superpose_core::config::Config;
+use superpose_lab::cell::{CellError, Event, Outcome, Runner, deal, estimated_seconds};
+use superpose_lab::store::Store;
+use superpose_lab::sweep::{Shard, Sweep};
+
+use crate::arguments::{Count, read_text, threads};
+use crate::interrupt::Interrupt;
+use crate::progress::Work;
+use crate::run::{available_memory, print};
+use crate::text::{duration, grouped};
+
+/// Arguments of `superpose sweep`.
+#[derive(Args, Clone, Debug)]
+pub struct SweepArguments {
+    /// The sweep: a TOML file with base values, [axes], [[points]] and [rays] (docs/sweeps.md)
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Where results are kept (default: FILE.sqlite beside the sweep)
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Run one share of the cells, 3/16 for the third of sixteen, into a file of its own (default inside a Slurm array: its task)
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Share>,
+    /// Folder of the shards (default: FILE.shards beside the store)
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Run cells again that failed before
+    #[arg(long)]
+    retry_failed: bool,
+    /// Show what would be run, and how long it would take
+    #[arg(long)]
+    dry_run: bool,
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Option<Count>,
+}
+
+/// Share i of n, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Share {
+    share: usize,
+    shares: usize,
+}
+
+impl Share {
+    fn new(share: usize, shares: usize) -> Result<Share, String> {
+        if (1..=1_000_000).contains(&shares) && (1..=shares).contains(&share) {
+            return Ok(Share { share, shares });
+        }
+        Err("must be I/N with I from 1 to N, and N at most 1000000".into())
+    }
+
+    /// The task of a Slurm job array that this process is, if it is one.
+    fn of_slurm() -> anyhow::Result<Option<Share>> {
+        let variable = |name: &str| -> anyhow::Result<Option<usize>> {
+            match std::env::var(name) {
+                Err(_) => Ok(None),
+                Ok(text) => {
+                    text.parse().map(Some).map_err(|_| anyhow!("{name} = {text}: must be a whole number"))
+                }
+            }
+        };
+        let (Some(id), Some(count)) = (variable("SLURM_ARRAY_TASK_ID")?, variable("SLURM_ARRAY_TASK_COUNT")?)
+        else {
+            return Ok(None);
+        };
+        let first = variable("SLURM_ARRAY_TASK_MIN")?.unwrap_or(1);
+        let step = variable("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
+        let place = id.checked_sub(first).filter(|ahead| ahead % step == 0).map(|ahead| ahead / step + 1);
+        let share = place.and_then(|place| Share::new(place, count).ok());
+        share.map(Some).ok_or_else(|| {
+            anyhow!("SLURM_ARRAY_TASK_ID = {id} is not one of {count} tasks in a row from {first} on: give --shard")
+        })
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Share, String> {
+        let numbers = text.split_once('/').map(|(share, shares)| (share.parse(), shares.parse()));
+        match numbers {
+            Some((Ok(share), Ok(shares))) => Share::new(share, shares),
+            _ => Share::new(0, 0),
+        }
+    }
+}
+
+/// The store of a sweep, unless another is given.
+fn store_of(file: &Path) -> PathBuf {
+    file.with_extension("sqlite")
+}
+
+/// The folder of shards beside a store.
+pub fn shards_of(store: &Path) -> PathBuf {
+    store.with_extension("shards")
+}
+
+/// Runs the command.
+pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
+    let file = &arguments.file;
+    let text = read_text(file).with_context(|| file.display().to_string())?;
+    let sweep = Sweep::read(&text).with_context(|| file.display().to_string())?;
+    let mut cells = sweep.cells().with_context(|| file.display().to_string())?;
+    let threads = threads(arguments.threads)?;
+    let store = arguments.store.clone().unwrap_or_else(|| store_of(file));
+    let share = match arguments.shard {
+        Some(share) => Some(share),
+        None => Share::of_slurm()?,
+    };
+    if arguments.out.is_some() && share.is_none() {
+        bail!("out is the folder of shards: give --shard, too");
+    }
+
+    let runner = Runner::new(threads)
+        .with_noise(sweep.noise())
+        .with_retry_failed(arguments.retry_failed)
+        .with_memory(available_memory());
+    let (runner, place) = match share {
+        Some(Share { share, shares }) => {
+            let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).collect();
+            let mine = deal(&seconds, shares).swap_remove(share - 1);
+            cells = mine.into_iter().map(|cell| cells[cell].clone()).collect();
+            let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
+            let path = Shard::path(&folder, share, shares);
+            match arguments.dry_run && !path.exists() {
+                true => (runner, path),
+                false => (runner.with_results(Shard::open(&path, Some(&store))?), path),
+            }
+        }
+        None if arguments.dry_run && !store.exists() => (runner, store.clone()),
+        None => (runner.with_results(Store::open(&store)?), store.clone()),
+    };
+    let title = match share {
+        Some(Share { share, shares }) => format!("{}, share {share} of {shares}", file.display()),
+        None => file.display().to_string(),
+    };
+    let job = Job { title, place, threads, dry: arguments.dry_run, again: again(arguments, share) };
+    let next = match share {
+        Some(_) => format!(
+            "superpose merge {} --store {}",
+            shell(job.place.parent().unwrap_or(Path::new("."))),
+            shell(&store)
+        ),
+        None => format!(
+            "superpose export {} --format csv --out {}",
+            shell(&store),
+            shell(&store.with_extension("csv"))
+        ),
+    };
+    job.run(runner, &cells, &next)
+}
+
+/// The command line that continues.
+fn again(arguments: &SweepArguments, share: Option<Share>) -> String {
+    let mut line = format!("superpose sweep {}", shell(&arguments.file));
+    if let Some(store) = &arguments.store {
+        line += &format!(" --store {}", shell(store));
+    }
+    if let (Some(Share { share, shares }), true) = (share, arguments.shard.is_some()) {
+        line += &format!(" --shard {share}/{shares}");
+    }
+    if let Some(out) = &arguments.out {
+        line += &format!(" --out {}", shell(out));
+    }
+    line
+}
+
+/// A path as a shell takes it.
+fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+struct Job {
+    title: String,
+    place: PathBuf,
+    threads: usize,
+    dry: bool,
+    again: String,
+}
+
+/// How long to wait for cells that are being run when told to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Job {
+    fn run(&self, runner: Runner<'_>, cells: &[Config], next: &str) -> anyhow::Result<ExitCode> {
+        let interrupt = Interrupt::listen()?;
+        // A dry run is one that is stopped before it begins.
+        let never = AtomicBool::new(true);
+        let mut runner = runner.with_stop(if self.dry { &never } else { interrupt.flag() });
+        let work = Work::new();
+        let started = Instant::now();
+        let (mut total, mut finished, mut before) = (0, 0, 0);
+        let mut waiting: Option<Instant> = None;
+        let outcomes = runner.run(cells, &mut |event| match event {
+            Event::Planned { cells, done, failed, seconds } => {
+                (total, before) = (cells, done);
+                self.announce(cells, done, failed, seconds);
+                work.begin(cells - done - failed, seconds);
+            }
+            Event::Finished { estimated, result, .. } => {
+                finished += usize::from(result.is_ok());
+                work.advance(estimated);
+            }
+            Event::Waiting if self.dry => {}
+            Event::Waiting => {
+                let since = waiting.get_or_insert_with(|| {
+                    let _ = writeln!(
+                        std::io::stderr(),
+                        "note: stopping; cells that are being run get a few seconds"
+                    );
+                    Instant::now()
+                });
+                if since.elapsed() > PATIENCE {
+                    // Everything finished has been committed; what is left is not worth a wait.
+                    work.finish();
+                    self.stopped(before + finished, total);
+                    std::process::exit(interrupt.code().into());
+                }
+            }
+        });
+        work.finish();
+        let outcomes = outcomes?;
+        if self.dry {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let unfinished = outcomes.iter().any(|outcome| matches!(outcome, Err(CellError::Stopped)));
+        if unfinished && interrupt.flag().load(Ordering::Relaxed) {
+            self.stopped(before + finished, total);
+            return Ok(ExitCode::from(interrupt.code()));
+        }
+        self.summary(&outcomes, total, started.elapsed().as_secs_f64(), next)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Count and time, before the first cell.
+    fn announce(&self, cells: usize, done: usize, failed: usize, seconds: f64) {
+        let mut line = format!("{}: {}", self.title, count(cells));
+        if done > 0 {
+            line += &format!(", {} done already", grouped(done as f64));
+        }
+        if failed > 0 {
+            line += &format!(", {} failed before", grouped(failed as f64));
+        }
+        if cells > done + failed {
+            let threads = self.threads as f64;
+            let on = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+            let seconds = seconds / threads;
+            let about = if seconds < 1.0 {
+                "less than a second".into()
+            } else {
+                format!("about {}", duration(seconds))
+            };
+            line += &format!("; {about} on {on}");
+        }
+        match self.dry {
+            true => {
+                let _ = print(&(line + "\n"));
+            }
+            false => {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+        }
+    }
+
+    fn stopped(&self, done: usize, total: usize) {
+        let (done, total) = (grouped(done as f64), grouped(total as f64));
+        let place = self.place.display();
+        let _ = writeln!(
+            std::io::stderr(),
+            "Stopped: {done} of {total} cells are done and kept in {place}.\nhint: continue with {}",
+            self.again
+        );
+    }
+
+    fn summary(
+        &self,
+        outcomes: &[Result<Outcome, CellError>],
+        total: usize,
+        seconds: f64,
+        next: &str,
+    ) -> anyhow::Result<()> {
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+            *reasons.entry(error.to_string()).or_default() += 1;
+        }
+        let failed: usize = reasons.values().sum();
+        let (done, place) = (grouped((total - failed.min(total)) as f64), self.place.display());
+        let mut text =
+            format!("{} in {place}: {done} done, {} failed. ", count(total), grouped(failed as f64));
+        text += &format!("Took {}.\n", duration(seconds));
+        for (reason, count) in reasons.iter().take(5) {
+            text += &format!("  failed, {count} times: {reason}\n");
+        }
+        print(&text)?;
+        let mut out = std::io::stderr();
+        if failed > 0 {
+            let _ = writeln!(out, "hint: {} --retry-failed runs them again", self.again);
+        }
+        let _ = writeln!(out, "hint: {next}");
+        Ok(())
+    }
+}
+
+fn count(cells: usize) -> String {
+    if cells == 1 { "1 cell".into() } else { format!("{} cells", grouped(cells as f64)) }
+}

@@ -1,0 +1,380 @@
+//! `superpose sweep`, `merge` and `export` as a person, a cluster or a power cut uses them.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
+    command.args(arguments.split_whitespace()).current_dir(folder);
+    for name in ["ID", "COUNT", "MIN", "MAX", "STEP"] {
+        command.env_remove(format!("SLURM_ARRAY_TASK_{name}"));
+    }
+    command
+}
+
+fn superpose(folder: &Path, arguments: &str) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a command that must succeed; returns standard output and error.
+fn works(folder: &Path, arguments: &str) -> (String, String) {
+    let output = superpose(folder, arguments);
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{arguments}: {out}{error}");
+    (out, error)
+}
+
+/// Fails unless the command ends with exit code 2 and a sentence that holds every one of `words`.
+fn refused(folder: &Path, arguments: &str, words: &[&str]) {
+    let output = superpose(folder, arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+    assert!(message.contains("error: ") && !message.contains("panicked"), "{arguments}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
+    }
+}
+
+/// All results but times, by key.
+fn results(folder: &Path, store: &str) -> HashMap<String, String> {
+    let (out, _) = works(folder, &format!("export {store} --format jsonl"));
+    out.lines()
+        .map(|line| {
+            let mut entry: serde_json::Value = serde_json::from_str(line).unwrap();
+            if let Some(done) = entry["result"].get_mut("done") {
+                done["seconds"] = 0.into();
+            }
+            (entry["key"].as_str().unwrap().to_string(), entry.to_string())
+        })
+        .collect()
+}
+
+fn rows(folder: &Path, store: &str) -> usize {
+    results(folder, store).len()
+}
+
+const TINY: &str = "vocab = 24\ndim = 12\nlength = 4\ntest_samples = 100\nsamples = 200\n";
+
+fn sweep_file(folder: &Path, name: &str, rest: &str) {
+    std::fs::write(folder.join(name), format!("{TINY}{rest}")).unwrap();
+}
+
+#[test]
+fn a_sweep_runs_once_and_grows_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sweep_file(folder, "a.toml", "repeats = 3\n[axes]\nlength = [2, 4]\n");
+    refused(folder, "sweep a.toml", &["a.toml", "line 8", "length is given twice"]);
+    sweep_file(folder, "a.toml", "repeats = 3\n[axes]\ntrigger = [\"keys\", \"values\"]\n");
+    let (out, _) = works(folder, "sweep a.toml --dry-run");
+    assert!(out.starts_with("a.toml: 6 cells; less than a second") && out.contains(" on "), "{out}");
+    assert!(!folder.join("a.sqlite").exists());
+    let (out, error) = works(folder, "sweep a.toml");
+    assert!(out.starts_with("6 cells in a.sqlite: 6 done, 0 failed."), "{out}");
+    assert!(error.contains("hint: superpose export a.sqlite --format csv"), "{error}");
+    let before = results(folder, "a.sqlite");
+    sweep_file(folder, "a.toml", "repeats = 4\n[axes]\ntrigger = [\"keys\", \"values\"]\n");
+    let (_, error) = works(folder, "sweep a.toml");
+    assert!(error.starts_with("a.toml: 8 cells, 6 done already; less"), "{error}");
+    let after = results(folder, "a.sqlite");
+    assert!(after.len() == 8 && before.iter().all(|(key, entry)| after[key] == *entry));
+    let (_, error) = works(folder, "sweep a.toml");
+    assert!(error.starts_with("a.toml: 8 cells, 8 done already\n"), "{error}");
+}
+
+#[test]
+fn failed_cells_are_recorded_and_tried_again_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sweep_file(folder, "a.toml", "regime = \"exact\"\n[axes]\ngamma = [1.0, 1e30]\neta = [1.0, 1e20]\n");
+    let (out, error) = works(folder, "sweep a.toml");
+    assert!(out.contains("3 done, 1 failed") && out.contains("not finite"), "{out}");
+    assert!(error.contains("--retry-failed"), "{error}");
+    let (out, error) = works(folder, "sweep a.toml");
+    assert!(
+        error.contains("4 cells, 3 done already, 1 failed before\n") && out.contains("1 failed"),
+        "{error}{out}"
+    );
+    let (_, error) = works(folder, "sweep a.toml --retry-failed");
+    assert!(error.contains("4 cells, 3 done already; less"), "{error}");
+    let (out, _) = works(folder, "export a.sqlite");
+    let failed = out.lines().filter(|line| line.contains(",failed,")).count();
+    assert_eq!((out.lines().count(), failed), (5, 1), "{out}");
+}
+
+/// The export is what the measures say, under their names.
+#[test]
+fn exports() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sweep_file(folder, "a.toml", "noise = true\nrepeats = 2\n");
+    works(folder, "sweep a.toml");
+    works(folder, "export a.sqlite --out a.csv");
+    let csv = std::fs::read_to_string(folder.join("a.csv")).unwrap();
+    let mut lines = csv.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    for name in [
+        "vocab",
+        "dim",
+        "trigger",
+        "accuracy",
+        "accuracy_variance",
+        "accuracy_items",
+        "lock_rate",
+        "noise",
+        "seconds",
+    ] {
+        assert!(header.contains(&name), "{name}");
+    }
+    let at = header.iter().position(|name| *name == "accuracy").unwrap();
+    let run: Vec<f64> = (0..2)
+        .map(|seed| {
+            let line = format!(
+                "run --json --vocab 24 --dim 12 --length 4 --samples 200 --test-samples 100 --seed {seed}"
+            );
+            let record: serde_json::Value = serde_json::from_str(&works(folder, &line).0).unwrap();
+            record["accuracy"]["mean"].as_f64().unwrap()
+        })
+        .collect();
+    for line in lines {
+        let values: Vec<&str> = line.split(',').collect();
+        assert!(run.contains(&values[at].parse().unwrap()), "{line}");
+    }
+    works(folder, "export a.sqlite --out a.jsonl");
+    let lines = std::fs::read_to_string(folder.join("a.jsonl")).unwrap();
+    let entry: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(entry["config"]["vocab"], 24);
+    assert!(entry["result"]["done"]["noise"]["logits"]["signal"].as_f64().unwrap() > 0.0);
+    refused(folder, "export absent.sqlite", &["absent.sqlite"]);
+    refused(folder, "export a.toml", &["a.toml", "not a store of superpose"]);
+    if cfg!(feature = "parquet") {
+        works(folder, "export a.sqlite --out a.parquet");
+        let bytes = std::fs::read(folder.join("a.parquet")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    } else {
+        refused(folder, "export a.sqlite --format parquet", &["parquet", "--features parquet"]);
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sweep_file(folder, "a.toml", "");
+    sweep_file(folder, "bad.toml", "[axes]\ndimension = [1]\n");
+    sweep_file(
+        folder,
+        "many.toml",
+        "[axes]\nseed = { from = 0, to = 1e6, steps = 1000000 }\neta = { from = 1, to = 2, steps = 100 }\n",
+    );
+    std::fs::write(folder.join("notes.txt"), "shopping list").unwrap();
+    for (arguments, words) in [
+        ("sweep absent.toml", vec!["absent.toml"]),
+        ("sweep bad.toml", vec!["bad.toml: line 7: unknown key dimension"]),
+        ("sweep many.toml", vec!["many.toml", "100000000 cells", "10000000"]),
+        ("sweep a.toml --shard 0/4", vec!["--shard", "0/4", "I from 1 to N"]),
+        ("sweep a.toml --shard 5/4", vec!["5/4"]),
+        ("sweep a.toml --shard x", vec!["--shard"]),
+        ("sweep a.toml --threads 0", vec!["threads = 0"]),
+        ("sweep a.toml --out shards", vec!["--shard"]),
+        ("sweep a.toml --store notes.txt", vec!["notes.txt", "not a store of superpose", "left alone"]),
+        ("sweep a.toml --store notes.txt/a.sqlite", vec!["notes.txt/a.sqlite"]),
+        ("sweep a.toml --store /proc/a.sqlite", vec!["/proc/a.sqlite", "cannot be written"]),
+        ("sweep a.toml --shard 1/2 --out /proc/shards", vec!["/proc/shards"]),
+        ("merge --store a.sqlite", vec!["a.shards"]),
+        ("merge notes.txt --store b.sqlite", vec!["notes.txt, line 1: not a record"]),
+    ] {
+        refused(folder, arguments, &words);
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("notes.txt")).unwrap(), "shopping list");
+}
+
+/// A sweep that takes a few seconds.
+fn long_sweep(folder: &Path, name: &str) {
+    sweep_file(folder, name, "[axes]\nseed = { from = 0, to = 1999, steps = 2000 }\neta = [1, 2]\n");
+}
+
+fn start(folder: &Path, arguments: &str) -> Child {
+    command(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Rows of the results table in the order of arrival.
+fn ids(folder: &Path, store: &str) -> Vec<(i64, String)> {
+    let connection = rusqlite::Connection::open(folder.join(store)).unwrap();
+    connection.busy_timeout(Duration::from_secs(20)).unwrap();
+    let mut statement = connection.prepare("SELECT id, key || seconds FROM results ORDER BY id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Killed at ten random moments: what was committed is neither lost nor run again, and the end is that of a quiet run.
+#[test]
+fn kill_at_ten_random_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    long_sweep(folder, "a.toml");
+    let started = Instant::now();
+    works(folder, "sweep a.toml --store quiet.sqlite");
+    let whole = started.elapsed();
+
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut committed: Vec<(i64, String)> = Vec::new();
+    let mut kills = 0;
+    while kills < 10 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let mut child = start(folder, "sweep a.toml --store killed.sqlite");
+        std::thread::sleep(whole.mul_f64((random % 1000) as f64 / 1000.0 * 0.2));
+        if child.try_wait().unwrap().is_some() {
+            // Everything was done before its time came: the kills so far cover the whole sweep.
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        if folder.join("killed.sqlite").exists() {
+            // Rows carry their time and order of arrival: a cell that was run again would have another.
+            let now = ids(folder, "killed.sqlite");
+            assert!(now.starts_with(&committed), "kill {kills}: a committed cell was lost or run again");
+            committed = now;
+        }
+    }
+    assert!(kills >= 5, "only {kills} kills");
+    let (_, error) = works(folder, "sweep a.toml --store killed.sqlite");
+    assert!(error.contains("4,000 cells"), "{error}");
+    assert!(ids(folder, "killed.sqlite").starts_with(&committed));
+    assert_eq!(results(folder, "killed.sqlite"), results(folder, "quiet.sqlite"));
+}
+
+#[test]
+fn two_processes_on_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    long_sweep(folder, "a.toml");
+    let children = [(); 2].map(|()| start(folder, "sweep a.toml"));
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert_eq!(rows(folder, "a.sqlite"), 4000);
+    works(folder, "sweep a.toml --store quiet.sqlite");
+    assert_eq!(results(folder, "a.sqlite"), results(folder, "quiet.sqlite"));
+}
+
+/// Sends a signal to a process that this test started.
+#[cfg(unix)]
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupts_commit_and_say_how_to_continue() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Far too long to be finished, and cells that end soon.
+    sweep_file(folder, "a.toml", "[axes]\nseed = { from = 0, to = 199999, steps = 200000 }\n");
+    for (name, code, arguments, kept) in [
+        ("INT", 130, "sweep a.toml", "a.sqlite"),
+        ("TERM", 143, "sweep a.toml --shard 1/2", "a.shards/1-of-2.jsonl"),
+    ] {
+        let child = start(folder, arguments);
+        let begun = Instant::now();
+        // The store is there at once; results are after a while.
+        let size = |path: &str| std::fs::metadata(folder.join(path)).map_or(0, |file| file.len());
+        while size(kept) + size(&format!("{kept}-wal")) < 100_000 && begun.elapsed() < Duration::from_secs(60)
+        {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains("Stopped: ") && error.contains(kept), "{error}");
+        assert!(error.contains(&format!("hint: continue with superpose {arguments}")), "{error}");
+    }
+    let (out, _) = works(folder, "sweep a.toml --dry-run");
+    assert!(out.contains(" done already"), "{out}");
+    let (out, _) = works(folder, "merge --store merged.sqlite a.shards");
+    assert!(out.starts_with("1 shards into merged.sqlite: "), "{out}");
+}
+
+#[test]
+fn shards_of_a_job_array_make_the_store_of_a_local_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sweep_file(folder, "a.toml", "repeats = 10\n[axes]\nembedding = [\"gaussian\", \"sphere\"]\n");
+    works(folder, "sweep a.toml --store local.sqlite");
+    works(folder, "sweep a.toml --shard 1/3");
+    for id in ["8", "9"] {
+        let mut command = command(folder, "sweep a.toml");
+        command
+            .env("SLURM_ARRAY_TASK_ID", id)
+            .env("SLURM_ARRAY_TASK_MIN", "7")
+            .env("SLURM_ARRAY_TASK_COUNT", "3");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert!(folder.join("a.shards/3-of-3.jsonl").exists());
+    let (out, _) = works(folder, "merge --store a.sqlite");
+    assert!(out.starts_with("3 shards into a.sqlite: 20 new cells, 0 known already"), "{out}");
+    assert_eq!(results(folder, "a.sqlite"), results(folder, "local.sqlite"));
+    let (_, error) = works(folder, "sweep a.toml --shard 2/3");
+    assert!(error.contains(" done already\n"), "{error}");
+
+    let path = folder.join("a.shards/2-of-3.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, whole.replacen("\"dim\":12", "\"dim\":13", 1)).unwrap();
+    refused(folder, "merge --store a.sqlite", &["2-of-3.jsonl, line 1: the checksum", "1 shard was refused"]);
+    std::fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+    let (_, error) = works(folder, "merge --store a.sqlite");
+    assert!(error.contains("note: ") && error.contains("2-of-3.jsonl, line "), "{error}");
+    let mut command = command(folder, "sweep a.toml");
+    command.env("SLURM_ARRAY_TASK_ID", "12").env("SLURM_ARRAY_TASK_COUNT", "3");
+    assert!(text(&command.output().unwrap().stderr).contains("SLURM_ARRAY_TASK_ID = 12"));
+}
+
+/// A limit on the size of files stands for a full disk: the kernel refuses the write.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_a_clear_error_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    long_sweep(folder, "a.toml");
+    for (arguments, kept) in
+        [("sweep a.toml", "a.sqlite"), ("sweep a.toml --shard 1/1 --store b.sqlite", "1-of-1.jsonl")]
+    {
+        // Blocks of 512 bytes or of a kilobyte, by shell; the signal that comes with it is ignored, as a full disk sends none.
+        let line =
+            format!("trap '' XFSZ; ulimit -f 4000; exec {} {arguments}", env!("CARGO_BIN_EXE_superpose"));
+        let output = Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
+        assert!(error.contains("disk") && error.contains(kept), "{arguments}: {error}");
+        let (out, error) = works(folder, arguments);
+        assert!(error.contains(" done already") && out.contains("4,000 done, 0 failed"), "{error}{out}");
+    }
+}
+
+/// The example of the documentation runs.
+#[test]
+fn the_documented_example_is_a_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sweep.toml");
+    std::fs::copy(&example, folder.path().join("sweep.toml")).unwrap();
+    let (out, _) = works(folder.path(), "sweep sweep.toml");
+    assert!(out.contains(" 0 failed"), "{out}");
+    let page = std::fs::read_to_string(example.with_file_name("sweeps.md")).unwrap();
+    assert!(
+        page.contains(&std::fs::read_to_string(&example).unwrap()),
+        "docs/sweeps.md shows another sweep.toml"
+    );
+}

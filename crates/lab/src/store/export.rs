@@ -1,0 +1,138 @@
+//! Results for other programs: CSV, JSON Lines, and Parquet where it was built in.
+
+use std::io::Write;
+
+use super::{COLUMNS, Store, StoreError, Value, values};
+
+/// An export that could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// Something is wrong with the store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The output cannot be written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The Parquet library says no.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Parquet(#[from] parquet::errors::ParquetError),
+}
+
+/// Writes a table with a header, a row per cell in the order of keys. All columns but `config`, which the others hold.
+pub fn csv(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
+    let shown: Vec<bool> = COLUMNS.iter().map(|(name, _)| name != "config").collect();
+    let names: Vec<&str> =
+        COLUMNS.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "config").collect();
+    writeln!(out, "{}", names.join(","))?;
+    let mut line = String::new();
+    store.entries(&mut |entry| {
+        line.clear();
+        let shown = values(&entry).into_iter().zip(&shown).filter(|(_, shown)| **shown);
+        for (i, (value, _)) in shown.enumerate() {
+            if i > 0 {
+                line.push(',');
+            }
+            match value {
+                Value::Null => {}
+                Value::Integer(x) => line += &x.to_string(),
+                Value::Real(x) => line += &format!("{x:?}"),
+                Value::Text(x) if x.contains(['"', ',', '\n', '\r']) => {
+                    line += &format!("\"{}\"", x.replace('"', "\"\""))
+                }
+                Value::Text(x) => line += &x,
+            }
+        }
+        line.push('\n');
+        Ok(out.write_all(line.as_bytes())?)
+    })
+}
+
+/// Writes one JSON object per cell, in the order of keys, with the full configuration.
+pub fn json_lines(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
+    store.entries(&mut |entry| {
+        serde_json::to_writer(&mut *out, &entry).map_err(std::io::Error::from)?;
+        Ok(out.write_all(b"\n")?)
+    })
+}
+
+/// Writes a Parquet file with the columns of [`csv`] and `config`.
+#[cfg(feature = "parquet")]
+pub fn parquet(store: &Store, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
+    use std::sync::Arc;
+
+    use ::parquet::basic::{LogicalType, Repetition, Type};
+    use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+    use ::parquet::schema::types::Type as Schema;
+
+    use super::Kind;
+
+    const ROWS: usize = 1 << 16;
+    let fields: Result<Vec<_>, _> = COLUMNS
+        .iter()
+        .map(|(name, kind)| {
+            let (physical, logical) = match kind {
+                Kind::Integer => (Type::INT64, None),
+                Kind::Real => (Type::DOUBLE, None),
+                Kind::Text => (Type::BYTE_ARRAY, Some(LogicalType::String)),
+            };
+            let field = Schema::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+            field.with_logical_type(logical).build().map(Arc::new)
+        })
+        .collect();
+    let schema = Arc::new(Schema::group_type_builder("results").with_fields(fields?).build()?);
+    let mut writer =
+        SerializedFileWriter::new(&mut *out, schema, Arc::new(WriterProperties::builder().build()))?;
+
+    /// Writes rows of values as one group, column by column.
+    fn group<W: Write + Send>(
+        mut group: SerializedRowGroupWriter<'_, W>,
+        rows: &[Vec<Value>],
+    ) -> Result<(), ExportError> {
+        for (i, (_, kind)) in COLUMNS.iter().enumerate() {
+            let Some(mut column) = group.next_column()? else { break };
+            let levels: Vec<i16> = rows.iter().map(|row| i16::from(row[i] != Value::Null)).collect();
+            let values = rows.iter().map(|row| &row[i]);
+            match kind {
+                Kind::Integer => {
+                    let values: Vec<i64> = values
+                        .filter_map(|x| if let Value::Integer(x) = x { Some(*x) } else { None })
+                        .collect();
+                    column.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
+                }
+                Kind::Real => {
+                    let values: Vec<f64> =
+                        values.filter_map(|x| if let Value::Real(x) = x { Some(*x) } else { None }).collect();
+                    column.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
+                }
+                Kind::Text => {
+                    let text = |x: &Value| {
+                        if let Value::Text(x) = x { Some(ByteArray::from(x.as_str())) } else { None }
+                    };
+                    let values: Vec<ByteArray> = values.filter_map(text).collect();
+                    column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+                }
+            }
+            column.close()?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    let mut rows = Vec::new();
+    store.entries(&mut |entry| {
+        rows.push(values(&entry));
+        if rows.len() == ROWS {
+            group(writer.next_row_group()?, &rows)?;
+            rows.clear();
+        }
+        Ok::<(), ExportError>(())
+    })?;
+    if !rows.is_empty() {
+        group(writer.next_row_group()?, &rows)?;
+    }
+    writer.close()?;
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! Sweeps: many cells from one description, on one machine or dealt to many.
+//!
+//! A file holds a base configuration, axes (lists and ranges, in all combinations), points (parameters that move
+//! together), and rays (parameters that follow from the others by a formula). docs/sweeps.md is the page for people.
+
+mod expression;
+mod file;
+mod merge;
+mod parameter;
+mod shard;
+
+pub use expression::{Expression, ExpressionError, Problem};
+pub use merge::{MergeError, Merged, merge, shards_in};
+pub use parameter::{Parameter, Value};
+pub use shard::{LineProblem, Shard, ShardError};
+
+use std::collections::HashSet;
+
+use superpose_core::config::{Config, ConfigError, Settings};
+
+use crate::cell::{self, CellError, Key};
+
+/// Cells of one sweep, at most.
+pub const MOST_CELLS: f64 = 1e7;
+
+/// A description of cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    base: Settings,
+    axes: Vec<Axis>,
+    rays: Vec<(Parameter, Expression)>,
+    repeats: usize,
+    noise: bool,
+}
+
+/// Values that take turns; each sets one parameter, or several together.
+#[derive(Clone, Debug, PartialEq)]
+struct Axis {
+    points: Vec<Vec<(Parameter, Value)>>,
+}
+
+/// A sweep that cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SweepError {
+    /// Not TOML.
+    #[error("line {line}: {reason}")]
+    Toml {
+        /// The line.
+        line: usize,
+        /// What the parser said.
+        reason: String,
+    },
+    /// A key that means nothing.
+    #[error("line {line}: unknown key {name}: {note}")]
+    Unknown {
+        /// The line.
+        line: usize,
+        /// The key.
+        name: String,
+        /// What there is.
+        note: String,
+    },
+    /// A value that is not allowed.
+    #[error("line {line}: {name} = {value}: {allowed}")]
+    Value {
+        /// The line.
+        line: usize,
+        /// The key.
+        name: String,
+        /// What stands there.
+        value: String,
+        /// What may stand there.
+        allowed: String,
+    },
+    /// A parameter in two places.
+    #[error(
+        "line {line}: {name} is given twice: above, under [axes], in [[points]] or under [rays], once each"
+    )]
+    Twice {
+        /// The line of the second.
+        line: usize,
+        /// The parameter.
+        name: String,
+    },
+    /// Parameters that do not go together.
+    #[error("{names}: {why}")]
+    Together {
+        /// The parameters.
+        names: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// Rays that need each other.
+    #[error("[rays] {name}: its formula leads back to itself")]
+    Circle {
+        /// One of them.
+        name: &'static str,
+    },
+    /// More cells than anyone could wait for.
+    #[error("the axes make {cells:.0} cells, and {MOST_CELLS:.0} is the most: use fewer values or repeats")]
+    TooMany {
+        /// How many.
+        cells: f64,
+    },
+    /// A formula without a value.
+    #[error("[rays] {name} = {formula} with {point}: {what}")]
+    Ray {
+        /// The parameter.
+        name: &'static str,
+        /// Its formula.
+        formula: String,
+        /// The combination.
+        point: String,
+        /// What came out instead.
+        what: String,
+    },
+    /// A combination that is not a configuration.
+    #[error("the cell with {point}: {error}")]
+    Config {
+        /// The combination.
+        point: String,
+        /// What is wrong with it.
+        error: ConfigError,
+    },
+    /// A combination that is not a cell.
+    #[error("the cell with {point}: {error}")]
+    Cell {
+        /// The combination.
+        point: String,
+        /// What is wrong with it.
+        error: CellError,
+    },
+}
+
+impl Sweep {
+    /// Reads a description in TOML.
+    pub fn read(text: &str) -> Result<Sweep, SweepError> {
+        let sweep = file::read(text)?;
+        let cells =
+            sweep.axes.iter().map(|axis| axis.points.len() as f64).product::<f64>() * sweep.repeats as f64;
+        if cells > MOST_CELLS {
+            return Err(SweepError::TooMany { cells });
+        }
+        Ok(sweep)
+    }
+
+    /// Whether the noise budget is to be recorded.
+    pub fn noise(&self) -> bool {
+        self.noise
+    }
+
+    /// Number of combinations, repeats included. Some may be the same cell.
+    pub fn len(&self) -> usize {
+        self.axes.iter().map(|axis| axis.points.len()).product::<usize>() * self.repeats
+    }
+
+    /// Whether there is nothing to run, which cannot be.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All cells, each once, the last axis and then the repeats changing fastest. An error names the combination.
+    pub fn cells(&self) -> Result<Vec<Config>, SweepError> {
+        let mut cells = Vec::with_capacity(self.len());
+        let mut seen = HashSet::with_capacity(self.len());
+        for number in 0..self.len() / self.repeats {
+            let config = self.combination(number)?;
+            for repeat in 0..self.repeats {
+                let cell = config.repeat(repeat);
+                if seen.insert(Key::new(&cell)) {
+                    cells.push(cell);
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn combination(&self, number: usize) -> Result<Config, SweepError> {
+        let mut settings = self.base.clone();
+        let mut point: Vec<&(Parameter, Value)> = Vec::new();
+        let mut rest = number;
+        for axis in self.axes.iter().rev() {
+            point.extend(&axis.points[rest % axis.points.len()]);
+            rest /= axis.points.len();
+        }
+        let text = |rays: &[String]| {
+            let axes = point.iter().map(|(parameter, value)| format!("{} = {value}", parameter.name()));
+            let text = axes.chain(rays.iter().cloned()).collect::<Vec<_>>().join(", ");
+            if text.is_empty() { "these values".into() } else { text }
+        };
+        for (parameter, value) in &point {
+            // Words were tried when they were read.
+            parameter.set(&mut settings, value).map_err(|allowed| SweepError::Value {
+                line: 1,
+                name: parameter.name().into(),
+                value: value.to_string(),
+                allowed,
+            })?;
+        }
+        let mut followed = Vec::new();
+        for (parameter, formula) in &self.rays {
+            let of = |name: &str| Parameter::named(name)?.get(&settings);
+            let wrong = |what: String| SweepError::Ray {
+                name: parameter.name(),
+                formula: formula.to_string(),
+                point: text(&[]),
+                what,
+            };
+            let x = formula.value(&of).ok_or_else(|| wrong("one of its names has no value".into()))?;
+            let value =
+                parameter.from_number(x).map_err(|allowed| wrong(format!("{x}, but it {allowed}")))?;
+            parameter.set(&mut settings, &value).map_err(wrong)?;
+            followed.push(format!("{} = {value}", parameter.name()));
+        }
+        settings.repeats = self.repeats;
+        let config =
+            settings.check().map_err(|error| SweepError::Config { point: text(&followed), error })?;
+        cell::check(&config.repeat(self.repeats - 1))
+            .map_err(|error| SweepError::Cell { point: text(&followed), error })?;
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(text: &str) -> Vec<Config> {
+        Sweep::read(text).unwrap().cells().unwrap()
+    }
+
+    #[test]
+    fn axes_points_and_rays() {
+        let cells = cells(
+            "length = 8\nrepeats = 2\nseed = 10\ntrigger = \"keys\"\n[axes]\nvocab = { from = 100, to = 400, steps = 3, scale = \"geometric\" }\n\
+             embedding = [\"gaussian\", \"sphere\"]\n[rays]\nsamples = \"4 * dim\"\ndim = \"sqrt(2 * vocab * ln(vocab))\"\n[[points]]\neta = 1\nlead = 2\n[[points]]\nlead = 3.5\neta = 2",
+        );
+        assert_eq!(cells.len(), 3 * 2 * 2 * 2);
+        let (first, last) = (&cells[0], &cells[23]);
+        assert_eq!((first.vocab, first.dim, first.samples, first.seed, first.eta), (100, 30, 120, 10, 1.0));
+        assert_eq!((last.vocab, last.dim, last.length, last.seed, last.lead), (400, 69, 8, 11, 3.5));
+        assert_eq!(cells[8].vocab, 200);
+        assert!(cells.iter().all(|cell| cell.repeats == 1));
+    }
+
+    #[test]
+    fn ranges_round_and_drop_what_is_the_same() {
+        let dims = |range: &str| -> Vec<usize> {
+            cells(&format!("[axes]\ndim = {range}")).iter().map(|cell| cell.dim).collect()
+        };
+        assert_eq!(dims("{ from = 1, to = 3, steps = 9 }"), [1, 2, 3]);
+        assert_eq!(
+            dims("{ from = 64, to = 1024, steps = 5, scale = \"geometric\" }"),
+            [64, 128, 256, 512, 1024]
+        );
+        assert_eq!(dims("{ from = 8, to = 2, steps = 4 }"), [8, 6, 4, 2]);
+        assert_eq!(dims("{ from = 5, to = 5, steps = 1 }"), [5]);
+        assert_eq!(dims("[1e2, 65_5]"), [100, 655]);
+        assert_eq!(dims("[8, 9, 8]"), [8, 9]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, message) in [
+            ("vocab = 512\ndimm = 3", "line 2: unknown key dimm: there are axes"),
+            ("vocab = \"many\"", "line 1: vocab = \"many\": must be a whole number"),
+            ("trigger = \"both\"", "line 1: trigger = \"both\": must be one of values, keys"),
+            ("vocab = 1", "the cell with these values: vocab = 1: must be a whole number from 2"),
+            ("vocab = ", "line 1: "),
+            ("import = \"x\"", "line 1: unknown key import: a sweep takes no files"),
+            ("dim = 3\n\n[axes]\ndim = [1]", "line 4: dim is given twice"),
+            ("[axes]\ndim = [1]\n[rays]\ndim = \"2\"", "line 4: dim is given twice"),
+            ("[axes]\ndim = 4", "line 2: dim = 4: must be a list"),
+            ("[axes]\ndim = \"vocab\"", "line 2: dim = \"vocab\": must be a list or a range here; formulas"),
+            ("[axes]\ndim = []", "line 2: dim = []: must have a value"),
+            ("[axes]\ndim = [\n 4,\n 2.5]", "line 4: dim = 2.5: must be a whole number"),
+            ("[axes]\ndim = { from = 1, to = 2 }", "line 2: dim, steps = (none)"),
+            (
+                "[axes]\neta = { from = -1, to = 2, steps = 3, scale = \"geometric\" }",
+                "line 2: eta, scale = geometric: needs from",
+            ),
+            ("[axes]\ndim = { from = 1, to = 2, steps = 3, by = 1 }", "line 2: dim, by = 1: a range has"),
+            (
+                "[rays]\ndim = \"2 * vocabulary\"",
+                "line 2: dim = \"2 * vocabulary\": vocabulary is not a parameter",
+            ),
+            ("[rays]\ndim = \"2 *\"", "line 2: dim = \"2 *\": character 4"),
+            ("[rays]\ndim = \"samples\"\nsamples = \"dim\"", "[rays] dim: its formula leads back"),
+            ("[rays]\ndim = \"width\"", "[rays] dim = width with these values: one of its names"),
+            ("[rays]\ndim = \"ln(0)\"", "[rays] dim = ln(0) with these values: -inf"),
+            (
+                "[[points]]\ndim = 1\n[[points]]\nvocab = 3",
+                "line 3: points = (this one): must have the parameters",
+            ),
+            ("noise = 1", "line 1: noise = 1: must be true or false"),
+            ("repeats = 0", "line 1: repeats = 0: must be"),
+            ("gamma = 1.0\nlead = 2", "gamma and lead"),
+            ("activation = \"relu\"", "activation without width"),
+            (
+                "repeats = 1e6\n[axes]\nseed = { from = 0, to = 1e6, steps = 12345 }",
+                "the axes make 12345000000 cells, and 10000000",
+            ),
+            (
+                "embedding = \"orthonormal\"\n[axes]\ndim = [600, 100]",
+                "the cell with dim = 100: dim = 100: orthonormal",
+            ),
+        ] {
+            let error = Sweep::read(text).and_then(|sweep| sweep.cells()).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{text}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(dim|vocab|repeats|\\[axes\\]|\\[rays\\]|\\[\\[points\\]\\]|from|steps|=|\\{|\\}|\\[|\\]|\"|,|\n|[0-9]{1,3}|1e9|-|ln\\(| ){0,40}") {
+            if let Ok(sweep) = Sweep::read(&text) && sweep.len() < 10_000 {
+                let _ = sweep.cells();
+            }
+        }
+    }
+}

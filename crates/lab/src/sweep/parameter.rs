@@ -1,0 +1,194 @@
+//! The parameters of a sweep: the keys of a configuration file, by name.
+
+use std::fmt;
+
+use superpose_core::config::Settings;
+use toml::de::DeValue;
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A whole number.
+    Count,
+    /// A number.
+    Number,
+    /// A word.
+    Word,
+}
+
+const PARAMETERS: [(&str, Kind); 20] = [
+    ("vocab", Kind::Count),
+    ("dim", Kind::Count),
+    ("length", Kind::Count),
+    ("samples", Kind::Count),
+    ("width", Kind::Count),
+    ("activation", Kind::Word),
+    ("embedding", Kind::Word),
+    ("output_embedding", Kind::Word),
+    ("trigger", Kind::Word),
+    ("labels", Kind::Word),
+    ("zipf", Kind::Number),
+    ("noise_vocab", Kind::Count),
+    ("regime", Kind::Word),
+    ("eta", Kind::Number),
+    ("gamma", Kind::Number),
+    ("eta2", Kind::Number),
+    ("lead", Kind::Number),
+    ("precision", Kind::Word),
+    ("test_samples", Kind::Count),
+    ("seed", Kind::Count),
+];
+
+/// A parameter of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parameter(usize);
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of a whole number.
+    Count(u64),
+    /// Of a number.
+    Number(f64),
+    /// Of a word.
+    Word(String),
+}
+
+impl Parameter {
+    /// By its name.
+    pub fn named(name: &str) -> Option<Parameter> {
+        PARAMETERS.iter().position(|(known, _)| *known == name).map(Parameter)
+    }
+
+    /// All names, for people.
+    pub fn list() -> String {
+        PARAMETERS.map(|(name, _)| name).join(", ")
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        PARAMETERS[self.0].0
+    }
+
+    /// Whether a formula can give it.
+    pub fn is_number(self) -> bool {
+        PARAMETERS[self.0].1 != Kind::Word
+    }
+
+    /// The value that a number stands for: whole numbers are rounded. The error says what is allowed.
+    pub fn from_number(self, x: f64) -> Result<Value, &'static str> {
+        match PARAMETERS[self.0].1 {
+            Kind::Count if x >= 0.0 && x.round() <= 2_f64.powi(53) => Ok(Value::Count(x.round() as u64)),
+            Kind::Count => Err("must be a whole number"),
+            Kind::Number if x.is_finite() => Ok(Value::Number(x)),
+            Kind::Number => Err("must be a number"),
+            Kind::Word => Err("must be a word"),
+        }
+    }
+
+    /// The value that stands in a file. The error says what is allowed.
+    pub fn from_toml(self, value: &DeValue<'_>) -> Result<Value, String> {
+        match (PARAMETERS[self.0].1, value) {
+            (Kind::Word, DeValue::String(word)) => {
+                let value = Value::Word(word.to_string());
+                self.set(&mut Settings::default(), &value)?;
+                Ok(value)
+            }
+            (Kind::Word, _) => Err("must be a word in quotation marks".into()),
+            (Kind::Count, value) => {
+                let allowed = "must be a whole number such as 4096, 65_536 or 1e6";
+                let x = number(value).filter(|x| x.fract() == 0.0 && *x >= 0.0).ok_or(allowed)?;
+                if let Some(whole) = integer(value) {
+                    return Ok(Value::Count(whole));
+                }
+                Ok(self.from_number(x)?)
+            }
+            (Kind::Number, value) => Ok(self.from_number(number(value).ok_or("must be a number")?)?),
+        }
+    }
+
+    /// Puts a value into the settings. The error says what is allowed.
+    pub fn set(self, settings: &mut Settings, value: &Value) -> Result<(), String> {
+        match value {
+            Value::Count(count) => {
+                let size = usize::try_from(*count).map_err(|_| "too large for this machine")?;
+                match self.name() {
+                    "vocab" => settings.vocab = size,
+                    "dim" => settings.dim = size,
+                    "length" => settings.length = size,
+                    "samples" => settings.samples = size,
+                    "width" => settings.width = Some(size),
+                    "noise_vocab" => settings.noise_vocab = Some(size),
+                    "test_samples" => settings.test_samples = size,
+                    _ => settings.seed = *count,
+                }
+            }
+            Value::Number(x) => match self.name() {
+                "zipf" => settings.zipf = Some(*x),
+                "eta" => settings.eta = *x,
+                "gamma" => settings.gamma = Some(*x),
+                "eta2" => settings.eta2 = Some(*x),
+                _ => settings.lead = *x,
+            },
+            Value::Word(word) => match self.name() {
+                "activation" => settings.activation = word.parse()?,
+                "embedding" => settings.embedding = word.parse()?,
+                "output_embedding" => settings.output_embedding = Some(word.clone()),
+                "trigger" => settings.trigger = word.parse()?,
+                "labels" => settings.labels = word.parse()?,
+                "regime" => settings.regime = word.parse()?,
+                _ => settings.precision = word.parse()?,
+            },
+        }
+        Ok(())
+    }
+
+    /// Its value as a number; `None` for words and for what is not set.
+    pub fn get(self, settings: &Settings) -> Option<f64> {
+        let count = |size: usize| Some(size as f64);
+        match self.name() {
+            "vocab" => count(settings.vocab),
+            "dim" => count(settings.dim),
+            "length" => count(settings.length),
+            "samples" => count(settings.samples),
+            "width" => settings.width.and_then(count),
+            "noise_vocab" => settings.noise_vocab.and_then(count),
+            "test_samples" => count(settings.test_samples),
+            "seed" => Some(settings.seed as f64),
+            "zipf" => settings.zipf,
+            "eta" => Some(settings.eta),
+            "gamma" => settings.gamma,
+            "eta2" => settings.eta2,
+            "lead" => Some(settings.lead),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Count(count) => count.fmt(f),
+            Value::Number(x) => x.fmt(f),
+            Value::Word(word) => word.fmt(f),
+        }
+    }
+}
+
+/// A whole number as it stands in a file, without a detour through floating point.
+pub fn integer(value: &DeValue<'_>) -> Option<u64> {
+    let DeValue::Integer(integer) = value else { return None };
+    u64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix()).ok()
+}
+
+/// A number as it stands in a file.
+pub fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(whole) => match integer(value) {
+            Some(whole) => Some(whole as f64),
+            None => whole.as_str().replace('_', "").parse().ok(),
+        },
+        DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Shards: what a killed writer leaves, what a merge takes, and what it refuses.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use superpose_core::config::{Config, Settings};
+use superpose_lab::cell::{Entry, Event, Runner};
+use superpose_lab::store::Store;
+use superpose_lab::sweep::{Merged, Shard, merge, shards_in};
+
+fn cells(count: u64) -> Vec<Config> {
+    let settings =
+        Settings { vocab: 24, dim: 12, length: 4, samples: 200, test_samples: 100, ..Settings::default() };
+    (0..count).map(|seed| Settings { seed, ..settings.clone() }.check().unwrap()).collect()
+}
+
+/// Runs cells into a shard; returns how many were run.
+fn run(path: &Path, cells: &[Config], store: Option<&Path>) -> usize {
+    let mut runs = 0;
+    let shard = Shard::open(path, store).unwrap();
+    let outcomes = Runner::new(1)
+        .with_results(shard)
+        .run(cells, &mut |event| runs += usize::from(matches!(event, Event::Finished { .. })))
+        .unwrap();
+    assert!(outcomes.iter().all(Result::is_ok));
+    runs
+}
+
+fn bring(paths: &[PathBuf], store: &Path) -> Merged {
+    merge(paths, &mut Store::open(store).unwrap(), &mut |_| {}).unwrap()
+}
+
+fn entries(path: &Path) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut each = |entry: Entry| {
+        entries.push(entry);
+        Ok::<_, superpose_lab::store::StoreError>(())
+    };
+    Store::open(path).unwrap().entries(&mut each).unwrap();
+    entries
+}
+
+/// Everything but time.
+fn same(a: &[Entry], b: &[Entry]) -> bool {
+    let pair = |(a, b): (&Entry, &Entry)| {
+        a.config == b.config && a.result.as_ref().unwrap().agrees(b.result.as_ref().unwrap())
+    };
+    a.len() == b.len() && a.iter().zip(b).all(pair)
+}
+
+#[test]
+fn a_torn_shard_is_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Shard::path(folder.path(), 1, 2);
+    assert_eq!(run(&path, &cells(10), None), 10);
+    let whole = std::fs::read(&path).unwrap();
+    let last = whole[..whole.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+    for cut in [last + 1, last + 40, whole.len() - 1] {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let store = folder.path().join(format!("{cut}.sqlite"));
+        let merged = bring(std::slice::from_ref(&path), &store);
+        assert_eq!(
+            (merged.added, merged.torn.clone(), merged.refused.len()),
+            (9, vec![(path.clone(), 10)], 0)
+        );
+        assert_eq!(run(&path, &cells(10), None), 1, "{cut}");
+        let merged = bring(std::slice::from_ref(&path), &store);
+        assert_eq!((merged.added, merged.known, merged.torn.len()), (1, 9, 0));
+    }
+    assert_eq!(run(&path, &cells(10), None), 0);
+}
+
+#[test]
+fn shards_make_the_store_of_a_local_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for share in 0..3 {
+        let mine: Vec<Config> = cells(12).into_iter().skip(share).step_by(3).collect();
+        run(&Shard::path(&at("shards"), share + 1, 3), &mine, None);
+    }
+    std::fs::write(at("shards").join("notes.txt"), "not a shard").unwrap();
+    let shards = shards_in(&[at("shards"), Shard::path(&at("shards"), 2, 3)]).unwrap();
+    assert_eq!(shards.len(), 3);
+    let merged = bring(&shards, &at("merged.sqlite"));
+    assert_eq!((merged.shards, merged.added, merged.known), (3, 12, 0));
+    Runner::new(2)
+        .with_results(Store::open(&at("local.sqlite")).unwrap())
+        .run(&cells(12), &mut |_| {})
+        .unwrap();
+    assert!(same(&entries(&at("merged.sqlite")), &entries(&at("local.sqlite"))));
+    // A new shard does not run what the store has.
+    assert_eq!(run(&at("new.jsonl"), &cells(14), Some(&at("merged.sqlite"))), 2);
+    assert_eq!(run(&at("new.jsonl"), &cells(14), Some(&at("absent.sqlite"))), 12);
+}
+
+#[test]
+fn a_bad_shard_is_named_by_line_and_never_half_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    run(&at("good.jsonl"), &cells(6), None);
+    let good = std::fs::read_to_string(at("good.jsonl")).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    let write = |name: &str, lines: &[&str]| std::fs::write(at(name), lines.join("\n") + "\n").unwrap();
+
+    let digit = lines[3].find("\"mean\":0.").unwrap() + 9;
+    let old = &lines[3][digit..=digit];
+    let edited =
+        format!("{}{}{}", &lines[3][..digit], if old == "1" { "2" } else { "1" }, &lines[3][digit + 1..]);
+    write("edited.jsonl", &[lines[0], lines[1], lines[2], &edited, lines[4]]);
+    write("cut inside.jsonl", &[lines[0], &lines[1][..200], lines[2]]);
+    write("foreign.jsonl", &["{\"a\": 1}", lines[0]]);
+    std::fs::write(at("one line.jsonl"), "hello").unwrap();
+    write("empty line.jsonl", &[lines[0], "", lines[1]]);
+    std::fs::write(at("bytes.jsonl"), [lines[0].as_bytes(), b"\n\xff\xfe\n"].concat()).unwrap();
+    for (name, line, word) in [
+        ("edited.jsonl", 4, "edited"),
+        ("cut inside.jsonl", 2, "not a record"),
+        ("foreign.jsonl", 1, "not a record"),
+        ("one line.jsonl", 1, "not a record"),
+        ("empty line.jsonl", 2, "not a record"),
+        ("bytes.jsonl", 2, "not a record"),
+    ] {
+        let merged = bring(&[at(name)], &at("store.sqlite"));
+        assert_eq!((merged.shards, merged.added, merged.refused.len()), (0, 0, 1), "{name}");
+        let message = merged.refused[0].to_string();
+        assert!(message.contains(&format!("{name}, line {line}: ")) && message.contains(word), "{message}");
+        assert!(Shard::open(&at(name), None).is_err(), "{name}");
+    }
+    assert!(entries(&at("store.sqlite")).is_empty());
+
+    // A copy and doubled lines are the same results again.
+    write("doubled.jsonl", &[lines[0], lines[1], lines[0]]);
+    let merged = bring(
+        &[at("doubled.jsonl"), at("edited.jsonl"), at("good.jsonl"), at("good.jsonl")],
+        &at("store.sqlite"),
+    );
+    assert_eq!((merged.shards, merged.added, merged.known, merged.refused.len()), (3, 6, 9, 1));
+}
+
+/// Two results for one cell: someone's engine was not this one.
+#[test]
+fn a_conflict_is_refused_with_the_whole_shard() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    run(&at("a.jsonl"), &cells(3), None);
+    bring(&[at("a.jsonl")], &at("store.sqlite"));
+    let before = entries(&at("store.sqlite"));
+    let connection = rusqlite::Connection::open(at("store.sqlite")).unwrap();
+    connection.execute("UPDATE results SET accuracy = 0.125 WHERE seed = 1", []).unwrap();
+    drop(connection);
+    run(&at("b.jsonl"), &cells(5), None);
+    let merged = bring(&[at("b.jsonl")], &at("store.sqlite"));
+    assert_eq!((merged.shards, merged.added), (0, 0));
+    assert!(
+        merged.refused[0].to_string().contains("b.jsonl, line 2: the store has another result"),
+        "{merged:?}"
+    );
+    assert_eq!(entries(&at("store.sqlite")).len(), before.len());
+}
