@@ -64,8 +64,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(*arguments).map(done),
         Command::Predict(arguments) => predict::predict(*arguments).map(done),
-        Command::Threshold(arguments) => threshold::threshold(*arguments).map(done),
-        Command::Phase(arguments) => phase::phase(*arguments).map(done),
+        Command::Threshold(arguments) => threshold::threshold(*arguments),
+        Command::Phase(arguments) => phase::phase(*arguments),
         Command::Plan(arguments) => plan::plan(&arguments).map(done),
         Command::Bound(arguments) => bound::bound(&arguments).map(done),
         Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),

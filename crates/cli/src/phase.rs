@@ -4,22 +4,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 use superpose_core::config::{Config, Settings};
-use superpose_lab::cell::check as check_cell;
+use superpose_lab::cell::{CellError, check as check_cell};
 use superpose_lab::phase::{Axis, Diagram, Request, Scale, Size};
-use superpose_lab::threshold::{Measure, shares};
+use superpose_lab::threshold::{Measure, SearchError, shares};
 use superpose_theory::critical::Parameter;
 
 use crate::arguments::{Count, RunArguments};
+use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::print;
 use crate::text::grouped;
-use crate::threshold::{range, runner};
+use crate::threshold::{range, runner, stopped};
 
 /// Arguments of `superpose phase`.
 #[derive(Args, Clone, Debug)]
@@ -72,7 +74,7 @@ struct Report<'a> {
 }
 
 /// Runs the command.
-pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
+pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
     for name in ["export", "import"] {
@@ -128,7 +130,8 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         std::fs::File::create(path).with_context(|| format!("csv = {}", path.display()))?;
     }
 
-    let mut runner = runner(threads, arguments.store.as_deref())?;
+    let interrupt = Interrupt::listen()?;
+    let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
     let started = Instant::now();
     let mut runs = 0;
@@ -140,7 +143,12 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         found
     });
     spinner.finish();
-    let diagram = diagram?;
+    let diagram = match diagram {
+        Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
+            return Ok(stopped(&interrupt, arguments.store.as_deref()));
+        }
+        diagram => diagram?,
+    };
     if let Some(path) = &arguments.csv {
         std::fs::write(path, csv(&request, &diagram)).with_context(|| format!("csv = {}", path.display()))?;
         let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
@@ -160,7 +168,8 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     match run.json {
         true => print(&(serde_json::to_string(&report)? + "\n")),
         false => print(&text(&report)),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn axes(arguments: &PhaseArguments) -> anyhow::Result<(Axis, Axis)> {

@@ -1,22 +1,26 @@
 //! `superpose threshold`: the size at which an accuracy is reached, measured with an interval, beside the prediction.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{anyhow, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 use superpose_core::config::{Config, Settings};
-use superpose_lab::cell::{Runner, check as check_cell};
+use superpose_lab::cell::{CellError, Runner, check as check_cell};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{
-    Criterion, Measure, Predicted, Question, Threshold, Unreached, Why, find, shares,
+    Criterion, Measure, Predicted, Question, SearchError, Threshold, Unreached, Why, find, shares,
 };
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::Quantity;
 
 use crate::arguments::{Count, RunArguments};
+use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
 use crate::text::grouped;
@@ -106,7 +110,7 @@ struct NotReached {
 }
 
 /// Runs the command.
-pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
+pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
     for name in ["repeats", "export", "import"] {
@@ -143,7 +147,8 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let predicted = question.predicted();
     let plan = question.plan(&predicted, precision, range, most_runs);
 
-    let mut runner = runner(threads, arguments.store.as_deref())?;
+    let interrupt = Interrupt::listen()?;
+    let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
     let started = Instant::now();
     let mut done = 0;
@@ -156,7 +161,12 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     };
     let answer = find(&question, plan, &mut measure);
     spinner.finish();
-    let (answer, search) = answer?;
+    let (answer, search) = match answer {
+        Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
+            return Ok(stopped(&interrupt, arguments.store.as_deref()));
+        }
+        answer => answer?,
+    };
     let report = report(
         &question,
         answer,
@@ -169,12 +179,23 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     match run.json {
         true => print(&(serde_json::to_string_pretty(&report)? + "\n")),
         false => print(&text(&report)),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what became of the work, and the exit code that tells which signal it was.
+pub fn stopped(interrupt: &Interrupt, store: Option<&Path>) -> ExitCode {
+    let kept = match store {
+        Some(path) => format!("what was run is in {}; the same command continues", path.display()),
+        None => "--store FILE would keep what was run".into(),
+    };
+    let _ = writeln!(std::io::stderr(), "stopped: {kept}");
+    ExitCode::from(interrupt.code())
 }
 
 /// A runner on all threads, with a file for its results if there is one.
-pub fn runner(threads: usize, store: Option<&std::path::Path>) -> anyhow::Result<Runner<'static>> {
-    let runner = Runner::new(threads).with_memory(available_memory());
+pub fn runner<'a>(threads: usize, store: Option<&Path>, stop: &'a AtomicBool) -> anyhow::Result<Runner<'a>> {
+    let runner = Runner::new(threads).with_memory(available_memory()).with_stop(stop);
     Ok(match store {
         Some(path) => runner.with_results(Store::open(path)?),
         None => runner,

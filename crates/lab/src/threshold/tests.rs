@@ -58,7 +58,10 @@ fn a_curve_without_noise_is_found_wherever_it_is() {
                 let Threshold::Found(e) = answer else {
                     panic!("{middle} {slope} {rises}: {answer:?} after {runs}")
                 };
-                assert!((e.crossing / middle).ln().abs() < 0.06 || (e.crossing - middle).abs() < 0.5, "{middle} {slope} {rises}: {e:?}");
+                assert!(
+                    (e.crossing / middle).ln().abs() < 0.06 || (e.crossing - middle).abs() < 0.5,
+                    "{middle} {slope} {rises}: {e:?}"
+                );
                 assert!(e.low <= e.estimate && e.estimate <= e.high);
             }
         }
