@@ -265,10 +265,10 @@ fn text(report: &Report<'_>) -> String {
     }
     let _ = writeln!(
         text,
-        "{} of {} cells run, {} seeds each, the rest filled in; {} runs in {:.1} s.",
+        "{} of {} cells run, {} each, the rest filled in; {} runs in {:.1} s.",
         diagram.measured,
         diagram.cells.len(),
-        report.repeats,
+        if report.repeats == 1 { "1 seed".into() } else { format!("{} seeds", report.repeats) },
         report.runs,
         report.seconds
     );

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{anyhow, bail, ensure};
 use clap::Args;
 use serde::Serialize;
-use superpose_core::config::{Config, Settings};
+use superpose_core::config::{Config, Embedding, Settings};
 use superpose_lab::cell::{CellError, Runner, check as check_cell};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{
@@ -132,7 +132,19 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         Count(runs @ 2..=1_000_000) => runs as usize,
         Count(runs) => bail!("max_runs = {runs}: must be a whole number from 2 to 1000000"),
     };
-    let config = run.settings()?.check()?;
+    let mut settings = run.settings()?;
+    if settings.embedding == Embedding::Orthonormal {
+        // The size to find need not be right to begin with.
+        let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
+        match parameter {
+            Parameter::Dim => settings.dim = settings.dim.max(settings.vocab.saturating_add(others)),
+            Parameter::Vocab => {
+                settings.vocab = settings.vocab.min(settings.dim.saturating_sub(others)).max(2)
+            }
+            _ => {}
+        }
+    }
+    let config = settings.check()?;
     check_cell(&config.repeat(0))?;
     let question =
         Question::new(config.clone(), parameter, arguments.measure, arguments.criterion, arguments.accuracy)?;
