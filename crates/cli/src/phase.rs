@@ -4,22 +4,27 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use serde::Serialize;
 use superpose_core::config::{Config, Settings};
-use superpose_lab::cell::check as check_cell;
+use superpose_figure::Theme;
+use superpose_lab::cell::{CellError, check as check_cell};
 use superpose_lab::phase::{Axis, Diagram, Request, Scale, Size};
-use superpose_lab::threshold::{Measure, shares};
+use superpose_lab::threshold::{Measure, SearchError, shares};
+use superpose_report::diagram as draw;
 use superpose_theory::critical::Parameter;
 
 use crate::arguments::{Count, RunArguments};
+use crate::interrupt::Interrupt;
+use crate::picture::Target;
 use crate::progress::Spinner;
 use crate::run::print;
 use crate::text::grouped;
-use crate::threshold::{range, runner};
+use crate::threshold::{range, runner, stopped};
 
 /// Arguments of `superpose phase`.
 #[derive(Args, Clone, Debug)]
@@ -51,6 +56,9 @@ pub struct PhaseArguments {
     /// Write every cell to this file (CSV)
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Draw the diagram into this file (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Keep results in this file (SQLite) and take known ones from it
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -72,7 +80,7 @@ struct Report<'a> {
 }
 
 /// Runs the command.
-pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
+pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
     for name in ["export", "import"] {
@@ -128,7 +136,10 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         std::fs::File::create(path).with_context(|| format!("csv = {}", path.display()))?;
     }
 
-    let mut runner = runner(threads, arguments.store.as_deref())?;
+    let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
+
+    let interrupt = Interrupt::listen()?;
+    let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
     let started = Instant::now();
     let mut runs = 0;
@@ -140,10 +151,20 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         found
     });
     spinner.finish();
-    let diagram = diagram?;
+    let diagram = match diagram {
+        Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
+            return Ok(stopped(&interrupt, arguments.store.as_deref()));
+        }
+        diagram => diagram?,
+    };
     if let Some(path) = &arguments.csv {
         std::fs::write(path, csv(&request, &diagram)).with_context(|| format!("csv = {}", path.display()))?;
         let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
+    }
+    if let Some(picture) = picture {
+        let title = format!("{} over {} and {}", request.measure.label(), request.x.size, request.y.size);
+        let figure = draw(&title, &request.x, &request.y, request.measure.label(), &diagram);
+        picture.write(&figure, Theme::Light)?;
     }
     let report = Report {
         x: &request.x,
@@ -160,7 +181,8 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     match run.json {
         true => print(&(serde_json::to_string(&report)? + "\n")),
         false => print(&text(&report)),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn axes(arguments: &PhaseArguments) -> anyhow::Result<(Axis, Axis)> {
@@ -256,10 +278,10 @@ fn text(report: &Report<'_>) -> String {
     }
     let _ = writeln!(
         text,
-        "{} of {} cells run, {} seeds each, the rest filled in; {} runs in {:.1} s.",
+        "{} of {} cells run, {} each, the rest filled in; {} runs in {:.1} s.",
         diagram.measured,
         diagram.cells.len(),
-        report.repeats,
+        if report.repeats == 1 { "1 seed".into() } else { format!("{} seeds", report.repeats) },
         report.runs,
         report.seconds
     );

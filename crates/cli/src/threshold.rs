@@ -1,21 +1,25 @@
 //! `superpose threshold`: the size at which an accuracy is reached, measured with an interval, beside the prediction.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{anyhow, bail, ensure};
 use clap::Args;
 use serde::Serialize;
-use superpose_core::config::{Config, Settings};
-use superpose_lab::cell::{Runner, check as check_cell};
+use superpose_core::config::{Config, Embedding, Settings};
+use superpose_lab::cell::{CellError, Runner, check as check_cell};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{
-    Criterion, Measure, Predicted, Question, Threshold, Unreached, Why, find, shares,
+    Criterion, Measure, Predicted, Question, SearchError, Threshold, Unreached, Why, find, shares,
 };
 use superpose_theory::critical::Parameter;
 
 use crate::arguments::{Count, RunArguments};
+use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
 use crate::text::grouped;
@@ -104,7 +108,7 @@ struct NotReached {
 }
 
 /// Runs the command.
-pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
+pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
     for name in ["repeats", "export", "import"] {
@@ -126,7 +130,19 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
         Count(runs @ 2..=1_000_000) => runs as usize,
         Count(runs) => bail!("max_runs = {runs}: must be a whole number from 2 to 1000000"),
     };
-    let config = run.settings()?.check()?;
+    let mut settings = run.settings()?;
+    if settings.embedding == Embedding::Orthonormal {
+        // The size to find need not be right to begin with.
+        let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
+        match parameter {
+            Parameter::Dim => settings.dim = settings.dim.max(settings.vocab.saturating_add(others)),
+            Parameter::Vocab => {
+                settings.vocab = settings.vocab.min(settings.dim.saturating_sub(others)).max(2)
+            }
+            _ => {}
+        }
+    }
+    let config = settings.check()?;
     check_cell(&config.repeat(0))?;
     let question =
         Question::new(config.clone(), parameter, arguments.measure, arguments.criterion, arguments.accuracy)?;
@@ -141,7 +157,8 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let predicted = question.predicted();
     let plan = question.plan(&predicted, precision, range, most_runs);
 
-    let mut runner = runner(threads, arguments.store.as_deref())?;
+    let interrupt = Interrupt::listen()?;
+    let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
     let started = Instant::now();
     let mut done = 0;
@@ -154,7 +171,12 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     };
     let answer = find(&question, plan, &mut measure);
     spinner.finish();
-    let (answer, search) = answer?;
+    let (answer, search) = match answer {
+        Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
+            return Ok(stopped(&interrupt, arguments.store.as_deref()));
+        }
+        answer => answer?,
+    };
     let report = report(
         &question,
         answer,
@@ -167,12 +189,23 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     match run.json {
         true => print(&(serde_json::to_string_pretty(&report)? + "\n")),
         false => print(&text(&report)),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what became of the work, and the exit code that tells which signal it was.
+pub fn stopped(interrupt: &Interrupt, store: Option<&Path>) -> ExitCode {
+    let kept = match store {
+        Some(path) => format!("what was run is in {}; the same command continues", path.display()),
+        None => "--store FILE would keep what was run".into(),
+    };
+    let _ = writeln!(std::io::stderr(), "stopped: {kept}");
+    ExitCode::from(interrupt.code())
 }
 
 /// A runner on all threads, with a file for its results if there is one.
-pub fn runner(threads: usize, store: Option<&std::path::Path>) -> anyhow::Result<Runner<'static>> {
-    let runner = Runner::new(threads).with_memory(available_memory());
+pub fn runner<'a>(threads: usize, store: Option<&Path>, stop: &'a AtomicBool) -> anyhow::Result<Runner<'a>> {
+    let runner = Runner::new(threads).with_memory(available_memory()).with_stop(stop);
     Ok(match store {
         Some(path) => runner.with_results(Store::open(path)?),
         None => runner,

@@ -16,7 +16,7 @@ use superpose_figure::Figure;
 use superpose_lab::study::Results;
 
 pub use html::{Facts, page};
-pub use phase::{Labels, diagram};
+pub use phase::diagram;
 pub use table::{Table, Value};
 
 /// A figure with the name of its file.

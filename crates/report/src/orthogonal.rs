@@ -59,6 +59,8 @@ fn growth(findings: &[Finding]) -> Option<[f64; 2]> {
 }
 
 fn picture(orthogonal: &Orthogonal) -> Picture {
+    let seen = orthogonal.random.iter().chain(&orthogonal.orthonormal).filter_map(Finding::observed);
+    let (low, high) = seen.fold((f64::MAX, 1.0_f64), |(low, high), n| (low.min(n.low), high.max(n.high)));
     let panel = |title: &str, findings: &[Finding]| {
         let mut vocabs: Vec<usize> = findings.iter().map(|f| f.vocab).collect();
         vocabs.sort_unstable();
@@ -66,7 +68,7 @@ fn picture(orthogonal: &Orthogonal) -> Picture {
         let mut chart = Chart::new(
             title,
             Axis::log("sequence length L"),
-            Axis::log("critical samples N").range(30.0, 60_000.0),
+            Axis::log("critical samples N").range(low / 2.0, high * 4.0),
         )
         .ordered();
         for vocab in vocabs {

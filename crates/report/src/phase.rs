@@ -1,29 +1,17 @@
 //! Part 4: phase diagrams.
 
 use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
-use superpose_lab::phase::{Diagram, Scale};
+use superpose_lab::phase::{Axis as Sizes, Diagram, Scale, Size};
 use superpose_lab::study::MlpPhase;
+use superpose_theory::critical::Parameter;
 use superpose_theory::predict::{Dominant, Part};
 
 use crate::table::{Table, Value};
 use crate::words::number;
 use crate::{Picture, Section};
 
-/// What a diagram needs to be drawn besides itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Labels<'a> {
-    /// Title over both panels.
-    pub title: &'a str,
-    /// Label and scale of the horizontal axis.
-    pub x: (&'a str, Scale),
-    /// Label and scale of the vertical axis.
-    pub y: (&'a str, Scale),
-    /// Name of what is measured.
-    pub measure: &'a str,
-}
-
 pub fn section(phase: &MlpPhase) -> Section {
-    let MlpPhase { config, diagram: map, rms } = phase;
+    let MlpPhase { config, x, y, diagram: map, rms } = phase;
     let cells = map.cells.len();
     let headline = format!(
         "Phase diagram of the attention-MLP model: {} of {cells} cells run; measured and predicted accuracy differ by {rms:.3} rms there.",
@@ -33,12 +21,6 @@ pub fn section(phase: &MlpPhase) -> Section {
         "Model: {}, V = {}, d = {}, L = {}, trigger in the {}; the width m varies.",
         config.activation, config.vocab, config.dim, config.length, config.trigger
     );
-    let labels = Labels {
-        title: "Attention-MLP: parameters against samples",
-        x: ("parameters m d", Scale::Log),
-        y: ("samples N", Scale::Log),
-        measure: "accuracy",
-    };
     let rows = map
         .cells
         .iter()
@@ -77,7 +59,7 @@ pub fn section(phase: &MlpPhase) -> Section {
         pictures: vec![Picture {
             name: "phase",
             caption: "Left: accuracy (dots mark cells that were run, the rest is filled in) with the measured and the predicted boundary at 0.5. Right: what limits recall.".into(),
-            figure: diagram(map, &labels),
+            figure: diagram("Attention-MLP: parameters against samples", x, y, "accuracy", map),
         }],
         tables: vec![Table {
             name: "phase",
@@ -97,6 +79,18 @@ fn name(dominant: &Dominant) -> String {
     format!("{part}: {}", dominant.term.word().replace('_', " "))
 }
 
+/// A size in words, with its symbol.
+fn label(size: Size) -> &'static str {
+    match size {
+        Size::Parameters => "parameters m d",
+        Size::One(Parameter::Samples) => "samples N",
+        Size::One(Parameter::Dim) => "dimension d",
+        Size::One(Parameter::Width) => "width m",
+        Size::One(Parameter::Length) => "sequence length L",
+        Size::One(Parameter::Vocab) => "facts V",
+    }
+}
+
 /// Edges of cells around values: half way between neighbours, on the axis's scale.
 fn edges(values: &[u64], scale: Scale) -> Vec<(f64, f64)> {
     let to = |x: f64| if scale == Scale::Log { x.ln() } else { x };
@@ -113,19 +107,20 @@ fn edges(values: &[u64], scale: Scale) -> Vec<(f64, f64)> {
 }
 
 /// A phase diagram: what was measured with both boundaries, and what limits recall.
-pub fn diagram(map: &Diagram, labels: &Labels<'_>) -> Figure {
-    let axis = |(label, scale): (&str, Scale), edges: &[(f64, f64)]| {
-        let axis = if scale == Scale::Log { Axis::log(label) } else { Axis::linear(label) };
+pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, map: &Diagram) -> Figure {
+    let axis = |sizes: &Sizes, edges: &[(f64, f64)]| {
+        let label = label(sizes.size);
+        let axis = if sizes.scale == Scale::Log { Axis::log(label) } else { Axis::linear(label) };
         match (edges.first(), edges.last()) {
             (Some(first), Some(last)) => axis.range(first.0, last.1),
             _ => axis,
         }
     };
-    let (columns, rows) = (edges(&map.columns, labels.x.1), edges(&map.rows, labels.y.1));
+    let (columns, rows) = (edges(&map.columns, x.scale), edges(&map.rows, y.scale));
     let place = |i: usize| (columns[i % columns.len()], rows[i / columns.len()]);
     let cells = map.cells.iter().enumerate().map(|(i, cell)| {
-        let (x, y) = place(i);
-        Cell::new(x, y, Some(cell.value))
+        let (across, up) = place(i);
+        Cell::new(across, up, Some(cell.value))
     });
     let run: Vec<(f64, f64)> =
         map.cells.iter().filter(|cell| cell.measured).map(|cell| (cell.x as f64, cell.y as f64)).collect();
@@ -137,11 +132,11 @@ pub fn diagram(map: &Diagram, labels: &Labels<'_>) -> Figure {
         }
         points
     };
-    let measured = Chart::new("measured", axis(labels.x, &columns), axis(labels.y, &rows))
-        .cells(labels.measure, cells.collect::<Vec<_>>())
-        .with(Series::points("cell that was run", run).small())
+    let measured = Chart::new("measured", axis(x, &columns), axis(y, &rows))
+        .cells(measure, cells.collect::<Vec<_>>())
         .line("boundary", broken(&map.boundary))
-        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed())
+        .with(Series::points("cell that was run", run).small());
     let mut names: Vec<String> = Vec::new();
     let mut regions = Vec::new();
     for (i, cell) in map.cells.iter().enumerate() {
@@ -151,11 +146,11 @@ pub fn diagram(map: &Diagram, labels: &Labels<'_>) -> Figure {
             names.push(name);
             names.len() - 1
         });
-        let (x, y) = place(i);
-        regions.push(Region::new(x, y, index));
+        let (across, up) = place(i);
+        regions.push(Region::new(across, up, index));
     }
-    let limits = Chart::new("what limits recall, predicted", axis(labels.x, &columns), axis(labels.y, &rows))
+    let limits = Chart::new("what limits recall, predicted", axis(x, &columns), axis(y, &rows))
         .regions(names, regions)
         .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
-    Figure::new().title(labels.title).columns(2).panel(measured).panel(limits)
+    Figure::new().title(title).columns(2).panel(measured).panel(limits)
 }

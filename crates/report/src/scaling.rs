@@ -1,5 +1,7 @@
 //! Part 1: exponents and collapse.
 
+use std::collections::BTreeMap;
+
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::study::{Family, Finding, Scaling, Verdict};
 use superpose_theory::Point;
@@ -113,14 +115,14 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
     }
     let runs = family.findings.iter().flat_map(|f| {
         let scale = f.predicted.unwrap_or(f64::NAN);
-        f.points.iter().map(move |&(n, share)| (n as f64 / scale, share))
+        means(&f.points).into_iter().map(move |(n, share)| (n / scale, share))
     });
     let collapse = Chart::new(
-        "all runs, collapsed",
+        "all sizes, collapsed",
         Axis::log("N over predicted critical N").range(0.25, 4.0),
-        Axis::linear("accuracy").range(0.0, 1.0),
+        Axis::linear("mean accuracy").range(0.0, 1.0),
     )
-    .with(Series::points("one run", runs.collect::<Vec<_>>()).small())
+    .with(Series::points("mean over runs", runs.collect::<Vec<_>>()).small())
     .horizontal(0.5, "level 0.5");
     let figure = Figure::new()
         .title(format!("Critical number of samples, {algorithm}"))
@@ -129,9 +131,19 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
         .panel(by_length)
         .panel(collapse);
     let caption = format!(
-        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: every run, N in units of the predicted critical N."
+        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy at every number of samples that was run at least four times, N in units of the predicted critical N."
     );
     Picture { name, caption, figure }
+}
+
+/// Mean accuracies where there are at least four runs.
+fn means(points: &[(u64, f64)]) -> Vec<(f64, f64)> {
+    let mut by_samples: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for &(samples, share) in points {
+        by_samples.entry(samples).or_default().push(share);
+    }
+    let many = by_samples.into_iter().filter(|(_, shares)| shares.len() >= 4);
+    many.map(|(samples, shares)| (samples as f64, shares.iter().sum::<f64>() / shares.len() as f64)).collect()
 }
 
 /// The table of thresholds, with the surrogate bound for one step.

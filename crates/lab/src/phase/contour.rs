@@ -1,6 +1,6 @@
 //! The line at a level through a map: marching squares, straight in the logarithms of the sizes and the probits of accuracy.
 
-use super::field::probit;
+use superpose_core::random::normal_quantile;
 
 /// Pieces of the line at `level` through `values`, row by row over `xs` and `ys`, as (x, y). Pieces that touch are joined.
 pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(f64, f64)>> {
@@ -42,6 +42,11 @@ pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(
         }
     }
     join(segments).iter().map(|line| line.iter().map(point).collect()).collect()
+}
+
+/// The normal quantile of a share; certain ones are cut off.
+fn probit(share: f64) -> f64 {
+    normal_quantile(share.clamp(1e-9, 1.0 - 1e-9))
 }
 
 /// Joins segments that share an end.

@@ -14,7 +14,7 @@ use crate::threshold::normal_cdf;
 const MOST: f64 = 2.5;
 
 /// The probit of an accuracy, cut off.
-pub(super) fn probit(share: f64) -> f64 {
+fn probit(share: f64) -> f64 {
     normal_quantile(share.clamp(1e-9, 1.0 - 1e-9)).clamp(-MOST, MOST)
 }
 

@@ -66,7 +66,7 @@ fn the_boundary_of_a_plane_is_a_line() {
     for &(x, y) in &lines[0] {
         assert!((x.log2() + y.log2() - 11.3).abs() < 1e-6, "{x} {y}");
     }
-    assert!(boundary(&xs, &xs, &values, 0.999).is_empty());
+    assert!(boundary(&xs, &xs, &values, 0.9999).is_empty());
 }
 
 #[test]

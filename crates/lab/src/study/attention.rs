@@ -81,7 +81,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
     let vocab = scale.pick(192, 256, 512);
     let dims = scale.pick([48, 96], [64, 128], [64, 256]);
     let lengths = scale.pick([64, 128], [64, 256], [128, 512]);
-    let seeds = scale.pick(8, 16, 32);
+    let seeds = scale.pick(32, 32, 64);
     let mut curves = Vec::new();
     for dim in dims {
         for length in lengths {

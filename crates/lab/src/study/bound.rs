@@ -41,7 +41,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Bounds, StudyError> {
             &[(128, 48, 4), (128, 48, 64), (512, 96, 16), (512, 256, 64), (1000, 128, 16), (1000, 256, 64)]
         }
     };
-    let seeds = study.scale.pick(6, 10, 16);
+    let seeds = 24;
     let mut records = Vec::new();
     for (i, &(vocab, dim, length)) in sizes.iter().enumerate() {
         let settings = Settings {

@@ -15,6 +15,10 @@ use crate::threshold::{Measure, shares};
 pub struct MlpPhase {
     /// The model; width and samples vary.
     pub config: Settings,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
     /// The diagram: parameters `m d` across, samples upwards.
     pub diagram: Diagram,
     /// Rms difference of measured and predicted accuracy over the measured cells.
@@ -36,7 +40,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         ..Settings::default()
     }
     .check()?;
-    let count = scale.pick(16, 32, 48);
+    let count = scale.pick(24, 32, 48);
     let (widest, most) = scale.pick((512, 1 << 13), (1024, 1 << 15), (4096, 1 << 17));
     let (d, width) = (dim as u64, 8);
     let x = Axis::new(Size::Parameters, AxisScale::Log, d * width, d * widest, count)?.at_dim(dim);
@@ -48,7 +52,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         y,
         measure,
         level: LEVEL,
-        repeats: scale.pick(2, 3, 4),
+        repeats: scale.pick(4, 4, 6),
         most: count * count / 4,
         tolerance: 0.02,
         trust: true,
@@ -62,5 +66,5 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         .filter_map(|cell| Some((cell.value - cell.predicted?).powi(2)))
         .collect();
     let rms = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
-    Ok(MlpPhase { config: (*request.config).clone(), diagram, rms })
+    Ok(MlpPhase { config: (*request.config).clone(), x: request.x, y: request.y, diagram, rms })
 }

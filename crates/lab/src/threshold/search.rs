@@ -237,6 +237,11 @@ impl Search {
     }
 
     fn imprecise(&self, curve: &Curve) -> Threshold {
+        let (first, last) = self.ends();
+        // A crossing that could be anywhere, or lies outside of the range, is none.
+        if curve.low.is_none() && curve.high.is_none() || !(first..=last).contains(&curve.crossing) {
+            return self.undecided();
+        }
         let value = |x: f64| self.real(x);
         let (low, high) = match self.plan.rises {
             true => (curve.low, curve.high),
@@ -324,7 +329,7 @@ impl Search {
         places
     }
 
-    /// Both sides of a place, at two different sizes.
+    /// Both sides of a place, at different sizes.
     fn pair(&self, centre: f64, distance: f64) -> Vec<f64> {
         let (low, high) = self.ends();
         let (a, b) = ((centre - distance).clamp(low, high), (centre + distance).clamp(low, high));
@@ -332,10 +337,11 @@ impl Search {
         if a != b {
             return vec![self.x(a as f64), self.x(b as f64)];
         }
-        // Neighbours, the nearer one first.
+        // Whole numbers are far apart here: all around the place.
         let (least, most) = self.plan.range;
-        let other = if self.real(centre) > a as f64 && a < most || a == least { a + 1 } else { a - 1 };
-        vec![self.x(a as f64), self.x(other.clamp(least, most) as f64)]
+        let mut around = vec![a.saturating_sub(1).max(least), a, a.saturating_add(1).min(most)];
+        around.dedup();
+        around.into_iter().map(|value| self.x(value as f64)).collect()
     }
 
     fn ends(&self) -> (f64, f64) {

@@ -136,7 +136,7 @@ fn questions_name_what_is_wrong() {
 
 #[test]
 fn predictions_follow_the_measure() {
-    let config = Settings { vocab: 200, dim: 100, ..Settings::default() }.check().unwrap();
+    let config = Settings { vocab: 200, dim: 180, ..Settings::default() }.check().unwrap();
     let predicted = |measure, criterion, level| {
         Question::new(config.clone(), Parameter::Samples, measure, criterion, level)
             .unwrap()
