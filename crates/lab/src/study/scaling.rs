@@ -64,7 +64,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
     };
     let scale = study.scale;
     let one_step = scale.pick(
-        grid([96, 136, 192], [16, 32, 64], [128, 192, 288]),
+        grid([112, 160, 224], [16, 32, 64], [256, 384, 576]),
         grid([128, 192, 288], [16, 48, 144], [256, 512, 1024]),
         grid([192, 320, 512], [16, 64, 256], [512, 1024, 2048]),
     );
