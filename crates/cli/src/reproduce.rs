@@ -3,6 +3,7 @@
 //! The folder holds the store, `study.json` with every result, `report.html`, figures, tables as CSV and `manifest.json`. Runs
 //! that the store has are not repeated, so an interrupted study goes on where it was.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -15,22 +16,22 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
 use superpose_figure::Theme;
-use superpose_lab::cell::{CellError, Event, NUMERICS_REVISION, Runner};
+use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
 use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
-use superpose_lab::threshold::SearchError;
 use superpose_report::{Facts, Section, page, sections};
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
+use crate::sweep::shell;
 use crate::text::duration;
 
 /// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
-    /// How far to go: quick (a few minutes on two cores), standard (about an hour) or full (a night)
+    /// How far to go: quick, standard or full
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     scale: Scale,
     /// One part only: scaling, sizes, orthogonal, phase, bound or attention; may be given several times
@@ -56,9 +57,9 @@ struct Manifest {
     seed: u64,
     command: String,
     machine: Machine,
-    /// Seconds by part, of the last time that it was run.
+    /// Seconds by part, all times that it was run together.
     seconds: BTreeMap<Part, f64>,
-    /// Cells that were run, not taken from the store, by part, the last time.
+    /// Cells that were run, not taken from the store, by part.
     runs: BTreeMap<Part, usize>,
 }
 
@@ -104,31 +105,46 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
         .with_results(Store::open(&folder.path("store.sqlite"))?)
         .with_memory(available_memory())
         .with_stop(interrupt.flag());
-    let about = match scale {
-        Scale::Quick => "a few minutes on two cores",
-        Scale::Standard => "about an hour on two cores",
-        Scale::Full => "a night on two cores",
-    };
+    folder.write_json("manifest.json", &manifest)?;
+    let about = scale.about();
     say(&format!(
-        "Study at scale {scale} into {}: {about}, less what the store has.",
+        "Study at scale {scale} into {} ({about}, less what the store has)",
         arguments.out.display()
     ));
     let started = Instant::now();
     for &part in &parts {
         let began = Instant::now();
         let spinner = Spinner::new();
-        let mut runs = 0;
+        let runs = Cell::new(0);
+        let about = RefCell::new(String::new());
         let mut observe = |event: Event<'_>| {
             if let Event::Finished { .. } = event {
-                runs += 1;
-                spinner.say(&format!("{part}: {runs} runs"));
+                runs.set(runs.get() + 1);
+                spinner.say(&format!("{part}, {}: {} runs", about.borrow(), runs.get()));
             }
         };
-        let mut study = Study { scale, seed, backend: &backend, runner: &mut runner, observe: &mut observe };
+        let mut tell = |text: &str| {
+            *about.borrow_mut() = text.to_owned();
+            spinner.say(&format!("{part}, {text}"));
+        };
+        let mut study = Study {
+            scale,
+            seed,
+            backend: &backend,
+            runner: &mut runner,
+            observe: &mut observe,
+            say: &mut tell,
+            stop: interrupt.flag(),
+        };
         let result = study.run(part, &mut results);
         spinner.finish();
+        let (runs, seconds) = (runs.get(), began.elapsed().as_secs_f64());
+        *manifest.seconds.entry(part).or_default() += seconds;
+        *manifest.runs.entry(part).or_default() += runs;
+        folder.write_json("study.json", &results)?;
+        folder.write_json("manifest.json", &manifest)?;
         match result {
-            Err(StudyError::Search(SearchError::Cell { error: CellError::Stopped, .. })) => {
+            Err(StudyError::Stopped) => {
                 say(&format!(
                     "Stopped in part {part}; every finished run is kept. Continue with: {}",
                     manifest.command
@@ -137,17 +153,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
             }
             other => other?,
         }
-        let seconds = began.elapsed().as_secs_f64();
-        manifest.seconds.insert(part, seconds);
-        manifest.runs.insert(part, runs);
-        folder.write("study.json", &(serde_json::to_string_pretty(&results)? + "\n"))?;
-        folder.write("manifest.json", &(serde_json::to_string_pretty(&manifest)? + "\n"))?;
+        folder.report(&sections(&results), &manifest)?;
         say(&format!("  {part}: {runs} runs, {}", duration(seconds)));
     }
     drop(runner);
-    let sections = sections(&results);
-    folder.report(&sections, &manifest)?;
-    print(&summary(&sections, &arguments.out, started.elapsed().as_secs_f64()))?;
+    print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -220,6 +230,11 @@ impl Folder {
         write().with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Writes a JSON file for people, too.
+    fn write_json(&self, name: &str, value: &impl Serialize) -> anyhow::Result<()> {
+        self.write(name, &(serde_json::to_string_pretty(value)? + "\n"))
+    }
+
     /// The manifest that is there, or a new one.
     fn manifest(&self, arguments: &ReproduceArguments) -> anyhow::Result<Manifest> {
         let found = self.read::<Manifest>("manifest.json")?;
@@ -229,7 +244,7 @@ impl Folder {
         for part in &arguments.only {
             let _ = write!(command, " --only {part}");
         }
-        let _ = write!(command, " --out {}", arguments.out.display());
+        let _ = write!(command, " --out {}", shell(&arguments.out));
         Ok(Manifest {
             version: env!("CARGO_PKG_VERSION").into(),
             numerics_revision: NUMERICS_REVISION,

@@ -178,7 +178,7 @@ fn again(arguments: &SweepArguments, share: Option<Share>) -> String {
 }
 
 /// A path as a shell takes it.
-fn shell(path: &Path) -> String {
+pub fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -15,11 +15,12 @@ pub fn section(attention: &Attention) -> Section {
     let gains: Vec<String> = attention
         .beyond
         .iter()
-        .filter_map(|beyond| {
-            Some(format!("{} times at L = {}", interval(&beyond.gain()?), beyond.one_step.length))
-        })
+        .filter_map(|beyond| Some(format!("{} at L = {}", interval(&beyond.gain()?), beyond.one_step.length)))
         .collect();
-    let headline = format!("Three steps need fewer samples than one: {}.", gains.join(", "));
+    let headline = match gains.is_empty() {
+        true => "No model has thresholds of both one step and three.".into(),
+        false => format!("One-step over three-step critical N: {}.", gains.join(", ")),
+    };
     let found: Vec<&Finding> =
         attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step]).collect();
     Section {

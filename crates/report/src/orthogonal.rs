@@ -1,17 +1,18 @@
 //! Part 3: orthogonal against random embeddings.
 
 use superpose_figure::{Axis, Chart, Figure};
+use superpose_lab::fit::Comparison;
 use superpose_lab::study::{Finding, Orthogonal};
 
 use crate::scaling::thresholds;
-use crate::words::{exponents, number, tally};
+use crate::words::{exponent, exponents, number, tally};
 use crate::{Picture, Section};
 
 pub fn section(orthogonal: &Orthogonal) -> Section {
     let Orthogonal { random, orthonormal, random_exponents, orthonormal_exponents } = orthogonal;
     let mut sentences = vec![
-        format!("Random embeddings of one dimension: {}.", exponents(random_exponents)),
-        format!("Orthonormal embeddings (d = V + 2): {}.", exponents(orthonormal_exponents)),
+        format!("Random embeddings of one dimension: {}.", exponents(random_exponents.as_ref())),
+        format!("Orthonormal embeddings (d = V + 2): {}.", exponents(orthonormal_exponents.as_ref())),
     ];
     for (name, findings) in [("random", random), ("orthonormal", orthonormal)] {
         if let Some([short, long]) = growth(findings) {
@@ -27,16 +28,15 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
     );
     let all: Vec<&Finding> = random.iter().chain(orthonormal).collect();
     sentences.push(tally(&all));
-    let exponent = |c: &superpose_lab::fit::Comparison| {
-        let e = &c.observed.exponents[1];
-        format!("{:.2} ({:.2} to {:.2})", e.estimate, e.low, e.high)
+    let of_facts = |fit: &Option<Comparison>| {
+        fit.as_ref().map_or("(no fit)".into(), |fit| exponent(&fit.observed.exponents[1]))
     };
     Section {
-        title: "Orthogonal against random embeddings: separable against coupled",
+        title: "Orthogonal against random embeddings",
         headline: format!(
             "One-step critical N grows with the number of facts as V^{} for random and V^{} for orthonormal embeddings.",
-            exponent(random_exponents),
-            exponent(orthonormal_exponents)
+            of_facts(random_exponents),
+            of_facts(orthonormal_exponents)
         ),
         sentences,
         pictures: vec![picture(orthogonal)],

@@ -1,14 +1,12 @@
 //! Part 1: exponents and collapse.
 
-use std::collections::BTreeMap;
-
-use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::study::{Family, Finding, Scaling, Verdict};
 use superpose_theory::Point;
 use superpose_theory::bound::surrogate_lower_bound;
 
 use crate::table::{Table, Value};
-use crate::words::{exponents, number, tally};
+use crate::words::{exponent, exponents, number, tally};
 use crate::{Picture, Section};
 
 pub fn section(scaling: &Scaling) -> Section {
@@ -18,7 +16,7 @@ pub fn section(scaling: &Scaling) -> Section {
         let leading = family.leading;
         sentences.push(format!(
             "{name}: {}. To leading order ({}) the exponents of d, L and V are {}, {} and {}; at finite sizes coverage, capacity and logarithms bend them, in the closed form as in the measurement.",
-            exponents(&family.exponents),
+            exponents(family.exponents.as_ref()),
             family.product,
             leading[0],
             leading[1],
@@ -27,7 +25,7 @@ pub fn section(scaling: &Scaling) -> Section {
         sentences.push(tally(&family.findings.iter().collect::<Vec<_>>()));
         if let (Some(product), Some(prediction)) = (&family.onto_product, &family.onto_prediction) {
             sentences.push(format!(
-                "{name}: all runs against N alone scatter about one monotone curve with mean square {}; against N over the leading-order product {} ({:.0}% less), against N over the predicted critical N {} ({:.0}% less).",
+                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {}; against N over the leading-order product {} ({:.0}% less), against N over the predicted critical N {} ({:.0}% less).",
                 number(product.plain),
                 number(product.residual),
                 100.0 * product.quality,
@@ -36,21 +34,20 @@ pub fn section(scaling: &Scaling) -> Section {
             ));
         }
     }
-    let exponent = |i: usize| {
-        let e = &one_step.exponents.observed.exponents[i];
-        format!("{:.2} ({:.2} to {:.2})", e.estimate, e.low, e.high)
+    let headline = match &one_step.exponents {
+        Some(fit) => {
+            let part = |(i, name): (usize, &String)| {
+                let observed = exponent(&fit.observed.exponents[i]);
+                format!("{name}^{observed}, closed form {:.2}", fit.predicted[i])
+            };
+            let parts: Vec<String> = fit.observed.names.iter().enumerate().map(part).collect();
+            format!("One-step critical N scales as {}.", parts.join("; "))
+        }
+        None => "Too few one-step thresholds for exponents.".into(),
     };
     Section {
-        title: "Scaling: the factors multiply",
-        headline: format!(
-            "One-step critical N scales as d^{}, L^{}, V^{}; closed form {:.2}, {:.2}, {:.2}.",
-            exponent(0),
-            exponent(1),
-            exponent(2),
-            one_step.exponents.predicted[0],
-            one_step.exponents.predicted[1],
-            one_step.exponents.predicted[2],
-        ),
+        title: "Scaling of the critical number of samples",
+        headline,
         sentences,
         pictures: vec![
             picture(one_step, "scaling_one_step", "one step"),
@@ -113,16 +110,13 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
             .points(name.clone(), points(&found, &|f| f.length))
             .line(name, line(&found, &|f| f.length));
     }
-    let runs = family.findings.iter().flat_map(|f| {
-        let scale = f.predicted.unwrap_or(f64::NAN);
-        means(&f.points).into_iter().map(move |(n, share)| (n / scale, share))
-    });
+    let runs = family.collapsed().into_iter().map(|(x, seen)| (x, seen.mean, seen.low, seen.high));
     let collapse = Chart::new(
         "all sizes, collapsed",
         Axis::log("N over predicted critical N").range(0.25, 4.0),
         Axis::linear("mean accuracy").range(0.0, 1.0),
     )
-    .with(Series::points("mean over runs", runs.collect::<Vec<_>>()).small())
+    .points("all sizes together", runs.collect::<Vec<_>>())
     .horizontal(0.5, "level 0.5");
     let figure = Figure::new()
         .title(format!("Critical number of samples, {algorithm}"))
@@ -131,19 +125,9 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
         .panel(by_length)
         .panel(collapse);
     let caption = format!(
-        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy at every number of samples that was run at least four times, N in units of the predicted critical N."
+        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy over all runs of all sizes, N in units of the predicted critical N."
     );
     Picture { name, caption, figure }
-}
-
-/// Mean accuracies where there are at least four runs.
-fn means(points: &[(u64, f64)]) -> Vec<(f64, f64)> {
-    let mut by_samples: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for &(samples, share) in points {
-        by_samples.entry(samples).or_default().push(share);
-    }
-    let many = by_samples.into_iter().filter(|(_, shares)| shares.len() >= 4);
-    many.map(|(samples, shares)| (samples as f64, shares.iter().sum::<f64>() / shares.len() as f64)).collect()
 }
 
 /// The table of thresholds, with the surrogate bound for one step.

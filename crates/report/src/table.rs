@@ -11,6 +11,8 @@ use crate::words;
 pub enum Value {
     /// Words.
     Text(String),
+    /// A whole number.
+    Count(usize),
     /// A number.
     Number(f64),
     /// A number with its 95% interval.
@@ -27,7 +29,7 @@ impl From<&str> for Value {
 
 impl From<usize> for Value {
     fn from(count: usize) -> Value {
-        Value::Number(count as f64)
+        Value::Count(count)
     }
 }
 
@@ -84,6 +86,7 @@ impl Table {
             for (value, &wide) in row.iter().zip(&wide) {
                 match value {
                     Value::Text(words) => fields.push(quoted(words)),
+                    Value::Count(count) => fields.push(count.to_string()),
                     Value::Number(number) => fields.push(number.to_string()),
                     Value::Interval(Interval { mean, low, high }) => {
                         fields.extend([mean.to_string(), low.to_string(), high.to_string()]);
@@ -112,6 +115,7 @@ impl Table {
             for value in row {
                 let (class, words) = match value {
                     Value::Text(words) => ("words", words.clone()),
+                    Value::Count(count) => ("number", words::count(*count)),
                     Value::Number(number) => ("number", words::number(*number)),
                     Value::Interval(interval) => ("number", words::interval(interval)),
                     Value::Absent => ("number", "-".into()),

@@ -4,19 +4,25 @@ use superpose_lab::fit::{Comparison, Exponent};
 use superpose_lab::interval::Interval;
 use superpose_lab::study::{Finding, Verdict};
 
-/// A number with three significant digits, or grouped by thousands.
+/// A number with three significant digits; from a thousand on, whole and grouped.
 pub fn number(x: f64) -> String {
     if !x.is_finite() {
         return "-".into();
     }
     match x.abs() {
         0.0 => "0".into(),
-        size if size >= 1000.0 => grouped(x.round()),
-        size if size >= 100.0 => format!("{x:.0}"),
-        size if size >= 10.0 => format!("{x:.1}"),
-        size if size >= 0.01 => format!("{x:.2}"),
+        size if size >= 999.5 => grouped(x.round()),
+        size if size >= 1e-3 => {
+            let digits = (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
+            format!("{x:.digits$}")
+        }
         _ => format!("{x:.1e}"),
     }
+}
+
+/// A count.
+pub fn count(count: usize) -> String {
+    grouped(count as f64)
 }
 
 /// A whole number with thousands apart.
@@ -37,12 +43,14 @@ pub fn interval(interval: &Interval) -> String {
     format!("{} ({} to {})", number(interval.mean), number(interval.low), number(interval.high))
 }
 
-fn exponent(exponent: &Exponent) -> String {
+/// An exponent with its 95% interval.
+pub fn exponent(exponent: &Exponent) -> String {
     format!("{:.2} ({:.2} to {:.2})", exponent.estimate, exponent.low, exponent.high)
 }
 
 /// Exponents of one fit, and whether they are those of the closed form.
-pub fn exponents(comparison: &Comparison) -> String {
+pub fn exponents(comparison: Option<&Comparison>) -> String {
+    let Some(comparison) = comparison else { return "too few thresholds for a fit".into() };
     let parts: Vec<String> = comparison
         .observed
         .names
@@ -68,7 +76,7 @@ pub fn tally(findings: &[&Finding]) -> String {
     let count = |wanted: Verdict| verdicts.iter().filter(|&&verdict| verdict == wanted).count();
     let without = findings.len() - verdicts.len();
     let mut text = format!(
-        "Of {} thresholds, {} agree with the prediction (the 95% interval of observed over predicted holds 1), {} more reach to within 15% of it, {} differ",
+        "Of {} thresholds, {} agree with the prediction (the 95% interval of observed over predicted holds 1), {} more are within 15% of it, {} differ",
         findings.len(),
         count(Verdict::Agrees),
         count(Verdict::Close),
@@ -89,7 +97,11 @@ mod tests {
         assert_eq!(number(1_234_567.0), "1,234,567");
         assert_eq!(number(-1234.4), "-1,234");
         assert_eq!(number(123.4), "123");
-        assert_eq!(number(0.5), "0.50");
+        assert_eq!(number(0.5), "0.500");
+        assert_eq!(number(0.9951), "0.995");
+        assert_eq!(number(0.0234), "0.0234");
+        assert_eq!(number(16.0), "16.0");
+        assert_eq!(number(999.7), "1,000");
         assert_eq!(number(f64::NAN), "-");
         assert_eq!(number(0.0), "0");
     }

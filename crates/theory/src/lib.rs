@@ -29,6 +29,7 @@ pub mod bound;
 pub mod conditions;
 mod counts;
 pub mod critical;
+mod heads;
 pub mod kernel;
 pub mod map;
 pub mod memory;

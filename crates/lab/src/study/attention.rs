@@ -6,7 +6,7 @@ use superpose_core::Settings;
 use superpose_core::config::{Config, Trigger};
 use superpose_theory::{Point, attention::lock_rate};
 
-use super::{Finding, Part, Study, StudyError};
+use super::{Finding, Part, Study, StudyError, stopped};
 use crate::interval::{Interval, share};
 use crate::threshold::{Measure, SearchError};
 
@@ -111,7 +111,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
             ..Settings::default()
         };
         let number = curves.len() + 2 * beyond.len();
-        let precision = scale.pick(0.06, 0.04, 0.03);
+        let precision = scale.precision();
         let settings = at(number, study);
         let one_step = study.samples(settings, Measure::OneStepAccuracy, precision)?;
         let settings = at(number + 1, study);
@@ -144,12 +144,14 @@ fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Resul
         let config = Settings { samples, seed, ..settings.clone() }.check()?;
         cells.extend((0..settings.repeats).map(|repeat| config.repeat(repeat)));
     }
+    let Settings { vocab, dim, length, .. } = settings;
+    (study.say)(&format!("lock rates at V = {vocab}, d = {dim}, L = {length}"));
     let outcomes = study.runner.run(&cells, study.observe).map_err(SearchError::from)?;
     let mut found = Vec::new();
     for (cells, outcomes) in cells.chunks(settings.repeats).zip(outcomes.chunks(settings.repeats)) {
         let mut rates = Vec::new();
         for (config, outcome) in cells.iter().zip(outcomes) {
-            let outcome = outcome.clone().map_err(|error| SearchError::cell(config, error))?;
+            let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
             rates.push(outcome.lock_rate);
         }
         let samples = cells[0].samples;

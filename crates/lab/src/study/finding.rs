@@ -45,9 +45,9 @@ pub struct Finding {
 pub enum Verdict {
     /// The 95% interval of the ratio holds 1.
     Agrees,
-    /// It does not, but it reaches to within 15% of 1.
+    /// It does not, but the ratio is within 15% of 1.
     Close,
-    /// It does not.
+    /// Neither.
     Differs,
 }
 
@@ -57,7 +57,7 @@ impl Verdict {
         const CLOSE: f64 = 1.15;
         if ratio.low <= 1.0 && 1.0 <= ratio.high {
             Verdict::Agrees
-        } else if ratio.low <= CLOSE && ratio.high >= 1.0 / CLOSE {
+        } else if (1.0 / CLOSE..=CLOSE).contains(&ratio.mean) {
             Verdict::Close
         } else {
             Verdict::Differs
@@ -127,8 +127,9 @@ mod tests {
     fn verdicts_need_an_interval() {
         let at = |low: f64, high: f64| Verdict::of(&Interval { mean: 0.5 * (low + high), low, high });
         assert_eq!(at(0.9, 1.1), Verdict::Agrees);
-        assert_eq!(at(1.05, 1.3), Verdict::Close);
-        assert_eq!(at(0.8, 0.9), Verdict::Close);
+        assert_eq!(at(1.05, 1.2), Verdict::Close);
+        assert_eq!(at(0.84, 0.95), Verdict::Close);
+        assert_eq!(at(1.1, 3.0), Verdict::Differs);
         assert_eq!(at(1.2, 1.3), Verdict::Differs);
         assert_eq!(at(0.5, 0.8), Verdict::Differs);
     }

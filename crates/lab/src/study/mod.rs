@@ -13,6 +13,7 @@ mod sizes;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
@@ -28,8 +29,7 @@ pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 
-use crate::cell::{Event, Runner};
-use crate::fit::FitError;
+use crate::cell::{CellError, Event, Runner};
 use crate::phase::AxisError;
 use crate::run::RunError;
 use crate::threshold::{Criterion, Measure, Question, QuestionError, SearchError, find, shares};
@@ -38,15 +38,29 @@ use crate::threshold::{Criterion, Measure, Question, QuestionError, SearchError,
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// A few minutes on two cores.
+    /// Small sizes.
     Quick,
-    /// Larger sizes and narrower intervals: about an hour.
+    /// Larger sizes and narrower intervals.
     Standard,
-    /// Larger still: for a night, or a cluster.
+    /// Larger still: for a cluster.
     Full,
 }
 
 impl Scale {
+    /// How long it takes, where that was measured.
+    pub fn about(self) -> &'static str {
+        match self {
+            Scale::Quick => "about half a minute on two cores",
+            Scale::Standard => "not measured as a whole; some tens of minutes",
+            Scale::Full => "not measured as a whole; many hours",
+        }
+    }
+
+    /// Half width of threshold intervals, relative.
+    fn precision(self) -> f64 {
+        self.pick(0.06, 0.04, 0.03)
+    }
+
     /// Every scale.
     pub const ALL: [Scale; 3] = [Scale::Quick, Scale::Standard, Scale::Full];
 
@@ -165,12 +179,12 @@ pub enum StudyError {
     /// An axis was refused.
     #[error(transparent)]
     Axis(#[from] AxisError),
-    /// Too few thresholds for a fit.
-    #[error(transparent)]
-    Fit(#[from] FitError),
     /// A decoder's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// What a study works with.
@@ -185,23 +199,22 @@ pub struct Study<'a, 'r> {
     pub runner: &'a mut Runner<'r>,
     /// Hears of every cell.
     pub observe: &'a mut dyn FnMut(Event<'_>),
+    /// Hears what is being found out.
+    pub say: &'a mut dyn FnMut(&str),
+    /// When this becomes true, the study stops; what is finished is kept.
+    pub stop: &'a AtomicBool,
 }
 
 impl Study<'_, '_> {
-    /// Runs one part into the results. The part on the lower bound, whose runs are no cells, is kept if it is there.
+    /// Runs one part into the results. The runs of the part on the lower bound are no cells: it goes on from the models that the
+    /// results have, and keeps those that it has finished when it is stopped.
     pub fn run(&mut self, part: Part, results: &mut Results) -> Result<(), StudyError> {
         match part {
             Part::Scaling => results.scaling = Some(scaling::run(self)?),
             Part::Sizes => results.sizes = Some(sizes::run(self)?),
             Part::Orthogonal => results.orthogonal = Some(orthogonal::run(self)?),
             Part::Phase => results.phase = Some(phase::run(self)?),
-            Part::Bound => {
-                let known = results.bound.take().filter(|known| known.is_of(self.scale, self.seed));
-                results.bound = Some(match known {
-                    Some(known) => known,
-                    None => bound::run(self)?,
-                });
-            }
+            Part::Bound => bound::run(self, &mut results.bound)?,
             Part::Attention => results.attention = Some(attention::run(self)?),
         }
         Ok(())
@@ -221,11 +234,22 @@ impl Study<'_, '_> {
         precision: f64,
     ) -> Result<Finding, StudyError> {
         let config = settings.check()?;
+        let Settings { vocab, dim, length, .. } = &*config;
+        (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, finding::LEVEL)?;
         let predicted = question.predicted();
         let plan = question.plan(&predicted, precision, question.range(), self.scale.pick(160, 400, 1000));
         let (threshold, search) =
-            find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
+            find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))
+                .map_err(stopped)?;
         Ok(Finding::new(question.config(), measure, threshold, predicted.value, &search))
+    }
+}
+
+/// A search that ended because it was asked to.
+fn stopped(error: SearchError) -> StudyError {
+    match error {
+        SearchError::Cell { error: CellError::Stopped, .. } => StudyError::Stopped,
+        error => StudyError::Search(error),
     }
 }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
-use superpose_core::config::{Activation, Trigger};
+use superpose_core::config::{Activation, Config, Trigger};
 use superpose_theory::critical::Parameter;
 
 use super::finding::LEVEL;
-use super::{Part, Study, StudyError};
+use super::{Part, Study, StudyError, stopped};
 use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
 use crate::threshold::{Measure, shares};
 
@@ -57,8 +57,9 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         tolerance: 0.02,
         trust: true,
     };
-    let diagram = request
-        .map(study.backend.threads(), |cells| shares(study.runner, cells, measure, &mut *study.observe))?;
+    (study.say)("phase diagram of the attention-MLP model");
+    let run = |cells: &[Config]| shares(study.runner, cells, measure, &mut *study.observe);
+    let diagram = request.map(study.backend.threads(), run).map_err(stopped)?;
     let squares: Vec<f64> = diagram
         .cells
         .iter()

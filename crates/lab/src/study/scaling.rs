@@ -1,6 +1,8 @@
 //! Part 1. Scaling: critical N against d, L and V, for the one-step and the three-step algorithm; exponents beside those of the
 //! closed form over the same sizes; collapse onto the predicted product (theory sections 5.2 and 5.3).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
 use superpose_core::config::Trigger;
@@ -8,6 +10,7 @@ use superpose_core::config::Trigger;
 use super::finding::LEVEL;
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, Sample, collapse, compare};
+use crate::interval::Interval;
 use crate::threshold::Measure;
 
 /// Names of the factors, in the order of all lists.
@@ -24,8 +27,8 @@ pub struct Family {
     pub leading: [f64; 3],
     /// Thresholds.
     pub findings: Vec<Finding>,
-    /// Exponents, observed and of the closed form over the same sizes.
-    pub exponents: Comparison,
+    /// Exponents, observed and of the closed form over the same sizes; absent with too few thresholds.
+    pub exponents: Option<Comparison>,
     /// Collapse of all runs onto N over the leading-order product.
     pub onto_product: Option<Collapse>,
     /// Collapse of all runs onto N over the predicted critical N.
@@ -42,6 +45,15 @@ pub struct Scaling {
 }
 
 impl Family {
+    /// Mean accuracy of all runs by N over the predicted critical N, with 95% intervals.
+    pub fn collapsed(&self) -> Vec<(f64, Interval)> {
+        let runs = self.findings.iter().flat_map(|finding| {
+            let scale = finding.predicted.unwrap_or(f64::NAN);
+            finding.points.iter().map(move |&(n, share)| (n as f64 / scale, share))
+        });
+        binned(runs)
+    }
+
     /// The leading-order product at a finding's sizes, as a number of samples.
     pub fn product_at(&self, finding: &Finding) -> f64 {
         let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
@@ -50,6 +62,25 @@ impl Family {
             _ => l * l * (2.0 * v * l.ln()).sqrt() / d.powf(1.5),
         }
     }
+}
+
+/// Runs in bins of 15% in N: where there are at least four, their mean N and mean accuracy. Seeds scatter, and a mean has less
+/// of that.
+fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
+    const WIDTH: f64 = 0.15;
+    let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
+    for (n, share) in runs.filter(|run| run.0.is_finite() && run.0 > 0.0) {
+        bins.entry((n.ln() / WIDTH).floor() as i64).or_default().push((n.ln(), share));
+    }
+    let many = bins.into_values().filter(|runs| runs.len() >= 4);
+    let summary = |runs: Vec<(f64, f64)>| {
+        let count = runs.len() as f64;
+        let mean_of = |f: &dyn Fn(&(f64, f64)) -> f64| runs.iter().map(f).sum::<f64>() / count;
+        let mean = mean_of(&|run| run.1);
+        let half = 2.0 * (mean_of(&|run| (run.1 - mean).powi(2)) / (count - 1.0)).sqrt();
+        (mean_of(&|run| run.0).exp(), Interval { mean, low: mean - half, high: mean + half })
+    };
+    many.map(summary).collect()
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
@@ -94,7 +125,7 @@ fn family(
     leading: [f64; 3],
     sizes: &[[usize; 3]],
 ) -> Result<Family, StudyError> {
-    let precision = study.scale.pick(0.06, 0.04, 0.03);
+    let precision = study.scale.precision();
     let mut findings = Vec::new();
     for (i, &[dim, length, vocab]) in sizes.iter().enumerate() {
         let settings = Settings {
@@ -118,7 +149,7 @@ fn family(
             predicted.push(value);
         }
     }
-    let exponents = compare(&FACTORS, &samples, &predicted, study.seed)?;
+    let exponents = compare(&FACTORS, &samples, &predicted, study.seed).ok();
     let mut family = Family {
         measure,
         product: product.into(),
@@ -130,7 +161,8 @@ fn family(
     };
     let lines = |scale: &dyn Fn(&Finding) -> Option<f64>| -> Vec<Line> {
         let line = |finding: &Finding| {
-            let points = finding.points.iter().map(|&(n, share)| (n as f64, share)).collect();
+            let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));
+            let points = binned(runs).into_iter().map(|(n, mean)| (n, mean.mean)).collect();
             Some(Line { scale: scale(finding)?, points })
         };
         family.findings.iter().filter_map(line).collect()

@@ -19,7 +19,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Sizes, StudyError> {
     let vocab = scale.pick(256, 512, 1024);
     let dims = scale.pick([72, 192], [96, 256], [128, 512]);
     let lengths = scale.pick([8, 128], [8, 256], [8, 512]);
-    let precision = scale.pick(0.06, 0.04, 0.03);
+    let precision = scale.precision();
     let mut findings = Vec::new();
     for dim in dims {
         for length in lengths {

@@ -5,11 +5,11 @@
 //! first layer is, by Stein's lemma, `E[phi' phi'] h_m + E[phi'' phi] h_n`, both functions of the cosine of the two head
 //! outputs; around it every direction has the variance `E[phi'^2 phi^2] / m`.
 //!
-//! Head outputs have `|h|^2 = 1/L + t/L^2 + 1/V`, the last for the tokens that all sequences share on average; their inner product
-//! is `1/V + t/L^2`, and `1/L^2` more when the samples have the same label.
+//! Head outputs share tokens by chance, and with an even phi that decides what is learned: [`Heads`].
 
 use superpose_core::config::Activation;
 
+use crate::heads::Heads;
 use crate::kernel::{DEGREES, Feature, polynomial, products};
 use crate::point::Point;
 use crate::quadrature::HALF_LINE;
@@ -54,12 +54,9 @@ impl Gradient {
     }
 
     fn through(point: &Point, width: f64) -> Gradient {
-        let Point { vocab, length, .. } = *point;
         let t = point.trigger.t();
-        let positions = length * length;
-        let square = (length + t) / positions + (1.0 - 1.0 / length) / vocab;
-        let apart = ((1.0 - 1.0 / length) / vocab + t / positions) / square;
-        let alike = ((1.0 - 1.0 / positions) / vocab + (1.0 + t) / positions) / square;
+        let Heads { square, apart, alike } = Heads::of(point);
+        let (apart, alike) = (apart / square, alike / square);
         let head = Head::of(point.activation, square);
         let (by_other, by_own) = (head.by_other(apart), head.by_own(apart));
         let m = &head.moments;

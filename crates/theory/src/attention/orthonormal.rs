@@ -1,4 +1,4 @@
-//! Scores with orthonormal embeddings (theory section 5.2 leaves them open).
+//! Scores with orthonormal embeddings (theory section 5.2).
 //!
 //! Without overlaps a token's score counts coincidences. With `C_y(v)` the number of times that token v
 //! stands in samples of label y, and pairs of one sample with itself left out, the score of v is

@@ -13,7 +13,7 @@
 //! | gradient noise, mean covariance | `C (h_m - mu)`, labels uneven | `L^1.5 V sqrt(m2 m4) / (N d^2)` | m3 for m4 |
 //! | gradient noise, pairs | `(Cov_n - C) (h_m - mu)` | `(L V m2 / (N d)) sqrt(1/d + 1/V + 1/N)` | sqrt(m2) for m2 |
 //! | gradient noise, lengths | `sum_v z_v (|z_v|^2 - 1)`, a sample with itself | `L sqrt(2 V m2) / (N d)` | `L sqrt(2V) / (N d)` |
-//! | coefficient of the trigger | `(z_n - h_n) . h_m` | | `V sqrt(L m2 / d) sqrt(1/d + 1/V + 1/N) / N` |
+//! | coefficient of the trigger | `(z_n - h_n) . h_m` | | `V sqrt((1 + t) L m2 / d) sqrt(1/d + 1/V + 1/N) / N` |
 //! | overlap with the trigger | | `T / sqrt(d)` | |
 //!
 //! T itself is `(1 - 1/L) (1 + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of which there are

@@ -7,6 +7,7 @@
 //! sample gradient noise, and the first layer adds `1/m` to each.
 
 use crate::counts::{Detail, binomial};
+use crate::heads::Heads;
 use crate::kernel::{DEGREES, Feature, lengths, polynomial, products};
 use crate::memory::{Noise, Race};
 use crate::point::Point;
@@ -14,22 +15,16 @@ use crate::quadrature::hermite;
 
 pub fn accuracy(point: &Point, race: &Race) -> f64 {
     let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
-    let head = head(point);
+    let heads = Heads::of(point);
+    let head = Feature::of(point.activation, heads.square);
     lengths(point).mean(|square| {
-        let Some(noise) = noise(point, &head, square) else { return 1.0 / point.vocab };
+        let Some(noise) = noise(point, &heads, &head, square) else { return 1.0 / point.vocab };
         counts.mean(|n| race.win(n / point.coverage(), noise))
     })
 }
 
-/// The features of a head output.
-fn head(point: &Point) -> (Feature, f64) {
-    let Point { vocab, length, .. } = *point;
-    let square = (length + point.trigger.t()) / (length * length) + (1.0 - 1.0 / length) / vocab;
-    (Feature::of(point.activation, square), square)
-}
-
 /// Noise of a wrong logit in units of the signal of a fact seen N/V times; nothing where there is no signal.
-fn noise(point: &Point, (head, head_square): &(Feature, f64), square: f64) -> Option<Noise> {
+fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<Noise> {
     let Point { vocab, length, .. } = *point;
     let width = point.width?;
     let overlap = point.overlap();
@@ -39,7 +34,7 @@ fn noise(point: &Point, (head, head_square): &(Feature, f64), square: f64) -> Op
     let kernel = products(&key.coefficients, &head.coefficients);
 
     // Cosines: what all samples share, what the right ones have more, and the spread by the other tokens.
-    let unit = (square / head_square).sqrt();
+    let unit = (square / heads.square).sqrt();
     let shared = unit * (1.0 - 1.0 / length) / vocab;
     let more = unit / length;
     let spread = unit * (label * (length - 1.0)).sqrt() / length;
@@ -53,17 +48,15 @@ fn noise(point: &Point, (head, head_square): &(Feature, f64), square: f64) -> Op
 
     // Of the head's features: what is common to all samples, and what is common to those of a label.
     let features = products(&head.coefficients, &head.coefficients);
-    let positions = length * length;
-    let apart = (1.0 - 1.0 / length) / vocab + point.trigger.t() / positions;
-    let at_cosine = |product: f64| polynomial(&features, (product / head_square).min(1.0));
-    let common = at_cosine(apart);
-    let by_label = at_cosine(apart + 1.0 / positions) - common;
+    let at_cosine = |product: f64| polynomial(&features, (product / heads.square).min(1.0));
+    let common = at_cosine(heads.apart);
+    let by_label = at_cosine(heads.alike) - common;
     let by_sample = (head.square() - common - by_label).max(0.0);
 
     let facts =
         (steepness * more * more * overlap + key.square() * by_label / width) * (1.0 + 1.0 / per_fact);
     let samples = (others + key.square() * by_sample / width) / per_fact;
-    let drift = steepness * unit * unit * overlap * (1.0 / vocab + point.trigger.t() / positions);
+    let drift = steepness * unit * unit * overlap * (1.0 / vocab + point.trigger.t() / (length * length));
     let bias = mean * mean + drift + common * (key.square() - key.mean().powi(2)).max(0.0) / width;
     let energy = signal * signal;
     if !(signal > 0.0 && energy.is_normal()) {

@@ -1,0 +1,61 @@
+//! `superpose reproduce`: a folder to open, the same numbers again, and refusals. The two shortest parts stand for all.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn superpose(folder: &Path, line: &str) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_superpose"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .output();
+    output.expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_study_can_be_opened_and_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = superpose(folder.path(), "reproduce --only phase --only bound --out study");
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let summary = text(&first.stdout);
+    assert!(summary.contains("Phase diagram") && summary.contains("report.html"), "{summary}");
+    let read = |name: &str| {
+        let path = folder.path().join("study").join(name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let report = text(&read("report.html"));
+    for wrong in ["no data", "NaN", "It .", "src=", "href=", "<script"] {
+        assert!(!report.contains(wrong), "{wrong} in the report");
+    }
+    assert!(report.contains("surrogate") && report.contains("How this was made"));
+    for name in ["figures/phase.svg", "figures/bound.png", "tables/phase.csv", "tables/bound.csv", "store.sqlite"] {
+        assert!(!read(name).is_empty(), "{name}");
+    }
+    let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")).expect("JSON");
+    assert_eq!((&manifest["seed"], &manifest["scale"]), (&0.into(), &"quick".into()));
+
+    let study = read("study.json");
+    let again = superpose(folder.path(), "reproduce --only phase --only bound --out study");
+    assert!(text(&again.stderr).contains("phase: 0 runs"), "{}", text(&again.stderr));
+    assert_eq!(study, read("study.json"), "the same numbers from the store");
+    let other = superpose(folder.path(), "reproduce --only phase --only bound --threads 1 --out other");
+    assert!(other.status.success());
+    let other = std::fs::read(folder.path().join("other/study.json")).expect("results");
+    assert_eq!(study, other, "the same numbers on one thread");
+
+    for (line, words) in [
+        ("reproduce --out study --scale standard", "holds a study at scale quick with seed 0"),
+        ("reproduce --out study --seed 7", "holds a study at scale quick with seed 0"),
+        ("reproduce --scale tiny", "must be quick, standard or full"),
+        ("reproduce --only x", "must be scaling, sizes, orthogonal, phase, bound or attention"),
+        ("reproduce --seed 100000001", "seed = 100000001"),
+        ("reproduce --out study/report.html", "report.html"),
+    ] {
+        let output = superpose(folder.path(), line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(text(&output.stderr).contains(words), "{line}: {}", text(&output.stderr));
+    }
+}
