@@ -7,6 +7,8 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use superpose_lab::store::{ExportError, Store, csv, json_lines};
 
+use crate::files::whole_file_with;
+
 /// Arguments of `superpose export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArguments {
@@ -57,27 +59,7 @@ pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
             written => written.context("standard output"),
         };
     };
-    // Beside the output and then in its place, so that nobody sees half a file.
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).with_context(|| out.display().to_string())?;
-    let mut writer = BufWriter::new(file);
-    write(&store, format, &mut writer).with_context(|| out.display().to_string())?;
-    let file = writer.into_inner().with_context(|| out.display().to_string())?;
-    readable(file.as_file())?;
-    file.persist(out).with_context(|| out.display().to_string())?;
-    Ok(())
-}
-
-/// Temporary files are for their owner alone; a result is for whom the folder is.
-fn readable(file: &std::fs::File) -> anyhow::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
+    whole_file_with(out, |file| Ok(write(&store, format, file)?))
 }
 
 fn write(store: &Store, format: Format, out: &mut (impl Write + Send)) -> Result<(), ExportError> {

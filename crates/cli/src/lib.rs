@@ -7,6 +7,7 @@ pub mod arguments;
 mod bench;
 mod bound;
 mod export;
+mod files;
 mod inspect;
 mod interrupt;
 mod merge;

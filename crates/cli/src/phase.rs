@@ -1,6 +1,5 @@
 //! `superpose phase`: accuracy over two sizes, measured along the boundary and filled in elsewhere, beside the closed form.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,12 +12,14 @@ use serde::Serialize;
 use superpose_core::config::{Config, Settings};
 use superpose_figure::Theme;
 use superpose_lab::cell::{CellError, check as check_cell};
-use superpose_lab::phase::{Axis, Diagram, Request, Scale, Size};
+use superpose_lab::phase::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
 use superpose_lab::threshold::{Measure, SearchError, shares};
 use superpose_report::diagram as draw;
 use superpose_theory::critical::Parameter;
+use superpose_theory::predict::{Dominant, Part};
 
 use crate::arguments::{Count, RunArguments};
+use crate::files::{can_be_written, whole_file};
 use crate::interrupt::Interrupt;
 use crate::picture::Target;
 use crate::progress::Spinner;
@@ -38,7 +39,7 @@ pub struct PhaseArguments {
     /// Vertical axis
     #[arg(long, value_name = "SIZE:LOW..HIGH")]
     y: String,
-    /// Values on each axis
+    /// Values on each axis, at most 80
     #[arg(long, value_name = "COUNT", default_value = "40", allow_hyphen_values = true)]
     resolution: Count,
     /// Spacing of both axes, or of each: log, linear, or log,linear
@@ -125,18 +126,20 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
         level,
         repeats,
         most: ((most * cells as f64).floor() as usize).max(4),
-        tolerance: 0.01,
+        tolerance: TOLERANCE,
         trust: true,
         x,
         y,
     };
     request.check()?;
-    if let Some(path) = &arguments.csv {
-        // Found now rather than after the runs.
-        std::fs::File::create(path).with_context(|| format!("csv = {}", path.display()))?;
-    }
-
+    // What cannot be written is found now rather than after the runs.
     let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
+    if let Some(path) = &arguments.csv {
+        can_be_written(path).context("csv")?;
+    }
+    if let Some(picture) = &picture {
+        picture.check().context("svg")?;
+    }
 
     let interrupt = Interrupt::listen()?;
     let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
@@ -158,7 +161,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
         diagram => diagram?,
     };
     if let Some(path) = &arguments.csv {
-        std::fs::write(path, csv(&request, &diagram)).with_context(|| format!("csv = {}", path.display()))?;
+        whole_file(path, csv(&request, &diagram).as_bytes()).context("csv")?;
         let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
     }
     if let Some(picture) = picture {
@@ -255,21 +258,18 @@ fn text(report: &Report<'_>) -> String {
         x.size.symbol()
     );
     let _ = writeln!(text, "{:>12} · below 0.2  ░ 0.2  ▒ 0.4  ▓ 0.6  █ from 0.8\n", "");
-    let mut terms: BTreeMap<&str, usize> = BTreeMap::new();
-    for dominant in
-        diagram.cells.iter().filter(|cell| cell.value < report.accuracy).filter_map(|cell| cell.dominant)
-    {
-        *terms.entry(dominant.term.word()).or_default() += 1;
-    }
-    let below: usize = terms.values().sum();
-    let mut terms: Vec<(&str, usize)> = terms.into_iter().collect();
-    terms.sort_by_key(|term| std::cmp::Reverse(term.1));
-    if below > 0 {
-        let list: Vec<String> = terms
+    let shares = diagram.shares(report.accuracy);
+    if !shares.is_empty() {
+        let name = |dominant: &Dominant| {
+            let part = match dominant.part {
+                Part::Memory => "memory",
+                Part::Attention => "attention",
+            };
+            format!("{part}: {}", dominant.term.word().replace('_', " "))
+        };
+        let list: Vec<String> = shares
             .iter()
-            .map(|(term, count)| {
-                format!("{} {:.0}%", term.replace('_', " "), 100.0 * *count as f64 / below as f64)
-            })
+            .map(|(dominant, share)| format!("{} {:.0}%", name(dominant), 100.0 * share))
             .collect();
         let _ = writeln!(text, "Below the boundary the theory blames: {}.", list.join(", "));
     }

@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use superpose_figure::{Figure, Theme};
+
+use crate::files::{can_be_written, whole_file};
 
 /// Pixels of a PNG for each of the figure's own, for sharp screens and print.
 const SCALE: f64 = 2.0;
@@ -34,12 +36,17 @@ impl Target {
         Ok(Self { path: path.to_owned(), kind })
     }
 
+    /// Fails unless the file can be written.
+    pub fn check(&self) -> anyhow::Result<()> {
+        can_be_written(&self.path)
+    }
+
     /// Writes a figure.
     pub fn write(&self, figure: &Figure, theme: Theme) -> anyhow::Result<()> {
         let bytes = match self.kind {
             Kind::Svg => figure.svg(theme).into_bytes(),
             Kind::Png => figure.png(theme, SCALE)?,
         };
-        std::fs::write(&self.path, bytes).with_context(|| format!("cannot write {}", self.path.display()))
+        whole_file(&self.path, &bytes)
     }
 }

@@ -134,8 +134,8 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
             cells = mine.into_iter().map(|cell| cells[cell].clone()).collect();
             let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
             let path = Shard::path(&folder, share, shares);
-            match arguments.dry_run && !path.exists() {
-                true => (runner, path),
+            match arguments.dry_run {
+                true => (runner.with_results(Shard::peek(&path, Some(&store))?), path),
                 false => (runner.with_results(Shard::open(&path, Some(&store))?), path),
             }
         }

@@ -16,6 +16,7 @@ use superpose_lab::store::Store;
 use superpose_lab::threshold::{
     Criterion, Measure, Predicted, Question, SearchError, Threshold, Unreached, Why, find, shares,
 };
+use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
 
 use crate::arguments::{Count, RunArguments};
@@ -226,8 +227,7 @@ pub fn range(name: &str, text: &str) -> anyhow::Result<(u64, u64)> {
 }
 
 fn sizes(question: &Question, cells: &[Config]) -> String {
-    let point =
-        |config: &Config| question.parameter.of(&superpose_theory::Point::from(config)).unwrap_or(0.0);
+    let point = |config: &Config| question.parameter.of(&Point::from(config)).unwrap_or(0.0);
     let (low, high) = cells.iter().map(point).fold((f64::MAX, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
     if low == high { grouped(low) } else { format!("{} to {}", grouped(low), grouped(high)) }
 }
@@ -297,23 +297,11 @@ fn not_reached(question: &Question, tried: &Unreached, range: (u64, u64)) -> Str
 /// The report as text for people.
 fn text(report: &Report) -> String {
     let (word, symbol) = (report.find.word(), report.find.symbol());
-    let config = &report.config;
-    let size = |parameter: Parameter| {
-        parameter.of(&superpose_theory::Point {
-            vocab: config.vocab as f64,
-            dim: config.dim as f64,
-            length: config.length as f64,
-            samples: config.samples as f64,
-            width: config.width.map(|width| width as f64),
-            activation: config.activation,
-            embedding: config.embedding,
-            trigger: config.trigger,
-        })
-    };
+    let point = Point::from(&report.config);
     let fixed: Vec<String> = Parameter::ALL
         .into_iter()
         .filter(|&parameter| parameter != report.find)
-        .filter_map(|parameter| Some(format!("{} = {}", parameter.symbol(), grouped(size(parameter)?))))
+        .filter_map(|parameter| Some(format!("{} = {}", parameter.symbol(), grouped(parameter.of(&point)?))))
         .collect();
     let mut text =
         format!("Critical {word} {symbol} for {}\n  {}\n\n", report.criterion_text, fixed.join(", "));

@@ -73,6 +73,23 @@ fn a_phase_map_runs_a_quarter_of_its_cells() {
     assert!(lines.starts_with("dim,samples,accuracy,measured,predicted,part,term\n"));
 }
 
+/// A file from before stays until there is something to put in its place.
+#[test]
+fn a_map_that_fails_leaves_the_file_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, store) = (folder.path().join("map.csv"), folder.path().join("store.sqlite"));
+    std::fs::write(&csv, "old").unwrap();
+    std::fs::write(&store, "not a store").unwrap();
+    let output = superpose(&format!(
+        "phase --x dim:8..64 --y samples:50..2000 --resolution 4 --vocab 60 --csv {} --store {}",
+        csv.display(),
+        store.display()
+    ));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&csv).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
 #[test]
 fn bad_input_is_refused() {
     for (arguments, words) in [
@@ -89,6 +106,9 @@ fn bad_input_is_refused() {
         ("phase --x dim --y samples:9..99", vec!["x = dim", "SIZE:LOW..HIGH"]),
         ("phase --x dim:8..4 --y samples:9..99", vec!["8..4"]),
         ("phase --x dim:8..64 --y samples:9..99 --resolution 1", vec!["resolution = 1"]),
+        ("phase --x dim:8..64 --y samples:9..99 --resolution 200", vec!["resolution = 200", "from 2 to 80"]),
+        ("phase --x dim:8..64 --y samples:9..99 --csv no/such/map.csv", vec!["csv", "no/such/map.csv"]),
+        ("phase --x dim:8..64 --y samples:9..99 --svg no/such/map.svg", vec!["svg", "no/such/map.svg"]),
         ("phase --x dim:8..64 --y samples:9..99 --scale cubic", vec!["scale = cubic"]),
         ("phase --x parameters:800..9000 --y dim:9..99", vec!["parameters"]),
     ] {

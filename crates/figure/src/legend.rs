@@ -19,14 +19,21 @@ pub(crate) struct Entry {
 /// What stands before a name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
-    /// Number of the marker.
-    pub marker: Option<usize>,
+    pub marker: Option<Marker>,
     /// Dashes of the line.
     pub line: Option<&'static str>,
     /// A patch of that opacity.
     pub patch: Option<f64>,
     /// Set off from the background by a rim.
     pub rimmed: bool,
+}
+
+/// A marker: the same in the legend as among the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Marker {
+    /// Its number, in the order in which series take them.
+    pub kind: usize,
+    pub radius: f64,
 }
 
 /// A colour, before a theme says which.
@@ -150,28 +157,31 @@ impl Entry {
             }
             svg.path(&ends, Stroke { color: &color, width: 1.8, dashes });
         }
-        if let Some(kind) = self.sample.marker {
-            marker(svg, middle, kind, 3.6, &color, palette.background);
+        if let Some(marker) = self.sample.marker {
+            marker.draw(svg, middle, &color, palette.background);
         }
         let set = Type::new(size::SMALL, palette.ink);
         svg.text((x + SAMPLE + GAP, y + 0.36 * size::SMALL), &self.name, set);
     }
 }
 
-/// A marker of a kind: circle, square, triangle, diamond, triangle upside down, and from the beginning.
-pub(crate) fn marker(svg: &mut Svg, (x, y): Spot, kind: usize, radius: f64, color: &str, rim: &str) {
-    let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
-    // Equal areas look equally large.
-    let corner = |angle: f64, reach: f64| {
-        let angle = angle.to_radians();
-        (x + reach * radius * angle.cos(), y + reach * radius * angle.sin())
-    };
-    match kind % MARKERS {
-        0 => svg.circle((x, y), radius, color, stroke),
-        1 => svg.shape(&[45.0, 135.0, 225.0, 315.0].map(|a| corner(a, 1.27)), color, 1.0, stroke),
-        2 => svg.shape(&[-90.0, 30.0, 150.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
-        3 => svg.shape(&[0.0, 90.0, 180.0, 270.0].map(|a| corner(a, 1.35)), color, 1.0, stroke),
-        _ => svg.shape(&[90.0, 210.0, 330.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+impl Marker {
+    /// By its kind: circle, square, triangle, diamond, triangle upside down, and from the beginning.
+    pub fn draw(self, svg: &mut Svg, (x, y): Spot, color: &str, rim: &str) {
+        let Marker { kind, radius } = self;
+        let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
+        // Equal areas look equally large.
+        let corner = |angle: f64, reach: f64| {
+            let angle = angle.to_radians();
+            (x + reach * radius * angle.cos(), y + reach * radius * angle.sin())
+        };
+        match kind % MARKERS {
+            0 => svg.circle((x, y), radius, color, stroke),
+            1 => svg.shape(&[45.0, 135.0, 225.0, 315.0].map(|a| corner(a, 1.27)), color, 1.0, stroke),
+            2 => svg.shape(&[-90.0, 30.0, 150.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+            3 => svg.shape(&[0.0, 90.0, 180.0, 270.0].map(|a| corner(a, 1.35)), color, 1.0, stroke),
+            _ => svg.shape(&[90.0, 210.0, 330.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+        }
     }
 }
 

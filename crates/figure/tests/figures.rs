@@ -143,6 +143,20 @@ fn one_name_is_one_entry() {
     assert_eq!(svg.matches("#0072b2").count(), 6);
 }
 
+/// The third series would be triangles; small ones are dots on the map, and the same dots in the legend.
+#[test]
+fn the_legend_shows_the_marker_of_the_map() {
+    let cells = [Cell::new((0.0, 1.0), (0.0, 1.0), 0.5), Cell::new((1.0, 2.0), (0.0, 1.0), 0.7)];
+    let line = [(0.0, 0.0), (2.0, 1.0)];
+    let circles = |small: bool| {
+        let points = Series::points("run", [(0.5, 0.5), (1.5, 0.5)]);
+        let points = if small { points.small() } else { points };
+        let map = chart(false).cells("accuracy", cells).line("a", line).line("b", line).with(points);
+        checked(&Figure::new().panel(map)).matches("<circle").count()
+    };
+    assert_eq!((circles(true), circles(false)), (3, 0));
+}
+
 #[test]
 fn nothing_to_show_is_said() {
     let none = [(f64::NAN, 1.0), (1.0, f64::INFINITY), (-1.0, 1.0), (0.0, 0.0)];

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use superpose_core::config::{Config, Settings, Trigger};
 use superpose_lab::cell::Runner;
+use superpose_lab::interval::Interval;
 use superpose_lab::threshold::known::{Dice, Known, tables};
 use superpose_lab::threshold::{
     Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares,
@@ -20,17 +21,6 @@ fn main() {
     bisection(&family);
     if std::env::args().all(|argument| argument != "simulated") {
         real();
-    }
-}
-
-/// A crossing with its interval, if the answer has one.
-fn interval(answer: &Threshold) -> Option<(f64, f64, f64)> {
-    match *answer {
-        Threshold::Found(e) => Some((e.crossing, e.crossing_low, e.crossing_high)),
-        Threshold::Imprecise { crossing, crossing_low, crossing_high, .. } => {
-            Some((crossing, crossing_low?, crossing_high?))
-        }
-        Threshold::Unreached(_) => None,
     }
 }
 
@@ -50,10 +40,13 @@ fn simulated(family: &[Known]) {
     );
     println!("|---|---|---|---|---|");
     let mut scores: BTreeMap<String, Score> = BTreeMap::new();
-    let mut counted = 0;
+    let (mut counted, mut without) = (0, 0);
     for known in family {
         let (answer, runs) = known.search();
-        let (Some(covered), Some((crossing, ..))) = (known.covered(&answer), interval(&answer)) else {
+        let (Some(covered), Some(Interval { mean: crossing, .. })) =
+            (known.covered(&answer), answer.interval())
+        else {
+            without += 1;
             continue;
         };
         counted += 1;
@@ -86,7 +79,7 @@ fn simulated(family: &[Known]) {
             (s.squares / count).sqrt()
         );
     }
-    println!();
+    println!("\nNot counted: {without} of {} searches, whose intervals have no end.\n", counted + without);
 }
 
 /// Runs that bisection takes for the rms error of the search, curve by curve.
@@ -115,7 +108,7 @@ fn bisection(family: &[Known]) {
             .filter_map(|again| {
                 let known = known.again(again);
                 let (answer, runs) = known.search();
-                Some(((interval(&answer)?.0 / known.crossing).ln(), runs))
+                Some(((answer.interval()?.mean / known.crossing).ln(), runs))
             })
             .collect();
         let count = searches.len() as f64;
@@ -199,7 +192,7 @@ fn real() {
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut runner = Runner::new(2);
-    let (mut done, mut covered, mut total) = (0, 0, 0);
+    let (mut done, mut covered, mut total, mut without) = (0, 0, 0, 0);
     for index in 0.. {
         if done == SEARCHES {
             break;
@@ -220,13 +213,14 @@ fn real() {
         let plan = question.plan(&predicted, 0.05, (question.range().0, most), 250);
         let (answer, search) =
             find(&question, plan, |cells| shares(&mut runner, cells, measure, &mut |_| ())).unwrap();
-        let Some((crossing, low, high)) = interval(&answer) else {
+        let Some(Interval { mean: crossing, low, high }) = answer.interval() else {
             println!(
                 "| {} | {parameter} | {measure} | {level} | {} | {answer:?} | | {} | | |",
                 model(&config),
                 predicted.value.unwrap(),
                 search.runs()
             );
+            without += 1;
             continue;
         };
         done += 1;
@@ -244,7 +238,10 @@ fn real() {
             if hit { "yes" } else { "no" }
         );
     }
-    println!("\n{covered} of {done} cover; {:.0} runs on average.", total as f64 / done as f64);
+    println!(
+        "\n{covered} of {done} cover; {:.0} runs on average. Not counted: {without}, whose intervals have no end.",
+        total as f64 / done as f64
+    );
 }
 
 fn model(config: &Config) -> String {

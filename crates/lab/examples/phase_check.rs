@@ -5,7 +5,7 @@
 
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::Runner;
-use superpose_lab::phase::{Axis, Request, Scale, Size};
+use superpose_lab::phase::{Axis, Request, Scale, Size, TOLERANCE};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{Measure, SearchError, shares};
 use superpose_theory::critical::Parameter;
@@ -27,7 +27,7 @@ fn main() {
         level: 0.5,
         repeats: REPEATS,
         most: 400,
-        tolerance: 0.005,
+        tolerance: TOLERANCE,
         trust: true,
     };
     let (dims, samples) = (request.x.values(), request.y.values());

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use superpose_core::Config;
 use superpose_core::backend::Backend;
 use superpose_core::config::Settings;
@@ -30,6 +29,7 @@ use superpose_core::task::{Drawn, Task};
 use superpose_theory::Point;
 use superpose_theory::bound::surrogate_lower_bound;
 
+use crate::interval::student;
 use crate::run::{Inputs, RunError, evaluation};
 
 /// Names of the decoders, in the order in which a seed is decoded.
@@ -290,9 +290,9 @@ fn half_width(values: &[f64], accuracy: f64, items: f64) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let binomial = 1.96 * (accuracy * (1.0 - accuracy) / items).sqrt();
-    let Ok(student) = StudentsT::new(0.0, 1.0, count - 1.0) else { return binomial };
+    let Some(quantile) = student(count - 1.0) else { return binomial };
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    (student.inverse_cdf(0.975) * (variance / count).sqrt()).max(binomial)
+    (quantile * (variance / count).sqrt()).max(binomial)
 }
 
 #[cfg(test)]

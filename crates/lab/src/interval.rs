@@ -88,7 +88,7 @@ fn spread(repeats: &[Measure]) -> Option<f64> {
 }
 
 /// The 97.5% quantile of Student's t; `None` without a degree of freedom.
-fn student(degrees: f64) -> Option<f64> {
+pub(crate) fn student(degrees: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975))
 }
 

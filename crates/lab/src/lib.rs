@@ -7,6 +7,7 @@ pub mod fit;
 pub mod inspect;
 pub mod interval;
 pub mod memory;
+mod normal;
 pub mod phase;
 pub mod run;
 pub mod store;

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings};
-use superpose_lab::cell::{Entry, Event, Runner};
+use superpose_lab::cell::{Entry, Event, Key, Known, Outcome, Results, Runner, measure};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Merged, Shard, merge, shards_in};
 
@@ -68,6 +69,48 @@ fn a_torn_shard_is_continued() {
         assert_eq!((merged.added, merged.known, merged.torn.len()), (1, 9, 0));
     }
     assert_eq!(run(&path, &cells(10), None), 0);
+}
+
+/// Looking at a shard changes no byte of it, not even of a line that may be in the middle of being written.
+#[test]
+fn looking_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Shard::path(&folder.path().join("shards"), 1, 2);
+    assert!(Shard::peek(&path, None).unwrap().is_empty());
+    assert!(!path.exists() && !folder.path().join("shards").exists());
+    run(&path, &cells(3), None);
+    let whole = std::fs::read(&path).unwrap();
+    let torn = &whole[..whole.len() - 9];
+    std::fs::write(&path, torn).unwrap();
+    let mut shard = Shard::peek(&path, None).unwrap();
+    assert_eq!(shard.len(), 2);
+    let config = cells(4).remove(3);
+    let entry = Entry::new(Key::new(&config), &config, Err("no".into()));
+    assert!(shard.keep(&[entry]).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), torn);
+}
+
+/// What the store has stays unless the shard's is better.
+#[test]
+fn a_shard_does_not_hide_what_the_store_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let config = cells(1).remove(0);
+    let key = Key::new(&config);
+    let full = measure(&config, true, &Backend::single()).unwrap();
+    let bare = Outcome { noise: None, ..full };
+    let known = |stored: Known, sharded: Known| {
+        let _ = std::fs::remove_file(at("a.jsonl"));
+        let entry = |result| [Entry::new(key, &config, result)];
+        let name = format!("{}.sqlite", stored.is_ok());
+        Store::open(&at(&name)).unwrap().keep(&entry(stored)).unwrap();
+        let mut shard = Shard::open(&at("a.jsonl"), Some(&at(&name))).unwrap();
+        shard.keep(&entry(sharded)).unwrap();
+        shard.find(&[key]).unwrap().remove(&key).unwrap()
+    };
+    assert_eq!(known(Ok(full), Err("no".into())), Ok(full));
+    assert_eq!(known(Ok(full), Ok(bare)), Ok(full));
+    assert_eq!(known(Err("no".into()), Ok(bare)), Ok(bare));
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Config, Embedding, Labels, Precision, Regime, Settings, Trigger};
-use superpose_lab::cell::{CellError, Entry, Event, Key, NUMERICS_REVISION, Results, Runner, measure};
+use superpose_lab::cell::{
+    CellError, Entry, Event, Key, Memory, NUMERICS_REVISION, Outcome, Results, Runner, measure,
+};
 use superpose_lab::store::{COLUMNS, Store, StoreError};
 
 fn settings() -> Settings {
@@ -138,9 +140,43 @@ fn a_failed_cell_is_recorded_and_the_rest_goes_on() {
 
 #[test]
 fn memory_is_a_limit() {
-    let mut runner = Runner::new(2).with_memory(1000.0);
-    let outcomes = runner.run(&cells(2), &mut |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let mut runner = Runner::new(2).with_results(Store::open(&path).unwrap()).with_memory(1000.0);
+    let mut told = 0;
+    let outcomes = runner
+        .run(&cells(2), &mut |event| told += usize::from(matches!(event, Event::Finished { .. })))
+        .unwrap();
+    drop(runner);
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(CellError::TooLarge { .. }))));
     assert!(outcomes[0].as_ref().is_err_and(|error| error.to_string().contains("memory")));
+    // What was free at that moment is nothing about the cell: told, not kept, and run where there is room.
+    assert_eq!((told, Store::open(&path).unwrap().counts().unwrap()), (2, (0, 0)));
+    assert_eq!(run(&path, &cells(2), |runner| runner), 2);
+}
+
+/// A failure never takes the place of an outcome, nor one without a noise budget that of one with it, in memory or a store.
+#[test]
+fn the_better_result_stays() {
+    let config = cells(1).remove(0);
+    let key = Key::new(&config);
+    let full = measure(&config, true, &Backend::single()).unwrap();
+    let bare = Outcome { noise: None, ..full };
+    let folder = tempfile::tempdir().unwrap();
+    let places: [Box<dyn Results>; 2] =
+        [Box::new(Memory::default()), Box::new(Store::open(&folder.path().join("a.sqlite")).unwrap())];
+    for mut place in places {
+        let mut keep = |result| {
+            place.keep(&[Entry::new(key, &config, result)]).unwrap();
+            place.find(&[key]).unwrap().remove(&key).unwrap()
+        };
+        assert_eq!(keep(Err("no".into())), Err("no".into()));
+        assert_eq!(keep(Ok(bare)), Ok(bare));
+        assert_eq!(keep(Err("no".into())), Ok(bare));
+        assert_eq!(keep(Ok(full)), Ok(full));
+        assert_eq!(keep(Ok(bare)), Ok(full));
+        assert_eq!(keep(Err("no".into())), Ok(full));
+    }
 }
 
 #[test]

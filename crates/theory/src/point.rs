@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Embedding, Settings, Trigger};
 
 /// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and
 /// products such as `N d^2` must not overflow.
@@ -29,18 +29,24 @@ pub struct Point {
     pub trigger: Trigger,
 }
 
+impl From<&Settings> for Point {
+    fn from(settings: &Settings) -> Point {
+        Point {
+            vocab: settings.vocab as f64,
+            dim: settings.dim as f64,
+            length: settings.length as f64,
+            samples: settings.samples as f64,
+            width: settings.width.map(|width| width as f64),
+            activation: settings.activation,
+            embedding: settings.embedding,
+            trigger: settings.trigger,
+        }
+    }
+}
+
 impl From<&Config> for Point {
     fn from(config: &Config) -> Point {
-        Point {
-            vocab: config.vocab as f64,
-            dim: config.dim as f64,
-            length: config.length as f64,
-            samples: config.samples as f64,
-            width: config.width.map(|width| width as f64),
-            activation: config.activation,
-            embedding: config.embedding,
-            trigger: config.trigger,
-        }
+        Point::from(&**config)
     }
 }
 

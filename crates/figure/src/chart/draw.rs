@@ -5,7 +5,7 @@ use super::look::Look;
 use super::pixels::{areas, intervals, runs, spot};
 use super::{Chart, Point, Reference, Series, Shape};
 use crate::frame::{Edge, Frame, Margins};
-use crate::legend::{Entry, Legend, Paint, Sample, marker};
+use crate::legend::{Entry, Legend, Marker, Paint, Sample};
 use crate::place::{Crowd, Rect, around};
 use crate::scale::{Axis, Scale};
 use crate::svg::{Spot, Stroke, Svg, Type};
@@ -211,7 +211,7 @@ impl<'a> Drawing<'a> {
             });
             let sample = &mut entries[i].sample;
             match series.shape {
-                Shape::Points(_) => sample.marker = Some(look.marker),
+                Shape::Points(_) => sample.marker = Some(marker(series, look)),
                 Shape::Line(_) => sample.line = Some(look.dashes),
                 Shape::Band(_) => sample.patch = Some(BAND),
             }
@@ -431,8 +431,14 @@ fn draw_points(
         }
     }
     for (_, spot) in shown() {
-        // Small ones are all round: other shapes would not show.
-        let (radius, kind) = if series.small { (SMALL_MARKER, 0) } else { (MARKER, look.marker) };
-        marker(svg, spot, kind, radius, &color, palette.background);
+        marker(series, look).draw(svg, spot, &color, palette.background);
+    }
+}
+
+/// The marker of a series. Small ones are all round: other shapes would not show.
+fn marker(series: &Series, look: &Look) -> Marker {
+    match series.small {
+        true => Marker { kind: 0, radius: SMALL_MARKER },
+        false => Marker { kind: look.marker, radius: MARKER },
     }
 }

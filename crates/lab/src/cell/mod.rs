@@ -18,9 +18,11 @@ pub use measure::measure;
 pub use order::deal;
 pub use outcome::Outcome;
 pub use results::{Entry, Known, Memory, Results};
+pub(crate) use results::{learn, replaces};
 pub use runner::{Event, Runner};
 
 pub use crate::interval::Measure;
+use crate::memory::readable;
 use superpose_core::config::{Config, Embedding};
 
 /// Why there is no outcome for a cell.
@@ -41,6 +43,14 @@ pub enum CellError {
         value: String,
         /// What is allowed.
         allowed: &'static str,
+    },
+    /// The memory that is free now does not hold it. Nothing about the cell: elsewhere, or later, it may run, so this is never kept.
+    #[error("needs about {} of memory, and {} are free: elsewhere, or with fewer threads, it may run", readable(*needed), readable(*available))]
+    TooLarge {
+        /// Bytes that the run would take.
+        needed: f64,
+        /// Bytes that there are.
+        available: f64,
     },
     /// The work was stopped before this cell was run.
     #[error("stopped before it was run")]

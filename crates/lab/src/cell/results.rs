@@ -62,8 +62,24 @@ impl Results for Memory {
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        self.0.extend(entries.iter().map(|entry| (entry.key, entry.result.clone())));
+        entries.iter().for_each(|entry| learn(&mut self.0, entry.key, &entry.result));
         Ok(())
+    }
+}
+
+/// Whether what was found now takes the place of what was there: the one rule of every place for results.
+pub(crate) fn replaces(there: &Known, now: &Known) -> bool {
+    match (there, now) {
+        (Err(_), _) => true,
+        (Ok(there), Ok(now)) => there.noise.is_none() && now.noise.is_some(),
+        (Ok(_), Err(_)) => false,
+    }
+}
+
+/// Takes in a result unless what is known is as good.
+pub(crate) fn learn(known: &mut HashMap<Key, Known>, key: Key, now: &Known) {
+    if known.get(&key).is_none_or(|there| replaces(there, now)) {
+        known.insert(key, now.clone());
     }
 }
 

@@ -99,7 +99,7 @@ impl<'a> Runner<'a> {
         Runner { retry_failed, ..self }
     }
 
-    /// Bytes that may be used. A cell that needs more fails; cells that do not fit side by side run one by one.
+    /// Bytes that may be used. A cell that needs more is not run, which is not kept; cells that do not fit side by side run one by one.
     pub fn with_memory(self, memory: f64) -> Runner<'a> {
         Runner { memory, ..self }
     }
@@ -215,8 +215,10 @@ impl<'a> Runner<'a> {
         let broken = AtomicBool::new(false);
         let (noise, available, stop) = (self.noise, self.memory, self.stop);
         let run = |config: &Config, backend: &Backend| {
-            memory::check(config, threads, false, false, available)
-                .map_err(|error| CellError::Failed { reason: error.to_string() })?;
+            let needed = memory::run_bytes(config, threads, false, false);
+            if needed > available {
+                return Err(CellError::TooLarge { needed, available });
+            }
             measure(config, noise, backend)
         };
         std::thread::scope(|scope| {
@@ -269,11 +271,13 @@ impl<'a> Runner<'a> {
                 if entries.is_empty() {
                     since = Instant::now();
                 }
-                let known: Known = match &result {
-                    Ok(outcome) => Ok(*outcome),
-                    Err(error) => Err(error.to_string()),
+                // Only what follows from the configuration alone is kept.
+                let known: Option<Known> = match &result {
+                    Ok(outcome) => Some(Ok(*outcome)),
+                    Err(CellError::Failed { reason }) => Some(Err(reason.clone())),
+                    Err(CellError::TooLarge { .. } | CellError::Refused { .. } | CellError::Stopped) => None,
                 };
-                entries.push(Entry::new(job.key, job.config, known));
+                entries.extend(known.map(|known| Entry::new(job.key, job.config, known)));
                 finished(job, Some(result));
             }
             if over || since.elapsed() >= COMMIT {

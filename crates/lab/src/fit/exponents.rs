@@ -9,8 +9,9 @@
 //! fitted directly, as exponents of the ratio: what bends both alike drops out.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use superpose_core::random::{Stream, Words, normals};
+
+use crate::interval::student;
 
 /// A critical value and the sizes that it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,7 +188,7 @@ impl<'a> Design<'a> {
             }
         }
         let degrees = (y.len() - theta.len()) as f64;
-        let quantile = StudentsT::new(0.0, 1.0, degrees).map_or(1.96, |t| t.inverse_cdf(0.975));
+        let quantile = student(degrees).unwrap_or(1.96);
         let exponent = |i: usize| {
             let half = quantile * (squares[i] / REFITS as f64).sqrt();
             Exponent { estimate: theta[i], low: theta[i] - half, high: theta[i] + half }

@@ -85,6 +85,9 @@ impl FromStr for Scale {
     }
 }
 
+/// Values on an axis at most. Filling in a map solves a system of its measured cells: at 80 by 80 that is seconds, at 200 by 200 hours.
+pub const MOST_VALUES: usize = 80;
+
 /// An axis that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AxisError {
@@ -99,7 +102,7 @@ pub enum AxisError {
         high: u64,
     },
     /// Too few or too many values.
-    #[error("resolution = {count}: must be a whole number from 2 to 200")]
+    #[error("resolution = {count}: must be a whole number from 2 to {MOST_VALUES}")]
     Resolution {
         /// How many were asked for.
         count: usize,
@@ -126,7 +129,7 @@ impl Axis {
         if low < 1 || low >= high {
             return Err(AxisError::Range { size: size.word(), low, high });
         }
-        if !(2..=200).contains(&count) {
+        if !(2..=MOST_VALUES).contains(&count) {
             return Err(AxisError::Resolution { count });
         }
         Ok(Axis { size, scale, low, high, count, unit: 1 })

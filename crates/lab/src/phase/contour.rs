@@ -1,6 +1,6 @@
 //! The line at a level through a map: marching squares, straight in the logarithms of the sizes and the probits of accuracy.
 
-use superpose_core::random::normal_quantile;
+use crate::normal;
 
 /// Pieces of the line at `level` through `values`, row by row over `xs` and `ys`, as (x, y). Pieces that touch are joined.
 pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(f64, f64)>> {
@@ -8,6 +8,7 @@ pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(
     if columns < 2 || ys.len() < 2 || values.len() != columns * ys.len() {
         return Vec::new();
     }
+    let probit = |share: f64| normal::probit(share, 1e-9);
     let goal = probit(level);
     let height = |c: usize, r: usize| {
         let above = probit(values[r * columns + c]) - goal;
@@ -42,11 +43,6 @@ pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(
         }
     }
     join(segments).iter().map(|line| line.iter().map(point).collect()).collect()
-}
-
-/// The normal quantile of a share; certain ones are cut off.
-fn probit(share: f64) -> f64 {
-    normal_quantile(share.clamp(1e-9, 1.0 - 1e-9))
 }
 
 /// Joins segments that share an end.

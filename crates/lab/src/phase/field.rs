@@ -6,16 +6,17 @@
 //! sizes, and the likelihood of the measured cells chooses among them. Measured cells correct the prediction wherever they are,
 //! and where there is none they stand alone.
 
-use superpose_core::random::normal_quantile;
-
-use crate::threshold::normal_cdf;
+use crate::normal;
 
 /// Probits are cut off here: accuracies closer to 0 or 1 than 0.6% need not be told apart.
 const MOST: f64 = 2.5;
 
+/// The kernel is chosen from so many measured cells at most: more would not choose better, and each candidate costs the cube of them.
+const CHOOSING: usize = 400;
+
 /// The probit of an accuracy, cut off.
 fn probit(share: f64) -> f64 {
-    normal_quantile(share.clamp(1e-9, 1.0 - 1e-9)).clamp(-MOST, MOST)
+    normal::probit(share, 1e-9).clamp(-MOST, MOST)
 }
 
 /// A measured cell.
@@ -87,12 +88,21 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
         measured.iter().map(|m| probit(m.accuracy) - base(m.column, m.row) - mean).collect();
     let places: Vec<(usize, usize)> = measured.iter().map(|m| (m.column, m.row)).collect();
     let noise: Vec<f64> = measured.iter().map(error_of_probit).collect();
+    // All of them, or every so manyth in the order measured, which is coarse first and then along the boundary.
+    let stride = places.len().div_ceil(CHOOSING).max(1);
+    let some = |all: &[f64]| all.iter().step_by(stride).copied().collect::<Vec<f64>>();
+    let (few_places, few_noise, few_distance) =
+        (places.iter().step_by(stride).copied().collect::<Vec<_>>(), some(&noise), some(&distance));
     let best = Kernel::candidates(!predicted.is_empty())
         .into_iter()
-        .filter_map(|kernel| Some((Solved::new(kernel, &places, &noise, &distance)?, kernel)))
+        .filter_map(|kernel| Some((Solved::new(kernel, &few_places, &few_noise, &few_distance)?, kernel)))
         .max_by(|a, b| a.0.likelihood.total_cmp(&b.0.likelihood));
+    let best = match stride {
+        1 => best,
+        _ => best.and_then(|(_, kernel)| Some((Solved::new(kernel, &places, &noise, &distance)?, kernel))),
+    };
     let Some((solved, kernel)) = best else {
-        let belief = |i| Belief { accuracy: normal_cdf(base(i % columns, i / columns) + mean), error: 0.5 };
+        let belief = |i| Belief { accuracy: normal::cdf(base(i % columns, i / columns) + mean), error: 0.5 };
         return (0..columns * rows).map(belief).collect();
     };
     (0..columns * rows)
@@ -104,8 +114,8 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
             let variance = (kernel.between(cell, cell) - dot(&explained, &explained)).max(0.0);
             // The chord of the curve over one standard deviation: far out the slope alone would say too little.
             let sd = variance.sqrt();
-            let error = 0.5 * (normal_cdf(z + sd) - normal_cdf(z - sd));
-            Belief { accuracy: normal_cdf(z), error }
+            let error = 0.5 * (normal::cdf(z + sd) - normal::cdf(z - sd));
+            Belief { accuracy: normal::cdf(z), error }
         })
         .collect()
 }
@@ -113,7 +123,7 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
 /// Variance of the probit of a measured accuracy, from its test items alone.
 fn error_of_probit(m: &Measured) -> f64 {
     let share = ((m.accuracy * m.items + 0.5) / (m.items + 1.0)).clamp(0.006, 0.994);
-    let height = (-0.5 * normal_quantile(share).powi(2)).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let height = normal::density(normal::probit(share, 0.0));
     share * (1.0 - share) / (m.items.max(1.0) * height * height) + 4e-4
 }
 

@@ -16,11 +16,14 @@ use superpose_theory::{Point, map, predict_at};
 
 use crate::threshold::{Measure, SearchError, Share};
 
-pub use axis::{Axis, AxisError, Scale, Size};
+pub use axis::{Axis, AxisError, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
 pub use refine::Refine;
 
-/// What to map.
+/// The tolerance of `superpose phase`, and the one that is validated.
+pub const TOLERANCE: f64 = 0.01;
+
+/// What to map. The two sizes are not dimension and parameters: parameters are counted at a fixed dimension.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The model; its values of the two sizes are not used.
@@ -77,16 +80,31 @@ pub struct Diagram {
     pub predicted_boundary: Vec<Vec<(f64, f64)>>,
 }
 
+impl Diagram {
+    /// What limits recall where the map is below a level, by the theory: each cause with its share of those cells, the largest
+    /// first. Empty where no such cell has one.
+    pub fn shares(&self, level: f64) -> Vec<(Dominant, f64)> {
+        let below = self.cells.iter().filter(|cell| cell.value < level).filter_map(|cell| cell.dominant);
+        let mut counts: Vec<(Dominant, usize)> = Vec::new();
+        for dominant in below {
+            match counts.iter_mut().find(|(known, _)| *known == dominant) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((dominant, 1)),
+            }
+        }
+        // Stable: what is equally frequent stays in the order of the map.
+        counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        let all: usize = counts.iter().map(|(_, count)| count).sum();
+        counts.into_iter().map(|(dominant, count)| (dominant, count as f64 / all as f64)).collect()
+    }
+}
+
 impl Request {
     /// The settings of a cell.
     fn at(&self, x: u64, y: u64) -> Settings {
         let mut settings = (*self.config).clone();
-        // Parameters are width times dimension, so a dimension on the other axis comes first.
-        let mut sizes = [(self.x.size, x), (self.y.size, y)];
-        sizes.sort_by_key(|&(size, _)| size == Size::Parameters);
-        for (size, value) in sizes {
-            size.set(&mut settings, value);
-        }
+        self.x.size.set(&mut settings, x);
+        self.y.size.set(&mut settings, y);
         settings
     }
 
@@ -162,28 +180,20 @@ impl Request {
         if uncovered(&self.config).is_some() {
             return Vec::new();
         }
-        let plain = |axis: &Axis| match axis.size {
-            Size::One(parameter) => Some((parameter, axis.values().iter().map(|&v| v as f64).collect())),
-            Size::Parameters => {
-                let dim = self.config.dim as f64;
-                Some((
-                    Parameter::Width,
-                    axis.values().iter().map(|&v| (v as f64 / dim).round().max(1.0)).collect(),
-                ))
-            }
-        };
-        let fixed = self.x.size != Size::One(Parameter::Dim) && self.y.size != Size::One(Parameter::Dim);
-        let direct = fixed || self.x.size != Size::Parameters && self.y.size != Size::Parameters;
-        if self.measure == Measure::Accuracy
-            && direct
-            && let (Some((x, xs)), Some((y, ys))) = (plain(&self.x), plain(&self.y))
-        {
-            let axis = |parameter, values| map::Axis { parameter, values };
-            let filled = map::fill(&Point::from(&self.config), axis(y, ys), axis(x, xs), threads);
-            let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
-            return (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
+        if self.measure != Measure::Accuracy {
+            return self.points(threads, |point| self.measure.predicted(point));
         }
-        self.points(threads, |point| self.measure.predicted(point))
+        let along = |axis: &Axis| {
+            let (parameter, unit) = match axis.size {
+                Size::One(parameter) => (parameter, 1.0),
+                Size::Parameters => (Parameter::Width, self.config.dim as f64),
+            };
+            let value = |&v: &u64| (v as f64 / unit).round().max(1.0);
+            map::Axis { parameter, values: axis.values().iter().map(value).collect() }
+        };
+        let filled = map::fill(&Point::from(&self.config), along(&self.y), along(&self.x), threads);
+        let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
+        (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect()
     }
 
     /// What limits recall at every cell; empty where the theory is silent.
@@ -199,20 +209,9 @@ impl Request {
         let (columns, rows) = (self.x.values(), self.y.values());
         let backend = superpose_core::backend::Backend::cpu(threads)
             .unwrap_or_else(|_| superpose_core::backend::Backend::single());
-        let row = |r: usize| -> Vec<R> { columns.iter().map(|&x| f(&self.point(x, rows[r]))).collect() };
+        let row =
+            |r: usize| -> Vec<R> { columns.iter().map(|&x| f(&Point::from(&self.at(x, rows[r])))).collect() };
         backend.map(rows.len(), row).into_iter().flatten().collect()
-    }
-
-    fn point(&self, x: u64, y: u64) -> Point {
-        let settings = self.at(x, y);
-        Point {
-            vocab: settings.vocab as f64,
-            dim: settings.dim as f64,
-            length: settings.length as f64,
-            samples: settings.samples as f64,
-            width: settings.width.map(|width| width as f64),
-            ..Point::from(&self.config)
-        }
     }
 }
 

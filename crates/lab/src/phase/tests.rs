@@ -1,5 +1,8 @@
+use superpose_theory::noise::Term;
+use superpose_theory::predict::Part;
+
 use super::*;
-use crate::threshold::normal_cdf;
+use crate::normal::cdf as normal_cdf;
 
 /// A boundary along a diagonal, with and without a prediction, and with one that is wrong by a factor: few cells are measured, and the rest is right.
 #[test]
@@ -69,6 +72,38 @@ fn the_boundary_of_a_plane_is_a_line() {
     assert!(boundary(&xs, &xs, &values, 0.9999).is_empty());
 }
 
+/// Only cells below the level count, and only those for which the theory has a word.
+#[test]
+fn shares_are_of_what_is_below() {
+    let of = |part, term| Some(Dominant { part, term });
+    let cell = |value, dominant| Cell { x: 1, y: 1, value, measured: false, predicted: None, dominant };
+    let coverage = of(Part::Memory, Term::Coverage);
+    let (memory, attention) = (of(Part::Memory, Term::Interference), of(Part::Attention, Term::Interference));
+    let mut cells = vec![cell(0.1, memory), cell(0.49, None), cell(0.5, coverage), cell(0.9, coverage)];
+    cells.extend([cell(0.2, attention); 3]);
+    let (boundary, predicted_boundary) = (Vec::new(), Vec::new());
+    let diagram =
+        Diagram { columns: vec![1], rows: vec![1], cells, measured: 0, boundary, predicted_boundary };
+    assert_eq!(diagram.shares(0.5), [(attention.unwrap(), 0.75), (memory.unwrap(), 0.25)]);
+    assert!(diagram.shares(0.1).is_empty());
+}
+
+/// A map of more cells than the kernel is chosen from is filled in as well.
+#[test]
+fn a_large_map_is_filled_in() {
+    let side = 46;
+    let truth = |c: usize, r: usize| normal_cdf(0.2 * (c as f64 + r as f64 - 44.0));
+    let measured: Vec<field::Measured> = (0..side * side)
+        .filter(|i| i % 3 == 0)
+        .map(|i| (i % side, i / side))
+        .map(|(column, row)| field::Measured { column, row, accuracy: truth(column, row), items: 2000.0 })
+        .collect();
+    assert!(measured.len() > 400);
+    let beliefs = field::fill(side, side, &[], &measured);
+    let off = |(i, belief): (usize, &field::Belief)| (belief.accuracy - truth(i % side, i / side)).abs();
+    assert!(beliefs.iter().enumerate().map(off).fold(0.0, f64::max) < 0.03);
+}
+
 #[test]
 fn axes_are_whole_and_within() {
     let axis =
@@ -78,6 +113,10 @@ fn axes_are_whole_and_within() {
     assert_eq!(axis(dim, Scale::Log, 1, 4, 40), Ok(vec![1, 2, 3, 4]));
     assert!(axis(dim, Scale::Log, 4, 4, 40).is_err() && axis(dim, Scale::Log, 0, 4, 40).is_err());
     assert!(axis(dim, Scale::Log, 1, 4, 1).is_err());
+    let most = MOST_VALUES as u64;
+    assert_eq!(axis(dim, Scale::Linear, 1, most, MOST_VALUES).map(|values| values.len()), Ok(MOST_VALUES));
+    let error = Axis::new(dim, Scale::Log, 1, 4000, 200).unwrap_err().to_string();
+    assert_eq!(error, "resolution = 200: must be a whole number from 2 to 80");
     let parameters = Axis::new(Size::Parameters, Scale::Log, 1000, 64_000, 4).unwrap().at_dim(32);
     assert!(parameters.values().iter().all(|v| v % 32 == 0));
     assert_eq!("parameters".parse(), Ok(Size::Parameters));

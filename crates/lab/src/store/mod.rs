@@ -24,7 +24,7 @@ pub use error::StoreError;
 pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};
 
-use crate::cell::{Entry, Key, Known, Results};
+use crate::cell::{Entry, Key, Known, Results, replaces};
 use schema::MIGRATIONS;
 
 /// How long to wait for another process that writes.
@@ -250,15 +250,6 @@ impl Batch<'_> {
     /// Makes it last.
     pub fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().map_err(|error| StoreError::sqlite(&self.path, error))
-    }
-}
-
-/// Whether what was found now takes the place of what was there.
-fn replaces(there: &Known, now: &Known) -> bool {
-    match (there, now) {
-        (Err(_), _) => true,
-        (Ok(there), Ok(now)) => there.noise.is_none() && now.noise.is_some(),
-        (Ok(_), Err(_)) => false,
     }
 }
 

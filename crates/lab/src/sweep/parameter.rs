@@ -109,36 +109,36 @@ impl Parameter {
 
     /// Puts a value into the settings. The error says what is allowed.
     pub fn set(self, settings: &mut Settings, value: &Value) -> Result<(), String> {
-        match value {
-            Value::Count(count) => {
-                let size = usize::try_from(*count).map_err(|_| "too large for this machine")?;
-                match self.name() {
-                    "vocab" => settings.vocab = size,
-                    "dim" => settings.dim = size,
-                    "length" => settings.length = size,
-                    "samples" => settings.samples = size,
-                    "width" => settings.width = Some(size),
-                    "noise_vocab" => settings.noise_vocab = Some(size),
-                    "test_samples" => settings.test_samples = size,
-                    _ => settings.seed = *count,
-                }
+        let size = |count: &u64| usize::try_from(*count).map_err(|_| "too large for this machine");
+        match (self.name(), value) {
+            ("vocab", Value::Count(count)) => settings.vocab = size(count)?,
+            ("dim", Value::Count(count)) => settings.dim = size(count)?,
+            ("length", Value::Count(count)) => settings.length = size(count)?,
+            ("samples", Value::Count(count)) => settings.samples = size(count)?,
+            ("width", Value::Count(count)) => settings.width = Some(size(count)?),
+            ("noise_vocab", Value::Count(count)) => settings.noise_vocab = Some(size(count)?),
+            ("test_samples", Value::Count(count)) => settings.test_samples = size(count)?,
+            ("seed", Value::Count(count)) => settings.seed = *count,
+            ("zipf", Value::Number(x)) => settings.zipf = Some(*x),
+            ("eta", Value::Number(x)) => settings.eta = *x,
+            ("gamma", Value::Number(x)) => settings.gamma = Some(*x),
+            ("eta2", Value::Number(x)) => settings.eta2 = Some(*x),
+            ("lead", Value::Number(x)) => settings.lead = *x,
+            ("activation", Value::Word(word)) => settings.activation = word.parse()?,
+            ("embedding", Value::Word(word)) => settings.embedding = word.parse()?,
+            ("output_embedding", Value::Word(word)) => settings.output_embedding = Some(word.clone()),
+            ("trigger", Value::Word(word)) => settings.trigger = word.parse()?,
+            ("labels", Value::Word(word)) => settings.labels = word.parse()?,
+            ("regime", Value::Word(word)) => settings.regime = word.parse()?,
+            ("precision", Value::Word(word)) => settings.precision = word.parse()?,
+            // A value of another kind; the test below has every name.
+            _ => {
+                return Err(match PARAMETERS[self.0].1 {
+                    Kind::Count => "must be a whole number".into(),
+                    Kind::Number => "must be a number".into(),
+                    Kind::Word => "must be a word".into(),
+                });
             }
-            Value::Number(x) => match self.name() {
-                "zipf" => settings.zipf = Some(*x),
-                "eta" => settings.eta = *x,
-                "gamma" => settings.gamma = Some(*x),
-                "eta2" => settings.eta2 = Some(*x),
-                _ => settings.lead = *x,
-            },
-            Value::Word(word) => match self.name() {
-                "activation" => settings.activation = word.parse()?,
-                "embedding" => settings.embedding = word.parse()?,
-                "output_embedding" => settings.output_embedding = Some(word.clone()),
-                "trigger" => settings.trigger = word.parse()?,
-                "labels" => settings.labels = word.parse()?,
-                "regime" => settings.regime = word.parse()?,
-                _ => settings.precision = word.parse()?,
-            },
         }
         Ok(())
     }
@@ -190,5 +190,57 @@ pub fn number(value: &DeValue<'_>) -> Option<f64> {
         },
         DeValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every parameter goes where its name says, and nothing else moves.
+    #[test]
+    fn what_is_set_is_what_is_read() {
+        let settings = |settings: &Settings| match serde_json::to_value(settings) {
+            Ok(serde_json::Value::Object(map)) => map,
+            other => panic!("{other:?}"),
+        };
+        let before = settings(&Settings::default());
+        for (i, &(name, kind)) in PARAMETERS.iter().enumerate() {
+            let parameter = Parameter::named(name).unwrap();
+            assert_eq!((parameter, parameter.name()), (Parameter(i), name));
+            let word = match name {
+                "activation" => "gelu",
+                "embedding" => "sphere",
+                "output_embedding" => "tied",
+                "trigger" => "keys",
+                "labels" => "mod:7",
+                "regime" => "exact",
+                "precision" => "f64",
+                _ => "",
+            };
+            let value = match kind {
+                Kind::Count => Value::Count(77 + i as u64),
+                Kind::Number => Value::Number(0.5 + i as f64),
+                Kind::Word => Value::Word(word.into()),
+            };
+            let mut changed = Settings::default();
+            parameter.set(&mut changed, &value).unwrap();
+            let number = match value {
+                Value::Count(count) => Some(count as f64),
+                Value::Number(x) => Some(x),
+                Value::Word(_) => None,
+            };
+            assert_eq!(parameter.get(&changed), number, "{name}");
+            let after = settings(&changed);
+            let moved = |key: &&String| before.get(*key) != after.get(*key);
+            let keys: Vec<&String> = after.keys().filter(moved).collect();
+            assert_eq!(keys, [name], "{name} = {value}");
+            match number {
+                Some(number) => assert_eq!(after[name].as_f64(), Some(number)),
+                None => assert_eq!(after[name].as_str(), Some(word)),
+            }
+            let other = if kind == Kind::Word { Value::Count(1) } else { Value::Word("relu".into()) };
+            assert!(parameter.set(&mut changed, &other).is_err(), "{name}");
+        }
     }
 }

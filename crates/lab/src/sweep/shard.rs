@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cell::{Entry, Key, Known, Results};
+use crate::cell::{Entry, Key, Known, Results, learn};
 use crate::store::{Store, StoreError};
 
 /// What comes between a line's content and its checksum.
@@ -91,6 +91,16 @@ pub(super) fn read(path: &Path) -> Result<Content, ShardError> {
     Ok(Content { entries, whole: whole as u64, torn: whole < bytes.len() })
 }
 
+/// The same, and nothing where there is no file.
+fn read_if_there(path: &Path) -> Result<Content, ShardError> {
+    match read(path) {
+        Err(ShardError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
+            Ok(Content { entries: Vec::new(), whole: 0, torn: false })
+        }
+        content => content,
+    }
+}
+
 fn checksum(content: &str) -> String {
     let hash = blake3::hash(content.as_bytes()).to_hex();
     hash[..16].into()
@@ -117,11 +127,12 @@ fn read_line(line: &[u8]) -> Result<Entry, LineProblem> {
     Ok(entry)
 }
 
-/// A shard that is being written.
+/// A shard that is being written, or one that is looked at.
 #[derive(Debug)]
 pub struct Shard {
     path: PathBuf,
-    file: File,
+    /// Nothing where it is only looked at.
+    file: Option<File>,
     length: u64,
     known: HashMap<Key, Known>,
     store: Option<Store>,
@@ -140,32 +151,26 @@ impl Shard {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let content = match read(path) {
-            Err(ShardError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
-                Content { entries: Vec::new(), whole: 0, torn: false }
-            }
-            content => content?,
-        };
+        let content = read_if_there(path)?;
         let file = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
         if content.torn {
             file.set_len(content.whole).map_err(failed)?;
         }
-        let mut shard = Shard {
-            path: path.into(),
-            file,
-            length: content.whole,
-            known: HashMap::new(),
-            store: store.and_then(|path| Store::peek(path).ok()),
-        };
-        content.entries.into_iter().for_each(|entry| shard.learn(entry.key, entry.result));
-        Ok(shard)
+        Ok(Shard::with(path, Some(file), content, store))
     }
 
-    /// A later line may be better: an outcome after a failure, a noise budget.
-    fn learn(&mut self, key: Key, result: Known) {
-        if result.is_ok() || !self.known.get(&key).is_some_and(|known| known.is_ok()) {
-            self.known.insert(key, result);
-        }
+    /// Looks at a shard, of which there may be none yet, and writes nothing: another process may be writing it, and what looks
+    /// like a torn line may be one that it is writing at this moment. Nothing can be kept in it.
+    pub fn peek(path: &Path, store: Option<&Path>) -> Result<Shard, ShardError> {
+        Ok(Shard::with(path, None, read_if_there(path)?, store))
+    }
+
+    fn with(path: &Path, file: Option<File>, content: Content, store: Option<&Path>) -> Shard {
+        let mut known = HashMap::new();
+        // A later line may be better: an outcome after a failure, a noise budget.
+        content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
+        let store = store.and_then(|path| Store::peek(path).ok());
+        Shard { path: path.into(), file, length: content.whole, known, store }
     }
 
     /// Cells that the shard has.
@@ -186,21 +191,25 @@ impl Results for Shard {
         let mut known = stored.unwrap_or_default();
         for key in keys {
             if let Some(result) = self.known.get(key) {
-                known.insert(*key, result.clone());
+                learn(&mut known, *key, result);
             }
         }
         Ok(known)
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        let Some(file) = &mut self.file else {
+            let error = std::io::Error::new(ErrorKind::PermissionDenied, "opened to look at only");
+            return Err(StoreError::io(&self.path, error));
+        };
         let text: String = entries.iter().map(write_line).collect();
-        if let Err(error) = self.file.write_all(text.as_bytes()) {
+        if let Err(error) = file.write_all(text.as_bytes()) {
             // All or nothing; where even this fails the torn line is found on the next start.
-            let _ = self.file.set_len(self.length);
+            let _ = file.set_len(self.length);
             return Err(StoreError::io(&self.path, error));
         }
         self.length += text.len() as u64;
-        entries.iter().for_each(|entry| self.learn(entry.key, entry.result.clone()));
+        entries.iter().for_each(|entry| learn(&mut self.known, entry.key, &entry.result));
         Ok(())
     }
 }

@@ -14,11 +14,8 @@
 //! The interval is Fieller's: all `x` at which the fitted curve is within Student's quantile times its standard error of the
 //! target. It is unbounded where the slope could be zero.
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
-
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use statrs::function::erf::erfc;
-use superpose_core::random::normal_quantile;
+use crate::interval::student;
+use crate::normal::{self, cdf, density};
 
 /// One run, as the search sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,18 +60,9 @@ const FARTHEST: f64 = 4.0;
 /// Newton's steps at most.
 const ROUNDS: usize = 60;
 
-/// The normal CDF.
-pub(crate) fn cdf(z: f64) -> f64 {
-    0.5 * erfc(-z * FRAC_1_SQRT_2)
-}
-
-fn density(z: f64) -> f64 {
-    (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
-}
-
 /// The share's place under a normal CDF. Shares of 0 and 1 are somewhere beyond three.
 pub(super) fn probit(share: f64) -> f64 {
-    normal_quantile(share.clamp(1e-3, 1.0 - 1e-3))
+    normal::probit(share, 1e-3)
 }
 
 /// Beyond so many standard deviations a run counts less than half.
@@ -151,7 +139,7 @@ impl Curve {
         if degrees < 1.0 || !settled {
             return Some(curve);
         }
-        let quantile = StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975);
+        let quantile = student(degrees)?;
         let inside = |x: f64| {
             let row = row(x - origin, scale);
             let height: f64 = row.iter().zip(theta).map(|(r, t)| r * t).sum::<f64>() - goal;

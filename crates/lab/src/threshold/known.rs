@@ -9,9 +9,9 @@ use superpose_core::random::{Stream, Words, normal_quantile, unit};
 use superpose_theory::Point;
 use superpose_theory::critical::Recall;
 
-use super::curve::cdf;
+use super::Threshold;
 use super::search::{Plan, Search, Step};
-use super::{Estimate, Threshold};
+use crate::normal::cdf;
 
 /// Random numbers in order, from a seed.
 #[derive(Clone, Debug)]
@@ -259,12 +259,8 @@ impl Known {
 
     /// Whether the interval of an answer holds the crossing; `None` when the answer has no interval.
     pub fn covered(&self, answer: &Threshold) -> Option<bool> {
-        let (low, high) = match *answer {
-            Threshold::Found(Estimate { crossing_low, crossing_high, .. }) => (crossing_low, crossing_high),
-            Threshold::Imprecise { crossing_low: Some(low), crossing_high: Some(high), .. } => (low, high),
-            _ => return None,
-        };
-        Some(low <= self.crossing && self.crossing <= high)
+        let interval = answer.interval()?;
+        Some(interval.low <= self.crossing && self.crossing <= interval.high)
     }
 
     /// What makes runs differ, in words.

@@ -11,7 +11,8 @@ mod search;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use curve::cdf as normal_cdf;
+use crate::interval::Interval;
+
 pub use curve::{BEND, CHANGE, Curve, Observation};
 pub use question::{
     Criterion, Measure, Predicted, Question, QuestionError, SearchError, Share, find, set, shares,
@@ -93,6 +94,21 @@ pub enum Threshold {
     },
     /// There is none in the range.
     Unreached(Unreached),
+}
+
+impl Threshold {
+    /// The crossing with its 95% interval, as real numbers; nothing where an end is missing.
+    pub fn interval(&self) -> Option<Interval> {
+        match *self {
+            Threshold::Found(Estimate { crossing, crossing_low, crossing_high, .. }) => {
+                Some(Interval { mean: crossing, low: crossing_low, high: crossing_high })
+            }
+            Threshold::Imprecise { crossing, crossing_low, crossing_high, .. } => {
+                Some(Interval { mean: crossing, low: crossing_low?, high: crossing_high? })
+            }
+            Threshold::Unreached(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

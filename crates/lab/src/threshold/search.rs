@@ -15,10 +15,9 @@
 
 use std::collections::BTreeMap;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::curve::{Curve, Observation, probit};
 use super::{Estimate, Threshold, Unreached, Why};
+use crate::interval::student;
 
 /// What is searched for, and where.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -215,7 +214,7 @@ impl Search {
         if edge.runs < AT_THE_END.0 {
             return Ok(vec![end; AT_THE_END.0 - edge.runs]);
         }
-        let quantile = StudentsT::new(0.0, 1.0, edge.runs as f64 - 1.0).map_or(2.0, |t| t.inverse_cdf(0.975));
+        let quantile = student(edge.runs as f64 - 1.0).unwrap_or(2.0);
         let half = quantile * (edge.variance / edge.runs as f64).sqrt();
         if (edge.mean - self.plan.target).abs() > half {
             let why = if direction > 0.0 { Why::Below } else { Why::Above };
