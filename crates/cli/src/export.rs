@@ -59,6 +59,10 @@ pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
             written => written.context("standard output"),
         };
     };
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if real(out).is_some_and(|out| real(&arguments.store) == Some(out)) {
+        bail!("out = {}: is the store itself, which would be lost; give another file", out.display());
+    }
     whole_file_with(out, |file| Ok(write(&store, format, file)?))
 }
 

@@ -22,6 +22,7 @@ use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
 use superpose_report::{Facts, Section, page, sections};
 
 use crate::arguments::{Count, threads};
+use crate::files::whole_file;
 use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
@@ -187,7 +188,11 @@ impl Folder {
         std::fs::create_dir_all(path)
             .with_context(|| format!("cannot make the folder {}", path.display()))?;
         let folder = Folder { folder: path.to_owned() };
-        if let Some(found) = folder.read::<Manifest>("manifest.json")?
+        let found = folder.read::<Manifest>("manifest.json")?;
+        if found.is_none() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+            bail!("out = {}: is not empty and holds no study; give a new folder", path.display());
+        }
+        if let Some(found) = found
             && (found.scale, found.seed) != (scale, seed)
         {
             bail!(
@@ -216,18 +221,13 @@ impl Folder {
         }
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a file of the folder, or of a folder in it.
     fn write(&self, name: &str, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
         let path = self.path(name);
         let place = path.parent().unwrap_or(&self.folder);
-        let write = || -> std::io::Result<()> {
-            std::fs::create_dir_all(place)?;
-            let mut file = tempfile::NamedTempFile::new_in(place)?;
-            file.write_all(content.as_ref())?;
-            file.persist(&path)?;
-            Ok(())
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
+        std::fs::create_dir_all(place)
+            .with_context(|| format!("cannot make the folder {}", place.display()))?;
+        whole_file(&path, content.as_ref())
     }
 
     /// Writes a JSON file for people, too.

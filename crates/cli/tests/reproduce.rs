@@ -31,7 +31,9 @@ fn a_study_can_be_opened_and_made_again() {
         assert!(!report.contains(wrong), "{wrong} in the report");
     }
     assert!(report.contains("surrogate") && report.contains("How this was made"));
-    for name in ["figures/phase.svg", "figures/bound.png", "tables/phase.csv", "tables/bound.csv", "store.sqlite"] {
+    for name in
+        ["figures/phase.svg", "figures/bound.png", "tables/phase.csv", "tables/bound.csv", "store.sqlite"]
+    {
         assert!(!read(name).is_empty(), "{name}");
     }
     let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")).expect("JSON");

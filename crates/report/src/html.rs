@@ -35,7 +35,7 @@ pub fn page(title: &str, sections: &[Section], facts: &Facts) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title><style>{STYLE}</style></head><body>\n<h1>{0}</h1>\n",
         escape(title)
     );
-    text += "<p>How many facts a one-layer transformer with random, overlapping embeddings learns to recall, measured and predicted. Every threshold is the number of samples at which mean accuracy over seeds crosses 0.5. Intervals cover 95%. \"Agrees\" means that the interval of the measured over the predicted value holds 1, or that of a difference holds 0.</p>\n<ul>\n";
+    text += "<p>How many facts a one-layer transformer with random, overlapping embeddings learns to recall, measured and predicted. Every threshold is the number of samples at which mean accuracy over seeds crosses 0.5. Intervals cover 95%. \"Agrees\" means that the interval of the measured over the predicted value holds 1, or that of a fitted exponent the closed form's.</p>\n<ul>\n";
     for section in sections {
         let _ = writeln!(text, "<li>{}</li>", escape(&section.headline));
     }

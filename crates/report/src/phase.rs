@@ -2,12 +2,11 @@
 
 use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
 use superpose_lab::phase::{Axis as Sizes, Diagram, Scale, Size};
-use superpose_lab::study::MlpPhase;
+use superpose_lab::study::{LEVEL, MlpPhase};
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::{Dominant, Part};
 
 use crate::table::{Table, Value};
-use crate::words::number;
 use crate::{Picture, Section};
 
 pub fn section(phase: &MlpPhase) -> Section {
@@ -35,25 +34,17 @@ pub fn section(phase: &MlpPhase) -> Section {
             ]
         })
         .collect::<Vec<_>>();
-    let mut shares: Vec<(String, usize)> = Vec::new();
-    for dominant in map.cells.iter().filter_map(|cell| cell.dominant) {
-        let name = name(&dominant);
-        match shares.iter_mut().find(|share| share.0 == name) {
-            Some(share) => share.1 += 1,
-            None => shares.push((name, 1)),
-        }
-    }
-    shares.sort_by_key(|share| std::cmp::Reverse(share.1));
-    let partition: Vec<String> = shares
+    let partition: Vec<String> = map
+        .shares(LEVEL)
         .iter()
-        .map(|(name, count)| format!("{name} in {}%", number(100.0 * *count as f64 / cells as f64)))
+        .map(|(dominant, share)| format!("{} in {:.0}%", name(dominant), 100.0 * share))
         .collect();
     Section {
         title: "Phase diagram of the attention-MLP model",
         sentences: vec![
             model,
             headline.clone(),
-            format!("What limits recall, by the closed form: {}.", partition.join(", ")),
+            format!("Below the boundary the closed form blames: {}.", partition.join(", ")),
         ],
         headline,
         pictures: vec![Picture {

@@ -57,12 +57,13 @@ pub fn exponents(comparison: Option<&Comparison>) -> String {
         .iter()
         .enumerate()
         .map(|(i, name)| {
-            let verdict = if comparison.agrees[i] { "agrees" } else { "differs" };
-            let difference = exponent(&comparison.difference[i]);
+            let (observed, predicted) = (&comparison.observed.exponents[i], comparison.predicted[i]);
+            let verdict = if observed.holds(predicted) { "agrees" } else { "differs" };
+            let sharper = if comparison.agrees[i] { "holds 0" } else { "does not hold 0" };
             format!(
-                "{name}: {} observed, {:.2} closed form, difference {difference}: {verdict}",
-                exponent(&comparison.observed.exponents[i]),
-                comparison.predicted[i],
+                "{name}: {} observed, {predicted:.2} closed form: {verdict} within the error bar (fitted to the ratio of both, where much of the scatter cancels, the difference is {}, which {sharper})",
+                exponent(observed),
+                exponent(&comparison.difference[i]),
             )
         })
         .collect();

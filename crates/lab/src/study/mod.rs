@@ -23,7 +23,7 @@ use superpose_theory::critical::Parameter;
 
 pub use attention::{Attention, Beyond, LockCurve, LockPoint};
 pub use bound::Bounds;
-pub use finding::{Finding, Verdict};
+pub use finding::{Finding, LEVEL, Verdict};
 pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
@@ -236,7 +236,7 @@ impl Study<'_, '_> {
         let config = settings.check()?;
         let Settings { vocab, dim, length, .. } = &*config;
         (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
-        let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, finding::LEVEL)?;
+        let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
         let plan = question.plan(&predicted, precision, question.range(), self.scale.pick(160, 400, 1000));
         let (threshold, search) =

@@ -29,7 +29,7 @@ impl Recall {
         let law = LockLaw::of(&Point { length, samples, ..self.point });
         let lock_rate = law.mean(|rate| rate);
         if lock_rate < target {
-            return lock_rate.clamp(0.0, 1.0);
+            return lock_rate.clamp(self.memory.chance(), 1.0);
         }
         recall(&self.memory, &law, samples)
     }

@@ -76,6 +76,11 @@ impl Memory {
         &self.kernel
     }
 
+    /// What guesswork gives.
+    pub fn chance(&self) -> f64 {
+        1.0 / self.vocab
+    }
+
     /// Memory accuracy after `samples` samples.
     pub fn accuracy(&self, samples: f64) -> f64 {
         self.accuracy_at_lock(samples, 1.0)
@@ -86,7 +91,7 @@ impl Memory {
     pub fn accuracy_at_lock(&self, samples: f64, lock: f64) -> f64 {
         // Fewer than a thousandth of the samples store nothing worth the name.
         if lock < 1e-3 {
-            return 1.0 / self.vocab;
+            return self.chance();
         }
         let accuracy = match &self.labels {
             Labels::Overlapping(race) => self.overlapping(race, samples * lock, lock),
