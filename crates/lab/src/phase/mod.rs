@@ -183,8 +183,7 @@ impl Request {
             let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
             return (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
         }
-        let each = self.points(threads, |point| self.measure.predicted(point));
-        each
+        self.points(threads, |point| self.measure.predicted(point))
     }
 
     /// What limits recall at every cell; empty where the theory is silent.
