@@ -183,7 +183,8 @@ impl Request {
             let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
             return (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
         }
-        self.points(threads, |point| self.measure.predicted(point))
+        let each = self.points(threads, |point| self.measure.predicted(point));
+        each
     }
 
     /// What limits recall at every cell; empty where the theory is silent.
