@@ -1,6 +1,6 @@
 //! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 const HELP: &str = "\
@@ -53,12 +53,36 @@ fn component(name: &str, check: &str) -> Result<(), String> {
     if works(check) { Ok(()) } else { run(&format!("rustup component add {name}"), &[], ".") }
 }
 
+/// Slurm and its keeper of keys, for the tests of sweeps on a cluster. Where they cannot be installed, those tests say so.
+fn slurm() {
+    let there = |file: &str| std::path::Path::new(file).exists();
+    if ["/usr/bin/sbatch", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"]
+        .into_iter()
+        .all(there)
+    {
+        return;
+    }
+    let install = "apt-get install -y -qq --no-install-recommends slurm-wlm munge";
+    eprintln!("$ {install}");
+    let apt = |line: &str| {
+        let mut words = line.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        let command = command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let installed = apt(install) || (apt("apt-get update -qq") && apt(install));
+    if !installed {
+        eprintln!("  not possible here: the tests on Slurm will be skipped");
+    }
+}
+
 fn test() -> Result<(), String> {
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
     run("cargo fmt --all -- --check", &[], ".")?;
     run("cargo clippy --workspace --all-targets --locked -- -D warnings", &[], ".")?;
     run("cargo doc --workspace --no-deps --locked", &[("RUSTDOCFLAGS", "-D warnings")], ".")?;
+    slurm();
     run("cargo test --workspace --locked", &[], ".")
 }
 

@@ -18,6 +18,9 @@ mod predict;
 mod progress;
 mod reproduce;
 mod run;
+mod slurm;
+mod status;
+mod submit;
 mod sweep;
 mod text;
 mod threshold;
@@ -55,12 +58,21 @@ enum Command {
     Inspect(inspect::InspectArguments),
     /// Run a grid, list or ray of cells from a file, resumably; or one share of it for many machines.
     Sweep(sweep::SweepArguments),
+    /// Submit a sweep, or other long work, to a cluster.
+    Submit(submit::SubmitArguments),
+    /// Show where a sweep stands: done, running, failed, left.
+    Status(status::StatusArguments),
     /// Bring the shards of a sweep into its store.
     Merge(merge::MergeArguments),
     /// Write a store's results as CSV, JSON Lines or Parquet.
     Export(export::ExportArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
+}
+
+/// Whether these are arguments that this program takes.
+fn takes(arguments: &[String]) -> Result<(), clap::Error> {
+    Cli::try_parse_from(std::iter::once("superpose").chain(arguments.iter().map(String::as_str))).map(|_| ())
 }
 
 /// Runs the command line of this process.
@@ -76,6 +88,8 @@ pub fn main() -> ExitCode {
         Command::Bound(arguments) => bound::bound(&arguments).map(done),
         Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),
         Command::Sweep(arguments) => sweep::sweep(&arguments),
+        Command::Submit(arguments) => submit::submit(&arguments).map(done),
+        Command::Status(arguments) => status::status(&arguments).map(done),
         Command::Merge(arguments) => merge::merge(&arguments).map(done),
         Command::Export(arguments) => export::export(&arguments).map(done),
         Command::Bench(arguments) => bench::bench(&arguments).map(done),

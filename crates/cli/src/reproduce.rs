@@ -44,13 +44,16 @@ pub struct ReproduceArguments {
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
     seed: Count,
+    /// Run nothing: bring the parts in this folder, each in a folder of its own, into one study there
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scale", "only", "out", "seed"])]
+    gather: Option<PathBuf>,
     /// Threads (default: all cores); results do not depend on it
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     threads: Option<Count>,
 }
 
 /// How a folder was made.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Manifest {
     version: String,
     numerics_revision: u32,
@@ -87,6 +90,9 @@ const MOST_SEED: u64 = 100_000_000;
 
 /// Runs the command.
 pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = &arguments.gather {
+        return gather(folder).map(|()| ExitCode::SUCCESS);
+    }
     let (scale, Count(seed)) = (arguments.scale, arguments.seed);
     if seed > MOST_SEED {
         bail!("seed = {seed}: must be a whole number from 0 to {MOST_SEED}");
@@ -160,6 +166,57 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
     drop(runner);
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes one study of parts that were run side by side, `FOLDER/scaling`, `FOLDER/sizes` and so on: results, runs and report.
+fn gather(path: &Path) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut results = Results::default();
+    let mut all: Option<Manifest> = None;
+    let mut missing = Vec::new();
+    for part in Part::ALL {
+        let folder = Folder { folder: path.join(part.word()) };
+        let read = (folder.read::<Results>("study.json")?, folder.read::<Manifest>("manifest.json")?);
+        let (Some(found), Some(manifest)) = read else {
+            missing.push(part.word());
+            continue;
+        };
+        let of = |manifest: &Manifest| (manifest.scale, manifest.seed, manifest.numerics_revision);
+        let all = all.get_or_insert_with(|| Manifest {
+            seconds: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            command: format!("superpose reproduce --gather {}", path.display()),
+            ..manifest.clone()
+        });
+        if of(all) != of(&manifest) {
+            bail!(
+                "{}: is of another scale, seed or numerics revision than the other parts",
+                folder.folder.display()
+            );
+        }
+        results.take(part, found);
+        all.seconds.extend(manifest.seconds.get(&part).map(|seconds| (part, *seconds)));
+        all.runs.extend(manifest.runs.get(&part).map(|runs| (part, *runs)));
+    }
+    let Some(manifest) = all else {
+        bail!("gather = {}: no part of a study there (folders {})", path.display(), missing.join(", "));
+    };
+    if !missing.is_empty() {
+        say(&format!("note: parts that are not there, or not finished: {}", missing.join(", ")));
+    }
+    let folder = Folder::open(path, manifest.scale, manifest.seed)?;
+    let mut store = Store::open(&folder.path("store.sqlite"))?;
+    for part in Part::ALL {
+        let part = path.join(part.word()).join("store.sqlite");
+        if part.exists() {
+            store.take_from(&Store::open_existing(&part)?)?;
+        }
+    }
+    folder.write("study.json", &(serde_json::to_string_pretty(&results)? + "\n"))?;
+    folder.write("manifest.json", &(serde_json::to_string_pretty(&manifest)? + "\n"))?;
+    let sections = sections(&results);
+    folder.report(&sections, &manifest)?;
+    print(&summary(&sections, path, started.elapsed().as_secs_f64()))
 }
 
 /// Everything but results goes to standard error.

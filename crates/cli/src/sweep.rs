@@ -98,7 +98,7 @@ impl FromStr for Share {
 }
 
 /// The store of a sweep, unless another is given.
-fn store_of(file: &Path) -> PathBuf {
+pub fn store_of(file: &Path) -> PathBuf {
     file.with_extension("sqlite")
 }
 
@@ -107,12 +107,20 @@ pub fn shards_of(store: &Path) -> PathBuf {
     store.with_extension("shards")
 }
 
+/// A sweep and its cells; an error names the file.
+pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
+    let read = || -> anyhow::Result<(Sweep, Vec<Config>)> {
+        let sweep = Sweep::read(&read_text(file)?)?;
+        let cells = sweep.cells()?;
+        Ok((sweep, cells))
+    };
+    read().with_context(|| file.display().to_string())
+}
+
 /// Runs the command.
 pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
     let file = &arguments.file;
-    let text = read_text(file).with_context(|| file.display().to_string())?;
-    let sweep = Sweep::read(&text).with_context(|| file.display().to_string())?;
-    let mut cells = sweep.cells().with_context(|| file.display().to_string())?;
+    let (sweep, mut cells) = read_sweep(file)?;
     let threads = threads(arguments.threads)?;
     let store = arguments.store.clone().unwrap_or_else(|| store_of(file));
     let share = match arguments.shard {
@@ -315,6 +323,7 @@ impl Job {
     }
 }
 
-fn count(cells: usize) -> String {
+/// So many cells, in words.
+pub fn count(cells: usize) -> String {
     if cells == 1 { "1 cell".into() } else { format!("{} cells", grouped(cells as f64)) }
 }

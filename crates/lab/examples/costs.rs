@@ -1,6 +1,7 @@
-//! Measured against estimated seconds of random cells whose sizes differ a thousandfold and more.
+//! Measured against estimated seconds of random cells whose times differ a thousandfold and more, and how evenly shares of them
+//! would take their time.
 //!
-//! `cargo run --release -p superpose-lab --example costs -- [cells] [noise]`
+//! `cargo run --release -p superpose-lab --example costs -- [cells] [seconds of a cell at most] [noise]`
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
@@ -17,6 +18,7 @@ fn processor_seconds() -> Option<f64> {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let cells: u64 = arguments.next().map_or(60, |text| text.parse().unwrap());
+    let most: f64 = arguments.next().map_or(20.0, |text| text.parse().unwrap());
     let noise = arguments.next().is_some();
     let (mut ratios, mut estimates, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for index in 0..cells {
@@ -54,7 +56,7 @@ fn main() {
         }
         let config = settings.check().unwrap();
         let estimate = estimated_seconds(&config, noise);
-        if estimate > 20.0 {
+        if estimate > most {
             continue;
         }
         let before = processor_seconds();
@@ -86,10 +88,22 @@ fn main() {
         at(1.0),
         100.0 * share
     );
-    for shares in [4, 8] {
+    let longest_cell = times.iter().copied().fold(0.0, f64::max);
+    let shortest_cell = times.iter().copied().fold(f64::MAX, f64::min);
+    println!(
+        "{} cells, {shortest_cell:.5} to {longest_cell:.2} s, {:.1} s together",
+        times.len(),
+        times.iter().sum::<f64>()
+    );
+    for shares in [4, 8, 16] {
         let dealt = deal(&estimates, shares);
         let loads: Vec<f64> = dealt.iter().map(|share| share.iter().map(|&cell| times[cell]).sum()).collect();
         let (longest, sum) = (loads.iter().copied().fold(0.0, f64::max), loads.iter().sum::<f64>());
-        println!("dealt to {shares} shares: longest over mean {:.2}", longest * shares as f64 / sum);
+        let mean = sum / shares as f64;
+        println!(
+            "dealt to {shares} shares: longest over mean {:.2}; the longest cell alone {:.2}",
+            longest / mean,
+            longest_cell / mean
+        );
     }
 }

@@ -180,6 +180,66 @@ fn a_bad_shard_is_named_by_line_and_never_half_merged() {
     assert_eq!((merged.shards, merged.added, merged.known, merged.refused.len()), (3, 6, 9, 1));
 }
 
+/// A line with a checksum that fits, as a careful forger would write it.
+fn signed(line: &str) -> String {
+    let (content, _) = line.rsplit_once(",\"checksum\":\"").unwrap();
+    format!("{content},\"checksum\":\"{}\"}}", &blake3::hash(content.as_bytes()).to_hex()[..16])
+}
+
+/// Even where the checksum fits: a key that is not its configuration's, a record of another version, and two results for one cell
+/// in one shard. Neighbours in the same commit are not harmed.
+#[test]
+fn a_forged_shard_is_named_by_line_and_never_half_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    run(&at("good.jsonl"), &cells(6), None);
+    run(&at("other.jsonl"), &cells(9)[6..], None);
+    let good = std::fs::read_to_string(at("good.jsonl")).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    assert_eq!(signed(lines[0]), lines[0]);
+    let write = |name: &str, lines: &[&str]| std::fs::write(at(name), lines.join("\n") + "\n").unwrap();
+    let seed = signed(&lines[1].replacen("\"seed\":1", "\"seed\":77", 1));
+    let newer = signed(&lines[2].replacen("{\"key\"", "{\"colour\":1,\"key\"", 1));
+    let digit = lines[0].find("\"mean\":0.").unwrap() + 9;
+    let old = &lines[0][digit..=digit];
+    let result =
+        format!("{}{}{}", &lines[0][..digit], if old == "1" { "2" } else { "1" }, &lines[0][digit + 1..]);
+    write("key.jsonl", &[lines[0], &seed, lines[2]]);
+    write("newer.jsonl", &[lines[0], lines[1], &newer]);
+    write("conflict.jsonl", &[lines[0], lines[1], lines[2], &signed(&result)]);
+    std::fs::write(at("returns.jsonl"), good.replace('\n', "\r\n")).unwrap();
+    for (name, line, word) in [
+        ("key.jsonl", 2, "the key does not fit"),
+        ("newer.jsonl", 3, "cannot read"),
+        ("conflict.jsonl", 4, "another result"),
+        ("returns.jsonl", 1, "edited or damaged"),
+    ] {
+        let store = at(&format!("{name}.sqlite"));
+        let merged = bring(&[at(name), at("other.jsonl")], &store);
+        assert_eq!((merged.shards, merged.added, merged.refused.len()), (1, 3, 1), "{name}");
+        let message = merged.refused[0].to_string();
+        assert!(message.contains(&format!("{name}, line {line}: ")) && message.contains(word), "{message}");
+        assert_eq!(entries(&store).len(), 3, "{name}");
+    }
+}
+
+/// Cut at any byte, a shard gives the lines before the cut, says that its last is not finished, and is continued.
+#[test]
+fn a_shard_cut_anywhere_gives_whole_lines_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    run(&path, &cells(2), None);
+    let whole = std::fs::read(&path).unwrap();
+    let first = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    for cut in (0..whole.len()).step_by(whole.len() / 60) {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let merged = bring(std::slice::from_ref(&path), &folder.path().join(format!("{cut}.sqlite")));
+        let lines = usize::from(cut >= first);
+        let torn = usize::from(cut != 0 && cut != first);
+        assert_eq!((merged.added, merged.torn.len(), merged.refused.len()), (lines, torn, 0), "cut at {cut}");
+    }
+}
+
 /// Two results for one cell: someone's engine was not this one.
 #[test]
 fn a_conflict_is_refused_with_the_whole_shard() {

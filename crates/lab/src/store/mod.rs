@@ -164,6 +164,19 @@ impl Store {
         Ok(())
     }
 
+    /// Takes everything that another store has; what is here already stays.
+    pub fn take_from(&mut self, other: &Store) -> Result<(), StoreError> {
+        let mut lot: Vec<Entry> = Vec::new();
+        other.entries::<StoreError>(&mut |entry| {
+            lot.push(entry);
+            if lot.len() == 10_000 {
+                self.keep(&std::mem::take(&mut lot))?;
+            }
+            Ok(())
+        })?;
+        self.keep(&lot)
+    }
+
     fn damaged(&self, what: String) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), what }
     }

@@ -164,6 +164,20 @@ pub struct Results {
     pub attention: Option<Attention>,
 }
 
+impl Results {
+    /// Takes one part from other results, where they have it.
+    pub fn take(&mut self, part: Part, from: Results) {
+        match part {
+            Part::Scaling => self.scaling = from.scaling.or(self.scaling.take()),
+            Part::Sizes => self.sizes = from.sizes.or(self.sizes.take()),
+            Part::Orthogonal => self.orthogonal = from.orthogonal.or(self.orthogonal.take()),
+            Part::Phase => self.phase = from.phase.or(self.phase.take()),
+            Part::Bound => self.bound = from.bound.or(self.bound.take()),
+            Part::Attention => self.attention = from.attention.or(self.attention.take()),
+        }
+    }
+}
+
 /// A study that could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {

@@ -8,11 +8,13 @@ mod file;
 mod merge;
 mod parameter;
 mod shard;
+mod survey;
 
 pub use expression::{Expression, ExpressionError, Problem};
 pub use merge::{MergeError, Merged, merge, shards_in};
 pub use parameter::{Parameter, Value};
 pub use shard::{LineProblem, Shard, ShardError};
+pub use survey::{ShareSurvey, Survey, fingerprint};
 
 use std::collections::HashSet;
 

@@ -1,0 +1,111 @@
+//! What is known of Slurm: the batch script, what was submitted, and what the queue says of it.
+
+pub mod queue;
+pub mod script;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+/// What has been submitted, kept as `slurm.json` beside the shards.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submitted {
+    /// The sweep, or whatever else was submitted.
+    pub file: PathBuf,
+    /// Number of shares.
+    pub tasks: usize,
+    /// Hash of what was shared out: other cells are other shares.
+    pub fingerprint: String,
+    /// Cores of each task.
+    pub cpus: usize,
+    /// Jobs, the latest last.
+    pub jobs: Vec<Job>,
+}
+
+/// A job array.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Slurm's number.
+    pub id: String,
+    /// Slurm's name for the cluster, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// The tasks, as in `1-4,7`.
+    pub array: String,
+}
+
+impl Job {
+    /// What `sbatch --parsable` prints: a number, and the cluster where there are several.
+    pub fn parse(text: &str, array: &str) -> Option<Job> {
+        // A site's own notes may stand before it.
+        let line = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();
+        let (id, cluster) = match line.split_once(';') {
+            Some((id, cluster)) => (id, Some(cluster.to_owned())),
+            None => (line, None),
+        };
+        let number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+        number.then(|| Job { id: id.into(), cluster, array: array.into() })
+    }
+}
+
+impl Submitted {
+    fn path(folder: &Path) -> PathBuf {
+        folder.join("slurm.json")
+    }
+
+    /// What was submitted from this folder, if anything.
+    pub fn read(folder: &Path) -> anyhow::Result<Option<Submitted>> {
+        let path = Submitted::path(folder);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).map(Some).with_context(|| {
+                format!("{} is not what this version of superpose writes; move it away", path.display())
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    /// Keeps it, whole or not at all.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        write(&Submitted::path(folder), &(serde_json::to_string_pretty(self)? + "\n"))
+    }
+}
+
+/// Writes a file whole or not at all, readable like any other.
+pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let write = || -> std::io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        let builder = {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666))
+        };
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn job_numbers() {
+        let job = Job::parse("a note of the site\n123;north\n", "1-4").unwrap();
+        assert_eq!((job.id.as_str(), job.cluster.as_deref()), ("123", Some("north")));
+        assert_eq!(Job::parse("7\n", "1").unwrap().cluster, None);
+        assert!(Job::parse("", "1").is_none() && Job::parse("Submitted", "1").is_none());
+    }
+}

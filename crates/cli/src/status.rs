@@ -1,0 +1,262 @@
+//! `superpose status`: where a sweep stands, from its store, its shards and the queue.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use serde::Serialize;
+use superpose_lab::store::Store;
+use superpose_lab::sweep::{ShareSurvey, Survey};
+
+use crate::run::print;
+use crate::slurm::Submitted;
+use crate::slurm::queue::{Queue, State};
+use crate::slurm::script::array;
+use crate::submit::{core_hours, finished_lines};
+use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
+use crate::text::{duration, grouped};
+
+/// Arguments of `superpose status`.
+#[derive(Args, Clone, Debug)]
+pub struct StatusArguments {
+    /// The sweep; or the folder of outputs of command lines or of a study that were submitted
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// The sweep's store (default: FILE.sqlite beside the sweep)
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Folder of the shards (default: FILE.shards beside the store)
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where it stands.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<Cells>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Tasks>,
+    /// Seconds until the queue is empty, if all its tasks run at once.
+    seconds_left: Option<f64>,
+    /// What could not be found out or read.
+    notes: Vec<String>,
+}
+
+impl Report {
+    /// Whether something is left that nobody works on.
+    fn has_stopped(&self) -> bool {
+        match &self.tasks {
+            Some(tasks) => !tasks.stopped.is_empty(),
+            None => self.cells.as_ref().is_some_and(|cells| cells.left > 0),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Cells {
+    cells: usize,
+    done: usize,
+    failed: usize,
+    left: usize,
+    /// Of those left, how many belong to tasks that run.
+    running: usize,
+    core_hours_left: f64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Tasks {
+    tasks: usize,
+    jobs: Vec<String>,
+    complete: usize,
+    running: usize,
+    waiting: usize,
+    /// Incomplete and in no queue, with Slurm's word for how they ended where it is known.
+    stopped: Vec<Stopped>,
+}
+
+#[derive(Debug, Serialize)]
+struct Stopped {
+    task: usize,
+    state: Option<String>,
+}
+
+/// Runs the command.
+pub fn status(arguments: &StatusArguments) -> anyhow::Result<()> {
+    let report = if arguments.file.is_dir() { of_lines(&arguments.file)? } else { of_sweep(arguments)? };
+    match arguments.json {
+        true => print(&(serde_json::to_string_pretty(&report)? + "\n")),
+        false => {
+            print(&text(&report))?;
+            let mut out = std::io::stderr();
+            for note in &report.notes {
+                let _ = writeln!(out, "note: {note}");
+            }
+            if report.has_stopped() {
+                let _ = writeln!(out, "hint: {} goes on", again(arguments, &report));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The words that continue what has stopped.
+fn again(arguments: &StatusArguments, report: &Report) -> String {
+    match (&report.cells, &report.tasks) {
+        (Some(_), Some(tasks)) => {
+            format!("superpose submit slurm {} --tasks {}", shell(&arguments.file), tasks.tasks)
+        }
+        (Some(_), None) => format!("superpose sweep {}", shell(&arguments.file)),
+        _ => "the same superpose submit slurm".into(),
+    }
+}
+
+fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
+    let (sweep, cells) = read_sweep(&arguments.file)?;
+    let store = arguments.store.clone().unwrap_or_else(|| store_of(&arguments.file));
+    let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
+    let submitted = Submitted::read(&folder)?;
+    let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
+    let mut opened = open(&store)?;
+    let survey = Survey::take(&cells, sweep.noise(), false, opened.as_mut(), &folder, shares)?;
+
+    let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
+    let left = survey.left();
+    let (mut running, mut seconds_left) = (0, None);
+    let tasks = submitted.map(|submitted| {
+        let queue = Queue::ask(&submitted.jobs);
+        let incomplete = |task: usize| survey.shares[task - 1].missing > 0;
+        let tasks = tasks(&submitted, &queue, incomplete);
+        let of = |share: &ShareSurvey| share.seconds * survey.pace / submitted.cpus.max(1) as f64;
+        for (&task, state) in &queue.tasks {
+            let Some(share) = survey.shares.get(task.wrapping_sub(1)).filter(|_| state.is_active()) else {
+                continue;
+            };
+            running += if *state == State::Running { share.missing } else { 0 };
+            seconds_left = Some(of(share).max(seconds_left.unwrap_or(0.0)));
+        }
+        if !queue.complete && left > 0 {
+            seconds_left = survey.shares.iter().map(of).reduce(f64::max);
+        }
+        if submitted.fingerprint != survey.fingerprint {
+            notes.push(
+                "the sweep has changed since it was submitted: submit it again for the new cells".into(),
+            );
+        }
+        notes.extend(queue.notes);
+        tasks
+    });
+    if tasks.is_none() && left > 0 {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        seconds_left = Some(survey.seconds * survey.pace / threads as f64);
+    }
+    let cells = Cells {
+        cells: survey.cells,
+        done: survey.done,
+        failed: survey.failed,
+        left,
+        running: running.min(left),
+        core_hours_left: survey.seconds * survey.pace / 3600.0,
+    };
+    Ok(Report { file: arguments.file.clone(), cells: Some(cells), tasks, seconds_left, notes })
+}
+
+/// The store to look into. One that is being written on this machine is joined, so that nothing is missed.
+fn open(store: &Path) -> anyhow::Result<Option<Store>> {
+    let mut log = store.as_os_str().to_owned();
+    log.push("-wal");
+    Ok(match (store.exists(), Path::new(&log).exists()) {
+        (false, _) => None,
+        (true, true) => Some(Store::open_existing(store)?),
+        (true, false) => Some(Store::peek(store)?),
+    })
+}
+
+fn of_lines(folder: &Path) -> anyhow::Result<Report> {
+    let submitted = Submitted::read(folder)?.ok_or_else(|| {
+        anyhow!("{}: nothing was submitted from this folder; for a sweep give its file", folder.display())
+    })?;
+    let queue = Queue::ask(&submitted.jobs);
+    let tasks = tasks(&submitted, &queue, |task| !finished_lines(folder, task));
+    Ok(Report {
+        file: submitted.file,
+        cells: None,
+        tasks: Some(tasks),
+        seconds_left: None,
+        notes: queue.notes,
+    })
+}
+
+fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> bool) -> Tasks {
+    let jobs = submitted.jobs.iter().map(|job| job.id.clone()).collect();
+    let mut tasks = Tasks { tasks: submitted.tasks, jobs, ..Tasks::default() };
+    for task in 1..=submitted.tasks {
+        match queue.tasks.get(&task) {
+            Some(State::Running) => tasks.running += 1,
+            Some(State::Waiting) => tasks.waiting += 1,
+            _ if !incomplete(task) => tasks.complete += 1,
+            Some(State::Ended(word)) => tasks.stopped.push(Stopped { task, state: Some(word.clone()) }),
+            None => tasks.stopped.push(Stopped { task, state: None }),
+        }
+    }
+    tasks
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    let number = |x: usize| grouped(x as f64);
+    let _ = match &report.cells {
+        Some(cells) => writeln!(
+            text,
+            "{}: {}: {} done, {} failed, {} left{}",
+            report.file.display(),
+            count(cells.cells),
+            number(cells.done),
+            number(cells.failed),
+            number(cells.left),
+            match cells.left {
+                0 => String::new(),
+                _ => format!(" ({})", core_hours(cells.core_hours_left * 3600.0)),
+            }
+        ),
+        None => writeln!(text, "{}", report.file.display()),
+    };
+    if let Some(tasks) = &report.tasks {
+        let _ = writeln!(
+            text,
+            "{} tasks: {} complete, {} running, {} waiting, {} stopped (job {})",
+            number(tasks.tasks),
+            number(tasks.complete),
+            number(tasks.running),
+            number(tasks.waiting),
+            number(tasks.stopped.len()),
+            tasks.jobs.join(", ")
+        );
+        let mut words: Vec<Option<&String>> =
+            tasks.stopped.iter().map(|stopped| stopped.state.as_ref()).collect();
+        words.sort_unstable();
+        words.dedup();
+        for word in words {
+            let of: Vec<usize> = tasks
+                .stopped
+                .iter()
+                .filter(|stopped| stopped.state.as_ref() == word)
+                .map(|stopped| stopped.task)
+                .collect();
+            let _ = writeln!(text, "  {}: {}", word.map_or("in no queue", String::as_str), array(&of));
+        }
+    }
+    if let Some(seconds) = report.seconds_left {
+        let about =
+            if seconds < 1.0 { "less than a second".into() } else { format!("about {}", duration(seconds)) };
+        let how = if report.tasks.is_some() { "if all tasks run at once" } else { "on this machine" };
+        let _ = writeln!(text, "{about} left {how}");
+    }
+    text
+}

@@ -1,0 +1,338 @@
+//! `superpose submit slurm`: a sweep as a job array; or any command lines, and the parts of the study, as one task each.
+//!
+//! The script stands beside the sweep and what was submitted beside the shards, for people to read. Submitting again does what
+//! is missing: tasks that are complete or still in the queue are left out, and workers skip the cells that are done.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Args, Subcommand};
+use superpose_lab::store::Store;
+use superpose_lab::study::Scale;
+use superpose_lab::sweep::{Survey, fingerprint};
+
+use crate::arguments::Count;
+use crate::run::print;
+use crate::slurm::queue::{Queue, first_line};
+use crate::slurm::script::{Head, array, script, whole};
+use crate::slurm::{Job, Submitted, write};
+use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
+use crate::text::{duration, grouped};
+
+mod lines;
+
+pub use lines::finished as finished_lines;
+
+/// Arguments of `superpose submit`.
+#[derive(Args, Clone, Debug)]
+pub struct SubmitArguments {
+    #[command(subcommand)]
+    to: To,
+}
+
+#[derive(Subcommand, Clone, Debug)]
+enum To {
+    /// Submit a job array to Slurm; again, to do what is missing (docs/cluster.md).
+    Slurm(SlurmArguments),
+}
+
+/// Arguments of `superpose submit slurm`.
+#[derive(Args, Clone, Debug)]
+pub struct SlurmArguments {
+    /// The sweep (docs/sweeps.md)
+    #[arg(value_name = "FILE.toml", required_unless_present_any = ["lines", "reproduce"])]
+    file: Option<PathBuf>,
+    /// Number of shares, and so of tasks of the job array
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, required_unless_present_any = ["lines", "reproduce"])]
+    tasks: Option<Count>,
+    /// Instead of a sweep: a file of superpose command lines, without the word superpose, one task each
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "tasks", "store", "retry_failed", "reproduce"])]
+    lines: Option<PathBuf>,
+    /// Instead of a sweep: the study at this scale, one task for each of its parts
+    #[arg(long, value_name = "SCALE", conflicts_with_all = ["file", "tasks", "store", "retry_failed"])]
+    reproduce: Option<Scale>,
+    /// Seed of the study
+    #[arg(long, value_name = "SEED", default_value = "0", requires = "reproduce")]
+    seed: Count,
+    /// Partition of the cluster
+    #[arg(long, value_name = "NAME")]
+    partition: Option<String>,
+    /// Time limit of a task, as Slurm reads it: 30 (minutes), 4:00:00, 2-12:00
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Cores of a task
+    #[arg(long, value_name = "COUNT", default_value = "1", allow_hyphen_values = true)]
+    cpus: Count,
+    /// The sweep's store, whose cells are not run again (default: FILE.sqlite beside the sweep)
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Folder of the shards or outputs (default: FILE.shards beside the store, FILE.out beside the lines, superpose-study)
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Run cells again that failed before
+    #[arg(long)]
+    retry_failed: bool,
+    /// Show what would be submitted; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Further flags of sbatch, after --
+    #[arg(last = true, value_name = "FLAGS")]
+    extra: Vec<String>,
+}
+
+/// The largest number of tasks. Clusters allow fewer (MaxArraySize, 1,001 unless they changed it), and say so.
+const MOST_TASKS: u64 = 100_000;
+
+/// Runs the command.
+pub fn submit(arguments: &SubmitArguments) -> anyhow::Result<()> {
+    let To::Slurm(arguments) = &arguments.to;
+    for word in &arguments.extra {
+        let own = ["--array", "-a", "--output", "-o", "--open-mode", "--wrap", "--test-only"];
+        let name = word.split('=').next().unwrap_or_default();
+        if own.contains(&name) {
+            bail!("sbatch flag {name}: superpose sets it, or could not work with it");
+        }
+    }
+    match (&arguments.file, &arguments.lines, arguments.reproduce) {
+        (_, Some(file), _) => lines::submit_file(arguments, file),
+        (_, _, Some(scale)) => lines::submit_study(arguments, scale),
+        (Some(file), ..) => submit_sweep(arguments, file),
+        _ => bail!("give a sweep, --lines or --reproduce"),
+    }
+}
+
+fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
+    let tasks = match arguments.tasks {
+        Some(Count(tasks @ 1..=MOST_TASKS)) => tasks as usize,
+        Some(Count(tasks)) => bail!("tasks = {tasks}: must be a whole number from 1 to {MOST_TASKS}"),
+        None => bail!("tasks is missing: the number of shares"),
+    };
+    let (sweep, cells) = read_sweep(file)?;
+    let file = whole("file", file)?;
+    let store = whole("store", &arguments.store.clone().unwrap_or_else(|| store_of(&file)))?;
+    let folder = whole("out", &arguments.out.clone().unwrap_or_else(|| shards_of(&store)))?;
+
+    // As the workers will see it.
+    let mut peeked = match store.exists() {
+        true => Some(Store::peek(&store)?),
+        false => None,
+    };
+    let survey =
+        Survey::take(&cells, sweep.noise(), arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
+    if let Some(error) = survey.damaged.first() {
+        bail!("{error}; its task could not go on: move it away, and what it had will be run again");
+    }
+    let plan = Plan::new(arguments, &file, &folder, tasks, survey.fingerprint.clone())?;
+    if let (true, Some(shard)) = (survey.astray > 0, &survey.astray_in) {
+        bail!(
+            "{} done in shards where the tasks would not look, such as {}: the sweep or the number of tasks has changed. \
+             Bring them in first: superpose merge {} --store {}",
+            if survey.astray == 1 {
+                "1 cell is".into()
+            } else {
+                format!("{} cells are", grouped(survey.astray as f64))
+            },
+            shard.display(),
+            shell(&folder),
+            shell(&store)
+        );
+    }
+    let missing: Vec<usize> = (1..=tasks).filter(|&task| survey.shares[task - 1].missing > 0).collect();
+    let left: usize = survey.shares.iter().map(|share| share.missing).sum();
+    let seconds: Vec<f64> = survey.shares.iter().map(|share| share.seconds * survey.pace).collect();
+    let mut line = format!("{}: {}", file.display(), count(survey.cells));
+    if left < survey.cells {
+        line += &format!(", {} left", grouped(left as f64));
+    }
+    line += &format!("; {}", core_hours(seconds.iter().sum()));
+    if let Some(longest) = seconds.iter().copied().reduce(f64::max).filter(|longest| *longest >= 1.0) {
+        line += &format!(", {} a task at most", duration(longest / plan.cpus as f64));
+    }
+    let _ = writeln!(std::io::stderr(), "{line}");
+
+    let title = format!("{} in {tasks} shares", file.display());
+    let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
+    let body = format!(
+        "exec {} sweep {} \\\n  --store {} --out {} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {}{retry}\n",
+        shell(&program()?),
+        shell(&file),
+        shell(&store),
+        shell(&folder),
+        plan.cpus
+    );
+    let log = format!("{}/%a-of-{tasks}.log", folder.display());
+    let place = file.with_extension("slurm.sh");
+    let status = format!("superpose status {}", shell(arguments.file.as_deref().unwrap_or(&file)));
+    plan.send(
+        arguments,
+        &Task { title: &title, log: &log, body: &body, place: &place, status: &status },
+        &missing,
+    )
+}
+
+/// Core-hours of so many seconds of one core.
+pub fn core_hours(seconds: f64) -> String {
+    match seconds / 3600.0 {
+        hours if hours < 0.01 => "less than 0.01 core-hours".into(),
+        hours if hours < 10.0 => format!("about {hours:.2} core-hours"),
+        hours => format!("about {} core-hours", grouped(hours.round())),
+    }
+}
+
+/// This program, where every machine of the cluster finds it.
+fn program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("where this program is cannot be found out")?;
+    whole("program", &program)
+}
+
+/// What is to be submitted, and what was.
+struct Plan {
+    folder: PathBuf,
+    cpus: usize,
+    before: Option<Submitted>,
+    now: Submitted,
+    queue: Queue,
+}
+
+/// What a task does.
+struct Task<'a> {
+    title: &'a str,
+    log: &'a str,
+    body: &'a str,
+    place: &'a Path,
+    status: &'a str,
+}
+
+impl Plan {
+    /// Looks at what was submitted before. Two workers must never write one shard.
+    fn new(
+        arguments: &SlurmArguments,
+        file: &Path,
+        folder: &Path,
+        tasks: usize,
+        fingerprint: String,
+    ) -> anyhow::Result<Plan> {
+        let cpus = match arguments.cpus {
+            Count(cpus @ 1..=1024) => cpus as usize,
+            Count(cpus) => bail!("cpus = {cpus}: must be a whole number from 1 to 1024"),
+        };
+        let before = Submitted::read(folder)?;
+        let queue = before.as_ref().map_or_else(Queue::default, |before| Queue::ask(&before.jobs));
+        if let (Some(before), false) = (&before, queue.complete) {
+            bail!(
+                "{}. A task that still runs must not be submitted twice; if none does, remove {}",
+                queue.notes.last().map_or("squeue gave no answer", String::as_str),
+                folder.join("slurm.json").display().to_string() + &of_jobs(&before.jobs)
+            );
+        }
+        let now = Submitted { file: file.into(), tasks, fingerprint, cpus, jobs: Vec::new() };
+        let plan = Plan { folder: folder.into(), cpus, before, now, queue };
+        if let Some(before) = &plan.before
+            && !plan.continues()
+            && plan.queue.tasks.values().any(|state| state.is_active())
+        {
+            bail!(
+                "{} still in the queue{}, with {} tasks of what {} was then. Wait for it, or scancel it",
+                plural(
+                    plan.queue.tasks.values().filter(|state| state.is_active()).count(),
+                    "task is",
+                    "tasks are"
+                ),
+                of_jobs(&before.jobs),
+                before.tasks,
+                file.display()
+            );
+        }
+        Ok(plan)
+    }
+
+    /// Whether the shares are those of the last time.
+    fn continues(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| {
+            (before.tasks, &before.fingerprint) == (self.now.tasks, &self.now.fingerprint)
+        })
+    }
+
+    /// Writes the script and submits those of the missing tasks that are not in the queue.
+    fn send(mut self, arguments: &SlurmArguments, task: &Task<'_>, missing: &[usize]) -> anyhow::Result<()> {
+        let active = |task: &usize| self.queue.tasks.get(task).is_some_and(|state| state.is_active());
+        let tasks: Vec<usize> = missing.iter().copied().filter(|task| !active(task)).collect();
+        let total = self.now.tasks;
+        if tasks.is_empty() {
+            return print(&match missing.len() {
+                0 => "Nothing is missing: nothing to submit.\n".to_string(),
+                queued => format!(
+                    "{} in the queue already: nothing to submit.\n",
+                    plural(queued, "task is", "tasks are")
+                ),
+            });
+        }
+        let array = array(&tasks);
+        let name = format!("superpose {}", self.now.file.file_name().unwrap_or_default().to_string_lossy());
+        let head = Head {
+            title: task.title,
+            name: &name,
+            array: &array,
+            log: task.log,
+            cpus: self.cpus,
+            partition: arguments.partition.as_deref(),
+            time: arguments.time.as_deref(),
+            extra: &arguments.extra,
+        };
+        let text = script(&head, task.body)?;
+        if arguments.dry_run {
+            return print(&text);
+        }
+        std::fs::create_dir_all(&self.folder)
+            .with_context(|| format!("cannot make the folder {}", self.folder.display()))?;
+        write(task.place, &text)?;
+        let output = Command::new("sbatch").arg("--parsable").arg(task.place).output().map_err(|error| {
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "it is not on this machine".into(),
+                _ => error.to_string(),
+            };
+            anyhow!(
+                "sbatch cannot be started: {why}. The script is {}; on the cluster: sbatch {}",
+                task.place.display(),
+                shell(task.place)
+            )
+        })?;
+        if !output.status.success() {
+            bail!("sbatch refused: {}. The script is {}", first_line(&output.stderr), task.place.display());
+        }
+        let answer = String::from_utf8_lossy(&output.stdout);
+        let job = Job::parse(&answer, &array)
+            .ok_or_else(|| anyhow!("sbatch gave no job number but {:?}", answer.trim()))?;
+        let id = job.id.clone();
+        if self.continues() {
+            self.now.jobs = self.before.take().map(|before| before.jobs).unwrap_or_default();
+        }
+        self.now.jobs.push(job);
+        self.now.write(&self.folder).with_context(|| format!("job {id} was submitted, but not noted"))?;
+        print(&format!(
+            "Job {id}: {} of {total}, {array}; script {}, results in {}\n",
+            plural(tasks.len(), "task", "tasks"),
+            task.place.display(),
+            self.folder.display()
+        ))?;
+        let _ = writeln!(std::io::stderr(), "hint: {}", task.status);
+        Ok(())
+    }
+}
+
+/// ` (job 12, job 13)`
+fn of_jobs(jobs: &[Job]) -> String {
+    let ids: Vec<String> = jobs.iter().map(|job| format!("job {}", job.id)).collect();
+    format!(" ({})", ids.join(", "))
+}
+
+fn plural(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number as f64), if number == 1 { one } else { many })
+}
+
+/// Hash of command lines.
+fn hash(lines: &[Vec<String>]) -> String {
+    fingerprint(lines.iter().map(|line| line.join("\n")))
+}

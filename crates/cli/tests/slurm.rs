@@ -1,0 +1,521 @@
+//! Sweeps on a real Slurm of one machine, which the test starts and stops; and what a careless user does to `submit` and `status`.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until it is true.
+fn until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain for: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Where a program is; daemons are not on everybody's path.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    path.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+}
+
+/// A Slurm of its own: key, configuration, state and sockets in one folder.
+struct Cluster {
+    folder: PathBuf,
+    munged: Option<Child>,
+    controller: Option<Child>,
+    node: Option<Child>,
+}
+
+impl Cluster {
+    /// Starts it, or says why that cannot be.
+    fn start(folder: &Path) -> Result<Cluster, String> {
+        for program in ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo"] {
+            find(program).ok_or(format!("{program} is not installed"))?;
+        }
+        if text(&Command::new("id").arg("-u").output().unwrap().stdout).trim() != "0" {
+            return Err("slurmd needs root".into());
+        }
+        let at = |name: &str| folder.join(name);
+        for name in ["state", "spool"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+        let key: Vec<u8> = (0..1024_u128)
+            .map(|i| (seed.wrapping_mul(6_364_136_223_846_793_005 + 2 * i) >> 40) as u8)
+            .collect();
+        std::fs::write(at("key"), key).unwrap();
+        std::fs::set_permissions(at("key"), std::fs::Permissions::from_mode(0o400)).unwrap();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        let host = host.trim().split('.').next().unwrap();
+        // Both held until both are known, so that they differ.
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [first, second] = free.map(|listener| listener.local_addr().unwrap().port());
+        let here = folder.display();
+        let configuration = format!(
+            "ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={first}
+SlurmdPort={second}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+# A task that is put back waits until its old credential is worthless.
+AuthInfo=socket={here}/munge.socket,cred_expire=5
+StateSaveLocation={here}/state
+SlurmdSpoolDir={here}/spool
+SlurmctldPidFile={here}/slurmctld.pid
+SlurmdPidFile={here}/slurmd.pid
+SlurmctldLogFile={here}/slurmctld.log
+SlurmdLogFile={here}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+SlurmdParameters=config_overrides
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+ReturnToService=2
+KillWait=5
+MailProg=/bin/true
+NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=64 State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"
+        );
+        std::fs::write(at("slurm.conf"), configuration).unwrap();
+        let mut cluster = Cluster { folder: folder.into(), munged: None, controller: None, node: None };
+        let paths = [
+            "key-file=key",
+            "socket=munge.socket",
+            "pid-file=munge.pid",
+            "log-file=munge.log",
+            "seed-file=munge.seed",
+        ];
+        let paths = paths.map(|path| {
+            let (name, file) = path.split_once('=').unwrap();
+            format!("--{name}={here}/{file}")
+        });
+        let flags = [["--foreground".to_string(), "--force".to_string()].as_slice(), &paths].concat();
+        cluster.munged = Some(cluster.daemon("munged", &flags));
+        until("munged", || at("munge.socket").exists());
+        cluster.controller = Some(cluster.daemon("slurmctld", &["-D".into()]));
+        cluster.start_node();
+        Ok(cluster)
+    }
+
+    fn daemon(&self, program: &str, arguments: &[String]) -> Child {
+        let log = std::fs::File::create(self.folder.join(format!("{program}.out"))).unwrap();
+        Command::new(find(program).unwrap())
+            .args(arguments)
+            .env("SLURM_CONF", self.folder.join("slurm.conf"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap()
+    }
+
+    fn start_node(&mut self) {
+        self.node = Some(self.daemon("slurmd", &["-D".into(), "-N".into(), "node".into()]));
+        until("a node", || {
+            let (states, _) = self.slurm("sinfo --noheader --format=%T");
+            matches!(states.trim(), "idle" | "mixed" | "allocated")
+        });
+    }
+
+    /// Kills slurmd without warning.
+    fn kill_node(&mut self) {
+        if let Some(mut node) = self.node.take() {
+            node.kill().unwrap();
+            node.wait().unwrap();
+        }
+    }
+
+    /// Runs a command of Slurm.
+    fn slurm(&self, line: &str) -> (String, bool) {
+        let mut words = line.split_whitespace();
+        let output = Command::new(words.next().unwrap())
+            .args(words)
+            .env("SLURM_CONF", self.folder.join("slurm.conf"))
+            .output()
+            .unwrap();
+        (text(&output.stdout) + &text(&output.stderr), output.status.success())
+    }
+
+    fn superpose(&self, folder: &Path, arguments: &[&str]) -> (String, String) {
+        let mut command = superpose(folder, arguments);
+        let output = command.env("SLURM_CONF", self.folder.join("slurm.conf")).output().unwrap();
+        let (out, error) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {out}{error}{}", self.logs());
+        (out, error)
+    }
+
+    fn logs(&self) -> String {
+        let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
+        format!("\n{}\n{}", read("slurmctld.log"), read("slurmd.log"))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.slurm("squeue --noheader").0.trim().is_empty()
+    }
+}
+
+/// Every daemon goes with the test, however that ends: jobs first, then the daemons, each by its own process id.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.controller.is_some() && self.node.is_some() && !self.is_empty() {
+            self.slurm("scancel --user=root");
+            let begun = Instant::now();
+            while !self.is_empty() && begun.elapsed() < Duration::from_secs(15) {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+        for mut child in
+            [&mut self.node, &mut self.controller, &mut self.munged].into_iter().filter_map(Option::take)
+        {
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let begun = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(5) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn superpose(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
+    command.args(arguments).current_dir(folder);
+    for name in ["ID", "COUNT", "MIN", "MAX", "STEP"] {
+        command.env_remove(format!("SLURM_ARRAY_TASK_{name}"));
+    }
+    command
+}
+
+/// All rows of a store but their times, by key.
+fn rows(store: &Path) -> HashMap<String, String> {
+    let output = superpose(Path::new("."), &["export", store.to_str().unwrap(), "--format", "jsonl"])
+        .output()
+        .unwrap();
+    let lines = text(&output.stdout);
+    let rows: HashMap<String, String> = lines
+        .lines()
+        .map(|line| {
+            let mut entry: serde_json::Value = serde_json::from_str(line).unwrap();
+            entry["result"]["done"]["seconds"] = 0.into();
+            (entry["key"].as_str().unwrap().to_string(), entry.to_string())
+        })
+        .collect();
+    assert_eq!(rows.len(), lines.lines().count());
+    rows
+}
+
+/// Killed tasks, a killed `slurmd`, a task put back into the queue, and a merge in between: in the end the store is that of a
+/// local run, and no cell was run twice.
+#[test]
+fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
+    let home = tempfile::tempdir().unwrap();
+    let mut cluster = match Cluster::start(home.path()) {
+        Ok(cluster) => cluster,
+        Err(why) => {
+            // Past the capture of output, so that nobody takes this for a pass.
+            let bar = "*".repeat(80);
+            let note =
+                format!("\n{bar}\nNOT TESTED: sweeps on Slurm. {why} (Debian: slurm-wlm and munge)\n{bar}\n");
+            std::io::stderr().write_all(note.as_bytes()).unwrap();
+            return;
+        }
+    };
+    let work = tempfile::Builder::new().prefix("it's a sweep").tempdir().unwrap();
+    let folder = work.path();
+    std::fs::write(
+        folder.join("my sweep.toml"),
+        "vocab = 300\ndim = 64\nlength = 24\nsamples = 12000\ntest_samples = 1000\nrepeats = 400\n",
+    )
+    .unwrap();
+    let local = superpose(folder, &["sweep", "my sweep.toml", "--store", "local.sqlite"]).output().unwrap();
+    assert!(local.status.success(), "{}", text(&local.stderr));
+
+    let submit = ["submit", "slurm", "my sweep.toml", "--tasks", "4", "--", "--comment", "two words"];
+    let shard = |task: usize| folder.join(format!("my sweep.shards/{task}-of-4.jsonl"));
+    let log = |task: usize| std::fs::read_to_string(shard(task).with_extension("log")).unwrap_or_default();
+    let lines = |task: usize| std::fs::read_to_string(shard(task)).unwrap_or_default().lines().count();
+    let status = |cluster: &Cluster| -> serde_json::Value {
+        serde_json::from_str(&cluster.superpose(folder, &["status", "my sweep.toml", "--json"]).0).unwrap()
+    };
+    let (out, error) = cluster.superpose(folder, &submit);
+    assert!(
+        out.starts_with("Job 1: 4 tasks of 4, 1-4; script ") && error.contains("400 cells; "),
+        "{out}{error}"
+    );
+
+    until("results of tasks 1 and 2", || lines(1) > 0 && lines(2) > 0);
+    let (out, worked) = cluster.slurm("scancel --signal=KILL --full 1_1");
+    assert!(worked, "{out}");
+    until("results of task 3", || lines(3) > 0);
+    let now = status(&cluster);
+    assert_eq!(now["tasks"]["stopped"][0]["task"], 1, "{now}");
+    let state = now["tasks"]["stopped"][0]["state"].as_str().unwrap();
+    assert!(matches!(state, "CANCELLED" | "FAILED"), "{now}");
+    assert!(now["cells"]["running"].as_u64() > Some(0) && now["seconds_left"].as_f64() > Some(0.0), "{now}");
+    // As the time limit would, a minute ahead.
+    cluster.slurm("scancel --signal=TERM --batch 1_3");
+    let merge = ["merge", "--store", "my sweep.sqlite"];
+    cluster.superpose(folder, &merge);
+    cluster.kill_node();
+    std::thread::sleep(Duration::from_millis(300));
+    cluster.start_node();
+    until("task 2 put back", || cluster.slurm("scontrol requeue 1_2").1);
+    until("the end of job 1", || cluster.is_empty());
+    assert!(log(3).contains("Stopped: "), "{}", log(3));
+    assert_eq!(log(2).matches("share 2 of 4").count(), 2, "{}", log(2));
+
+    // Only what is missing is submitted again, by the same shares.
+    let before = lines(1);
+    let now = status(&cluster);
+    assert_eq!(
+        (&now["tasks"]["complete"], &now["seconds_left"]),
+        (&2.into(), &serde_json::Value::Null),
+        "{now}"
+    );
+    let (out, _) = cluster.superpose(folder, &submit);
+    assert!(out.starts_with("Job ") && out.contains(": 2 tasks of 4, 1,3; script "), "{out}");
+    until("the end of the second job", || cluster.is_empty());
+    assert!(lines(1) > before && before > 0);
+    let (out, _) = cluster.superpose(folder, &submit);
+    assert_eq!(out, "Nothing is missing: nothing to submit.\n");
+    let (out, _) = cluster.superpose(folder, &["status", "my sweep.toml"]);
+    assert!(out.contains("400 cells: 400 done, 0 failed, 0 left\n4 tasks: 4 complete"), "{out}");
+
+    cluster.superpose(folder, &merge);
+    assert_eq!((1..=4).map(lines).sum::<usize>(), 400, "a cell was run twice, or not at all");
+    let merged = rows(&folder.join("my sweep.sqlite"));
+    assert_eq!(merged.len(), 400);
+    assert!(merged == rows(&folder.join("local.sqlite")), "the store is not that of a local run");
+}
+
+/// A folder with a sweep of 20 cells and programs that stand for Slurm's: `sbatch` counts jobs up, the others print files.
+struct Careless {
+    folder: tempfile::TempDir,
+}
+
+impl Careless {
+    fn new() -> Careless {
+        let careless = Careless { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(careless.at("bin")).unwrap();
+        careless.write("a.toml", &Careless::sweep(20));
+        careless.program("sbatch", "echo x >> $HERE/jobs; wc -l < $HERE/jobs");
+        careless.program("squeue", "cat $HERE/squeue 2>/dev/null || { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; }");
+        careless.program("sacct", "cat $HERE/sacct 2>/dev/null");
+        careless
+    }
+
+    fn sweep(repeats: usize) -> String {
+        format!("vocab = 24\ndim = 12\nlength = 4\ntest_samples = 100\nsamples = 200\nrepeats = {repeats}\n")
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.at(name), text).unwrap();
+    }
+
+    fn program(&self, name: &str, body: &str) {
+        self.write(
+            &format!("bin/{name}"),
+            &format!("#!/bin/sh\nHERE='{}'\n{body}\n", self.folder.path().display()),
+        );
+        std::fs::set_permissions(self.at(&format!("bin/{name}")), std::fs::Permissions::from_mode(0o755))
+            .unwrap();
+    }
+
+    fn run(&self, line: &str) -> Output {
+        let path = format!("{}:/usr/bin:/bin", self.at("bin").display());
+        let words: Vec<&str> = line.split_whitespace().collect();
+        superpose(self.folder.path(), &words).env("PATH", path).output().unwrap()
+    }
+
+    fn works(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout) + &text(&output.stderr)
+    }
+
+    fn refused(&self, line: &str, words: &[&str]) {
+        let output = self.run(line);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+        assert!(message.contains("error: ") && !message.contains("panicked"), "{line}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{line}: {word:?} is not in {message:?}");
+        }
+    }
+}
+
+#[test]
+fn a_careless_user_is_told_what_is_wrong() {
+    let here = Careless::new();
+    here.write("bad.toml", "dimension = 3\n");
+    here.write("lines.txt", "threshold --find samples --store a.sqlite\n\nphase --x dim --store a.sqlite\n");
+    for (line, words) in [
+        ("submit slurm a.toml --tasks 0", vec!["tasks = 0", "from 1 to"]),
+        ("submit slurm a.toml --tasks 1e9", vec!["tasks = 1000000000"]),
+        ("submit slurm a.toml --tasks -3", vec!["--tasks"]),
+        ("submit slurm a.toml", vec!["--tasks"]),
+        ("submit slurm absent.toml --tasks 2", vec!["absent.toml"]),
+        ("submit slurm bad.toml --tasks 2", vec!["bad.toml: line 1: unknown key dimension"]),
+        ("submit slurm a.toml --tasks 2 --cpus 0", vec!["cpus = 0"]),
+        ("submit slurm a.toml --tasks 2 --partition a\"b", vec!["partition = a\"b"]),
+        ("submit slurm a.toml --tasks 2 --out 50%", vec!["50%", "percent"]),
+        ("submit slurm a.toml --tasks 2 --out /proc/shards", vec!["/proc/shards"]),
+        ("submit slurm a.toml --tasks 2 --store a.toml", vec!["a.toml", "not a store"]),
+        ("submit slurm a.toml --tasks 2 -- --array=1-9", vec!["--array"]),
+        ("submit slurm --lines lines.txt", vec!["lines.txt: line 3"]),
+        ("submit slurm --reproduce huge", vec!["huge", "quick, standard or full"]),
+        ("submit pbs a.toml", vec!["pbs"]),
+        ("status absent.toml", vec!["absent.toml"]),
+        ("status bin", vec!["bin: nothing was submitted"]),
+    ] {
+        here.refused(line, &words);
+    }
+    assert!(!here.at("jobs").exists() && !here.at("a.slurm.sh").exists() && !here.at("a.shards").exists());
+    here.program("sbatch", "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1");
+    here.refused("submit slurm a.toml --tasks 2 --partition x", &["sbatch refused: ", "invalid partition"]);
+    here.program("sbatch", "echo hello");
+    here.refused("submit slurm a.toml --tasks 2", &["no job number"]);
+    for program in ["sbatch", "squeue", "sacct"] {
+        std::fs::remove_file(here.at("bin").join(program)).unwrap();
+    }
+    if !Path::new("/usr/bin/sbatch").exists() && !Path::new("/bin/sbatch").exists() {
+        here.refused("submit slurm a.toml --tasks 2", &["sbatch cannot be started", "a.slurm.sh"]);
+    }
+    let out = here.works("status a.toml");
+    assert!(
+        out.contains("20 cells: 0 done, 0 failed, 20 left") && out.contains("superpose sweep a.toml"),
+        "{out}"
+    );
+}
+
+#[test]
+fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
+    let here = Careless::new();
+    let out = here.works("submit slurm a.toml --tasks 3 --cpus 2 --time 10 --dry-run");
+    assert!(
+        out.contains("--shard \"$SLURM_ARRAY_TASK_ID/3\" --threads 2") && !here.at("a.shards").exists(),
+        "{out}"
+    );
+    assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 1: 3 tasks of 3, 1-3;"));
+    here.write("squeue", "1|1|RUNNING\n1|2|PENDING\n1|3|PENDING\n");
+    assert!(here.works("submit slurm a.toml --tasks 3").contains("3 tasks are in the queue already"));
+    here.refused("submit slurm a.toml --tasks 4", &["3 tasks are still in the queue (job 1)", "scancel"]);
+    here.works("sweep a.toml --shard 2/3");
+    // What has ended is told from the accounts when the queue has forgotten it.
+    here.write("squeue", "1|1|RUNNING\n");
+    here.write("sacct", "1_1|RUNNING\n1_2|COMPLETED\n1_3|TIMEOUT\n1_3.batch|CANCELLED\n");
+    let out = here.works("status a.toml");
+    assert!(
+        out.contains("3 tasks: 1 complete, 1 running, 0 waiting, 1 stopped (job 1)\n  TIMEOUT: 3\n"),
+        "{out}"
+    );
+    assert!(out.contains("submit slurm a.toml --tasks 3 goes on"), "{out}");
+    assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 2: 1 task of 3, 3;"));
+    std::fs::remove_file(here.at("squeue")).unwrap();
+
+    // Another number of tasks, or other cells, are other shares: what is done must be in the store first.
+    here.refused("submit slurm a.toml --tasks 4", &["done in shards", "2-of-3.jsonl", "superpose merge "]);
+    here.write("a.toml", &("seed = 1\n".to_owned() + &Careless::sweep(31)));
+    assert!(here.works("status a.toml").contains("has changed since it was submitted"));
+    here.refused("submit slurm a.toml --tasks 3", &["done in shards"]);
+    here.works("merge --store a.sqlite");
+    assert!(here.works("submit slurm a.toml --tasks 4").contains("Job 3: 4 tasks of 4, 1-4;"));
+    for task in 1..=4 {
+        here.works(&format!("sweep a.toml --shard {task}/4"));
+    }
+    assert!(here.works("submit slurm a.toml --tasks 4").contains("Nothing is missing"));
+    let out = here.works("merge --store a.sqlite");
+    assert!(out.contains("24 new cells"), "{out}");
+
+    // More tasks than cells: the rest has nothing to do.
+    here.write("b.toml", &Careless::sweep(3));
+    assert!(here.works("submit slurm b.toml --tasks 9 --store b.sqlite").contains("3 tasks of 9, 1-3;"));
+    here.works("sweep b.toml --shard 1/9");
+    here.write("b.shards/1-of-9.jsonl", "shopping list\n");
+    here.refused("submit slurm b.toml --tasks 9", &["1-of-9.jsonl, line 1: not a record", "move it away"]);
+    assert!(here.works("status b.toml").contains("1-of-9.jsonl, line 1: not a record"));
+    here.program("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
+    std::fs::remove_file(here.at("b.shards/1-of-9.jsonl")).unwrap();
+    here.refused("submit slurm b.toml --tasks 9", &["Unable to contact", "slurm.json"]);
+    assert!(here.works("status b.toml").contains("what is running is not known"));
+    here.write("b.shards/slurm.json", "{");
+    here.refused("status b.toml", &["slurm.json"]);
+}
+
+/// Searches and the parts of the study: one command line a task, and a task with an output is complete.
+#[test]
+fn command_lines_and_the_study() {
+    let here = Careless::new();
+    here.write(
+        "rays.txt",
+        "# two rays\nrun --vocab 24 --dim 12 --samples 200 --json\nrun --vocab 24 --dim 16 --samples 200 --json\n",
+    );
+    assert!(here.works("submit slurm --lines rays.txt --cpus 2").contains("Job 1: 2 tasks of 2, 1-2;"));
+    let script = std::fs::read_to_string(here.at("rays.slurm.sh")).unwrap();
+    assert!(
+        script.contains("2) set -- run --vocab 24 --dim 16 --samples 200 --json --threads 2 ;;"),
+        "{script}"
+    );
+    let task = |id: &str| {
+        Command::new("bash")
+            .arg(here.at("rays.slurm.sh"))
+            .env("SLURM_ARRAY_TASK_ID", id)
+            .status()
+            .unwrap()
+            .success()
+    };
+    assert!(task("2"));
+    let output = std::fs::read_to_string(here.at("rays.out/2.out")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&output).unwrap()["config"]["dim"], 16);
+    assert!(here.works("status rays.out").contains("2 tasks: 1 complete, 0 running, 0 waiting, 1 stopped"));
+    assert!(here.works("submit slurm --lines rays.txt").contains("Job 2: 1 task of 2, 1;"));
+    here.write("rays.txt", "run --vocab 25 --json\n");
+    here.write("rays.out/1.out", "{}");
+    here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
+
+    assert!(here.works("submit slurm --reproduce full --out study").contains("6 tasks of 6, 1-6;"));
+    let script = std::fs::read_to_string(here.at("study/study.slurm.sh")).unwrap();
+    assert!(script.contains("reproduce --scale full --seed 0 --only scaling --out "), "{script}");
+    here.refused("reproduce --gather study", &["no part of a study"]);
+    let manifest = |seed: u64| {
+        format!(
+            r#"{{"version":"0.1.0","numerics_revision":1,"scale":"full","seed":{seed},"command":"","machine":{{"processor":"","cores":2,"system":""}},"seconds":{{}},"runs":{{}}}}"#
+        )
+    };
+    for (part, seed) in [("scaling", 0), ("sizes", 1)] {
+        std::fs::create_dir(here.at("study").join(part)).unwrap();
+        here.write(&format!("study/{part}/study.json"), "{}");
+        here.write(&format!("study/{part}/manifest.json"), &manifest(seed));
+    }
+    here.refused("reproduce --gather study", &["study/sizes", "another scale, seed"]);
+    here.write("study/sizes/manifest.json", &manifest(0));
+    let out = here.works("reproduce --gather study");
+    assert!(
+        out.contains("not finished: orthogonal, phase, bound, attention") && out.contains("report.html"),
+        "{out}"
+    );
+    assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
+}

@@ -1,0 +1,194 @@
+//! Where a sweep stands: what its store and its shards have of its cells, and what every share would still run.
+//!
+//! A worker looks into the store and into its own shard, and nowhere else: thousands of workers that read each other's files
+//! would wear a file system out. So a cell can be done and yet be run again, when it stands in a shard that is not
+//! its worker's, since the file or the number of shares has changed. Such cells are counted as astray.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use superpose_core::config::Config;
+
+use super::merge::{MergeError, shards_in};
+use super::shard::{Shard, ShardError, read};
+use crate::cell::{Key, Known, Results, deal, estimated_seconds};
+use crate::store::{Store, StoreError};
+
+/// One share of the cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ShareSurvey {
+    /// Its cells.
+    pub cells: usize,
+    /// Cells that a worker would run: neither the store nor its own shard has them.
+    pub missing: usize,
+    /// Estimated seconds of one thread for them.
+    pub seconds: f64,
+}
+
+/// What is there, and what is missing.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// A hash of the cells in their order: the same fingerprint and number of shares mean the same shares.
+    pub fingerprint: String,
+    /// Different cells of the sweep.
+    pub cells: usize,
+    /// Cells with an outcome, anywhere.
+    pub done: usize,
+    /// Cells that are known to fail and have no outcome.
+    pub failed: usize,
+    /// Estimated seconds of one thread for the cells that are neither.
+    pub seconds: f64,
+    /// Measured over estimated seconds of the cells that are done; 1 while there are none.
+    pub pace: f64,
+    /// The shares, if there are any.
+    pub shares: Vec<ShareSurvey>,
+    /// Cells that are done in a shard where their worker does not look.
+    pub astray: usize,
+    /// One of the shards that have them.
+    pub astray_in: Option<PathBuf>,
+    /// Shards that cannot be read, each with the line at fault.
+    pub damaged: Vec<ShardError>,
+}
+
+/// What is known of a cell.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    done: bool,
+    failed: bool,
+    /// Known where its worker looks.
+    seen: bool,
+    astray: bool,
+}
+
+impl Survey {
+    /// Looks through `folder` for shards, if it is there, and through the store. The cells, each of them once, are dealt to
+    /// `shares`, if there are any. Whether failures are to be run again decides what is missing.
+    pub fn take(
+        cells: &[Config],
+        noise: bool,
+        retry_failed: bool,
+        store: Option<&mut Store>,
+        folder: &Path,
+        shares: usize,
+    ) -> Result<Survey, MergeError> {
+        let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, noise)).collect();
+        let dealt = if shares == 0 { Vec::new() } else { deal(&seconds, shares) };
+        let mut share_of = vec![usize::MAX; cells.len()];
+        for (share, mine) in dealt.iter().enumerate() {
+            mine.iter().for_each(|&cell| share_of[cell] = share);
+        }
+        let keys: Vec<Key> = cells.iter().map(|cell| Key::new(cell)).collect();
+        let places: HashMap<Key, usize> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
+
+        let mut found = vec![Found::default(); cells.len()];
+        let mut pace = Pace::default();
+        let mut learn = |cell: usize, result: &Known, found: &mut Found| match result {
+            Ok(outcome) if noise && outcome.noise.is_none() => false,
+            Ok(outcome) => {
+                if !found.done {
+                    pace.add(outcome.seconds, seconds[cell]);
+                }
+                found.done = true;
+                true
+            }
+            Err(_) => {
+                found.failed = true;
+                !retry_failed
+            }
+        };
+        if let Some(store) = store {
+            for (key, result) in find(store, &keys)? {
+                let cell = places[&key];
+                found[cell].seen |= learn(cell, &result, &mut found[cell]);
+            }
+        }
+        let mut survey =
+            Survey { fingerprint: fingerprint(keys.iter().map(Key::to_string)), ..Survey::default() };
+        let own: HashMap<PathBuf, usize> =
+            (0..shares).map(|share| (Shard::path(folder, share + 1, shares), share)).collect();
+        let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
+        for path in shards {
+            let content = match read(&path) {
+                Ok(content) => content,
+                Err(error) => {
+                    survey.damaged.push(error);
+                    continue;
+                }
+            };
+            let own = own.get(&path);
+            for entry in content.entries {
+                let Some(&cell) = places.get(&entry.key) else { continue };
+                if !learn(cell, &entry.result, &mut found[cell]) {
+                    continue;
+                }
+                if own == Some(&share_of[cell]) {
+                    found[cell].seen = true;
+                } else if shares > 0 && entry.result.is_ok() {
+                    found[cell].astray = true;
+                    survey.astray_in.get_or_insert_with(|| path.clone());
+                }
+            }
+        }
+
+        survey.shares = vec![ShareSurvey::default(); shares];
+        survey.cells = cells.len();
+        for (cell, found) in found.iter().enumerate() {
+            survey.done += usize::from(found.done);
+            survey.failed += usize::from(found.failed && !found.done);
+            if !found.done && !found.failed {
+                survey.seconds += seconds[cell];
+            }
+            survey.astray += usize::from(found.astray && !found.seen);
+            if let Some(share) = survey.shares.get_mut(share_of[cell]) {
+                share.cells += 1;
+                if !found.seen {
+                    share.missing += 1;
+                    share.seconds += seconds[cell];
+                }
+            }
+        }
+        if survey.astray == 0 {
+            survey.astray_in = None;
+        }
+        survey.pace = pace.ratio();
+        Ok(survey)
+    }
+
+    /// Cells that are neither done nor known to fail.
+    pub fn left(&self) -> usize {
+        self.cells - self.done - self.failed
+    }
+}
+
+/// A short hash of words in their order.
+pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for word in words {
+        hasher.update(&(word.len() as u64).to_le_bytes());
+        hasher.update(word.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].into()
+}
+
+/// A store that is being written may show half a page: an error that another look may not see.
+fn find(store: &mut Store, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
+    store.find(keys).or_else(|_| store.find(keys))
+}
+
+/// Measured beside estimated time.
+#[derive(Default)]
+struct Pace {
+    measured: f64,
+    estimated: f64,
+}
+
+impl Pace {
+    fn add(&mut self, measured: f64, estimated: f64) {
+        self.measured += measured;
+        self.estimated += estimated;
+    }
+
+    fn ratio(&self) -> f64 {
+        if self.measured > 0.0 && self.estimated > 0.0 { self.measured / self.estimated } else { 1.0 }
+    }
+}
