@@ -87,10 +87,13 @@ fn critical_values_can_be_used() {
 #[test]
 fn what_is_not_predicted_has_a_reason() {
     let mlp = json("predict --width 2000 --activation he2 --trigger keys");
-    assert!(mlp["accuracy"].is_null() && mlp["memory_accuracy"].is_f64() && mlp["error"].is_null());
-    assert_eq!(mlp["target"]["quantity"], "memory_accuracy");
-    assert!(mlp["critical"]["width"].is_u64() && mlp["critical"]["length"].is_null());
-    assert!(mlp["error_reason"].as_str().unwrap().contains("extrapolated"));
+    assert!(mlp["accuracy"].is_f64() && mlp["one_step_accuracy"].is_f64() && mlp["error"] == 0.024);
+    assert!(mlp["critical"]["width"].is_u64() && mlp["critical"]["length"].is_u64());
+    assert!(mlp["noise"]["scores"]["mlp_noise"].is_f64() && mlp["gaps"].as_array().unwrap().is_empty());
+    let counted = json("predict --embedding orthonormal --vocab 100 --dim 102 --width 500");
+    assert!(counted["accuracy"].is_f64() && counted["one_step_accuracy"].is_null());
+    assert_eq!(counted["gaps"][0]["quantity"], "one_step_accuracy");
+    assert!(counted["error_reason"].as_str().unwrap().contains("extrapolated"));
     let large = json("predict --vocab 100000 --dim 1000 --samples 1e9");
     assert!(large["accuracy"].is_f64() && large["error"].is_null());
     let zipf = json("predict --zipf 1.0");
@@ -159,7 +162,7 @@ fn plans_reach_the_scale_of_real_models() {
     assert!(plan["cheapest"]["samples"].as_f64().unwrap() <= 1e12);
     assert!(plan["error"].is_null() && plan["error_reason"].as_str().unwrap().contains("extrapolated"));
     let text = text("plan --facts 50000 --length 1024 --accuracy 0.99 --activation he2 --trigger keys");
-    for word in ["Cheapest: dimension d", "width m", "What binds", "memory accuracy", "extrapolated"] {
+    for word in ["Cheapest: dimension d", "width m", "What binds", "recall accuracy", "extrapolated"] {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
