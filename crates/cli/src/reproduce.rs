@@ -204,7 +204,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     if !missing.is_empty() {
         say(&format!("note: parts that are not there, or not finished: {}", missing.join(", ")));
     }
-    let folder = Folder::open(path, manifest.scale, manifest.seed)?;
+    let folder = Folder { folder: path.to_owned() };
     let mut store = Store::open(&folder.path("store.sqlite"))?;
     for part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
