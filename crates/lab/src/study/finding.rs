@@ -100,15 +100,7 @@ impl Finding {
 
     /// The critical number of samples with its 95% interval; nothing where the search has no interval.
     pub fn observed(&self) -> Option<Interval> {
-        match self.threshold {
-            Threshold::Found(found) => {
-                Some(Interval { mean: found.crossing, low: found.crossing_low, high: found.crossing_high })
-            }
-            Threshold::Imprecise { crossing, crossing_low, crossing_high, .. } => {
-                Some(Interval { mean: crossing, low: crossing_low?, high: crossing_high? })
-            }
-            Threshold::Unreached(_) => None,
-        }
+        self.threshold.interval()
     }
 
     /// Observed over predicted.
