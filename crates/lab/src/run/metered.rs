@@ -3,7 +3,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use superpose_core::config::{Config, Regime};
 use superpose_core::task::{Block, Samples};
+
+/// Training samples that a run of all repeats reads: what [`Progress::samples`] adds up to.
+pub fn samples_read(config: &Config) -> u64 {
+    // Three passes train and two measure the score budget; an exact run passes thrice more for its limit.
+    let passes = match config.regime {
+        Regime::Infinitesimal => 5,
+        Regime::Exact => 8,
+    };
+    passes * config.samples as u64 * config.repeats as u64
+}
 
 /// Hears about a run while it goes on, from any thread.
 pub trait Progress: Sync {
