@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use superpose_lab::store::Store;
 use superpose_lab::study::Scale;
 use superpose_lab::sweep::{Survey, fingerprint};
+use superpose_lab::words::grouped;
 
 use crate::arguments::Count;
 use crate::run::print;
@@ -19,7 +20,7 @@ use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
 use crate::slurm::{Job, Submitted, write};
 use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::{duration, grouped};
+use crate::text::duration;
 
 mod lines;
 
