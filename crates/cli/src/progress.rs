@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use superpose_core::config::Config;
-use superpose_lab::run::{Progress, samples_read};
+use superpose_lab::run::{Progress, reads};
 
 /// Shows the samples read out of those that a run will read.
 pub struct Bar {
@@ -17,8 +17,7 @@ pub struct Bar {
 
 impl Bar {
     pub fn new(config: &Config) -> Bar {
-        let total = samples_read(config);
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let bar = ProgressBar::with_draw_target(Some(reads(config)), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}%, {eta} left") {
             bar.set_style(style);
         }

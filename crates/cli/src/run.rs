@@ -38,7 +38,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let record = record?;
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => text::record(&record),
+        false => text::run(&record),
     };
     print(&text)
 }

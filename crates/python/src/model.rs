@@ -130,7 +130,7 @@ impl Model {
             let theirs = Arc::clone(trained);
             let found = work(py, seconds, listener, move |watch| {
                 watch.begin(theirs.samples.count() as u64);
-                Ok(theirs.gradients(&m, &w, &backend(threads, seconds)?, watch))
+                Ok(theirs.gradients(&m, &w, &backend(threads, seconds)?, watch)?)
             })?;
             let (dim, inputs) = (trained.model().dim(), trained.model().inputs());
             (found.loss, matrix(py, found.m, inputs)?, matrix(py, found.w, dim)?).into_pyobject(py)

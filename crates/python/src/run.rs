@@ -8,7 +8,7 @@ use superpose_core::backend::Backend;
 use superpose_core::config::Config as Checked;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::memory;
-use superpose_lab::run::{Inputs, samples_read};
+use superpose_lab::run::{Inputs, reads};
 
 use crate::arrays;
 use crate::config::Config;
@@ -98,7 +98,7 @@ pub fn run(
         superpose_tensors::target(path).map_err(Failure::from)?;
     }
     let record = work(py, job.seconds, listener, move |watch| {
-        watch.begin(samples_read(&job.config));
+        watch.begin(reads(&job.config));
         let (config, inputs) = (&job.config, &job.inputs);
         Ok(superpose_lab::run::run(config, inputs, &job.backend()?, export.as_deref(), watch)?)
     })?;

@@ -87,16 +87,18 @@ impl Watch {
     }
 }
 
-/// Samples read, out of those that a run will read; a run looks for the stop wherever it reads some.
+/// Samples read, out of those that a run will read.
 impl Progress for Watch {
     fn repeat(&self, repeat: usize) {
-        self.leave_if_stopped();
         self.say(format!("repeat {}", repeat + 1));
     }
 
     fn samples(&self, count: usize) {
-        self.leave_if_stopped();
         self.advance(count as u64);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }
 

@@ -98,17 +98,15 @@ impl Inputs {
     ) -> Result<(), RunError> {
         if self.import.is_some() || (self.rows.is_some() && import.z_in.is_some()) {
             let parameter = if self.import.is_some() { "import" } else { "embedding_file" };
-            let value = settings.import.as_ref().or(settings.embedding_file.as_ref());
-            let allowed = "brings tensors that are given already; give them once".into();
-            return Err(
-                ConfigError::Value { parameter, value: value.cloned().unwrap_or_default(), allowed }.into()
-            );
+            let value = settings.import.as_deref().or(settings.embedding_file.as_deref()).unwrap_or_default();
+            let allowed = "brings tensors that are given already; give them once";
+            return Err(ConfigError::value(parameter, value, allowed).into());
         }
         import.fit(settings, given)?;
         if import.z_out.is_some() && self.output.is_some() {
-            let allowed = "the imported tensors bring z_out; leave output_embedding out".into();
-            let value = settings.output_embedding.clone().unwrap_or_default();
-            return Err(ConfigError::Value { parameter: "output_embedding", value, allowed }.into());
+            let allowed = "the imported tensors bring z_out; leave output_embedding out";
+            let value = settings.output_embedding.as_deref().unwrap_or_default();
+            return Err(ConfigError::value("output_embedding", value, allowed).into());
         }
         if settings.repeats > 1 && import.is_complete(settings.width) {
             let allowed =
@@ -121,7 +119,7 @@ impl Inputs {
 }
 
 fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
-    RunError::Config(ConfigError::Value { parameter, value: value.to_string(), allowed })
+    RunError::Config(ConfigError::value(parameter, value, allowed))
 }
 
 impl EmbeddingRows {

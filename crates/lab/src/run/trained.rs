@@ -10,7 +10,7 @@ use superpose_core::task::{Samples, Stored};
 use superpose_tensors::{Tensor, TensorError};
 
 use super::import::below;
-use super::{Inputs, Instance, Metered, Progress, RunError, train};
+use super::{Inputs, Instance, Metered, Progress, RunError, stoppable, train};
 
 /// A model after the early phase, with everything that made it: what `superpose run --export` writes.
 pub struct Trained<T> {
@@ -45,12 +45,14 @@ impl<T: Real> Trained<T> {
         backend: &Backend,
         progress: &dyn Progress,
     ) -> Result<Trained<T>, RunError> {
-        let instance = Instance::<T>::new(config, inputs, backend)?;
-        let model = Model::new(config, &instance.embeddings);
-        let samples = Stored::copy(&*instance.samples(config));
-        let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
-        let w1 = phase.w1_matrix(&model);
-        Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
+        stoppable(|| {
+            let instance = Instance::<T>::new(config, inputs, backend)?;
+            let model = Model::new(config, &instance.embeddings);
+            let samples = Stored::copy(&*instance.samples(config));
+            let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
+            let w1 = phase.w1_matrix(&model);
+            Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
+        })
     }
 
     /// The model.
@@ -111,19 +113,25 @@ impl<T: Real> Trained<T> {
         logits(&self.model(), m, &self.looks(w, backend), sequences, backend)
     }
 
-    /// Loss and gradients over the training samples at the matrices `m` and `w`.
-    pub fn gradients(&self, m: &[T], w: &[T], backend: &Backend, progress: &dyn Progress) -> Gradients {
+    /// Loss and gradients over the training samples at the matrices `m` and `w`. `progress` hears how far it is.
+    pub fn gradients(
+        &self,
+        m: &[T],
+        w: &[T],
+        backend: &Backend,
+        progress: &dyn Progress,
+    ) -> Result<Gradients, RunError> {
         let model = self.model();
         let samples = Metered::new(&self.samples, progress);
         let response = Response::new(&model, m, samples.count(), backend);
         let want = Want { loss: true, m: true, query: true };
-        let down = descent(&model, &response, &model.query(w), &samples, want, backend);
+        let down = stoppable(|| Ok(descent(&model, &response, &model.query(w), &samples, want, backend)))?;
         let eos = &self.embeddings.z_eos;
-        Gradients {
+        Ok(Gradients {
             loss: down.loss,
             m: down.m.iter().map(|x| -x).collect(),
             w: down.query.iter().flat_map(|&q| eos.iter().map(move |z| -q * z.to_f64())).collect(),
-        }
+        })
     }
 }
 
