@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from typing import Any, Dict, Optional, Union
@@ -131,6 +132,16 @@ class Config(_engine.Config):
         with listener(progress) as tell:
             return Result(_engine.run(self, arrays, threads, export, tell))
 
+    def predict(self, *, accuracy: float = 0.5) -> Result:
+        """What :meth:`run` would measure, in closed form: ``superpose predict``. ``accuracy`` is what the critical sizes are for.
+
+        >>> import superpose
+        >>> prediction = superpose.Config(samples=65536).predict()
+        >>> 0 < prediction.accuracy < 1
+        True
+        """
+        return Result(_engine.predict(self, accuracy))
+
     def model(
         self,
         *,
@@ -160,3 +171,13 @@ class Config(_engine.Config):
 
 def _rebuilt(kind: type, keys: Dict[str, Any]) -> Config:
     return kind(**keys)
+
+
+def _signature() -> inspect.Signature:
+    """All keys with the engine's own defaults, for those who ask what there is."""
+    defaults = {**dict.fromkeys(("embedding_file", "embedding_tensor", "output_embedding", "import_")), **Config().to_dict()}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()])
+
+
+Config.__signature__ = _signature()

@@ -30,7 +30,7 @@ class Model:
     regime ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal one they are per unit of rate.
 
     >>> import superpose
-    >>> model = superpose.Config(vocab=64, dim=64, samples=4096).model()
+    >>> model = superpose.Config(vocab=64, dim=128, samples=4096).model()
     >>> model.attention().shape, model.logits().shape
     ((4096, 16), (4096, 64))
     >>> recalled = (model.logits().argmax(1) == model.labels).mean()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import sys
 from typing import Any, Callable, Iterator, Optional, Union
+
+#: Seconds that a call may take without a bar.
+DELAY = 1.0
 
 Listener = Callable[[int, int, str], Any]
 Progress = Union[None, bool, Listener]
@@ -16,7 +20,7 @@ def listener(progress: Progress) -> Iterator[Optional[Listener]]:
     """What the engine is to call: nothing, the caller's function, or a bar that ends with the call."""
     if callable(progress):
         yield progress
-    elif progress is False or (progress is None and not (_has("tqdm") and _someone_looks())):
+    elif progress is False or (progress is None and not (_someone_looks() and _has("tqdm"))):
         yield None
     else:
         bar = _Bar()
@@ -39,7 +43,7 @@ class _Bar:
             else:
                 from tqdm import tqdm
             kind = "{desc} {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left" if total else "{desc} {elapsed}"
-            self._bar = tqdm(total=total or None, bar_format=kind, delay=1.0, leave=False)
+            self._bar = tqdm(total=total or None, bar_format=kind, delay=DELAY, leave=False)
         if total:
             self._bar.total = total
             done = min(done, total)
@@ -53,6 +57,7 @@ class _Bar:
             self._bar.close()
 
 
+@functools.lru_cache(maxsize=None)
 def _has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 

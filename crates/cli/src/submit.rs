@@ -20,8 +20,8 @@ use crate::run::print;
 use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
 use crate::slurm::{Job, Submitted};
-use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::duration;
+use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::text::{count, duration};
 
 mod lines;
 

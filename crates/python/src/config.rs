@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use superpose_core::config::{Embedding, Settings, check_given};
 use superpose_lab::sweep::{Parameter, Value};
 
+use crate::given::Given;
 use crate::work::Failure;
 
 /// The keys that a sweep has not.
@@ -107,71 +108,25 @@ impl Config {
     }
 }
 
-/// A value as Python has it.
-struct Given {
-    /// What it may stand for, the likeliest first.
-    values: Vec<Value>,
-    text: String,
-}
-
-impl Given {
-    fn new(value: &Bound<'_, PyAny>) -> PyResult<Given> {
-        let text = value.str()?.to_string();
-        if let Ok(word) = value.extract::<String>() {
-            return Ok(Given { values: vec![Value::Word(word)], text });
-        }
-        let mut values = Vec::new();
-        let whole = value.extract::<u64>().ok();
-        values.extend(whole.map(Value::Count));
-        if let Ok(number) = value.extract::<f64>() {
-            if whole.is_none() && number.fract() == 0.0 && (0.0..=2_f64.powi(53)).contains(&number) {
-                values.push(Value::Count(number as u64));
-            }
-            values.push(Value::Number(number));
-        }
-        if values.is_empty() {
-            values.push(Value::Word(text.clone()));
-        }
-        Ok(Given { values, text })
-    }
-
-    /// The first way to take the value that is accepted; the error is that of the last.
-    fn put(&self, mut put: impl FnMut(&Value) -> Result<(), String>) -> Result<(), String> {
-        let mut result = Ok(());
-        for value in &self.values {
-            result = put(value);
-            if result.is_ok() {
-                break;
-            }
-        }
-        result
-    }
-}
-
 fn set(settings: &mut Settings, name: &str, given: &Given) -> PyResult<()> {
-    let result = match Parameter::named(name) {
-        Some(parameter) => given.put(|value| parameter.set(settings, value)),
-        None if OTHERS.contains(&name) => given.put(|value| match (name, value) {
+    if let Some(parameter) = Parameter::named(name) {
+        return given.put(name, |value| parameter.set(settings, value));
+    }
+    if !OTHERS.contains(&name) {
+        let all = format!("{}, {}", Parameter::list(), OTHERS.join(", "));
+        return Err(PyTypeError::new_err(format!("unknown key {name}: there are {all}")));
+    }
+    given.put(name, |value| {
+        match (name, value) {
             ("repeats", Value::Count(count)) => {
                 settings.repeats = usize::try_from(*count).map_err(|_| "too large for this machine")?;
-                Ok(())
             }
-            ("repeats", _) => Err("must be a whole number".into()),
-            (name, Value::Word(word)) => {
-                let place = match name {
-                    "embedding_file" => &mut settings.embedding_file,
-                    "embedding_tensor" => &mut settings.embedding_tensor,
-                    _ => &mut settings.import,
-                };
-                *place = Some(word.clone());
-                Ok(())
-            }
-            _ => Err("must be a word".into()),
-        }),
-        None => {
-            let all = format!("{}, {}", Parameter::list(), OTHERS.join(", "));
-            return Err(PyTypeError::new_err(format!("unknown key {name}: there are {all}")));
+            ("repeats", _) => return Err("must be a whole number".into()),
+            ("embedding_file", Value::Word(word)) => settings.embedding_file = Some(word.clone()),
+            ("embedding_tensor", Value::Word(word)) => settings.embedding_tensor = Some(word.clone()),
+            ("import", Value::Word(word)) => settings.import = Some(word.clone()),
+            _ => return Err("must be a word".into()),
         }
-    };
-    result.map_err(|allowed| PyValueError::new_err(format!("{name} = {}: {allowed}", given.text)))
+        Ok(())
+    })
 }

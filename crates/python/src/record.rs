@@ -16,12 +16,13 @@ trait Faces: Send + Sync {
 
 struct Shown<R> {
     record: R,
+    json: fn(&R) -> serde_json::Result<String>,
     text: fn(&R) -> String,
 }
 
-impl<R: Serialize + Send + Sync> Faces for Shown<R> {
+impl<R: Send + Sync> Faces for Shown<R> {
     fn json(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&self.record)
+        (self.json)(&self.record)
     }
 
     fn text(&self) -> String {
@@ -32,7 +33,16 @@ impl<R: Serialize + Send + Sync> Faces for Shown<R> {
 impl Record {
     /// A record and how it is printed.
     pub fn new<R: Serialize + Send + Sync + 'static>(record: R, text: fn(&R) -> String) -> Record {
-        Record(Box::new(Shown { record, text }))
+        Record::of(record, |record| serde_json::to_string(record), text)
+    }
+
+    /// Something that is written in another form.
+    pub fn of<R: Send + Sync + 'static>(
+        record: R,
+        json: fn(&R) -> serde_json::Result<String>,
+        text: fn(&R) -> String,
+    ) -> Record {
+        Record(Box::new(Shown { record, json, text }))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Runs and trained models.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -73,10 +75,13 @@ pub fn backend(threads: usize, seconds: f64) -> Result<Backend, Failure> {
     }
 }
 
+/// Cores that this process may use. Asked once: the system takes longer to answer than a tiny run.
+static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+
 /// So many threads, or one for each core.
 pub fn threads(given: Option<i64>) -> Result<usize, Failure> {
     match given {
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(*CORES),
         Some(threads @ 1..=1024) => Ok(threads as usize),
         Some(threads) => Err(Failure(format!("threads = {threads}: must be a whole number from 1 to 1024"))),
     }
@@ -102,5 +107,21 @@ pub fn run(
         let (config, inputs) = (&job.config, &job.inputs);
         Ok(superpose_lab::run::run(config, inputs, &job.backend()?, export.as_deref(), watch)?)
     })?;
-    Ok(Record::new(record, |_| String::new()))
+    Ok(Record::new(record, superpose_text::run))
+}
+
+/// Seconds of each of so many runs, timed without Python: what a call is compared with in `bench/python_overhead.py`.
+#[pyfunction]
+pub fn time_runs(py: Python<'_>, config: &Config, count: usize) -> PyResult<Vec<f64>> {
+    let job = Job::new(config, &PyDict::new(py), Some(1), false)?;
+    work(py, job.seconds * count as f64, None, move |_| {
+        let backend = job.backend()?;
+        (0..count)
+            .map(|_| {
+                let started = Instant::now();
+                superpose_lab::run::run(&job.config, &job.inputs, &backend, None, &())?;
+                Ok(started.elapsed().as_secs_f64())
+            })
+            .collect()
+    })
 }

@@ -75,6 +75,11 @@ impl Watch {
         self.done.fetch_add(by, Ordering::Relaxed);
     }
 
+    /// So much is done in all.
+    pub fn reach(&self, done: u64) {
+        self.done.store(done, Ordering::Relaxed);
+    }
+
     /// What is going on.
     pub fn say(&self, note: String) {
         *self.note.lock().unwrap_or_else(PoisonError::into_inner) = note;
