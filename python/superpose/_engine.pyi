@@ -7,6 +7,7 @@ import numpy
 from ._config import Path
 
 Listener = Optional[Callable[[int, int, str], Any]]
+Array = numpy.ndarray[Any, numpy.dtype[Any]]
 version: str
 
 class Config:
@@ -24,22 +25,22 @@ class Model:
     def __new__(
         cls,
         config: Config,
-        tensors: Dict[str, numpy.ndarray[Any, Any]],
+        tensors: Dict[str, Array],
         threads: Optional[int],
         listener: Listener,
     ) -> "Model": ...
     def config(self) -> str: ...
     def rates(self) -> Tuple[float, float, int]: ...
-    def tensor(self, name: str) -> Any: ...
-    def attention(self, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Any: ...
-    def logits(self, m: Any, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Any: ...
+    def tensor(self, name: str) -> Array: ...
+    def attention(self, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Array: ...
+    def logits(self, m: Any, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Array: ...
     def gradients(
         self, m: Any, w: Any, threads: Optional[int] = None, listener: Listener = None
-    ) -> Tuple[float, Any, Any]: ...
+    ) -> Tuple[float, Array, Array]: ...
 
 def run(
     config: Config,
-    tensors: Dict[str, numpy.ndarray[Any, Any]],
+    tensors: Dict[str, Array],
     threads: Optional[int],
     export: Optional[Path],
     listener: Listener,

@@ -104,9 +104,9 @@ def phase(
     """
     base = _config(config, keys)
     scales = (scale, scale) if isinstance(scale, str) else scale
-    axes = [_axis(name, axis, spaced) for name, axis, spaced in zip("xy", (x, y), scales)]
+    across, up = _axis("x", x, scales[0]), _axis("y", y, scales[1])
     with listener(progress) as tell:
-        record = _engine.phase(base, *axes, resolution, accuracy, measure, most, store, threads, tell)
+        record = _engine.phase(base, across, up, resolution, accuracy, measure, most, store, threads, tell)
     return Result(record, "cells")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Type
 
 from . import _engine
 
@@ -44,7 +44,8 @@ class Fields:
 
     def to_dict(self) -> Dict[str, Any]:
         """Plain dictionaries and lists, named as in ``--json``."""
-        return json.loads(json.dumps(self._values))
+        plain: Dict[str, Any] = json.loads(json.dumps(self._values))
+        return plain
 
 
 class Result(Fields):
@@ -111,7 +112,7 @@ class Result(Fields):
         return sheet(self._values, title) if self._rows_in is None else table(self.to_rows(), title)
 
 
-def _restored(kind: type, values: Dict[str, Any], text: str, rows: Optional[str]) -> Result:
+def _restored(kind: Type[Result], values: Dict[str, Any], text: str, rows: Optional[str]) -> Result:
     result = kind.__new__(kind)
     result._values, result._text, result._rows_in = values, text, rows
     return result
