@@ -27,15 +27,19 @@ pub struct LockLaw {
 impl LockLaw {
     /// The law at a point.
     pub fn of(point: &Point) -> LockLaw {
+        LockLaw::with(point, &Scores::of(point))
+    }
+
+    /// The law at a point whose scores are known.
+    pub(crate) fn with(point: &Point, scores: &Scores) -> LockLaw {
         if point.length <= 1.0 {
             return LockLaw { law: Rule::certain(1.0) };
         }
-        let scores = Scores::of(point);
         let others = Maximum::of(distinct(point.length - 1.0, point.vocab));
         let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
         // The part of a token's overlap with the trigger moves with T.
         let overlap = point.overlap().sqrt();
-        let (pairs, spread) = pair_counts(&scores);
+        let (pairs, spread) = pair_counts(scores);
         let cdf = QuickCdf::new();
         let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
         for &(count, weight) in &pairs.points {
@@ -51,6 +55,11 @@ impl LockLaw {
             }
         }
         LockLaw { law: Rule { points: law } }
+    }
+
+    /// Lock rates and their weights.
+    pub(crate) fn points(&self) -> &[(f64, f64)] {
+        &self.law.points
     }
 
     /// The expectation of a function of the lock rate.

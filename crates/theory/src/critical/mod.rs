@@ -216,12 +216,14 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
         return Critical::Absent(absence);
     }
     let range = parameter.range(point);
-    let kept = matches!(parameter, Parameter::Samples | Parameter::Length).then(|| Recall::new(point));
+    let kept = Recall::new(point);
     let f = |x: f64| {
-        let moved = parameter.set(point, x);
-        match &kept {
-            Some(recall) => recall.accuracy_or_bound(moved.length, moved.samples, accuracy),
-            None => fresh(&moved, accuracy),
+        let point = parameter.set(point, x);
+        // A fact that no sample shows is a guess among V labels.
+        let seen = point.coverage() + 0.01;
+        match point.vocab > 200.0 && seen < accuracy {
+            true => seen,
+            false => kept.accuracy_or_bound_at(&point, accuracy),
         }
     };
     let helps = parameter.helps();
@@ -239,16 +241,6 @@ fn unreachable(point: &Point, parameter: Parameter, end: f64) -> Critical {
     let there = predict_at(&parameter.set(point, end));
     let accuracy = there.accuracy.unwrap_or(0.0);
     Critical::Unreachable { end, accuracy, dominant: there.dominant }
-}
-
-/// The accuracy at a point, or a bound below the target: see [`Recall::accuracy_or_bound`].
-fn fresh(point: &Point, target: f64) -> f64 {
-    // A fact that no sample shows is a guess among V labels.
-    let seen = point.coverage() + 0.01;
-    if point.vocab > 200.0 && seen < target {
-        return seen;
-    }
-    Recall::new(point).accuracy_or_bound(point.length, point.samples, target)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::attention::LockLaw;
 use crate::memory::Memory;
 use crate::point::Point;
-use crate::recall::recall;
+use crate::recall::{Weights, recall};
 
 /// Three-step recall of a model whose vocabulary, dimension and width stay; its memory is set up once.
 #[derive(Clone, Debug)]
@@ -26,12 +26,16 @@ impl Recall {
     /// The accuracy where it reaches `target`; where it does not, a number from the accuracy to `target`. Where the
     /// lock rate settles the question the memory is not asked.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
-        let law = LockLaw::of(&Point { length, samples, ..self.point });
-        let lock_rate = law.mean(|rate| rate);
-        if lock_rate < target {
-            return lock_rate.clamp(self.memory.chance(), 1.0);
+        self.accuracy_or_bound_at(&Point { length, samples, ..self.point }, target)
+    }
+
+    /// The same at any other point; what it has in common with this model is not set up again.
+    pub(super) fn accuracy_or_bound_at(&self, point: &Point, target: f64) -> f64 {
+        let weights = Weights::of(&LockLaw::of(point));
+        if weights.lock_rate() < target {
+            return weights.lock_rate().max(1.0 / point.vocab);
         }
-        recall(&self.memory, &law, samples)
+        recall(&self.memory.moved(point), &weights, point.samples)
     }
 }
 
