@@ -19,7 +19,7 @@ use crate::point::Point;
 use crate::predict::{Dominant, dominant};
 use crate::recall::{RATES, Weights};
 use shared::Shared;
-use surface::{Side, Surface, in_parallel};
+use surface::{NEGLIGIBLE, Side, Surface, in_parallel};
 
 /// Error of the interpolation at the middle of a block above which the block is computed in full.
 pub const TOLERANCE: f64 = 0.002;
@@ -104,7 +104,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
             *weight = weight.max(cell.weights.0[rate]);
         }
         // Nothing is stored at the lock rate 0.
-        let matters = rate > 0 && weights.iter().any(|&weight| weight > 1e-5);
+        let matters = rate > 0 && weights.iter().any(|&weight| weight > NEGLIGIBLE);
         matters.then(|| {
             Surface::new(sides, &weights, threads, |row, column| {
                 grid.memory_accuracy(row, column, RATES[rate])

@@ -14,6 +14,9 @@ use super::interpolate::{Block, Lattice};
 /// other sizes.
 const STRIDES: [(usize, usize); 3] = [(4, 8), (4, 4), (2, 4)];
 
+/// Cells with a smaller weight do not matter.
+pub(super) const NEGLIGIBLE: f64 = 1e-5;
+
 /// The values along a side of the grid, and whether they are numbers of samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side<'a> {
@@ -37,7 +40,8 @@ pub(super) struct Surface {
 }
 
 impl Surface {
-    /// The share `f(row, column)` in all cells. Errors count by a weight in every cell: where it is small, less care is taken.
+    /// The share `f(row, column)` in all cells. Errors count by a weight in every cell: where it is small, less care is taken,
+    /// and where it is below [`NEGLIGIBLE`] the value may be 0.
     pub fn new(
         (rows, columns): (Side, Side),
         weights: &[f64],
@@ -57,26 +61,29 @@ impl Surface {
             cells.clone()
         };
         // What the coarser lattices say, and where that is not good enough: everywhere, to begin with.
-        let mut smooth: Vec<f64> = Vec::new();
+        let mut smooth = vec![f64::NAN; weights.len()];
         let mut open = vec![true; weights.len()];
         for strides in STRIDES {
             let lattice =
                 Lattice::new(rows.values, columns.values, (rows.stride(strides), columns.stride(strides)));
-            // Nodes beyond the open blocks lie where a coarser lattice is right.
-            let nodes = demand(lattice.nodes().into_iter().filter(|&cell| open[index(cell)]).collect());
+            let weight = |block: &Block| block.cells().map(|cell| weights[index(cell)]).fold(0.0, f64::max);
+            let mut blocks: Vec<(Block, f64)> =
+                lattice.blocks().map(|block| (block, weight(&block))).collect();
+            blocks.retain(|(block, weight)| open[index(block.middle())] && *weight > NEGLIGIBLE);
+            let mut needed = vec![false; weights.len()];
+            blocks.iter().flat_map(|block| block.0.cells()).for_each(|cell| needed[index(cell)] = true);
+            // Nodes beyond the open blocks lie where a coarser lattice is right, if it was asked.
+            let mut nodes = lattice.nodes(|row, column| needed[index((row, column))]);
+            nodes.retain(|&cell| open[index(cell)] || smooth[index(cell)].is_nan());
+            let nodes = demand(nodes);
             let node = |row: usize, column: usize| {
                 let i = index((row, column));
-                nodes[i].or(smooth.get(i).copied()).unwrap_or(0.0)
+                nodes[i].unwrap_or(smooth[i])
             };
             let finer = lattice.interpolated(node);
             // Where all corners agree on 0 or 1, or where it hardly matters, there is nothing to check.
-            let weight = |block: &Block| block.cells().map(|cell| weights[index(cell)]).fold(0.0, f64::max);
-            let candidates: Vec<(Block, f64)> = lattice
-                .blocks()
-                .filter(|block| open[index(block.middle())] && !block.decided(node))
-                .map(|block| (block, weight(&block)))
-                .filter(|(_, weight)| *weight > 0.1 * TOLERANCE)
-                .collect();
+            blocks.retain(|(block, weight)| *weight > 0.1 * TOLERANCE && !block.decided(node));
+            let candidates = blocks;
             let checked = demand(candidates.iter().map(|(block, _)| block.middle()).collect());
             let error = |(block, weight): &(Block, f64)| {
                 let i = index(block.middle());
@@ -89,19 +96,19 @@ impl Surface {
                 error(block) > 0.1 * TOLERANCE && rough.iter().any(|other| other.0.touches(&block.0))
             });
             rough.append(&mut rest);
-            smooth = match smooth.is_empty() {
-                true => finer,
-                false => (0..weights.len()).map(|i| if open[i] { finer[i] } else { smooth[i] }).collect(),
-            };
+            smooth.iter_mut().zip(finer).zip(&open).filter(|(_, open)| **open).for_each(|((s, f), _)| *s = f);
             open.fill(false);
             rough.iter().flat_map(|block| block.0.cells()).for_each(|cell| open[index(cell)] = true);
             if rough.is_empty() {
                 break;
             }
         }
-        let rest = (0..weights.len()).filter(|&i| open[i]).map(|i| (i % height, i / height)).collect();
+        let needed = |i: &usize| open[*i] && weights[*i] > NEGLIGIBLE;
+        let rest = (0..weights.len()).filter(needed).map(|i| (i % height, i / height)).collect();
         let done = demand(rest);
-        let values = done.iter().zip(&smooth).map(|(exact, smooth)| exact.unwrap_or(*smooth)).collect();
+        // What is not known does not matter.
+        let value = |(exact, smooth): (&Option<f64>, &f64)| exact.unwrap_or(smooth.max(0.0));
+        let values = done.iter().zip(&smooth).map(value).collect();
         Surface { values, computed: done.iter().flatten().count() }
     }
 }

@@ -20,6 +20,9 @@ static TABLE: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
 pub(crate) struct QuickCdf(&'static [[f64; 2]]);
 
 impl QuickCdf {
+    /// Beyond this F is taken for 0 or 1.
+    pub const REACH: f64 = REACH;
+
     /// The table.
     pub fn new() -> QuickCdf {
         QuickCdf(&TABLE)
