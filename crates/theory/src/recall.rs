@@ -48,5 +48,26 @@ impl Weights {
 
 /// Recall of a memory after `samples` samples.
 pub(crate) fn recall(memory: &Memory, weights: &Weights, samples: f64) -> f64 {
-    weights.recall(memory.chance(), |i| memory.accuracy_at_lock(samples, RATES[i]))
+    Stored::new(memory, samples).recall(weights)
+}
+
+/// What a memory has stored after some number of samples, at each of the [`RATES`] that was asked for.
+pub(crate) struct Stored<'a> {
+    memory: &'a Memory,
+    samples: f64,
+    accuracy: [Option<f64>; RATES.len()],
+}
+
+impl Stored<'_> {
+    /// Nothing is asked for yet.
+    pub fn new(memory: &Memory, samples: f64) -> Stored<'_> {
+        Stored { memory, samples, accuracy: [None; RATES.len()] }
+    }
+
+    /// Recall by the given weights.
+    pub fn recall(&mut self, weights: &Weights) -> f64 {
+        let (memory, samples) = (self.memory, self.samples);
+        let computed = |i: usize| memory.accuracy_at_lock(samples, RATES[i]);
+        weights.recall(memory.chance(), |i| *self.accuracy[i].get_or_insert_with(|| computed(i)))
+    }
 }

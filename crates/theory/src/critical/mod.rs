@@ -216,15 +216,13 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
         return Critical::Absent(absence);
     }
     let range = parameter.range(point);
-    let kept = Recall::new(point);
+    let recall = Recall::new(point);
+    let mut along = recall.along(parameter, accuracy);
     let f = |x: f64| {
-        let point = parameter.set(point, x);
         // A fact that no sample shows is a guess among V labels.
+        let point = parameter.set(point, x);
         let seen = point.coverage() + 0.01;
-        match point.vocab > 200.0 && seen < accuracy {
-            true => seen,
-            false => kept.accuracy_or_bound_at(&point, accuracy),
-        }
+        if point.vocab > 200.0 && seen < accuracy { seen } else { along(x) }
     };
     let helps = parameter.helps();
     match (topmost_crossing(range, parameter.stride(), accuracy, helps, f), helps) {
