@@ -18,6 +18,9 @@ use super::{Scores, in_squares};
 /// How the trigger's score varies from run to run.
 static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 
+/// Runs with a smaller weight are left out: all of them together weigh less than 1e-7.
+const NEGLIGIBLE: f64 = 1e-10;
+
 /// The law of the lock rate over runs.
 #[derive(Clone, Debug)]
 pub struct LockLaw {
@@ -52,7 +55,7 @@ impl LockLaw {
         let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
         for &(count, weight) in &pairs.points {
             let mean = scores.trigger + scores.from_pairs * (count - 1.0);
-            for &(z, z_weight) in &RUNS.points {
+            for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
                 let trigger = mean + spread * z;
                 let token = in_squares(&[noise, overlap * trigger]);
                 let rate = match (&table, token > 0.0) {
