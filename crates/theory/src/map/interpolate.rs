@@ -35,17 +35,24 @@ impl Lines {
         if chosen.last().is_some_and(|&end| end < last) {
             chosen.push(last);
         }
-        let logs = values.iter().map(|value| value.ln()).collect();
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        // A value that is repeated, as rounded ones may be, has one node.
+        chosen.dedup_by(|a, b| logs[*a] == logs[*b]);
         let mut lines = Lines { logs, chosen, weights: Vec::new() };
         lines.weights = (0..values.len()).map(|line| lines.weights_at(line)).collect();
         lines
     }
 
     fn pairs(&self) -> Vec<(usize, usize)> {
-        match self.chosen[..] {
+        let mut pairs: Vec<(usize, usize)> = match self.chosen[..] {
             [only] => vec![(only, only)],
             _ => self.chosen.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+        };
+        // Lines after the last node repeat its value.
+        if let Some(pair) = pairs.last_mut() {
+            pair.1 = self.logs.len() - 1;
         }
+        pairs
     }
 
     fn weights_at(&self, i: usize) -> Vec<(usize, f64)> {

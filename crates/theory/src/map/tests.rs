@@ -109,6 +109,18 @@ fn threads_and_order_do_not_matter() {
 }
 
 #[test]
+fn values_may_repeat() {
+    let point = Point { width: Some(100.0), ..gaussian(300.0, 64.0, 16.0, 3000.0) };
+    let widths = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0, 8.0, 40.0, 300.0, 300.0, 300.0, 300.0];
+    let rows = Axis { parameter: Parameter::Width, values: widths.to_vec() };
+    let columns = Axis::logarithmic(Parameter::Samples, 100.0, 1e5, 11);
+    let (worst, _) = worst(&point, &rows, &columns);
+    assert!(worst < 0.005, "{worst}");
+    let map = fill(&point, rows, columns, 1);
+    assert!((0..11).all(|c| (map.at(11, c) - map.at(14, c)).abs() < 0.005));
+}
+
+#[test]
 fn one_cell_is_a_map() {
     let point = gaussian(300.0, 64.0, 16.0, 3000.0);
     let axis = |parameter, value| Axis { parameter, values: vec![value] };
