@@ -1,20 +1,22 @@
 //! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
 
+mod python;
+
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 const HELP: &str = "\
 Usage: cargo xtask test [--full]
 
-  test          format, lints, unit, property, documentation and end-to-end tests
-  test --full   the same, and the long ones: fuzzing, a million inputs per reader";
+  test          format, lints, unit, property, documentation and end-to-end tests, the Python package
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the notebooks and PyTorch";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["test"] => test(),
-        ["test", "--full"] => test().and_then(|()| full()),
+        ["test"] => test().and_then(|()| python::test(false)),
+        ["test", "--full"] => test().and_then(|()| python::test(true)).and_then(|()| full()),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);

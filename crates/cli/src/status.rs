@@ -16,8 +16,8 @@ use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
-use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::duration;
+use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::text::{count, duration};
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]

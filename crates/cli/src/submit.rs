@@ -22,8 +22,8 @@ use crate::slurm::flags::{self, OVERRIDES};
 use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
 use crate::slurm::{Job, Submitted, Submitting};
-use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::duration;
+use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::text::{count, duration};
 
 mod lines;
 

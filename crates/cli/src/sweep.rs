@@ -1,6 +1,5 @@
 //! `superpose sweep`: a grid, list or ray of runs, on this machine or one share of it for many.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +19,7 @@ use crate::arguments::{Count, read_text, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::run::{available_memory, print};
-use crate::text::duration;
+use crate::text::{count, duration};
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]
@@ -314,19 +313,8 @@ impl Job {
         seconds: f64,
         next: &str,
     ) -> anyhow::Result<()> {
-        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-            *reasons.entry(error.to_string()).or_default() += 1;
-        }
-        let failed: usize = reasons.values().sum();
-        let (done, place) = (grouped((total - failed.min(total)) as f64), self.place.display());
-        let mut text =
-            format!("{} in {place}: {done} done, {} failed. ", count(total), grouped(failed as f64));
-        text += &format!("Took {}.\n", duration(seconds));
-        for (reason, count) in reasons.iter().take(5) {
-            text += &format!("  failed, {count} times: {reason}\n");
-        }
-        print(&text)?;
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        print(&superpose_text::sweep(Some(&self.place), total, outcomes, seconds))?;
         let mut out = std::io::stderr();
         if failed > 0 {
             let _ = writeln!(out, "hint: {} --retry-failed runs them again", self.again);
@@ -334,9 +322,4 @@ impl Job {
         let _ = writeln!(out, "hint: {next}");
         Ok(())
     }
-}
-
-/// So many cells, in words.
-pub fn count(cells: usize) -> String {
-    if cells == 1 { "1 cell".into() } else { format!("{} cells", grouped(cells as f64)) }
 }

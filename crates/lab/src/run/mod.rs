@@ -4,18 +4,21 @@ mod import;
 mod instance;
 mod metered;
 mod record;
+mod trained;
 
 use std::path::Path;
 use std::time::Instant;
 
-pub use import::Import;
+pub use import::{Import, NAMES};
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
-pub use metered::Progress;
+pub use metered::{Progress, Stage, reads};
 pub use record::{Noise, Record};
+pub use trained::{Gradients, Trained};
 
 use crate::memory::readable;
 pub(crate) use instance::Instance;
 pub(crate) use metered::Metered;
+use metered::stoppable;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
@@ -57,6 +60,9 @@ pub enum RunError {
         /// Rate of step 3.
         eta2: f64,
     },
+    /// Whoever watched it wanted it to end.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// One repeat's results.
@@ -80,6 +86,17 @@ pub fn run(
     export: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Record, RunError> {
+    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, progress))?;
+    Ok(Record::new(config, inputs, &repeats))
+}
+
+fn run_repeats(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    export: Option<&Path>,
+    progress: &dyn Progress,
+) -> Result<Vec<Repeat>, RunError> {
     let mut repeats = Vec::with_capacity(config.repeats);
     for repeat in 0..config.repeats {
         let config = config.repeat(repeat);
@@ -96,7 +113,7 @@ pub fn run(
             }
         });
     }
-    Ok(Record::new(config, inputs, &repeats))
+    Ok(repeats)
 }
 
 /// Trains and evaluates the first repeat, without its noise budget: what sweeps do thousands of times.
@@ -127,6 +144,7 @@ fn run_repeat<T: Real>(
     export: Option<Export<'_, T>>,
     progress: &dyn Progress,
 ) -> Result<Repeat, RunError> {
+    progress.stage(Stage::Drawing);
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let model = Model::new(config, &instance.embeddings);
@@ -134,6 +152,7 @@ fn run_repeat<T: Real>(
 
     let drawn = instance.samples(config);
     let samples = Metered::new(&*drawn, progress);
+    progress.stage(Stage::Training);
     let started = Instant::now();
     let phase = train(config, &model, &samples, backend)?;
     let data = samples.seconds() / backend.threads() as f64;
@@ -142,10 +161,12 @@ fn run_repeat<T: Real>(
         export.write(&model, &phase, &*drawn)?;
     }
 
+    progress.stage(Stage::Evaluating);
     let started = Instant::now();
     let task = &instance.task;
     let frequency = fact_frequency(&*drawn, config.vocab, backend);
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+    let test = Metered::new(&test, progress);
     let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
     if !evaluation.margin.mean().is_finite() {
         return Err(not_finite(config, &phase));
@@ -224,14 +245,13 @@ impl<T: Real> Export<'_, T> {
         let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
         let e = model.embeddings;
         let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());
-        let w1: Vec<T> = phase.w1.iter().flat_map(|&u| e.z_eos.iter().map(move |&z| u * z)).collect();
         let mut entries = vec![
             entry("z_in", &[model.tokens(), dim], &e.z_in),
             entry("z_out", &[model.labels(), dim], &e.z_out),
             entry("z_trig", &[dim], &e.z_trig),
             entry("z_eos", &[dim], &e.z_eos),
             entry("m1", &[dim, p], &phase.m1),
-            entry("w1", &[dim, dim], &w1),
+            entry("w1", &[dim, dim], &phase.w1_matrix(model)),
             entry("m2", &[dim, p], &phase.m2),
         ];
         if let Some(w_in) = &e.w_in {
