@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use superpose_core::config::{Config, Regime};
-use superpose_lab::run::Progress;
+use superpose_core::config::Config;
+use superpose_lab::run::{Progress, reads};
 
 /// Shows the samples read out of those that a run will read.
 pub struct Bar {
@@ -17,13 +17,7 @@ pub struct Bar {
 
 impl Bar {
     pub fn new(config: &Config) -> Bar {
-        // Three passes train and two measure the score budget; an exact run passes thrice more for its limit.
-        let passes = match config.regime {
-            Regime::Infinitesimal => 5,
-            Regime::Exact => 8,
-        };
-        let total = passes * config.samples as u64 * config.repeats as u64;
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let bar = ProgressBar::with_draw_target(Some(reads(config)), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}%, {eta} left") {
             bar.set_style(style);
         }

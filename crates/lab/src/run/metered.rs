@@ -1,17 +1,67 @@
-//! A dataset that counts what is read from it: how long that took, and how far the run is.
+//! A dataset that counts what is read from it: how long that took, and how far the run is. It is also where a run that
+//! should stop does.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Config, Regime};
 use superpose_core::task::{Block, Samples};
 
-/// Hears about a run while it goes on, from any thread.
+use super::RunError;
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Making embeddings.
+    Drawing,
+    /// The three steps.
+    Training,
+    /// Reading the trained model, and its noise budget.
+    Evaluating,
+}
+
+/// Hears about a run while it goes on, from any thread, and may stop it.
 pub trait Progress: Sync {
     /// Repeat number `repeat` begins.
     fn repeat(&self, repeat: usize);
 
-    /// So many more training samples have been read. A run reads each of its samples a few times.
+    /// So many more samples have been read, of those that [`reads`] counts.
     fn samples(&self, count: usize);
+
+    /// The repeat is at this stage.
+    fn stage(&self, _: Stage) {}
+
+    /// Whether the run should end. Asked whenever samples are read.
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Samples that a run reads, its test samples among them: the measure of its progress.
+pub fn reads(config: &Config) -> u64 {
+    // Three passes train and two measure the score budget; an exact run passes thrice more for its limit.
+    let passes = match config.regime {
+        Regime::Infinitesimal => 5,
+        Regime::Exact => 8,
+    };
+    let each = passes * config.samples as u64 + config.test_samples as u64;
+    each.saturating_mul(config.repeats as u64)
+}
+
+/// What unwinds through the engine when a run is stopped. The engine has nothing to tidy up, and asking in all of its loops
+/// would be felt in all of them.
+struct Stop;
+
+/// Runs until the end, or until [`Metered`] stops it.
+pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result,
+        Err(cause) if cause.is::<Stop>() => Err(RunError::Stopped),
+        Err(cause) => resume_unwind(cause),
+    }
 }
 
 /// Nobody listens.
@@ -48,6 +98,9 @@ impl Samples for Metered<'_> {
     }
 
     fn fill(&self, ids: &[u32], block: &mut Block) {
+        if self.progress.stopped() {
+            resume_unwind(Box::new(Stop));
+        }
         let started = Instant::now();
         self.samples.fill(ids, block);
         self.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);

@@ -4,22 +4,25 @@ mod import;
 mod instance;
 mod metered;
 mod record;
+mod seen;
 
 use std::path::Path;
 use std::time::Instant;
 
 pub use import::Import;
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
-pub use metered::Progress;
+pub use metered::{Progress, Stage, reads};
 pub use record::{Noise, Record};
+pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 
 use crate::memory::readable;
 pub(crate) use instance::Instance;
 pub(crate) use metered::Metered;
+use metered::stoppable;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
-use superpose_core::evaluate::{Evaluation, evaluate};
+use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
@@ -57,6 +60,9 @@ pub enum RunError {
         /// Rate of step 3.
         eta2: f64,
     },
+    /// Whoever watched it wanted it to end.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// One repeat's results.
@@ -69,6 +75,7 @@ struct Repeat {
     train_seconds: f64,
     data_seconds: f64,
     evaluate_seconds: f64,
+    look: Option<Look>,
 }
 
 /// Runs every repeat of a configuration. The tensors of the first go to the file `export`, if there is one;
@@ -80,23 +87,49 @@ pub fn run(
     export: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Record, RunError> {
+    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, false, progress))?;
+    Ok(Record::new(config, inputs, &repeats))
+}
+
+/// The same without export, and with a closer look at the first repeat.
+pub fn run_and_look(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    progress: &dyn Progress,
+) -> Result<(Record, Seen), RunError> {
+    let repeats = stoppable(|| run_repeats(config, inputs, backend, None, true, progress))?;
+    let record = Record::new(config, inputs, &repeats);
+    let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
+    Ok((record, Seen::new(config, look)))
+}
+
+fn run_repeats(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    export: Option<&Path>,
+    look: bool,
+    progress: &dyn Progress,
+) -> Result<Vec<Repeat>, RunError> {
     let mut repeats = Vec::with_capacity(config.repeats);
     for repeat in 0..config.repeats {
         let config = config.repeat(repeat);
         let export = export.filter(|_| repeat == 0);
+        let look = look && repeat == 0;
         progress.repeat(repeat);
         repeats.push(match config.precision {
             Precision::F32 => {
                 let export = export.map(|path| Export { path, entry: Entry::f32 });
-                run_repeat::<f32>(&config, inputs, backend, export, progress)?
+                run_repeat::<f32>(&config, inputs, backend, export, look, progress)?
             }
             Precision::F64 => {
                 let export = export.map(|path| Export { path, entry: Entry::f64 });
-                run_repeat::<f64>(&config, inputs, backend, export, progress)?
+                run_repeat::<f64>(&config, inputs, backend, export, look, progress)?
             }
         });
     }
-    Ok(Record::new(config, inputs, &repeats))
+    Ok(repeats)
 }
 
 /// Trains and evaluates the first repeat, without its noise budget: what sweeps do thousands of times.
@@ -125,8 +158,10 @@ fn run_repeat<T: Real>(
     inputs: &Inputs,
     backend: &Backend,
     export: Option<Export<'_, T>>,
+    look_too: bool,
     progress: &dyn Progress,
 ) -> Result<Repeat, RunError> {
+    progress.stage(Stage::Drawing);
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let model = Model::new(config, &instance.embeddings);
@@ -134,6 +169,7 @@ fn run_repeat<T: Real>(
 
     let drawn = instance.samples(config);
     let samples = Metered::new(&*drawn, progress);
+    progress.stage(Stage::Training);
     let started = Instant::now();
     let phase = train(config, &model, &samples, backend)?;
     let data = samples.seconds() / backend.threads() as f64;
@@ -142,14 +178,17 @@ fn run_repeat<T: Real>(
         export.write(&model, &phase, &*drawn)?;
     }
 
+    progress.stage(Stage::Evaluating);
     let started = Instant::now();
     let task = &instance.task;
     let frequency = fact_frequency(&*drawn, config.vocab, backend);
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+    let test = Metered::new(&test, progress);
     let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
     if !evaluation.margin.mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
+    let look = look_too.then(|| look(&model, &phase, &test, backend));
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
     let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend);
     Ok(Repeat {
@@ -161,6 +200,7 @@ fn run_repeat<T: Real>(
         train_seconds,
         data_seconds: set_up + data,
         evaluate_seconds: started.elapsed().as_secs_f64(),
+        look,
     })
 }
 

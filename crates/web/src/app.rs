@@ -1,0 +1,76 @@
+//! What the server knows, and which path leads where.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::{get, post};
+use tokio::sync::Semaphore;
+
+use crate::guard::{Guard, guard};
+use crate::runs::Runs;
+use crate::work::Work;
+use crate::{ServeError, about, events, explore, page, runs};
+
+/// What the server is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Studies, stores and folders to show.
+    pub open: Vec<PathBuf>,
+    /// Threads to compute on.
+    pub threads: usize,
+    /// Bytes of memory that a run may take at most.
+    pub memory: f64,
+}
+
+/// Streams of events at once.
+pub const STREAMS: usize = 128;
+
+/// The server's state.
+pub struct App {
+    /// Threads of a computation.
+    pub threads: usize,
+    /// What answers a slider.
+    pub quick: Work,
+    /// What takes seconds.
+    pub slow: Work,
+    /// Training.
+    pub runs: Arc<Runs>,
+    /// Places for those who listen.
+    pub streams: Arc<Semaphore>,
+}
+
+impl App {
+    pub fn new(options: Options) -> Result<Arc<App>, ServeError> {
+        let threads = options.threads.max(1);
+        Ok(Arc::new(App {
+            threads,
+            quick: Work::new(threads, 64),
+            slow: Work::new(1, 8),
+            // One thread is left to the slider.
+            runs: Runs::start((threads - 1).max(1), options.memory).map_err(ServeError::Threads)?,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+        }))
+    }
+
+    /// Ends runs and streams.
+    pub fn close(&self) {
+        self.runs.close();
+    }
+
+    pub fn router(app: &Arc<App>, port: u16) -> Router {
+        Router::new()
+            .route("/api/about", get(about::about))
+            .route("/api/map", post(explore::map))
+            .route("/api/predict", post(explore::predict))
+            .route("/api/runs", get(runs::list).post(runs::submit))
+            .route("/api/runs/{id}", get(runs::show).delete(runs::remove))
+            .route("/api/runs/{id}/events", get(events::of_run))
+            .route("/api/events", get(events::of_all))
+            .method_not_allowed_fallback(page::wrong_method)
+            .fallback(page::file)
+            .with_state(Arc::clone(app))
+            .layer(middleware::from_fn_with_state(Guard::new(port), guard))
+    }
+}
