@@ -8,11 +8,12 @@ use anyhow::bail;
 use clap::Args;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{merge as merge_shards, shards_in};
+use superpose_lab::words::grouped;
 
 use crate::progress::Work;
 use crate::run::print;
 use crate::sweep::shards_of;
-use crate::text::{duration, grouped};
+use crate::text::duration;
 
 /// Arguments of `superpose merge`.
 #[derive(Args, Clone, Debug)]

@@ -4,19 +4,16 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
-use serde::Serialize;
-use superpose_core::config::{Config, Settings};
 use superpose_figure::Theme;
-use superpose_lab::cell::{CellError, check as check_cell};
-use superpose_lab::phase::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
-use superpose_lab::threshold::{Measure, SearchError, shares};
+use superpose_lab::cell::CellError;
+use superpose_lab::phase::{Options, Record, Scale, Size, Span};
+use superpose_lab::threshold::{Measure, SearchError};
+use superpose_lab::words::{blame, grouped};
 use superpose_report::diagram as draw;
-use superpose_theory::critical::Parameter;
-use superpose_theory::predict::{Dominant, Part};
+use superpose_theory::predict::Dominant;
 
 use crate::arguments::{Count, RunArguments};
 use crate::files::{can_be_written, whole_file};
@@ -24,7 +21,6 @@ use crate::interrupt::Interrupt;
 use crate::picture::Target;
 use crate::progress::Spinner;
 use crate::run::print;
-use crate::text::grouped;
 use crate::threshold::{range, runner, stopped};
 
 /// Arguments of `superpose phase`.
@@ -65,21 +61,6 @@ pub struct PhaseArguments {
     store: Option<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    x: &'a Axis,
-    y: &'a Axis,
-    measure: Measure,
-    accuracy: f64,
-    repeats: usize,
-    #[serde(flatten)]
-    diagram: &'a Diagram,
-    runs: usize,
-    seconds: f64,
-    config: &'a Settings,
-    version: &'static str,
-}
-
 /// Runs the command.
 pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone().with_file()?;
@@ -88,50 +69,19 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
         ensure!(!run.gives(name), "{name} is given: phase diagrams take no tensor files");
     }
     let mut settings = run.settings()?;
-    let repeats = if run.gives("repeats") { settings.repeats } else { 2 };
-    let (x, y) = axes(&arguments)?;
-    let sizes = [x.size, y.size];
-    ensure!(x.size != y.size, "x and y are both {}: must be two sizes", x.size);
-    let has = |size| sizes.contains(&size);
-    let wide = has(Size::Parameters) || has(Size::One(Parameter::Width));
-    ensure!(
-        !has(Size::Parameters) || !has(Size::One(Parameter::Width)),
-        "x and y are width and parameters: parameters are width times dim"
-    );
-    ensure!(
-        !has(Size::Parameters) || !has(Size::One(Parameter::Dim)),
-        "x and y are dim and parameters: parameters are counted at a fixed dim; use width and dim"
-    );
-    if wide && settings.width.is_none() {
-        settings.width = Some(1);
+    if !run.gives("repeats") {
+        settings.repeats = 2;
     }
-    let level = arguments.accuracy;
-    ensure!(level > 0.0 && level < 1.0, "accuracy = {level}: must be above 0 and below 1");
-    let most = arguments.most;
-    ensure!(most > 0.0 && most <= 1.0, "most = {most}: must be above 0 and at most 1");
-    // The first corner stands for the sizes that vary: the configuration must be right in all else.
-    for axis in [&x, &y] {
-        if let Size::One(parameter) = axis.size {
-            superpose_lab::threshold::set(&mut settings, parameter, axis.ends()[1] as usize);
-        }
-    }
-    settings.repeats = repeats;
-    let config = settings.check()?;
-    check_cell(&config.repeat(0))?;
-    let (x, y) = (x.at_dim(config.dim), y.at_dim(config.dim));
-    let cells = x.values().len() * y.values().len();
-    let request = Request {
-        config: config.clone(),
-        measure: arguments.measure,
-        level,
-        repeats,
-        most: ((most * cells as f64).floor() as usize).max(4),
-        tolerance: TOLERANCE,
-        trust: true,
+    let (x, y) = spans(&arguments)?;
+    let options = Options {
         x,
         y,
+        resolution: usize::try_from(arguments.resolution.0).unwrap_or(usize::MAX),
+        accuracy: arguments.accuracy,
+        measure: arguments.measure,
+        most: arguments.most,
     };
-    request.check()?;
+    let request = options.check(settings)?;
     // What cannot be written is found now rather than after the runs.
     let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
     if let Some(path) = &arguments.csv {
@@ -144,51 +94,33 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
-    let started = Instant::now();
-    let mut runs = 0;
-    let diagram = request.map(threads, |batch: &[Config]| {
-        let found = shares(&mut runner, batch, arguments.measure, &mut |_| {
-            spinner.say(&format!("{} of at most {} cells", runs / repeats, request.most));
-        });
-        runs += batch.len();
-        found
+    let record = request.record(threads, &mut runner, |runs| {
+        spinner.say(&format!("{} of at most {} cells", runs / request.repeats, request.most));
     });
     spinner.finish();
-    let diagram = match diagram {
+    let record = match record {
         Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
             return Ok(stopped(&interrupt, arguments.store.as_deref()));
         }
-        diagram => diagram?,
+        record => record?,
     };
     if let Some(path) = &arguments.csv {
-        whole_file(path, csv(&request, &diagram).as_bytes()).context("csv")?;
+        whole_file(path, csv(&record).as_bytes()).context("csv")?;
         let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
     }
     if let Some(picture) = picture {
-        let title = format!("{} over {} and {}", request.measure.label(), request.x.size, request.y.size);
-        let figure = draw(&title, &request.x, &request.y, request.measure.label(), &diagram);
+        let title = format!("{} over {} and {}", record.measure.label(), record.x.size, record.y.size);
+        let figure = draw(&title, &record.x, &record.y, record.measure.label(), &record.diagram);
         picture.write(&figure, Theme::Light)?;
     }
-    let report = Report {
-        x: &request.x,
-        y: &request.y,
-        measure: request.measure,
-        accuracy: level,
-        repeats,
-        diagram: &diagram,
-        runs,
-        seconds: started.elapsed().as_secs_f64(),
-        config: &config,
-        version: env!("CARGO_PKG_VERSION"),
-    };
     match run.json {
-        true => print(&(serde_json::to_string(&report)? + "\n")),
-        false => print(&text(&report)),
+        true => print(&(serde_json::to_string(&record)? + "\n")),
+        false => print(&text(&record)),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn axes(arguments: &PhaseArguments) -> anyhow::Result<(Axis, Axis)> {
+fn spans(arguments: &PhaseArguments) -> anyhow::Result<(Span, Span)> {
     let scales: Vec<&str> = arguments.scale.split(',').collect();
     let scale = |i: usize| -> anyhow::Result<Scale> {
         let text = scales.get(i).or(scales.first()).copied().unwrap_or("log");
@@ -198,27 +130,25 @@ fn axes(arguments: &PhaseArguments) -> anyhow::Result<(Axis, Axis)> {
     if scales.len() > 2 {
         bail!("scale = {}: must be log or linear, or one for each axis", arguments.scale);
     }
-    let count = usize::try_from(arguments.resolution.0).unwrap_or(usize::MAX);
-    let axis = |name: &str, text: &str, scale: Scale| -> anyhow::Result<Axis> {
+    let span = |name: &str, text: &str, scale: Scale| -> anyhow::Result<Span> {
         let (size, values) = text
             .split_once(':')
             .ok_or_else(|| anyhow!("{name} = {text}: must be SIZE:LOW..HIGH, such as dim:16..256"))?;
         let size: Size = size.parse().map_err(|allowed| anyhow!("{name} = {text}: the size {allowed}"))?;
         let (low, high) = range(name, values)?;
-        Axis::new(size, scale, low, high, count).with_context(|| format!("{name} = {text}"))
+        Ok(Span { size, low, high, scale })
     };
-    Ok((axis("x", &arguments.x, scale(0)?)?, axis("y", &arguments.y, scale(1)?)?))
+    Ok((span("x", &arguments.x, scale(0)?)?, span("y", &arguments.y, scale(1)?)?))
 }
 
 /// Every cell as a line.
-fn csv(request: &Request, diagram: &Diagram) -> String {
+fn csv(record: &Record) -> String {
     let mut text =
-        format!("{},{},{},measured,predicted,part,term\n", request.x.size, request.y.size, request.measure);
-    for cell in &diagram.cells {
+        format!("{},{},{},measured,predicted,part,term\n", record.x.size, record.y.size, record.measure);
+    for cell in &record.diagram.cells {
         let predicted = cell.predicted.map_or(String::new(), |p| format!("{p:.6}"));
-        let (part, term) = cell.dominant.map_or((String::new(), ""), |dominant| {
-            (format!("{:?}", dominant.part).to_lowercase(), dominant.term.word())
-        });
+        let (part, term) =
+            cell.dominant.map_or(("", ""), |dominant| (blame(&dominant).0, dominant.term.word()));
         let measured = u8::from(cell.measured);
         let _ =
             writeln!(text, "{},{},{:.6},{measured},{predicted},{part},{term}", cell.x, cell.y, cell.value);
@@ -227,19 +157,19 @@ fn csv(request: &Request, diagram: &Diagram) -> String {
 }
 
 /// A small map, the shares of what limits recall, and what it took.
-fn text(report: &Report<'_>) -> String {
+fn text(record: &Record) -> String {
     const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
-    let diagram = report.diagram;
+    let diagram = &record.diagram;
     let (columns, rows) = (diagram.columns.len(), diagram.rows.len());
-    let (x, y) = (report.x, report.y);
+    let (x, y) = (&record.x, &record.y);
     let mut text = format!(
         "{} over {} {} and {} {}, boundary at {}\n\n",
-        capital(report.measure.label()),
+        capital(record.measure.label()),
         x.size,
         x.size.symbol(),
         y.size,
         y.size.symbol(),
-        report.accuracy
+        record.accuracy
     );
     let _ = writeln!(text, "{:>12}", grouped(diagram.rows[rows - 1] as f64));
     for r in (0..rows).rev().step_by(2) {
@@ -258,19 +188,13 @@ fn text(report: &Report<'_>) -> String {
         x.size.symbol()
     );
     let _ = writeln!(text, "{:>12} · below 0.2  ░ 0.2  ▒ 0.4  ▓ 0.6  █ from 0.8\n", "");
-    let shares = diagram.shares(report.accuracy);
+    let shares = diagram.shares(record.accuracy);
     if !shares.is_empty() {
-        let name = |dominant: &Dominant| {
-            let part = match dominant.part {
-                Part::Memory => "memory",
-                Part::Attention => "attention",
-            };
-            format!("{part}: {}", dominant.term.word().replace('_', " "))
+        let item = |(dominant, share): &(Dominant, f64)| {
+            let (part, term) = blame(dominant);
+            format!("{part}: {term} {:.0}%", 100.0 * share)
         };
-        let list: Vec<String> = shares
-            .iter()
-            .map(|(dominant, share)| format!("{} {:.0}%", name(dominant), 100.0 * share))
-            .collect();
+        let list: Vec<String> = shares.iter().map(item).collect();
         let _ = writeln!(text, "Below the boundary the theory blames: {}.", list.join(", "));
     }
     if diagram.predicted_boundary.is_empty() {
@@ -281,9 +205,9 @@ fn text(report: &Report<'_>) -> String {
         "{} of {} cells run, {} each, the rest filled in; {} runs in {:.1} s.",
         diagram.measured,
         diagram.cells.len(),
-        if report.repeats == 1 { "1 seed".into() } else { format!("{} seeds", report.repeats) },
-        report.runs,
-        report.seconds
+        if record.repeats == 1 { "1 seed".into() } else { format!("{} seeds", record.repeats) },
+        record.runs,
+        record.seconds
     );
     text
 }

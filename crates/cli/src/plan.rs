@@ -1,24 +1,19 @@
 //! `superpose plan`: the cheapest model for so many facts.
 
-mod figure;
-
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::ensure;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use serde_json::json;
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Trigger};
 use superpose_figure::Theme;
-use superpose_theory::plan::{Plan, Request, Row, checked, plan as theory};
-use superpose_theory::predict::{Dominant, Part};
+use superpose_lab::plan::{CRITERION, Options, Record, binds};
+use superpose_lab::words::{blame, grouped};
+use superpose_theory::plan::{Plan, checked, plan as theory};
 
 use crate::arguments::Count;
 use crate::picture::Target;
-use crate::predict::{ConditionLine, check_accuracy};
 use crate::run::print;
-use crate::text::grouped;
 
 /// Arguments of `superpose plan`.
 #[derive(Args, Clone, Debug)]
@@ -58,71 +53,35 @@ pub struct PlanArguments {
     json: bool,
 }
 
-const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
-
 pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
-    let request = arguments.request()?;
+    let request = arguments.options().check()?;
     let target = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
     let plan = theory(&request);
     if let Some(target) = target {
-        target.write(&figure::figure(&plan), Theme::Light)?;
+        target.write(&superpose_report::trade_off(&plan), Theme::Light)?;
     }
     let text = match arguments.json {
-        true => serde_json::to_string_pretty(&record(&plan))? + "\n",
+        true => serde_json::to_string_pretty(&Record::from(&plan))? + "\n",
         false => table(&plan),
     };
     print(&text)
 }
 
 impl PlanArguments {
-    fn request(&self) -> anyhow::Result<Request> {
-        check_accuracy(self.accuracy)?;
-        let checked = |name: &str, count: Count, least: u64, most: u64| {
-            let range = format!("must be a whole number from {least} to {}", grouped(most as f64));
-            ensure!((least..=most).contains(&count.0), "{name} = {}: {range}", count.0);
-            Ok(count.0 as f64)
-        };
-        let maybe = |name: &str, count: Option<Count>, most: u64| {
-            count.map(|count| checked(name, count, 1, most)).transpose()
-        };
-        Ok(Request {
-            facts: checked("facts", self.facts, 2, 1_000_000_000)?,
-            length: checked("length", self.length, 1, 1_000_000_000)?,
+    fn options(&self) -> Options {
+        let number = |count: Option<Count>| count.map(|Count(count)| count);
+        Options {
+            facts: self.facts.0,
+            length: self.length.0,
             accuracy: self.accuracy,
-            dim: maybe("dim", self.dim, 1_000_000)?,
-            width: maybe("width", self.width, 1_000_000_000)?,
+            dim: number(self.dim),
+            width: number(self.width),
             activation: self.activation,
-            embedding: Embedding::Gaussian,
             trigger: self.trigger,
-            samples: maybe("samples", self.samples, 1_000_000_000_000_000)?,
-            max_parameters: maybe("max_parameters", self.max_parameters, 1_000_000_000_000_000)?,
-        })
+            samples: number(self.samples),
+            max_parameters: number(self.max_parameters),
+        }
     }
-}
-
-fn record(plan: &Plan) -> serde_json::Value {
-    let p = &plan.prediction;
-    json!({
-        "feasible": plan.cheapest.is_some(),
-        "criterion": CRITERION,
-        "target": plan.target,
-        "cheapest": plan.cheapest,
-        "accuracy": p.accuracy,
-        "memory_accuracy": p.memory_accuracy,
-        "lock_rate": p.lock_rate,
-        "binds": {
-            "dominant": p.dominant,
-            "condition": plan.tightest.as_ref().map(ConditionLine::from),
-            "text": binds(plan),
-        },
-        "conditions": p.conditions.iter().map(ConditionLine::from).collect::<Vec<_>>(),
-        "curve": plan.curve,
-        "error": plan.error,
-        "error_reason": plan.error_reason,
-        "checked": checked(plan.request.has_mlp()).words,
-        "request": plan.request,
-        "version": env!("CARGO_PKG_VERSION"),
-    })
 }
 
 fn table(plan: &Plan) -> String {
@@ -169,30 +128,6 @@ fn table(plan: &Plan) -> String {
     text
 }
 
-/// What stands in the way of a cheaper model, in one sentence.
-fn binds(plan: &Plan) -> String {
-    let request = &plan.request;
-    let over = |row: &Row| {
-        let most = request.max_parameters?;
-        row.parameters.filter(|&parameters| parameters > most).map(|parameters| (parameters, most))
-    };
-    let forbidden = plan.curve.last().and_then(|row| row.forbids);
-    let possible = plan.curve.iter().filter(|row| row.samples.is_some()).filter_map(over);
-    let least = possible.min_by(|a, b| a.0.total_cmp(&b.0));
-    match (&plan.cheapest, least, forbidden.or(plan.prediction.dominant)) {
-        (None, Some((parameters, most)), _) => format!(
-            "max_parameters binds: {} are allowed, {} are needed.",
-            grouped(most),
-            grouped(parameters)
-        ),
-        (_, _, Some(Dominant { part, term })) => {
-            let part = if part == Part::Memory { "memory" } else { "attention" };
-            format!("What binds: {} in the {part}.", term.word().replace('_', " "))
-        }
-        (_, _, None) => "What binds: nothing; there is no noise.".into(),
-    }
-}
-
 fn curve(plan: &Plan) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -211,7 +146,7 @@ fn curve(plan: &Plan) -> String {
             line.push(shown(row.width));
         }
         let remark = match (row.forbids, Some(row) == plan.cheapest.as_ref()) {
-            (Some(dominant), _) => format!("unreachable: {}", dominant.term.word().replace('_', " ")),
+            (Some(dominant), _) => format!("unreachable: {}", blame(&dominant).1),
             (None, true) => "cheapest".into(),
             (None, false) if !row.allowed => "over the limits".into(),
             _ => String::new(),

@@ -5,17 +5,14 @@ use std::fmt::Write;
 use anyhow::ensure;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
-use superpose_core::config::Settings;
-use superpose_core::noise::{Budget, Parts};
-use superpose_theory::critical::{Critical, Parameter, Target, critical};
-use superpose_theory::plan::{checked, expected_error};
-use superpose_theory::predict::{Dominant, Gap, Noise, Part, Quantity, uncovered};
-use superpose_theory::{Point, Prediction, predict as theory};
+use superpose_lab::predict::Record;
+use superpose_lab::words::{blame, grouped};
+use superpose_theory::plan::checked;
+use superpose_theory::predict::Quantity;
 
 use crate::arguments::RunArguments;
 use crate::run::print;
-use crate::text::{grouped, number};
+use crate::text::number;
 
 /// Arguments of `superpose predict`.
 #[derive(Args, Clone, Debug)]
@@ -28,173 +25,19 @@ pub struct PredictArguments {
     accuracy: f64,
 }
 
-/// A prediction as it is printed.
-#[derive(Serialize)]
-struct Report {
-    accuracy: Option<f64>,
-    memory_accuracy: Option<f64>,
-    lock_rate: Option<f64>,
-    one_step_accuracy: Option<f64>,
-    error: Option<f64>,
-    error_reason: Option<String>,
-    noise: BothBudgets,
-    dominant: Option<Dominant>,
-    target: Target,
-    critical: ByParameter<u64>,
-    critical_reason: ByParameter<String>,
-    conditions: Vec<ConditionLine>,
-    gaps: Vec<GapLine>,
-    config: Settings,
-    version: &'static str,
-}
-
-#[derive(Serialize)]
-struct BothBudgets {
-    logits: Budget,
-    scores: Budget,
-}
-
-/// Something for each parameter that can be solved for.
-#[derive(Serialize)]
-struct ByParameter<X> {
-    samples: Option<X>,
-    dim: Option<X>,
-    width: Option<X>,
-    length: Option<X>,
-    vocab: Option<X>,
-}
-
-impl<X> ByParameter<X> {
-    fn new(mut f: impl FnMut(Parameter) -> Option<X>) -> ByParameter<X> {
-        ByParameter {
-            samples: f(Parameter::Samples),
-            dim: f(Parameter::Dim),
-            width: f(Parameter::Width),
-            length: f(Parameter::Length),
-            vocab: f(Parameter::Vocab),
-        }
-    }
-}
-
-/// A leading-order condition with its values.
-#[derive(Serialize)]
-pub struct ConditionLine {
-    subject: &'static str,
-    statement: String,
-    left: f64,
-    right: f64,
-    holds: bool,
-    text: String,
-}
-
-impl From<&superpose_theory::conditions::Condition> for ConditionLine {
-    fn from(condition: &superpose_theory::conditions::Condition) -> ConditionLine {
-        ConditionLine {
-            subject: condition.subject.word(),
-            statement: condition.statement.clone(),
-            left: condition.left,
-            right: condition.right,
-            holds: condition.holds(),
-            text: condition.to_string(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct GapLine {
-    #[serde(flatten)]
-    gap: Gap,
-    text: &'static str,
-}
-
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
-    let target = arguments.accuracy;
-    check_accuracy(target)?;
     let run = arguments.run.with_file()?;
     run.threads()?;
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
-    let config = run.settings()?.check()?;
-    let prediction = theory(&config);
-    let point = Point::from(&config);
-    let solved: Result<Vec<Critical>, _> = match uncovered(&config) {
-        Some(reason) => Err(reason),
-        None => Ok(solve(&point, target)),
-    };
-    let of = |parameter: Parameter| Parameter::ALL.iter().position(|&p| p == parameter).unwrap_or(0);
-    let expected = match (&solved, expected_error(&point)) {
-        (Err(reason), _) => Err(reason.text().to_owned()),
-        (Ok(_), expected) => expected,
-    };
-    let report = Report {
-        accuracy: prediction.accuracy,
-        memory_accuracy: prediction.memory_accuracy,
-        lock_rate: prediction.lock_rate,
-        one_step_accuracy: prediction.one_step_accuracy,
-        error: expected.clone().ok(),
-        error_reason: expected.err(),
-        noise: budgets(&prediction.noise, &config),
-        dominant: prediction.dominant,
-        target: Target::recall(target),
-        critical: ByParameter::new(|p| {
-            solved.as_ref().ok().and_then(|all| all[of(p)].value()).map(|x| x as u64)
-        }),
-        critical_reason: ByParameter::new(|p| match &solved {
-            Ok(all) => all[of(p)].reason(p),
-            Err(reason) => Some(reason.text().to_owned()),
-        }),
-        conditions: prediction.conditions.iter().map(ConditionLine::from).collect(),
-        gaps: prediction.gaps.iter().map(|&gap| GapLine { gap, text: gap.reason.text() }).collect(),
-        config: (*config).clone(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
+    let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
     let text = match run.json {
-        true => serde_json::to_string_pretty(&report)? + "\n",
-        false => table(&report, &prediction),
+        true => serde_json::to_string_pretty(&record)? + "\n",
+        false => table(&record),
     };
     print(&text)
 }
 
-/// An accuracy to aim for.
-pub fn check_accuracy(accuracy: f64) -> anyhow::Result<()> {
-    ensure!(accuracy > 0.0 && accuracy < 1.0, "accuracy = {accuracy}: must be above 0 and below 1");
-    Ok(())
-}
-
-/// All critical values, in the order of [`Parameter::ALL`]. They do not depend on each other: one thread each.
-fn solve(point: &Point, target: f64) -> Vec<Critical> {
-    std::thread::scope(|scope| {
-        let workers = Parameter::ALL.map(|parameter| scope.spawn(move || critical(point, parameter, target)));
-        workers.into_iter().map(|worker| worker.join().expect("a search does not panic")).collect()
-    })
-}
-
-/// Noise by the names and in the units of `run`: the lead sets gamma so that the trigger's score is `lead ln(L + 1)`.
-fn budgets(noise: &Noise, config: &Settings) -> BothBudgets {
-    let logits = noise.logits.map_or(Budget::default(), |logits| Parts {
-        signal: Some(logits.signal),
-        mean_bias: Some(logits.mean_bias),
-        interference: Some(logits.interference),
-        gradient_noise: Some(logits.gradient_noise),
-        output_overlap: Some(logits.output_overlap),
-        mlp_noise: Some(logits.mlp_noise),
-        attention_leak: None,
-    });
-    let scores = noise.scores.map_or(Budget::default(), |scores| {
-        let unit = (config.lead * (config.length as f64).ln_1p()).powi(2) / scores.signal;
-        let sized = |part: f64| Some(unit * part).filter(|part| part.is_finite());
-        Parts {
-            signal: sized(scores.signal),
-            mean_bias: sized(scores.mean_bias),
-            gradient_noise: sized(scores.gradient_noise),
-            mlp_noise: sized(scores.mlp_noise),
-            output_overlap: sized(scores.output_overlap),
-            ..Budget::default()
-        }
-    });
-    BothBudgets { logits, scores }
-}
-
-fn table(report: &Report, prediction: &Prediction) -> String {
+fn table(report: &Record) -> String {
     let config = &report.config;
     let model = match config.width {
         Some(width) => {
@@ -212,8 +55,8 @@ fn table(report: &Report, prediction: &Prediction) -> String {
         if config.trigger.t() > 0.0 { "keys and values" } else { "keys only" },
     );
     let gap = |quantity: Quantity| {
-        let gap = prediction.gaps.iter().find(|gap| gap.quantity == quantity);
-        gap.map_or("", |gap| gap.reason.text())
+        let silence = report.gaps.iter().find(|silence| silence.gap.quantity == quantity);
+        silence.map_or("", |silence| silence.text.as_str())
     };
     let mut rows = Vec::new();
     for (name, value, quantity) in [
@@ -248,9 +91,7 @@ fn table(report: &Report, prediction: &Prediction) -> String {
             let _ = write!(text, "\n{title}\n{}", columns(rows));
         }
     }
-    if let Some(Dominant { part, term }) = report.dominant {
-        let part = if part == Part::Memory { "memory" } else { "attention" };
-        let term = term.word().replace('_', " ");
+    if let Some((part, term)) = report.dominant.as_ref().map(blame) {
         let _ = writeln!(text, "\nThe {part} limits recall; what is most in the way there: {term}.");
     }
     let target = report.target.accuracy;
@@ -266,7 +107,7 @@ fn table(report: &Report, prediction: &Prediction) -> String {
     text
 }
 
-fn critical_rows(report: &Report) -> Vec<[String; 3]> {
+fn critical_rows(report: &Record) -> Vec<[String; 3]> {
     let (at, why) = (&report.critical, &report.critical_reason);
     [
         ("samples N at least", at.samples, &why.samples),

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
+use superpose_lab::words::grouped;
 
 use crate::run::print;
 use crate::slurm::Submitted;
@@ -16,7 +17,7 @@ use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
 use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::{duration, grouped};
+use crate::text::duration;
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]

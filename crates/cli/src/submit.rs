@@ -12,14 +12,16 @@ use clap::{Args, Subcommand};
 use superpose_lab::store::Store;
 use superpose_lab::study::Scale;
 use superpose_lab::sweep::{Survey, fingerprint};
+use superpose_lab::words::grouped;
 
 use crate::arguments::Count;
+use crate::files::whole_file;
 use crate::run::print;
 use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
-use crate::slurm::{Job, Submitted, write};
+use crate::slurm::{Job, Submitted};
 use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::{duration, grouped};
+use crate::text::duration;
 
 mod lines;
 
@@ -287,7 +289,7 @@ impl Plan {
         }
         std::fs::create_dir_all(&self.folder)
             .with_context(|| format!("cannot make the folder {}", self.folder.display()))?;
-        write(task.place, &text)?;
+        whole_file(task.place, text.as_bytes())?;
         let output = Command::new("sbatch").arg("--parsable").arg(task.place).output().map_err(|error| {
             let why = match error.kind() {
                 std::io::ErrorKind::NotFound => "it is not on this machine".into(),

@@ -14,12 +14,13 @@ use superpose_core::config::Config;
 use superpose_lab::cell::{CellError, Event, Outcome, Runner, deal, estimated_seconds};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
+use superpose_lab::words::grouped;
 
 use crate::arguments::{Count, read_text, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::run::{available_memory, print};
-use crate::text::{duration, grouped};
+use crate::text::duration;
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]

@@ -7,6 +7,7 @@ use superpose_core::config::{Embedding, Labels, Regime, Settings, Trigger};
 use superpose_core::noise::Budget;
 use superpose_lab::interval::Interval;
 use superpose_lab::run::Record;
+use superpose_lab::words::grouped;
 
 /// Table of results, noise budget as bars, and one sentence on what limits recall.
 pub fn record(record: &Record) -> String {
@@ -189,17 +190,4 @@ pub fn duration(x: f64) -> String {
         x if x < 48.0 * 3600.0 => format!("{:.1} h", x / 3600.0),
         x => format!("{} days", grouped((x / 86400.0).round())),
     }
-}
-
-/// A whole number with groups of three digits. Plans have sizes beyond what a machine could address, so it is a float.
-pub fn grouped(x: f64) -> String {
-    let digits = format!("{x:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -7,6 +7,7 @@ mod bound;
 mod html;
 mod orthogonal;
 mod phase;
+mod plan;
 mod scaling;
 mod sizes;
 mod table;
@@ -17,6 +18,7 @@ use superpose_lab::study::Results;
 
 pub use html::{Facts, page};
 pub use phase::diagram;
+pub use plan::trade_off;
 pub use table::{Table, Value};
 
 /// A figure with the name of its file.

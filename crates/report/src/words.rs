@@ -3,6 +3,7 @@
 use superpose_lab::fit::{Comparison, Exponent};
 use superpose_lab::interval::Interval;
 use superpose_lab::study::{Finding, Verdict};
+use superpose_lab::words::grouped;
 
 /// A number with three significant digits; from a thousand on, whole and grouped.
 pub fn number(x: f64) -> String {
@@ -23,19 +24,6 @@ pub fn number(x: f64) -> String {
 /// A count.
 pub fn count(count: usize) -> String {
     grouped(count as f64)
-}
-
-/// A whole number with thousands apart.
-fn grouped(x: f64) -> String {
-    let digits = format!("{:.0}", x.abs());
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if x < 0.0 { format!("-{text}") } else { text }
 }
 
 /// A number with its 95% interval.

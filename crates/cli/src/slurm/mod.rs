@@ -3,11 +3,12 @@
 pub mod queue;
 pub mod script;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
+
+use crate::files::whole_file;
 
 /// What has been submitted, kept as `slurm.json` beside the shards.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,29 +72,8 @@ impl Submitted {
 
     /// Keeps it, whole or not at all.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        write(&Submitted::path(folder), &(serde_json::to_string_pretty(self)? + "\n"))
+        whole_file(&Submitted::path(folder), (serde_json::to_string_pretty(self)? + "\n").as_bytes())
     }
-}
-
-/// Writes a file whole or not at all, readable like any other.
-pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let write = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        let builder = {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666))
-        };
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod choices;
 
+use std::fmt::Display;
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
@@ -152,46 +153,32 @@ impl Settings {
     pub fn check(self) -> Result<Config, ConfigError> {
         self.check_ranges()?;
         if !(2..=self.vocab).contains(&self.label_count()) {
-            return Err(ConfigError::Value {
-                parameter: "labels",
-                value: self.labels.to_string(),
-                allowed: format!("mod:M needs M from 2 to vocab = {}", self.vocab),
-            });
+            let allowed = format!("mod:M needs M from 2 to vocab = {}", self.vocab);
+            return Err(ConfigError::value("labels", self.labels, allowed));
         }
         if self.seed > u64::MAX - self.repeats as u64 {
-            return Err(ConfigError::Value {
-                parameter: "seed",
-                value: self.seed.to_string(),
-                allowed: format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats),
-            });
+            let allowed = format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats);
+            return Err(ConfigError::value("seed", self.seed, allowed));
         }
         let from_file = self.embedding == Embedding::File;
         for (parameter, value) in
             [("embedding_file", &self.embedding_file), ("embedding_tensor", &self.embedding_tensor)]
         {
             if value.is_some() != from_file {
-                return Err(ConfigError::Value {
-                    parameter,
-                    value: value.clone().unwrap_or_else(|| "(none)".into()),
-                    allowed: "needed with embedding = file, and only there".into(),
-                });
+                let value = value.as_deref().unwrap_or("(none)");
+                let allowed = "needed with embedding = file, and only there";
+                return Err(ConfigError::value(parameter, value, allowed));
             }
         }
         if let Some(name) = self.output_embedding.as_deref().filter(|&name| name != "tied" && !from_file) {
-            return Err(ConfigError::Value {
-                parameter: "output_embedding",
-                value: name.into(),
-                allowed: "must be tied, or a tensor's name with embedding = file".into(),
-            });
+            let allowed = "must be tied, or a tensor's name with embedding = file";
+            return Err(ConfigError::value("output_embedding", name, allowed));
         }
         let needed = self.token_count() + 2;
         if self.embedding == Embedding::Orthonormal && self.dim < needed {
             let rows = if self.noise_vocab.is_some() { "vocab + noise_vocab + 2" } else { "vocab + 2" };
-            return Err(ConfigError::Value {
-                parameter: "dim",
-                value: self.dim.to_string(),
-                allowed: format!("orthonormal embeddings need dim of at least {rows} = {needed}"),
-            });
+            let allowed = format!("orthonormal embeddings need dim of at least {rows} = {needed}");
+            return Err(ConfigError::value("dim", self.dim, allowed));
         }
         Ok(Config(self))
     }
@@ -200,19 +187,11 @@ impl Settings {
 /// The largest count accepted anywhere: tokens and sample numbers fit in 32 bits.
 const MOST: usize = u32::MAX as usize / 2;
 
-fn whole(parameter: &'static str, value: usize, least: usize, most: usize) -> Result<(), ConfigError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let allowed = format!("must be a whole number from {least} to {most}");
-    Err(ConfigError::Value { parameter, value: value.to_string(), allowed })
-}
-
 fn real(parameter: &'static str, value: f64, allowed: bool, range: &str) -> Result<(), ConfigError> {
     if allowed {
         return Ok(());
     }
-    Err(ConfigError::Value { parameter, value: value.to_string(), allowed: format!("must be {range}") })
+    Err(ConfigError::value(parameter, value, format!("must be {range}")))
 }
 
 /// Checked settings. Read like [`Settings`]; only [`Settings::check`] makes one.
@@ -252,6 +231,26 @@ pub enum ConfigError {
         /// What is allowed.
         allowed: String,
     },
+}
+
+impl ConfigError {
+    /// A value that is not allowed.
+    pub fn value(parameter: &'static str, value: impl Display, allowed: impl Into<String>) -> ConfigError {
+        ConfigError::Value { parameter, value: value.to_string(), allowed: allowed.into() }
+    }
+}
+
+/// Checks a whole number.
+pub fn whole(parameter: &'static str, value: usize, least: usize, most: usize) -> Result<(), ConfigError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError::value(parameter, value, format!("must be a whole number from {least} to {most}")))
+}
+
+/// Checks a share of facts to aim for.
+pub fn share(parameter: &'static str, value: f64) -> Result<(), ConfigError> {
+    real(parameter, value, value > 0.0 && value < 1.0, "above 0 and below 1")
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use runner::{Event, Runner};
 
 pub use crate::interval::Measure;
 use crate::memory::readable;
-use superpose_core::config::{Config, Embedding};
+use superpose_core::config::{Config, ConfigError, Embedding};
 
 /// Why there is no outcome for a cell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,15 +35,8 @@ pub enum CellError {
         reason: String,
     },
     /// The configuration is not that of a cell.
-    #[error("{parameter} = {value}: {allowed}")]
-    Refused {
-        /// The parameter's name.
-        parameter: &'static str,
-        /// What was given.
-        value: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Refused(#[from] ConfigError),
     /// The memory that is free now does not hold it. Nothing about the cell: elsewhere, or later, it may run, so this is never kept.
     #[error("needs about {} of memory, and {} are free: elsewhere, or with fewer threads, it may run", readable(*needed), readable(*available))]
     TooLarge {
@@ -61,9 +54,8 @@ pub enum CellError {
 ///
 /// Files are refused rather than hashed: a result would be lost with the file that made it, every worker of a sweep would
 /// read the whole of it first, and `superpose run` takes files as they are.
-pub fn check(config: &Config) -> Result<(), CellError> {
-    let refused =
-        |parameter, value: &str, allowed| Err(CellError::Refused { parameter, value: value.into(), allowed });
+pub fn check(config: &Config) -> Result<(), ConfigError> {
+    let refused = |parameter, value: &str, allowed| Err(ConfigError::value(parameter, value, allowed));
     let files =
         "a cell takes no files, since its result must follow from its configuration; superpose run does";
     if config.repeats != 1 {

@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
                         asked.push((key, i));
                     }
                 }
-                Err(error) => outcomes[i] = Some(Err(error)),
+                Err(error) => outcomes[i] = Some(Err(error.into())),
             }
         }
         drop(first);
@@ -275,7 +275,7 @@ impl<'a> Runner<'a> {
                 let known: Option<Known> = match &result {
                     Ok(outcome) => Some(Ok(*outcome)),
                     Err(CellError::Failed { reason }) => Some(Err(reason.clone())),
-                    Err(CellError::TooLarge { .. } | CellError::Refused { .. } | CellError::Stopped) => None,
+                    Err(CellError::TooLarge { .. } | CellError::Refused(_) | CellError::Stopped) => None,
                 };
                 entries.extend(known.map(|known| Entry::new(job.key, job.config, known)));
                 finished(job, Some(result));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
+use superpose_core::config::{ConfigError, Settings, whole};
 use superpose_theory::critical::Parameter;
 
 use crate::threshold::set;
@@ -88,27 +88,6 @@ impl FromStr for Scale {
 /// Values on an axis at most. Filling in a map solves a system of its measured cells: at 80 by 80 that is seconds, at 200 by 200 hours.
 pub const MOST_VALUES: usize = 80;
 
-/// An axis that cannot be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum AxisError {
-    /// The range is empty, or begins at nothing.
-    #[error("{size} from {low} to {high}: must be whole numbers from 1 on, the first below the second")]
-    Range {
-        /// What varies.
-        size: &'static str,
-        /// The first value.
-        low: u64,
-        /// The last.
-        high: u64,
-    },
-    /// Too few or too many values.
-    #[error("resolution = {count}: must be a whole number from 2 to {MOST_VALUES}")]
-    Resolution {
-        /// How many were asked for.
-        count: usize,
-    },
-}
-
 /// An axis: whole numbers, without repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
@@ -125,13 +104,12 @@ pub struct Axis {
 
 impl Axis {
     /// An axis from `low` to `high`. Narrow ranges have fewer than `count` whole numbers.
-    pub fn new(size: Size, scale: Scale, low: u64, high: u64, count: usize) -> Result<Axis, AxisError> {
+    pub fn new(size: Size, scale: Scale, low: u64, high: u64, count: usize) -> Result<Axis, ConfigError> {
         if low < 1 || low >= high {
-            return Err(AxisError::Range { size: size.word(), low, high });
+            let allowed = "must be whole numbers from 1 on, the first below the second";
+            return Err(ConfigError::value(size.word(), format!("{low}..{high}"), allowed));
         }
-        if !(2..=MOST_VALUES).contains(&count) {
-            return Err(AxisError::Resolution { count });
-        }
+        whole("resolution", count, 2, MOST_VALUES)?;
         Ok(Axis { size, scale, low, high, count, unit: 1 })
     }
 

@@ -6,6 +6,7 @@
 mod axis;
 mod contour;
 mod field;
+mod record;
 mod refine;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,9 @@ use superpose_theory::{Point, map, predict_at};
 
 use crate::threshold::{Measure, SearchError, Share};
 
-pub use axis::{Axis, AxisError, MOST_VALUES, Scale, Size};
+pub use axis::{Axis, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
+pub use record::{Options, Record, Span};
 pub use refine::Refine;
 
 /// The tolerance of `superpose phase`, and the one that is validated.

@@ -83,9 +83,9 @@ impl Inputs {
             let import = Import::read(&file.tensors()?).map_err(|error| file.inside(error))?;
             import.fit(settings, given).map_err(|error| file.inside(error))?;
             if import.z_out.is_some() && inputs.output.is_some() {
-                let allowed = "the imported file brings z_out; leave output_embedding out".into();
-                let value = settings.output_embedding.clone().unwrap_or_default();
-                return Err(ConfigError::Value { parameter: "output_embedding", value, allowed }.into());
+                let allowed = "the imported file brings z_out; leave output_embedding out";
+                let value = settings.output_embedding.as_deref().unwrap_or_default();
+                return Err(ConfigError::value("output_embedding", value, allowed).into());
             }
             if settings.repeats > 1 && import.is_complete(settings.width) {
                 let allowed = "the imported file leaves nothing to draw, so every repeat would be the same; leave it out";
@@ -98,7 +98,7 @@ impl Inputs {
 }
 
 fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
-    RunError::Config(ConfigError::Value { parameter, value: value.to_string(), allowed })
+    RunError::Config(ConfigError::value(parameter, value, allowed))
 }
 
 impl EmbeddingRows {

@@ -30,9 +30,8 @@ pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 
 use crate::cell::{CellError, Event, Runner};
-use crate::phase::AxisError;
 use crate::run::RunError;
-use crate::threshold::{Criterion, Measure, Question, QuestionError, SearchError, find, shares};
+use crate::threshold::{Criterion, Measure, Question, SearchError, find, shares};
 
 /// How far the study goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -187,12 +186,6 @@ pub enum StudyError {
     /// A configuration was refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A threshold was refused.
-    #[error(transparent)]
-    Question(#[from] QuestionError),
-    /// An axis was refused.
-    #[error(transparent)]
-    Axis(#[from] AxisError),
     /// A decoder's run failed.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use superpose_core::config::{Config, ConfigError, Settings};
 
-use crate::cell::{self, CellError, Key};
+use crate::cell::{self, Key};
 
 /// Cells of one sweep, at most.
 pub const MOST_CELLS: f64 = 1e7;
@@ -124,14 +124,6 @@ pub enum SweepError {
         /// What is wrong with it.
         error: ConfigError,
     },
-    /// A combination that is not a cell.
-    #[error("the cell with {point}: {error}")]
-    Cell {
-        /// The combination.
-        point: String,
-        /// What is wrong with it.
-        error: CellError,
-    },
 }
 
 impl Sweep {
@@ -215,10 +207,9 @@ impl Sweep {
             followed.push(format!("{} = {value}", parameter.name()));
         }
         settings.repeats = self.repeats;
-        let config =
-            settings.check().map_err(|error| SweepError::Config { point: text(&followed), error })?;
-        cell::check(&config.repeat(self.repeats - 1))
-            .map_err(|error| SweepError::Cell { point: text(&followed), error })?;
+        let wrong = |error| SweepError::Config { point: text(&followed), error };
+        let config = settings.check().map_err(wrong)?;
+        cell::check(&config.repeat(self.repeats - 1)).map_err(wrong)?;
         Ok(config)
     }
 }

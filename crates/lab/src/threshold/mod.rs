@@ -7,6 +7,7 @@
 mod curve;
 pub mod known;
 mod question;
+mod record;
 mod search;
 
 use serde::{Deserialize, Serialize};
@@ -14,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
-pub use question::{
-    Criterion, Measure, Predicted, Question, QuestionError, SearchError, Share, find, set, shares,
-};
+pub use question::{Criterion, Measure, Predicted, Question, SearchError, Share, find, set, shares};
+pub use record::{Hunt, NotReached, Observed, Options, Record};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 
 /// A threshold with its 95% interval.

@@ -148,24 +148,6 @@ pub struct Share {
     pub items: f64,
 }
 
-/// A threshold that cannot be asked for.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum QuestionError {
-    /// A value outside what is allowed.
-    #[error("{parameter} = {value}: {allowed}")]
-    Value {
-        /// The parameter.
-        parameter: &'static str,
-        /// What was given.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// A configuration on the way cannot be run.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-}
-
 /// Work that could not be finished.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
@@ -244,22 +226,15 @@ impl Question {
         measure: Measure,
         criterion: Criterion,
         level: f64,
-    ) -> Result<Question, QuestionError> {
+    ) -> Result<Question, ConfigError> {
         if !(level > 0.0 && level < 1.0) {
             let allowed = match criterion {
                 Criterion::Mean => "must be above 0 and below 1; for all facts recalled use criterion = all",
                 Criterion::All => "must be above 0 and below 1: the share of seeds that recall everything",
             };
-            let value = level.to_string();
-            return Err(QuestionError::Value { parameter: "accuracy", value, allowed: allowed.into() });
+            return Err(ConfigError::value("accuracy", level, allowed));
         }
-        let fixed = |allowed: &str| {
-            Err(QuestionError::Value {
-                parameter: "find",
-                value: parameter.word().into(),
-                allowed: allowed.into(),
-            })
-        };
+        let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
         if config.import.is_some() {
             return fixed("imported tensors have fixed sizes; leave out import");
         }

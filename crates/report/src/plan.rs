@@ -2,14 +2,13 @@
 
 use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::plan::binds;
+use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::plan::{Plan, Row, checked, expected_error};
 
-use super::binds;
-use crate::text::grouped;
-
 /// The trade-off curves, the cheapest model marked.
-pub fn figure(plan: &Plan) -> Figure {
+pub fn trade_off(plan: &Plan) -> Figure {
     let request = &plan.request;
     let title = format!(
         "{} facts, sequences of {} tokens, {} accuracy {}",
@@ -195,7 +194,7 @@ mod tests {
     }
 
     fn svg(request: Request) -> String {
-        figure(&plan(&request)).svg(Theme::Light)
+        trade_off(&plan(&request)).svg(Theme::Light)
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! A phase diagram asked for and answered: options as they were typed, a request that can be mapped, a record.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Config, ConfigError, Settings, share};
+use superpose_theory::critical::Parameter;
+
+use super::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
+use crate::cell::{Runner, check as check_cell};
+use crate::threshold::{Measure, SearchError, set, shares};
+
+/// An axis as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// What varies.
+    pub size: Size,
+    /// The first value.
+    pub low: u64,
+    /// The last.
+    pub high: u64,
+    /// How values are spaced.
+    #[serde(default = "log")]
+    pub scale: Scale,
+}
+
+/// What is asked of a map, as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// The horizontal axis.
+    pub x: Span,
+    /// The vertical axis.
+    pub y: Span,
+    /// Values on each axis.
+    #[serde(default = "resolution")]
+    pub resolution: usize,
+    /// The level of the boundary.
+    #[serde(default = "half")]
+    pub accuracy: f64,
+    /// What is measured.
+    #[serde(default = "recall")]
+    pub measure: Measure,
+    /// Share of the cells to run at most.
+    #[serde(default = "quarter")]
+    pub most: f64,
+}
+
+fn log() -> Scale {
+    Scale::Log
+}
+
+fn resolution() -> usize {
+    40
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn recall() -> Measure {
+    Measure::Accuracy
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+impl Options {
+    /// Recall over two axes, at most a quarter of the cells run.
+    pub fn new(x: Span, y: Span) -> Options {
+        Options { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
+    }
+
+    /// Checks everything, the corners of the map included; the result can be mapped. The settings' repeats are the seeds at each
+    /// cell.
+    pub fn check(&self, mut settings: Settings) -> Result<Request, ConfigError> {
+        let axis = |span: &Span| Axis::new(span.size, span.scale, span.low, span.high, self.resolution);
+        let (x, y) = (axis(&self.x)?, axis(&self.y)?);
+        let sizes = [x.size, y.size];
+        let has = |size| sizes.contains(&size);
+        let width = Size::One(Parameter::Width);
+        let why = match sizes {
+            [a, b] if a == b => Some(format!("x and y are both {a}; must be two sizes")),
+            _ if has(Size::Parameters) && has(width) => {
+                Some("x and y are width and parameters; parameters are width times dim".into())
+            }
+            _ if has(Size::Parameters) && has(Size::One(Parameter::Dim)) => Some(
+                "x and y are dim and parameters; parameters are counted at a fixed dim, use width and dim"
+                    .into(),
+            ),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(ConfigError::value("y", y.size, why));
+        }
+        share("accuracy", self.accuracy)?;
+        if !(self.most > 0.0 && self.most <= 1.0) {
+            return Err(ConfigError::value("most", self.most, "must be above 0 and at most 1"));
+        }
+        if (has(Size::Parameters) || has(width)) && settings.width.is_none() {
+            settings.width = Some(1);
+        }
+        // One corner stands for the sizes that vary: the configuration must be right in all else.
+        for axis in [&x, &y] {
+            if let Size::One(parameter) = axis.size {
+                set(&mut settings, parameter, axis.ends()[1] as usize);
+            }
+        }
+        let repeats = settings.repeats;
+        let config = settings.check()?;
+        check_cell(&config.repeat(0))?;
+        let (x, y) = (x.at_dim(config.dim), y.at_dim(config.dim));
+        let cells = x.values().len() * y.values().len();
+        let request = Request {
+            config,
+            measure: self.measure,
+            level: self.accuracy,
+            repeats,
+            most: ((self.most * cells as f64).floor() as usize).max(4),
+            tolerance: TOLERANCE,
+            trust: true,
+            x,
+            y,
+        };
+        request.check()?;
+        Ok(request)
+    }
+}
+
+/// A phase diagram as a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What is measured.
+    pub measure: Measure,
+    /// The level of the boundary.
+    pub accuracy: f64,
+    /// Seeds at each cell that was run.
+    pub repeats: usize,
+    /// The map.
+    #[serde(flatten)]
+    pub diagram: Diagram,
+    /// Runs it took.
+    pub runs: usize,
+    /// Time it took.
+    pub seconds: f64,
+    /// The full configuration; its values of the two sizes are not used.
+    pub config: Settings,
+    /// The version that mapped.
+    pub version: String,
+}
+
+impl Request {
+    /// Maps to the end. `observe` is told how many runs are done.
+    pub fn record(
+        &self,
+        threads: usize,
+        runner: &mut Runner<'_>,
+        mut observe: impl FnMut(usize),
+    ) -> Result<Record, SearchError> {
+        let started = Instant::now();
+        let mut runs = 0;
+        let diagram = self.map(threads, |batch: &[Config]| {
+            let found = shares(runner, batch, self.measure, &mut |_| observe(runs));
+            runs += batch.len();
+            found
+        })?;
+        Ok(Record {
+            x: self.x.clone(),
+            y: self.y.clone(),
+            measure: self.measure,
+            accuracy: self.level,
+            repeats: self.repeats,
+            diagram,
+            runs,
+            seconds: started.elapsed().as_secs_f64(),
+            config: (*self.config).clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! A prediction as a record: the quantities and names of a run's [`Record`](crate::run::Record), in closed form, with the critical
+//! values and what is known about the error.
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::{Config, ConfigError, Settings, share};
+use superpose_core::noise::{Budget, Parts};
+use superpose_theory::critical::{Critical, Parameter, Target, critical};
+use superpose_theory::plan::expected_error;
+use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered};
+use superpose_theory::{Point, predict as theory};
+
+use crate::run::Noise;
+
+/// What is predicted of a configuration, and what makes it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Recall with the trained attention.
+    pub accuracy: Option<f64>,
+    /// Recall with the attention placed on the informative position.
+    pub memory_accuracy: Option<f64>,
+    /// How often the largest attention weight is on the informative position.
+    pub lock_rate: Option<f64>,
+    /// Reading the first gradient alone.
+    pub one_step_accuracy: Option<f64>,
+    /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
+    pub error: Option<f64>,
+    /// Why it is not known.
+    pub error_reason: Option<String>,
+    /// The noise budget, by the names and in the units of a run.
+    pub noise: Noise,
+    /// What is in the way.
+    pub dominant: Option<Dominant>,
+    /// The accuracy that the critical values are for.
+    pub target: Target,
+    /// The size at which it is reached, the others fixed.
+    pub critical: ByParameter<u64>,
+    /// Why there is no such size.
+    pub critical_reason: ByParameter<String>,
+    /// Leading-order conditions with their values.
+    pub conditions: Vec<Condition>,
+    /// What is not predicted, and why.
+    pub gaps: Vec<Silence>,
+    /// The full configuration.
+    pub config: Settings,
+    /// The version that predicted.
+    pub version: String,
+}
+
+/// Something for each parameter that can be solved for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ByParameter<X> {
+    /// Training samples.
+    pub samples: Option<X>,
+    /// Embedding dimension.
+    pub dim: Option<X>,
+    /// Width of the MLP.
+    pub width: Option<X>,
+    /// Sequence length.
+    pub length: Option<X>,
+    /// Number of facts.
+    pub vocab: Option<X>,
+}
+
+impl<X> ByParameter<X> {
+    /// One for each, where there is one.
+    fn new(mut f: impl FnMut(Parameter) -> Option<X>) -> ByParameter<X> {
+        ByParameter {
+            samples: f(Parameter::Samples),
+            dim: f(Parameter::Dim),
+            width: f(Parameter::Width),
+            length: f(Parameter::Length),
+            vocab: f(Parameter::Vocab),
+        }
+    }
+}
+
+/// A leading-order condition with its values, and as a sentence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// What it is about.
+    pub subject: String,
+    /// The inequality.
+    pub statement: String,
+    /// Its left side.
+    pub left: f64,
+    /// Its right side.
+    pub right: f64,
+    /// Whether it holds.
+    pub holds: bool,
+    /// All of it in words.
+    pub text: String,
+}
+
+impl From<&superpose_theory::conditions::Condition> for Condition {
+    fn from(condition: &superpose_theory::conditions::Condition) -> Condition {
+        Condition {
+            subject: condition.subject.word().into(),
+            statement: condition.statement.clone(),
+            left: condition.left,
+            right: condition.right,
+            holds: condition.holds(),
+            text: condition.to_string(),
+        }
+    }
+}
+
+/// A quantity that is not predicted, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Silence {
+    /// The quantity and the reason.
+    #[serde(flatten)]
+    pub gap: Gap,
+    /// The reason in words.
+    pub text: String,
+}
+
+/// Predicts, and solves for every size at which recall reaches the accuracy.
+pub fn predict(config: &Config, accuracy: f64) -> Result<Record, ConfigError> {
+    share("accuracy", accuracy)?;
+    let prediction = theory(config);
+    let point = Point::from(config);
+    let solved: Result<Vec<Critical>, _> = match uncovered(config) {
+        Some(reason) => Err(reason),
+        None => Ok(solve(&point, accuracy)),
+    };
+    let of = |parameter: Parameter| Parameter::ALL.iter().position(|&p| p == parameter).unwrap_or(0);
+    let expected = match &solved {
+        Err(reason) => Err(reason.text().to_owned()),
+        Ok(_) => expected_error(&point),
+    };
+    let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
+    Ok(Record {
+        accuracy: prediction.accuracy,
+        memory_accuracy: prediction.memory_accuracy,
+        lock_rate: prediction.lock_rate,
+        one_step_accuracy: prediction.one_step_accuracy,
+        error: expected.clone().ok(),
+        error_reason: expected.err(),
+        noise: budgets(&prediction.noise, config),
+        dominant: prediction.dominant,
+        target: Target::recall(accuracy),
+        critical: ByParameter::new(|p| {
+            solved.as_ref().ok().and_then(|all| all[of(p)].value()).map(|x| x as u64)
+        }),
+        critical_reason: ByParameter::new(|p| match &solved {
+            Ok(all) => all[of(p)].reason(p),
+            Err(reason) => Some(reason.text().to_owned()),
+        }),
+        conditions: prediction.conditions.iter().map(Condition::from).collect(),
+        gaps: prediction.gaps.iter().map(silence).collect(),
+        config: (**config).clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+    })
+}
+
+/// All critical values, in the order of [`Parameter::ALL`]. They do not depend on each other: one thread each.
+fn solve(point: &Point, accuracy: f64) -> Vec<Critical> {
+    std::thread::scope(|scope| {
+        let search = |parameter| scope.spawn(move || critical(point, parameter, accuracy));
+        let workers = Parameter::ALL.map(search);
+        workers.into_iter().map(|worker| worker.join().expect("a search does not panic")).collect()
+    })
+}
+
+/// Noise by the names and in the units of a run: the lead sets gamma so that the trigger's score is `lead ln(L + 1)`.
+pub fn budgets(noise: &Terms, config: &Settings) -> Noise {
+    let logits = noise.logits.map_or(Budget::default(), |logits| Parts {
+        signal: Some(logits.signal),
+        mean_bias: Some(logits.mean_bias),
+        interference: Some(logits.interference),
+        gradient_noise: Some(logits.gradient_noise),
+        output_overlap: Some(logits.output_overlap),
+        mlp_noise: Some(logits.mlp_noise),
+        attention_leak: None,
+    });
+    let scores = noise.scores.map_or(Budget::default(), |scores| {
+        let unit = (config.lead * (config.length as f64).ln_1p()).powi(2) / scores.signal;
+        let sized = |part: f64| Some(unit * part).filter(|part| part.is_finite());
+        Parts {
+            signal: sized(scores.signal),
+            mean_bias: sized(scores.mean_bias),
+            gradient_noise: sized(scores.gradient_noise),
+            mlp_noise: sized(scores.mlp_noise),
+            output_overlap: sized(scores.output_overlap),
+            ..Budget::default()
+        }
+    });
+    Noise { logits, scores }
+}
