@@ -67,7 +67,13 @@ function sizeControl(state, line) {
 
 /** One choice by name. */
 function choiceControl(state, name, words) {
-  const select = h('select', { id: `choose-${name}`, 'aria-label': name, onchange: () => state.set({ config: { [name]: select.value } }) },
+  const choose = () => {
+    const { vocab, dim } = state.get().config;
+    // Orthonormal vectors need room; a choice that is refused at once helps nobody.
+    const room = select.value === 'orthonormal' ? { dim: Math.max(dim, vocab + 2) } : {};
+    state.set({ config: { [name]: select.value, ...room } });
+  };
+  const select = h('select', { id: `choose-${name}`, 'aria-label': name, onchange: choose },
     words.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));
   const row = h('div', { class: 'control choice' }, term(name), select);
   const show = ({ config }) => {

@@ -3,7 +3,7 @@
 import { newest } from '../api.js';
 import { colour } from '../colour.js';
 import { fill, h, say, $ } from '../dom.js';
-import { rangeOf, setBy } from '../sizes.js';
+import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 import { term } from '../terms.js';
 import { makeDots } from './dots.js';
@@ -18,7 +18,12 @@ const NARROW = 480;
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
   const { config, x, y, accuracy } = state;
-  const asked = { config: { ...config }, x: rangeOf(about, config, x), y: rangeOf(about, config, y), resolution: RESOLUTION, accuracy };
+  // The map does not depend on the point's sizes along its axes: those at the good ends are always allowed.
+  const best = Object.assign({}, ...[x, y].map((size) => {
+    const { low, high } = rangeOf(about, config, size);
+    return withSize(config, size, lineOf(about, size).helps ? high : low);
+  }));
+  const asked = { config: { ...config, ...best }, x: rangeOf(about, config, x), y: rangeOf(about, config, y), resolution: RESOLUTION, accuracy };
   const rest = { ...config, repeats: null, seed: null };
   delete rest[setBy(x)];
   delete rest[setBy(y)];
@@ -32,14 +37,14 @@ function styleOf(canvas) {
 }
 
 /** The colour bar and the hatchings in words. */
-function legend(map) {
+function legend(map, { region }) {
   const bar = $('ramp');
   const pen = bar.getContext('2d');
   for (let at = 0; at < bar.width; at++) {
     pen.fillStyle = colour(at / (bar.width - 1), theme());
     pen.fillRect(at, 0, 1, bar.height);
   }
-  const shown = new Set(map.dominant);
+  const shown = new Set(region);
   fill($('hatchings'), map.dominants.map((dominant, kind) => {
     if (!shown.has(kind)) return null;
     const swatch = h('canvas', { width: 56, height: 32, 'aria-hidden': 'true' });
@@ -82,8 +87,9 @@ export function makeMap(state, about) {
     canvas.style.setProperty('height', `${at.height}px`);
     if (shown && at.width > 0) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
-      paint(canvas, shown.map, raster(shown.map, held.x, held.y), held, theme(), styleOf(canvas));
-      legend(shown.map);
+      const fine = raster(shown.map, held.x, held.y);
+      paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
+      legend(shown.map, fine);
     }
     place();
   }

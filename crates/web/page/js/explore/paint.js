@@ -14,7 +14,7 @@ const TICK_SIZE = 12;
 
 /** Where the plot lies on a canvas of the given width and height, and how its values are placed. */
 export function frameOf(width, height, x, y) {
-  const frame = { width, height, left: 50, top: 10, across: width - 50 - 12, down: height - 10 - 40, x, y };
+  const frame = { width, height, left: 50, top: 10, across: width - 50 - 18, down: height - 10 - 40, x, y };
   frame.toX = (value) => frame.left + frame.across * place(value, x.low, x.high);
   frame.toY = (value) => frame.top + frame.down * (1 - place(value, y.low, y.high));
   return frame;
@@ -132,6 +132,13 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   pen.lineWidth = 1.25;
   pen.stroke(bordersOf(region, frame.across, frame.down));
   pen.restore();
+  pen.save();
+  // The boundary ends where there is no model.
+  const modelled = areaOf(region, NONE, frame.across, frame.down);
+  modelled.rect(0, 0, frame.across, frame.down);
+  pen.translate(frame.left, frame.top);
+  pen.clip(modelled, 'evenodd');
+  pen.translate(-frame.left, -frame.top);
   pen.lineJoin = pen.lineCap = 'round';
   pen.strokeStyle = paper;
   pen.globalAlpha = 0.85;
@@ -141,6 +148,7 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   pen.strokeStyle = ink;
   pen.lineWidth = 2.25;
   lines(pen, map.boundary, frame);
+  pen.restore();
 
   pen.font = `500 ${LABEL_SIZE}px ${style.font}`;
   const named = map.dominants.map((dominant, kind) => [kind, nameOf(dominant)]);

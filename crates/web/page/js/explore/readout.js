@@ -29,12 +29,10 @@ function critical(state, about, found, size) {
 }
 
 function show(state, about, found) {
-  const known = found.accuracy !== null;
   say($('predicted'), share(found.accuracy));
   say($('error'), found.error === null ? '' : `± ${found.error}`);
   $('error').hidden = found.error === null;
   say($('sentence'), found.advice.sentence);
-  $('numbers').classList.toggle('silent', !known);
   fill($('rates'), RATES.map((name) => meter(name, found[name])));
   say($('critical-level'), String(found.target.accuracy));
   const sizes = ORDER.filter((size) => size !== 'width' || found.config.width !== null);
@@ -48,18 +46,24 @@ function show(state, about, found) {
 /** Keeps the numbers beside the map in step with the point. */
 export function makeReadout(state, about) {
   const panel = $('readout');
-  const refusal = $('refusal');
   let key = null;
+  const refused = (is) => {
+    $('numbers').classList.toggle('silent', is);
+    panel.classList.toggle('stale', is);
+  };
   const ask = newest('/api/predict', {
     busy: (is) => panel.setAttribute('aria-busy', is),
     show(found) {
-      refusal.hidden = true;
+      refused(false);
       show(state, about, found);
     },
     fail(error) {
       key = null;
-      refusal.hidden = false;
-      say(refusal, error.message);
+      refused(true);
+      say($('predicted'), 'none');
+      say($('error'), '');
+      say($('sentence'), `${error.message}.`);
+      fill($('gaps'));
     },
   });
   const update = () => {
