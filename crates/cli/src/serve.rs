@@ -35,7 +35,8 @@ pub fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let memory = (0.5 * available_memory()).min(MOST_MEMORY);
     let server = Server::bind(arguments.port, Options { open: arguments.open.clone(), threads, memory })?;
     let _ = writeln!(std::io::stdout(), "http://{}", server.address());
-    let _ = writeln!(std::io::stderr(), "The page is at that address, for this machine alone. Ctrl-C ends it.");
+    let _ =
+        writeln!(std::io::stderr(), "The page is at that address, for this machine alone. Ctrl-C ends it.");
     server.serve(interrupt.flag());
     Ok(ExitCode::SUCCESS)
 }

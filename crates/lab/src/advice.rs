@@ -1,18 +1,21 @@
 //! What limits recall at a point, and which size helps most: found by trying.
 
-use serde::Serialize;
-use superpose_core::config::{Config, Embedding};
-use superpose_theory::critical::{Critical, Parameter, Recall};
-use superpose_theory::predict::{Dominant, Part, uncovered};
-use superpose_theory::{Point, Prediction};
+use serde::{Deserialize, Serialize};
+use superpose_core::config::Config;
+use superpose_theory::Point;
+use superpose_theory::critical::{Parameter, Recall};
+use superpose_theory::predict::uncovered;
+
+use crate::predict::Record;
+use crate::words::{blame, grouped};
 
 /// A size at twice its value, or at half where less is better.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knob {
     /// What is changed.
     pub size: Parameter,
     /// Its symbol.
-    pub symbol: &'static str,
+    pub symbol: String,
     /// Its value.
     pub from: u64,
     /// Its other value.
@@ -22,7 +25,7 @@ pub struct Knob {
 }
 
 /// Advice at a point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     /// What limits recall and what helps most, in one sentence.
     pub sentence: String,
@@ -30,25 +33,26 @@ pub struct Advice {
     pub knobs: Vec<Knob>,
 }
 
+/// Sizes that are tried.
+const TRIED: [Parameter; 4] = [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length];
 /// Gains below this are not worth a sentence.
 const WORTH: f64 = 0.01;
 /// From here on nothing is in the way.
 const ENOUGH: f64 = 0.99;
 
-/// Looks around a configuration. `solved` are its critical values for the accuracy `target`.
-pub fn advice(config: &Config, prediction: &Prediction, target: f64, solved: &[(Parameter, Critical)]) -> Advice {
+/// Looks around a configuration with its prediction.
+pub fn advice(config: &Config, prediction: &Record) -> Advice {
     let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
     let sentence = match (prediction.accuracy, prediction.gaps.first()) {
-        (Some(accuracy), _) => sentence(config, accuracy, prediction.dominant, &knobs, target, solved),
-        (None, Some(gap)) => format!("No prediction here: {}.", gap.reason.text()),
+        (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
+        (None, Some(gap)) => format!("No prediction here: {}.", gap.text),
         (None, None) => "No prediction here.".into(),
     };
     Advice { sentence, knobs }
 }
 
 fn knobs(point: &Point) -> Vec<Knob> {
-    let tried = [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length];
-    let mut knobs: Vec<Knob> = tried
+    let mut knobs: Vec<Knob> = TRIED
         .into_iter()
         .filter_map(|size| {
             let from = size.of(point)?;
@@ -56,7 +60,7 @@ fn knobs(point: &Point) -> Vec<Knob> {
             let moved = size.set(point, to);
             (to != from).then(|| Knob {
                 size,
-                symbol: size.symbol(),
+                symbol: size.symbol().into(),
                 from: from as u64,
                 to: to as u64,
                 accuracy: Recall::new(&moved).accuracy(moved.length, moved.samples),
@@ -67,67 +71,58 @@ fn knobs(point: &Point) -> Vec<Knob> {
     knobs
 }
 
-fn sentence(
-    config: &Config,
-    accuracy: f64,
-    dominant: Option<Dominant>,
-    knobs: &[Knob],
-    target: f64,
-    solved: &[(Parameter, Critical)],
-) -> String {
+fn sentence(prediction: &Record, accuracy: f64, knobs: &[Knob]) -> String {
     if accuracy >= ENOUGH {
         return format!("Nothing limits recall here: {} of the facts are recalled.", percent(accuracy));
     }
-    let limit = match dominant {
-        Some(Dominant { part, term }) => {
-            let part = if part == Part::Memory { "memory" } else { "attention" };
-            format!("{} in the {part} limits recall to {}", capital(term.word()), percent(accuracy))
+    let limit = match &prediction.dominant {
+        Some(dominant) => {
+            let (part, term) = blame(dominant);
+            format!("{} in the {part} limits recall to {}", capital(&term), percent(accuracy))
         }
         None => format!("Recall is {}", percent(accuracy)),
     };
-    let helps = |knob: &Knob| {
-        let (how, what) = words(knob.size);
-        format!("{how} {what} ({} = {})", knob.symbol, grouped(knob.to))
-    };
-    match knobs.first() {
-        Some(best) if best.accuracy >= accuracy + WORTH => {
-            format!("{limit}; {} helps most, to {}.", helps(best), percent(best.accuracy))
+    if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + WORTH) {
+        let (how, to) = (change(best.size), grouped(best.to as f64));
+        return format!("{limit}; {how} ({} = {to}) helps most, to {}.", best.symbol, percent(best.accuracy));
+    }
+    // Where a factor of 2 is too little: the size that needs the smallest factor.
+    let target = percent(prediction.target.accuracy);
+    let critical = &prediction.critical;
+    let solved = [critical.samples, critical.dim, critical.width, critical.length];
+    let ways = knobs.iter().filter_map(|knob| {
+        let place = TRIED.iter().position(|&size| size == knob.size)?;
+        let (value, now) = (solved[place]? as f64, knob.from as f64);
+        let factor = if knob.size.helps() { value / now } else { now / value };
+        (factor > 1.0).then_some((knob, value, factor))
+    });
+    match ways.min_by(|a, b| a.2.total_cmp(&b.2)) {
+        Some((knob, value, factor)) => format!(
+            "{limit}, and no size helps much by a factor of 2; the nearest way to {target} is {} = {}, a factor of {}.",
+            knob.symbol,
+            grouped(value),
+            if factor < 10.0 { format!("{factor:.1}") } else { grouped(factor) }
+        ),
+        None if accuracy >= prediction.target.accuracy => {
+            format!("{limit}, and no size helps much by a factor of 2.")
         }
-        _ => {
-            let point = Point::from(config);
-            let factor = |&(size, critical): &(Parameter, Critical)| {
-                let (value, now) = (critical.value()?, size.of(&point)?);
-                let factor = if size.helps() { value / now } else { now / value };
-                (factor > 1.0 && size != Parameter::Vocab).then_some((size, value, factor))
-            };
-            match solved.iter().filter_map(factor).min_by(|a, b| a.2.total_cmp(&b.2)) {
-                Some((size, value, factor)) => format!(
-                    "{limit}, and no size helps much by a factor of 2; the nearest way to {} is {} = {}, a factor of {}.",
-                    percent(target),
-                    size.symbol(),
-                    grouped(value as u64),
-                    round(factor)
-                ),
-                None if config.embedding == Embedding::Orthonormal || knobs.is_empty() => format!("{limit}."),
-                None => format!("{limit}, and no single size brings it to {}.", percent(target)),
-            }
-        }
+        None => format!("{limit}, and no single size brings it to {target}."),
     }
 }
 
-fn words(size: Parameter) -> (&'static str, &'static str) {
+/// What turning a knob means.
+fn change(size: Parameter) -> &'static str {
     match size {
-        Parameter::Samples => ("twice the", "samples"),
-        Parameter::Dim => ("twice the", "dimension"),
-        Parameter::Width => ("twice the", "width"),
-        Parameter::Length => ("half the", "length"),
-        Parameter::Vocab => ("half the", "facts"),
+        Parameter::Samples => "twice the samples",
+        Parameter::Dim => "twice the dimension",
+        Parameter::Width => "twice the width",
+        Parameter::Length => "half the length",
+        Parameter::Vocab => "half the facts",
     }
 }
 
 fn capital(term: &str) -> String {
-    let text = term.replace('_', " ").replace("mlp", "MLP");
-    let mut letters = text.chars();
+    let mut letters = term.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
@@ -140,42 +135,23 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn round(factor: f64) -> String {
-    if factor < 10.0 { format!("{factor:.1}") } else { grouped(factor.round() as u64) }
-}
-
-/// With commas between thousands.
-fn grouped(x: u64) -> String {
-    let digits = x.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use superpose_core::Settings;
-    use superpose_theory::{critical, predict};
 
     use super::*;
+    use crate::predict::predict;
 
     fn at(settings: Settings) -> Advice {
         let config = settings.check().unwrap();
-        let point = Point::from(&config);
-        let solved: Vec<_> = Parameter::ALL.iter().map(|&p| (p, critical(&point, p, 0.5))).collect();
-        advice(&config, &predict(&config), 0.5, &solved)
+        advice(&config, &predict(&config, 0.5).unwrap())
     }
 
     #[test]
     fn the_best_knob_is_the_best_of_those_tried() {
         let found = at(Settings { samples: 65_536, ..Settings::default() });
         assert!(found.sentence.contains("helps most"), "{}", found.sentence);
-        let best = found.knobs[0];
+        let best = found.knobs[0].clone();
         assert_eq!(best.to, 2 * best.from);
         let moved = Settings { samples: 65_536, ..Settings::default() };
         let moved = match best.size {
@@ -183,7 +159,7 @@ mod tests {
             Parameter::Samples => Settings { samples: best.to as usize, ..moved },
             other => panic!("{other}"),
         };
-        let there = predict(&moved.check().unwrap()).accuracy.unwrap();
+        let there = predict(&moved.check().unwrap(), 0.5).unwrap().accuracy.unwrap();
         assert!((there - best.accuracy).abs() < 1e-9, "{there} {}", best.accuracy);
         assert!(found.knobs.windows(2).all(|pair| pair[0].accuracy >= pair[1].accuracy));
     }
@@ -196,13 +172,16 @@ mod tests {
         assert!(far.sentence.contains("no s"), "{}", far.sentence);
         let silent = at(Settings { zipf: Some(1.0), ..Settings::default() });
         assert!(silent.sentence.contains("uniform tokens") && silent.knobs.is_empty());
-        let long = at(Settings { length: 1000, vocab: 100, dim: 100, samples: 10_000, ..Settings::default() });
+        let long =
+            at(Settings { length: 1000, vocab: 100, dim: 100, samples: 10_000, ..Settings::default() });
         assert!(long.sentence.contains("attention"), "{}", long.sentence);
     }
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!([0.0, 0.0001, 0.0123, 0.5, 0.9999].map(percent), ["0%", "less than 0.1%", "1.2%", "50%", "100%"]);
+        assert_eq!(
+            [0.0, 0.0001, 0.0123, 0.5, 0.9999].map(percent),
+            ["0%", "less than 0.1%", "1.2%", "50%", "100%"]
+        );
     }
 }

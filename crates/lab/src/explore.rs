@@ -1,45 +1,12 @@
 //! A phase map in closed form, as fast as a slider moves: accuracy over two sizes, its boundary, and what limits recall in every cell.
 
 use serde::Serialize;
-use superpose_core::config::{Config, ConfigError, Embedding, Settings};
+use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::{Dominant, uncovered};
 use superpose_theory::{Point, map, predict_at};
 
-use crate::phase::{Axis, AxisError, Scale, Size, boundary};
-
-/// A map that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ExploreError {
-    /// An axis cannot be.
-    #[error(transparent)]
-    Axis(#[from] AxisError),
-    /// A corner of the map is no configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Both axes set the same thing.
-    #[error("x = {x}, y = {y}: must be two sizes that can be set apart")]
-    Same {
-        /// The horizontal size.
-        x: &'static str,
-        /// The vertical size.
-        y: &'static str,
-    },
-    /// The level is no accuracy.
-    #[error("accuracy = {0}: must be above 0 and below 1")]
-    Level(f64),
-}
-
-/// The part of a map's range along one axis, as it is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// What varies.
-    pub size: Size,
-    /// From here.
-    pub low: u64,
-    /// To here.
-    pub high: u64,
-}
+use crate::phase::{Axis, Size, Span, apart, boundary};
 
 /// What to map.
 #[derive(Clone, Debug)]
@@ -88,26 +55,16 @@ impl Explore {
     /// Checks what is asked. The configuration's own values of the two sizes are not used.
     pub fn new(
         config: Config,
-        x: Range,
-        y: Range,
+        x: Span,
+        y: Span,
         resolution: usize,
         level: f64,
-    ) -> Result<Explore, ExploreError> {
-        let apart = match (x.size, y.size) {
-            (Size::Parameters, other) | (other, Size::Parameters) => {
-                !matches!(other, Size::Parameters | Size::One(Parameter::Dim | Parameter::Width))
-            }
-            (a, b) => a != b,
-        };
-        if !apart {
-            return Err(ExploreError::Same { x: x.size.word(), y: y.size.word() });
-        }
-        if !(level > 0.0 && level < 1.0) {
-            return Err(ExploreError::Level(level));
-        }
-        let axis = |range: Range| {
-            let axis = Axis::new(range.size, Scale::Log, range.low, range.high, resolution)?;
-            Ok::<_, AxisError>(axis.at_dim(config.dim))
+    ) -> Result<Explore, ConfigError> {
+        apart(x.size, y.size)?;
+        share("accuracy", level)?;
+        let axis = |span: Span| {
+            let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
+            Ok::<_, ConfigError>(axis.at_dim(config.dim))
         };
         let asked = Explore { x: axis(x)?, y: axis(y)?, level, config };
         for x in asked.x.ends() {
@@ -167,8 +124,7 @@ impl Explore {
             cell.embedding != Embedding::Orthonormal || cell.dim >= cell.token_count() + 2
         };
         let digits = |x: f64| (x * 1e4).round() / 1e4;
-        map.accuracy =
-            Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
+        map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
         self.limits(map, threads);
     }
 

@@ -34,7 +34,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
         }
         let bytes = read(request.into_body()).await?;
         serde_json::from_slice(&bytes).map(Asked).map_err(|error| {
-            let status = if error.is_data() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
+            let status =
+                if error.is_data() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
             Refusal::new(status, error.to_string())
         })
     }

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use crate::app::App;
 use crate::body::Place;
 use crate::refusal::Refusal;
+use crate::studies::Change;
 
 /// News are not told more often.
 const PACE: Duration = Duration::from_millis(100);
@@ -26,6 +27,9 @@ struct Listener {
     /// Only this run, if any.
     run: Option<u64>,
     news: watch::Receiver<u64>,
+    /// Of studies, for those who listen to everything.
+    studies: Option<watch::Receiver<u64>>,
+    told: Vec<Change>,
     version: u64,
     busy: bool,
     over: bool,
@@ -55,9 +59,18 @@ fn stream(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
     let place = Arc::clone(&app.streams).try_acquire_owned();
     let place = place.map_err(|_| Refusal::busy("too many listen already"))?;
-    let news = app.runs.listen();
-    let listener =
-        Listener { app, run, news, version: 0, busy: false, over: false, ready: VecDeque::new(), _place: place };
+    let listener = Listener {
+        run,
+        news: app.runs.listen(),
+        studies: run.is_none().then(|| app.studies.listen()),
+        told: Vec::new(),
+        version: 0,
+        busy: false,
+        over: false,
+        ready: VecDeque::new(),
+        app,
+        _place: place,
+    };
     let events = unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
         Some((Ok(event), listener))
@@ -82,17 +95,37 @@ impl Listener {
             if !std::mem::take(&mut first) {
                 tokio::time::sleep(PACE).await;
                 // While a run goes on its progress is news, which nobody announces.
-                if !self.busy && self.news.changed().await.is_err() {
-                    return None;
+                if !self.busy {
+                    self.wait().await?;
                 }
             }
-            self.news.mark_unchanged();
             self.hear();
         }
     }
 
+    /// Waits until something is new; nothing where nothing can be any more.
+    async fn wait(&mut self) -> Option<()> {
+        let changed = match &mut self.studies {
+            None => self.news.changed().await,
+            Some(studies) => tokio::select! {
+                changed = self.news.changed() => changed,
+                changed = studies.changed() => changed,
+            },
+        };
+        changed.ok()
+    }
+
     /// Takes what is new.
     fn hear(&mut self) {
+        self.news.mark_unchanged();
+        if let Some(studies) = &mut self.studies {
+            studies.mark_unchanged();
+            let changes = self.app.studies.changes();
+            for change in changes.iter().filter(|change| !self.told.contains(change)) {
+                self.ready.extend(event("study", change));
+            }
+            self.told = changes;
+        }
         let news = self.app.runs.since(self.version);
         let first = self.version == 0;
         // Even where nothing has happened yet the first state has been heard.

@@ -69,7 +69,9 @@ impl Guard {
         match fetch("sec-fetch-site").as_deref() {
             None | Some("same-origin" | "none") => Ok(()),
             Some(_) if follows => Ok(()),
-            Some(site) => Err(forbidden(format!("sec-fetch-site = {site}: requests from other sites are refused"))),
+            Some(site) => {
+                Err(forbidden(format!("sec-fetch-site = {site}: requests from other sites are refused")))
+            }
         }
     }
 }
@@ -103,7 +105,9 @@ mod tests {
         for host in ["127.0.0.1:7333", "localhost:7333", "LOCALHOST:7333", "[::1]:7333"] {
             assert!(guard.knows(host), "{host}");
         }
-        for host in ["", "127.0.0.1", "localhost:80", "evil.example:7333", "localhost:7333:7333", "a.localhost:7333"] {
+        for host in
+            ["", "127.0.0.1", "localhost:80", "evil.example:7333", "localhost:7333:7333", "a.localhost:7333"]
+        {
             assert!(!guard.knows(host), "{host}");
         }
         assert!(Guard::new(80).knows("localhost"));

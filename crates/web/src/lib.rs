@@ -7,14 +7,17 @@
 mod about;
 mod app;
 mod body;
+mod design;
 mod events;
 mod explore;
 mod guard;
+mod openapi;
 mod page;
 mod refusal;
 mod runs;
 mod server;
+mod studies;
 mod work;
 
 pub use app::Options;
-pub use server::{Server, ServeError};
+pub use server::{ServeError, Server};

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::app::{App, Options};
+use crate::studies::Studies;
 
 /// Connections at once; others wait.
 const CONNECTIONS: usize = 512;
@@ -88,6 +89,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
+        runtime.spawn(Studies::watch(Arc::clone(&app.studies)));
         runtime.block_on(accept(listener, router, end, || app.close()));
         runtime.shutdown_timeout(FAREWELL);
     }

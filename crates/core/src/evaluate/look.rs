@@ -77,7 +77,8 @@ mod tests {
     /// The margins are those whose mean is reported, and the weights those that lock.
     #[test]
     fn what_is_seen_is_what_is_measured() {
-        let settings = Settings { vocab: 80, dim: 60, samples: 4000, test_samples: 700, ..Settings::default() };
+        let settings =
+            Settings { vocab: 80, dim: 60, samples: 4000, test_samples: 700, ..Settings::default() };
         let config = settings.check().unwrap();
         let backend = Backend::single();
         let embeddings = Embeddings::<f64>::draw(&config, &backend);

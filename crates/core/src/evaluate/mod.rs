@@ -142,7 +142,8 @@ fn answers<T: Real, R: Default + Send>(
         let mut part = R::default();
         for (b, logits) in logits.chunks_exact(model.labels()).enumerate() {
             let (position, label) = (block.position[b] as usize, block.labels[b] as usize);
-            let (tokens, weights) = (&block.tokens[b * length..][..length], &work.weights[b * length..][..length]);
+            let (tokens, weights) =
+                (&block.tokens[b * length..][..length], &work.weights[b * length..][..length]);
             fold(&mut part, Answer { tokens, position, label, weights, logits });
         }
         part

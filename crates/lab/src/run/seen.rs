@@ -108,7 +108,8 @@ impl Histogram {
             width if width.is_normal() => width,
             _ => 1.0,
         };
-        let (below, above) = ((-ends.0 / width).ceil().max(0.0) as usize, (ends.1 / width).ceil().max(0.0) as usize);
+        let (below, above) =
+            ((-ends.0 / width).ceil().max(0.0) as usize, (ends.1 / width).ceil().max(0.0) as usize);
         let bins = (below + above).max(1);
         let mut counts = vec![0; bins];
         for &x in values.iter().filter(|x| x.is_finite()) {

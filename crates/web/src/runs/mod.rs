@@ -14,6 +14,7 @@ use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::interval::Interval;
 use superpose_lab::memory::{readable, run_bytes};
+use superpose_lab::predict;
 use superpose_lab::run::{Record, Seen, Stage};
 use tokio::sync::watch;
 
@@ -54,7 +55,7 @@ impl Place {
 #[derive(Serialize)]
 pub struct Outcome {
     record: Record,
-    prediction: crate::explore::Prediction,
+    prediction: predict::Record,
     #[serde(flatten)]
     seen: Seen,
 }
@@ -189,7 +190,10 @@ impl Runs {
     /// Refuses what would take too much; otherwise the estimated seconds.
     fn bound(&self, config: &Config) -> Result<f64, Refusal> {
         if config.repeats > REPEATS {
-            return Err(Refusal::value(format!("repeats = {}: must be at most {REPEATS} here", config.repeats)));
+            return Err(Refusal::value(format!(
+                "repeats = {}: must be at most {REPEATS} here",
+                config.repeats
+            )));
         }
         let bytes = run_bytes(config, self.threads, false, false);
         if bytes > self.memory {
@@ -317,7 +321,8 @@ impl State {
     }
 
     fn forget_oldest(&mut self) {
-        let ended: Vec<u64> = self.runs.iter().filter(|(_, run)| run.place.ended()).map(|(&id, _)| id).collect();
+        let ended: Vec<u64> =
+            self.runs.iter().filter(|(_, run)| run.place.ended()).map(|(&id, _)| id).collect();
         for &id in ended.iter().take(ended.len().saturating_sub(KEPT)) {
             self.forget(id);
         }

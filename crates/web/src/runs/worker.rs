@@ -6,11 +6,14 @@ use std::time::Instant;
 
 use superpose_core::backend::Backend;
 use superpose_core::config::Config;
+use superpose_lab::predict::predict;
 use superpose_lab::run::{Inputs, RunError, run_and_look};
 
 use super::gauge::Gauge;
 use super::{Outcome, Place, Runs};
-use crate::explore::Prediction;
+
+/// Accuracy of the critical values beside a run.
+const TARGET: f64 = 0.5;
 
 /// Works until the server ends.
 pub fn work(runs: &Runs) {
@@ -65,5 +68,6 @@ fn train(config: &Config, gauge: &Gauge, backend: &Backend) -> Result<Outcome, R
     let mut settings = (**config).clone();
     let inputs = Inputs::open(&mut settings, |_| true)?;
     let (record, seen) = run_and_look(config, &inputs, backend, gauge)?;
-    Ok(Outcome { record, prediction: Prediction::at(config, 0.5), seen })
+    let prediction = predict(config, TARGET)?;
+    Ok(Outcome { record, prediction, seen })
 }
