@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { api, drawn, middle, SIZES, text, withPage } from './harness.mjs';
 
 /** A run of a second or more, so that its progress can be watched. */
-const SLOW = 'vocab=1000&samples=400000&length=32&repeats=4';
+const SLOW = 'vocab=1000&samples=200000&length=32&repeats=4';
 /** A run of some tens of seconds, to be cancelled. */
 const LONG = 'vocab=2000&samples=2000000&length=64&repeats=12';
 
@@ -26,7 +26,7 @@ for (const size of Object.keys(SIZES)) {
     assert.equal(await page.locator('#dots .dot').count(), dots + 1);
     const { runs } = await api('/api/runs');
     const run = runs.at(-1);
-    assert.equal(run.config.samples, 400000);
+    assert.equal(run.config.samples, 200000);
     const dot = page.locator(`#dots .dot[data-run="${run.id}"]`);
     assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(3));
     const [measured, point] = [await dot.boundingBox(), await middle(page, '#point')];
