@@ -1,5 +1,7 @@
 //! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
 
+mod page;
+
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
@@ -7,7 +9,8 @@ const HELP: &str = "\
 Usage: cargo xtask test [--full]
 
   test          format, lints, unit, property, documentation and end-to-end tests, and the page in a browser
-  test --full   the same, and the long ones: fuzzing, a million inputs per reader";
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the page's server under a flood, and
+                against its own description";
 
 /// What drives the browser.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
@@ -138,5 +141,6 @@ fn full() -> Result<(), String> {
         );
         run(&line, &[], ".")?;
     }
-    Ok(())
+    page::flood()?;
+    page::schemathesis()
 }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use superpose_core::config::{Config, Settings};
@@ -16,6 +16,8 @@ use crate::refusal::Refusal;
 
 /// Largest body that is read.
 pub const BODY_BYTES: usize = 64 << 10;
+/// Bytes beyond it that are taken in before it is refused.
+const DRAINED: usize = 4 << 20;
 /// Longest wait for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -41,17 +43,32 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
     }
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
-    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in 10 seconds");
-    let collected = tokio::time::timeout(PATIENCE, Limited::new(body, BODY_BYTES).collect()).await;
-    match collected.map_err(late)? {
-        Ok(collected) => Ok(collected.to_bytes().to_vec()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let what = format!("the body is larger than {BODY_BYTES} bytes");
-            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what))
+async fn read(mut body: Body) -> Result<Vec<u8>, Refusal> {
+    let collect = async {
+        let (mut bytes, mut size) = (Vec::new(), 0);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                Refusal::new(StatusCode::BAD_REQUEST, format!("the body was cut off: {error}"))
+            })?;
+            let data = frame.into_data().unwrap_or_default();
+            size += data.len();
+            match size {
+                0..=BODY_BYTES => bytes.extend_from_slice(&data),
+                // Nobody reads a refusal while still sending, so a little more is taken in and forgotten.
+                _ if size <= BODY_BYTES + DRAINED => bytes.clear(),
+                _ => break,
+            }
         }
-        Err(error) => Err(Refusal::new(StatusCode::BAD_REQUEST, format!("the body was cut off: {error}"))),
-    }
+        match size {
+            0..=BODY_BYTES => Ok(bytes),
+            _ => {
+                let what = format!("the body is larger than {BODY_BYTES} bytes");
+                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what))
+            }
+        }
+    };
+    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in 10 seconds");
+    tokio::time::timeout(PATIENCE, collect).await.map_err(late)?
 }
 
 /// What stands in the path.

@@ -128,8 +128,7 @@ impl Listener {
         }
         let news = self.app.runs.since(self.version);
         let first = self.version == 0;
-        // Even where nothing has happened yet the first state has been heard.
-        self.version = news.version.max(1);
+        self.version = news.version;
         self.busy = news.busy;
         self.over = news.closed;
         let concerns = |id: u64| self.run.is_none_or(|run| run == id);

@@ -131,7 +131,8 @@ impl Runs {
     /// Starts the thread that trains. `memory` is what a run may take.
     pub fn start(threads: usize, memory: f64) -> std::io::Result<Arc<Runs>> {
         let runs = Arc::new(Runs {
-            state: Mutex::default(),
+            // A listener that has heard nothing is at version 0.
+            state: Mutex::new(State { version: 1, ..State::default() }),
             work: Condvar::new(),
             news: watch::Sender::new(0),
             threads,
