@@ -4,7 +4,7 @@ const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 /** A count: 8,192; from a thousand million on 1.26e9. */
 export function count(value) {
-  return value < 1e9 ? WHOLE.format(value) : scientific(value);
+  return Math.abs(value) < 1e9 ? WHOLE.format(value) : scientific(value);
 }
 
 /** A count in the space of an axis tick: 500, 20k, 3M. */
@@ -27,10 +27,10 @@ export function share(value) {
   return value.toFixed(3);
 }
 
-/** A number of any size in three digits. */
+/** A number of any size in three digits; whole numbers as they are. */
 export function digits(value) {
   if (value === null || value === undefined) return 'unknown';
-  if (value === 0) return '0';
+  if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
   return size >= 0.001 && size < 1e5 ? trim(value) : scientific(value);
 }

@@ -63,9 +63,10 @@ function place(tip, word) {
 export function explainTerms() {
   for (const span of document.querySelectorAll('[data-term]')) span.replaceWith(term(span.dataset.term, span.textContent));
   const tip = $('tip');
+  let word = null;
   const hide = () => { tip.hidden = true; };
   const show = (event) => {
-    const word = event.target.closest?.('[data-note]');
+    word = event.target.closest?.('[data-note]');
     if (!word) return hide();
     tip.textContent = word.dataset.note;
     tip.hidden = false;
@@ -76,5 +77,5 @@ export function explainTerms() {
   document.addEventListener('focusout', hide);
   document.addEventListener('click', show);
   document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hide(); });
-  addEventListener('scroll', hide, { passive: true });
+  addEventListener('scroll', () => { if (!tip.hidden) place(tip, word); }, { passive: true });
 }

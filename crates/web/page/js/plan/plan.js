@@ -1,7 +1,7 @@
 // The planner as a form: the smallest model for so many facts, what binds it, and what more dimensions would save.
 
 import { post } from '../api.js';
-import { fill, h, say, $ } from '../dom.js';
+import { fill, h, pictured, say, $ } from '../dom.js';
 import { count, digits, parseCount, share } from '../format.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
@@ -12,8 +12,8 @@ const WORDS = ['trigger', 'activation'];
 
 /** An SVG from the server as an image, in the theme's colours. */
 export function drawing(svg, caption) {
-  const show = () => URL.createObjectURL(new Blob([svg[theme()]], { type: 'image/svg+xml' }));
-  return h('figure', {}, h('img', { src: show(), alt: caption, onload: (event) => URL.revokeObjectURL(event.target.src) }), h('figcaption', {}, caption));
+  const source = URL.createObjectURL(new Blob([svg[theme()]], { type: 'image/svg+xml' }));
+  return pictured(h('img', { src: source, alt: caption, onload: () => URL.revokeObjectURL(source) }), caption);
 }
 
 /** What the form asks for, as the server takes it. */

@@ -1,7 +1,7 @@
 // Opened studies: their tables and figures, live while a sweep runs, and files to download.
 
 import { get } from '../api.js';
-import { fill, h, say, $ } from '../dom.js';
+import { fill, h, pictured, say, $ } from '../dom.js';
 import { listenStudies } from '../events.js';
 import { bytes, count } from '../format.js';
 import { table } from '../table.js';
@@ -13,7 +13,7 @@ const cellsOf = (cells) => (cells ? `${count(cells.done)} runs done${cells.faile
 
 function picture(study, { name, caption }) {
   const source = `/api/studies/${study.id}/pictures/${encodeURIComponent(name)}.svg?theme=${theme()}&v=${study.revision}`;
-  return h('figure', {}, h('img', { src: source, alt: caption, 'data-picture': name }), h('figcaption', {}, caption));
+  return pictured(h('img', { src: source, alt: caption, 'data-picture': name }), caption);
 }
 
 function section(study, { title, headline, sentences, pictures, tables }) {

@@ -23,7 +23,7 @@ export function attention({ tokens, length, rest, label, answer, right }) {
     h('p', {}, `The largest weight, ${share(heaviest.weight)}, is ${where}. `,
       right ? `The answer, ${answer}, is right.` : `The answer is ${answer}; right would be ${label}.`),
     h('ol', { class: 'attention', 'data-tokens': tokens.length }, tokens.map((each) => bar(each, few || each.trigger))),
-    h('p', { class: 'note' }, '▼ trigger. Below: the token at each position. ',
+    h('p', { class: 'note' }, few ? '▼ trigger. Below: the token at each position. ' : '▼ trigger, and its token. ',
       tokens.length < length ? `The other ${length - tokens.length} tokens have ${share(rest)} together.` : null),
   ];
 }

@@ -36,14 +36,18 @@ function rates(record, prediction) {
     h('tbody', {}, RATES.filter((name) => record[name]).map(row)));
 }
 
-/** Whether measurement and prediction agree, in a sentence. */
+/** An interval this wide agrees with almost anything. */
+const WIDE = 0.3;
+
+/** Measurement and prediction in two sentences. */
 function verdict({ accuracy, interval }, prediction) {
   const { mean, low, high } = accuracy;
   const held = `Recall is ${share(mean)}, with a 95% interval from ${share(low)} to ${share(high)} (${interval.replace('95%, ', '')}).`;
   if (prediction.accuracy === null) return `${held} There is no prediction for these settings.`;
   const error = prediction.error ?? 0;
   const inside = prediction.accuracy >= low - error && prediction.accuracy <= high + error;
-  return `${held} The closed form said ${share(prediction.accuracy)}: ${inside ? 'they agree' : 'outside the interval'}.`;
+  const wide = high - low > WIDE ? ' The interval is wide: more repeats would narrow it.' : '';
+  return `${held} The closed form said ${share(prediction.accuracy)}, ${inside ? 'inside' : 'outside'} the interval.${wide}`;
 }
 
 function details({ record, prediction, example, margins: histogram }) {
@@ -95,7 +99,12 @@ export function makeResult(state, fail) {
   }
 
   listenRuns(show);
-  state.listen(show);
+  state.listen((now, before) => {
+    show();
+    // On a phone the list of runs is under the result.
+    const node = $('result');
+    if (now.tab === 'try' && now.run !== before.run && node.getBoundingClientRect().top < 0) node.scrollIntoView();
+  });
   show();
 }
 
