@@ -63,9 +63,10 @@ export function runSweep(samples) {
   execFileSync(program, ['sweep', join(folder, 'sweep.toml')], { stdio: 'ignore' });
 }
 
-/** The server's answer to a question, without the page. */
-export async function api(path) {
-  return (await fetch(base + path)).json();
+/** The server's answer to a question, without the page. With a body it is posted. */
+export async function api(path, body) {
+  const options = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return (await fetch(base + path, options)).json();
 }
 
 /** Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left. */

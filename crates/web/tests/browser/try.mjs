@@ -28,7 +28,7 @@ for (const size of Object.keys(SIZES)) {
     const run = runs.at(-1);
     assert.equal(run.config.samples, 200000);
     const dot = page.locator(`#dots .dot[data-run="${run.id}"]`);
-    assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(3));
+    assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(2));
     const [measured, point] = [await dot.boundingBox(), await middle(page, '#point')];
     assert.ok(Math.hypot(measured.x + measured.width / 2 - point.x, measured.y + measured.height / 2 - point.y) < 3, 'the dot is where it was trained');
     // It stays in its colour when the point goes on, and becomes a ring when another setting changes.
