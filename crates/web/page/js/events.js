@@ -3,6 +3,7 @@
 import { get, post, remove } from './api.js';
 
 const runs = new Map();
+let whole = false;
 const results = new Map();
 const onRuns = [];
 const onStudy = [];
@@ -20,6 +21,8 @@ export const listenLink = (listener) => onLink.push(listener);
 /** All runs the server knows, oldest first. */
 export const allRuns = () => [...runs.values()].sort((a, b) => a.id - b.id);
 export const runOf = (id) => runs.get(id);
+/** Whether the list of runs is known by now. */
+export const listed = () => whole;
 
 /** Whether a run waits or goes on. */
 export const active = (run) => run.state === 'queued' || run.state === 'running';
@@ -29,15 +32,21 @@ function keep(run) {
   tell(onRuns);
 }
 
+/** Forgets runs that were removed while there was no connection. What the others are, the stream says itself. */
+async function prune() {
+  const present = (await get('/api/runs')).runs;
+  for (const id of runs.keys()) if (!present.some((run) => run.id === id)) runs.delete(id);
+  for (const run of present) if (!runs.has(run.id)) runs.set(run.id, run);
+  whole = true;
+  tell(onRuns);
+}
+
 /** Begins to listen. */
 export function connect() {
   const stream = new EventSource('/api/events');
   stream.addEventListener('open', () => {
-    // The present state of all follows, also after a time without connection.
-    runs.clear();
-    results.clear();
-    tell(onRuns);
     tell(onLink, true);
+    prune();
   });
   stream.addEventListener('error', () => tell(onLink, false));
   stream.addEventListener('run', (event) => keep(JSON.parse(event.data)));

@@ -46,8 +46,8 @@ async function start() {
   });
   $('copy').addEventListener('click', async () => {
     state.settle();
-    await navigator.clipboard.writeText(location.href);
-    say($('copied'), 'Copied.');
+    const copied = await navigator.clipboard.writeText(location.href).then(() => true, () => false);
+    say($('copied'), copied ? 'Copied.' : 'Copy it from the address bar.');
     setTimeout(() => say($('copied'), ''), 2000);
   });
   makeControls(state, about);

@@ -69,7 +69,8 @@ test('keyboard only: from the first slider to a measured point and a cancelled r
   await page.keyboard.press('Enter');
   await page.waitForSelector('#result[data-state=running]');
   const id = await page.$eval('#result', (node) => node.dataset.run);
-  await tabTo(page, `drop-${id}`);
+  await tabTo(page, `run-${id}`);
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.waitForSelector(`#runs [data-run="${id}"][data-state=cancelled]`);
 }));

@@ -73,14 +73,26 @@ for (const size of Object.keys(SIZES)) {
     await page.waitForSelector(`#runs [data-run="${first + 1}"][data-state=queued]`);
     assert.match(await page.locator(`#runs [data-run="${first + 1}"] .standing`).textContent(), /queue/);
     for (const id of [first + 1, first]) {
-      await page.click(`#runs #drop-${id}`);
+      await page.click(`#runs [data-run="${id}"] .drop`);
       await page.waitForSelector(`#runs [data-run="${id}"][data-state=cancelled]`);
       assert.equal((await api(`/api/runs/${id}`)).state, 'cancelled');
     }
-    await page.click(`#runs #drop-${first}`);
+    await page.click(`#runs [data-run="${first}"] .drop`);
     await page.waitForSelector(`#runs [data-run="${first}"]`, { state: 'detached' });
     await page.click('#to-explore');
     await drawn(page);
     assert.equal(await page.locator(`#dots .dot[data-run="${first}"]`).count(), 0, 'what was cancelled is not measured');
   }));
 }
+
+test('a button that is pressed slowly while progress comes in still works', () => withPage({ at: `#try?${LONG}` }, async (page) => {
+  await page.click('#train');
+  await page.waitForSelector('#result[data-state=running] .drop');
+  const button = await middle(page, '#result .drop');
+  const before = await text(page, '#result .standing');
+  await page.mouse.move(button.x, button.y);
+  await page.mouse.down();
+  await page.waitForFunction((words) => document.querySelector('#result .standing').textContent !== words, before);
+  await page.mouse.up();
+  await page.waitForSelector('#result[data-state=cancelled]');
+}));

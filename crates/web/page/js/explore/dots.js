@@ -75,7 +75,14 @@ export function makeDots(state) {
     $('measured').hidden = dots.length === 0;
   }
 
-  listenRuns(show);
+  // Progress comes many times a second; only what is done changes the dots.
+  let known = '';
+  listenRuns(() => {
+    const done = allRuns().filter((run) => run.state === 'done').map((run) => run.id).join(' ');
+    if (done === known) return;
+    known = done;
+    show();
+  });
   onTheme(show);
   return {
     place(next) {

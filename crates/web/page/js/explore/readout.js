@@ -62,7 +62,7 @@ export function makeReadout(state, about) {
       refused(true);
       say($('predicted'), 'none');
       say($('error'), '');
-      say($('sentence'), `${error.message}.`);
+      say($('sentence'), error.message);
       fill($('gaps'));
     },
   });

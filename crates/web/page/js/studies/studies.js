@@ -81,12 +81,15 @@ export function makeStudies(state) {
     node.dataset.study = study.id;
     node.dataset.revision = study.revision;
     const scroll = scrollY;
+    const opened = new Set([...node.querySelectorAll('details[open] > summary')].map((summary) => summary.textContent));
     fill(node,
       h('h2', {}, study.name),
       h('p', { class: 'note', id: 'study-cells' }, cellsOf(study.cells)),
       downloads(study), facts(study.facts),
       (study.sections ?? []).map((each) => section(study, each)),
       study.sections?.length ? null : bare(study, state));
+    // What the reader had opened stays open when new runs come in.
+    for (const summary of node.querySelectorAll('summary')) if (opened.has(summary.textContent)) summary.parentElement.open = true;
     scrollTo(0, scroll);
   }
 

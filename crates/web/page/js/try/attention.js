@@ -5,9 +5,12 @@ import { share } from '../format.js';
 
 const LABELLED = 20;
 
+/** A weight from which on a bar is a stop of the Tab key. */
+const HEAVY = 0.02;
+
 function bar({ position, token, weight, trigger }, labelled) {
   const note = `Position ${position + 1}, token ${token}: weight ${share(weight)}${trigger ? ', the trigger' : ''}`;
-  return h('li', { class: trigger ? 'trigger' : null, 'data-note': note, tabindex: 0, 'aria-label': note },
+  return h('li', { class: trigger ? 'trigger' : null, 'data-note': note, tabindex: trigger || weight >= HEAVY ? 0 : null, 'aria-label': note },
     h('span', { class: 'mark', 'aria-hidden': 'true' }, trigger ? '▼' : ''),
     h('span', { class: 'column', 'aria-hidden': 'true' }, h('span', { style: { height: `${100 * weight}%` } })),
     h('span', { class: 'token', 'aria-hidden': 'true' }, labelled ? token : ''));

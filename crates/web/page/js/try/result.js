@@ -2,13 +2,13 @@
 
 import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
-import { active, listenRuns, resultOf, runOf } from '../events.js';
+import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
 import { share } from '../format.js';
 import { describe } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
-import { dropButton, progress, standing } from './queue.js';
+import { course, dropButton, showRun } from './queue.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
 
@@ -65,44 +65,45 @@ function details({ record, prediction, example, margins: histogram }) {
 
 /** Keeps the chosen run on show. */
 export function makeResult(state, fail) {
-  let held = null;
+  const node = $('result');
 
-  async function show() {
+  function none(id) {
+    delete node.dataset.run;
+    delete node.dataset.key;
+    node.dataset.state = '';
+    fill(node, h('p', { class: 'empty' }, id === null ? 'Train a model, or choose a run, to see what it learned.' : `Run ${id} is no longer here.`));
+  }
+
+  /** A place that fills itself with what the run measured. */
+  function measured(id) {
+    const place = h('div');
+    resultOf(id).then((result) => fill(place, details(result))).catch(fail);
+    return place;
+  }
+
+  function show() {
     const { tab, run: id } = state.get();
-    const node = $('result');
     const run = runOf(id);
     if (tab !== 'try') return;
-    const key = run ? `${id} ${active(run) ? JSON.stringify(run) : run.state}` : `none ${id}`;
-    if (key === held) return;
-    held = key;
-    node.dataset.run = run ? id : '';
-    node.dataset.state = run?.state ?? '';
     if (!run) {
-      fill(node, h('p', { class: 'empty' }, id === null ? 'Train a model, or choose a run, to see what it learned.' : `Run ${id} is no longer here.`));
+      if (id === null || listed()) none(id);
       return;
     }
-    const here = { tab: 'explore', config: pick(run.config, Object.keys(state.defaults.config)) };
-    const head = [
-      h('h2', {}, `Run ${id}`),
-      h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
-    ];
-    if (run.state !== 'done') {
-      fill(node, head, h('p', { class: 'standing' }, standing(run)), active(run) ? [progress(run), dropButton({ ...run, id }, fail)] : null);
-      return;
-    }
-    try {
-      const result = await resultOf(id);
-      if (held === key) fill(node, head, details(result));
-    } catch (error) {
-      fail(error);
-    }
+    node.dataset.run = id;
+    showRun(node, run, '', () => {
+      const here = { tab: 'explore', config: pick(run.config, Object.keys(state.defaults.config)) };
+      return [
+        h('h2', {}, `Run ${id}`),
+        h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
+        run.state === 'done' ? measured(id) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
+      ];
+    });
   }
 
   listenRuns(show);
   state.listen((now, before) => {
     show();
     // On a phone the list of runs is under the result.
-    const node = $('result');
     if (now.tab === 'try' && now.run !== before.run && node.getBoundingClientRect().top < 0) node.scrollIntoView();
   });
   show();

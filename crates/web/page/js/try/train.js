@@ -1,9 +1,9 @@
 // Training at the point: the buttons, how often and with which seed, and the strip under the map that follows the newest run.
 
-import { fill, h, say, $ } from '../dom.js';
+import { h, say, $ } from '../dom.js';
 import { active, allRuns, listenRuns, train } from '../events.js';
 import { describe } from '../sizes.js';
-import { dropButton, progress, standing } from './queue.js';
+import { course, dropButton, showRun } from './queue.js';
 
 /** A field for a whole number of the configuration. */
 function field(state, name, least, most) {
@@ -22,11 +22,8 @@ function strip(state, mine, fail) {
   const run = allRuns().findLast((each) => mine.has(each.id));
   node.hidden = !run;
   if (!run) return;
-  node.dataset.state = run.state;
-  fill(node,
-    h('a', { id: 'strip-link', href: state.link({ tab: 'try', run: run.id }) }, `Run ${run.id}`),
-    h('span', { class: 'standing' }, standing(run)),
-    active(run) ? [progress(run), dropButton({ ...run, id: run.id }, fail)] : null);
+  const link = state.link({ tab: 'try', run: run.id });
+  showRun(node, run, link, () => [h('a', { id: 'strip-link', href: link }, `Run ${run.id}`), course(run), active(run) ? dropButton(run, fail) : null]);
 }
 
 /** Makes everything that trains. */
