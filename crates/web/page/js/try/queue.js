@@ -12,7 +12,7 @@ function standing(run) {
   switch (run.state) {
     case 'queued': return run.position === null ? 'queued' : places(run.position);
     case 'running': {
-      const repeat = run.config.repeats > 1 ? `, repeat ${run.repeat + 1} of ${run.config.repeats}` : '';
+      const repeat = run.config.repeats > 1 ? ` ${run.repeat + 1} of ${run.config.repeats}` : '';
       return `${run.stage ?? 'starting'}${repeat}, ${seconds(run.seconds ?? 0)}`;
     }
     case 'done': return `${share(run.accuracy?.mean)}, predicted ${share(run.predicted)}`;

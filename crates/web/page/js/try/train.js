@@ -16,10 +16,11 @@ function field(state, name, least, most) {
   return ({ config }) => { if (document.activeElement !== input) input.value = config[name]; };
 }
 
-/** The strip under the map: the newest run of this page, while it goes on and after. */
+/** The strip under the map: the run of this page that goes on, or else the newest. */
 function strip(state, mine, fail) {
   const node = $('strip');
-  const run = allRuns().findLast((each) => mine.has(each.id));
+  const all = allRuns().filter((run) => mine.has(run.id));
+  const run = all.find((each) => each.state === 'running') ?? all.at(-1);
   node.hidden = !run;
   if (!run) return;
   const link = state.link({ tab: 'try', run: run.id });
