@@ -114,7 +114,7 @@ fn browser() -> Result<(), String> {
     };
     let (driver, program) = (absolute(&driver)? + "/", absolute(&program)?);
     let environment = [("CHROMIUM", &*chromium), ("PLAYWRIGHT", &*driver), ("SUPERPOSE", &*program)];
-    run("node --test crates/web/tests/browser/all.test.mjs", &environment, ".")
+    run("node --test --test-reporter=spec crates/web/tests/browser/all.test.mjs", &environment, ".")
 }
 
 fn test() -> Result<(), String> {

@@ -18,10 +18,15 @@ async function answer(response) {
   return body;
 }
 
+/** A browser's own words for a lost connection differ and say little. */
+function unreachable(error) {
+  throw error.name === 'AbortError' ? error : new Error('The server does not answer.');
+}
+
 /** Sends a request; a busy server is asked again. */
 async function send(path, options) {
   for (let tried = 1; ; tried++) {
-    const response = await fetch(path, options);
+    const response = await fetch(path, options).catch(unreachable);
     if (response.status !== BUSY || tried === TRIES) return answer(response);
     await new Promise((wake) => setTimeout(wake, PAUSE * tried));
   }

@@ -3,6 +3,7 @@
 import { newest } from '../api.js';
 import { colour } from '../colour.js';
 import { fill, h, say, $ } from '../dom.js';
+import { listenLink } from '../events.js';
 import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 import { term } from '../terms.js';
@@ -130,5 +131,6 @@ export function makeMap(state, about) {
   new ResizeObserver(draw).observe(figure);
   onTheme(draw);
   state.listen(update);
+  listenLink((there) => { if (there) update(); });
   update();
 }

@@ -3,6 +3,7 @@
 import { newest } from '../api.js';
 import { budget } from '../budget.js';
 import { fill, h, say, $ } from '../dom.js';
+import { listenLink } from '../events.js';
 import { count, share, words } from '../format.js';
 import { term } from '../terms.js';
 import { lineOf, nameOfSize } from '../sizes.js';
@@ -74,5 +75,6 @@ export function makeReadout(state, about) {
     ask({ config, accuracy });
   };
   state.listen(update);
+  listenLink((there) => { if (there) update(); });
   update();
 }
