@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
-use superpose_theory::critical::Parameter;
+use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
-use superpose_theory::{Point, map, predict_at};
 
-use crate::phase::{Axis, Size, Span, apart, boundary};
+use crate::phase::{Axis, Size, Span, apart, boundary, closed_form};
 
 /// What to map.
 #[derive(Clone, Debug)]
@@ -45,8 +44,6 @@ pub struct Map {
     pub boundary: Vec<Vec<(f64, f64)>>,
     /// The level of the line.
     pub level: f64,
-    /// Cells that were computed; the others are interpolated.
-    pub computed: usize,
     /// Why the theory is silent.
     pub gap: Option<&'static str>,
 }
@@ -93,7 +90,6 @@ impl Explore {
             dominants: Vec::new(),
             boundary: Vec::new(),
             level: self.level,
-            computed: 0,
             gap: uncovered(&self.config).map(|reason| reason.text()),
             x,
             y,
@@ -105,43 +101,18 @@ impl Explore {
     }
 
     fn fill(&self, map: &mut Map, threads: usize) {
-        let along = |line: &Line| {
-            let (parameter, unit) = match line.size {
-                Size::One(parameter) => (parameter, 1.0),
-                Size::Parameters => (Parameter::Width, self.config.dim as f64),
-            };
-            let value = |&v: &u64| (v as f64 / unit).round().max(1.0);
-            map::Axis { parameter, values: line.values.iter().map(value).collect() }
-        };
-        let filled = map::fill(&Point::from(&self.config), along(&map.y), along(&map.x), threads);
-        let (columns, rows) = (map.x.values.len(), map.y.values.len());
-        let values: Vec<f64> = (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
+        let (values, dominant) = closed_form(&Point::from(&self.config), &self.x, &self.y, threads);
+        let columns = map.x.values.len();
         let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();
         map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);
-        map.computed = filled.computed;
         let there = |i: usize| {
             let cell = self.at(map.x.values[i % columns], map.y.values[i / columns]);
             cell.embedding != Embedding::Orthonormal || cell.dim >= cell.token_count() + 2
         };
         let digits = |x: f64| (x * 1e4).round() / 1e4;
         map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
-        self.limits(map, threads);
-    }
-
-    /// What limits recall, at every fourth line and column and as there in between.
-    fn limits(&self, map: &mut Map, threads: usize) {
-        const STRIDE: usize = 4;
-        let columns = map.x.values.len();
-        let coarse = |values: &[u64]| values.iter().copied().step_by(STRIDE).collect::<Vec<_>>();
-        let (xs, ys) = (coarse(&map.x.values), coarse(&map.y.values));
-        let backend = superpose_core::backend::Backend::cpu(threads)
-            .unwrap_or_else(|_| superpose_core::backend::Backend::single());
-        let found = backend.map(ys.len(), |r| {
-            let at = |&x: &u64| predict_at(&Point::from(&self.at(x, ys[r]))).dominant;
-            xs.iter().map(at).collect::<Vec<_>>()
-        });
-        for i in 0..map.dominant.len() {
-            let Some(dominant) = found[i / columns / STRIDE][i % columns / STRIDE] else { continue };
+        for (i, dominant) in dominant.into_iter().enumerate() {
+            let Some(dominant) = dominant else { continue };
             let place = map.dominants.iter().position(|known| *known == dominant).unwrap_or_else(|| {
                 map.dominants.push(dominant);
                 map.dominants.len() - 1

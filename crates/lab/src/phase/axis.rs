@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{ConfigError, Settings, whole};
 use superpose_theory::critical::Parameter;
+use superpose_theory::predict::Dominant;
+use superpose_theory::{Point, map};
 
 use crate::threshold::set;
 
@@ -135,9 +137,32 @@ impl Axis {
         values
     }
 
+    /// The same for the theory's map, which knows widths, not parameters.
+    fn along(&self) -> map::Axis {
+        let parameter = match self.size {
+            Size::One(parameter) => parameter,
+            Size::Parameters => Parameter::Width,
+        };
+        let values = self.values().iter().map(|&value| (value / self.unit) as f64).collect();
+        map::Axis { parameter, values }
+    }
+
     /// The first and the last value.
     pub fn ends(&self) -> [u64; 2] {
         let values = self.values();
         [values.first().copied().unwrap_or(self.low), values.last().copied().unwrap_or(self.high)]
     }
+}
+
+/// The closed form over two axes: accuracy and what limits it, row by row from the smallest value of the vertical axis.
+pub(crate) fn closed_form(
+    point: &Point,
+    x: &Axis,
+    y: &Axis,
+    threads: usize,
+) -> (Vec<f64>, Vec<Option<Dominant>>) {
+    let filled = map::fill(point, y.along(), x.along(), threads);
+    let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
+    let place = |i: usize| (i % columns) * rows + i / columns;
+    (0..rows * columns).map(|i| (filled.accuracy[place(i)], filled.dominant[place(i)])).unzip()
 }

@@ -11,12 +11,12 @@ mod refine;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Settings};
-use superpose_theory::critical::Parameter;
+use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
-use superpose_theory::{Point, map, predict_at};
 
 use crate::threshold::{Measure, SearchError, Share};
 
+pub(crate) use axis::closed_form;
 pub use axis::{Axis, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
 pub(crate) use record::apart;
@@ -128,7 +128,7 @@ impl Request {
         mut run: impl FnMut(&[Config]) -> Result<Vec<Share>, SearchError>,
     ) -> Result<Diagram, SearchError> {
         let (columns, rows) = (self.x.values(), self.y.values());
-        let predicted = self.predicted(threads);
+        let (predicted, dominant) = self.predicted(threads);
         let guide = if self.trust { predicted.clone() } else { Vec::new() };
         let mut refine = Refine::new(columns.len(), rows.len(), guide, self.most, self.tolerance);
         let repeats = self.repeats.max(1);
@@ -149,7 +149,6 @@ impl Request {
             }
         }
         let map = refine.map();
-        let dominant = self.dominant(threads);
         let cells: Vec<Cell> = map
             .iter()
             .enumerate()
@@ -178,32 +177,15 @@ impl Request {
         })
     }
 
-    /// The closed form at every cell; empty where there is none.
-    pub fn predicted(&self, threads: usize) -> Vec<f64> {
+    /// The closed form at every cell, and what limits recall there; empty where there is none.
+    pub fn predicted(&self, threads: usize) -> (Vec<f64>, Vec<Option<Dominant>>) {
         if uncovered(&self.config).is_some() {
-            return Vec::new();
+            return Default::default();
         }
-        if self.measure != Measure::Accuracy {
-            return self.points(threads, |point| self.measure.predicted(point));
-        }
-        let along = |axis: &Axis| {
-            let (parameter, unit) = match axis.size {
-                Size::One(parameter) => (parameter, 1.0),
-                Size::Parameters => (Parameter::Width, self.config.dim as f64),
-            };
-            let value = |&v: &u64| (v as f64 / unit).round().max(1.0);
-            map::Axis { parameter, values: axis.values().iter().map(value).collect() }
-        };
-        let filled = map::fill(&Point::from(&self.config), along(&self.y), along(&self.x), threads);
-        let (rows, columns) = (filled.rows.values.len(), filled.columns.values.len());
-        (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect()
-    }
-
-    /// What limits recall at every cell; empty where the theory is silent.
-    fn dominant(&self, threads: usize) -> Vec<Option<Dominant>> {
-        match uncovered(&self.config) {
-            Some(_) => Vec::new(),
-            None => self.points(threads, |point| predict_at(point).dominant),
+        let (accuracy, dominant) = closed_form(&Point::from(&self.config), &self.x, &self.y, threads);
+        match self.measure {
+            Measure::Accuracy => (accuracy, dominant),
+            _ => (self.points(threads, |point| self.measure.predicted(point)), dominant),
         }
     }
 

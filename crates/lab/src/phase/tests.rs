@@ -1,3 +1,4 @@
+use superpose_theory::critical::Parameter;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 

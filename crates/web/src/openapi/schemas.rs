@@ -403,7 +403,6 @@ pub fn schemas() -> Value {
         ("dominants", list(named("Dominant"))),
         ("boundary", list(list(pair(number())))),
         ("level", share()),
-        ("computed", whole(0)),
         ("gap", maybe(text())),
     ]);
     let knob = object([
