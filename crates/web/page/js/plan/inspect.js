@@ -19,7 +19,7 @@ function show(found) {
   fill($('inspect-result'),
     h('p', { class: 'answer' }, `${count(found.rows)} × ${count(found.dim)}`),
     h('p', {}, `${found.tensor}. As Gaussian vectors of the same dimension its rows would hold ${facts(found.gaussian_facts) ?? 'an unknown number of'} facts.`),
-    table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['', 'raw', 'centred'], rows, total: rows.length }),
+    table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['quantity', 'raw', 'centred'], rows, total: rows.length }),
     found.svg ? drawing(found.svg, 'Predicted memory accuracy against the number of facts.') : null);
 }
 
