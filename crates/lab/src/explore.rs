@@ -6,11 +6,22 @@ use superpose_theory::critical::Parameter;
 use superpose_theory::predict::{Dominant, uncovered};
 use superpose_theory::{Point, map, predict_at};
 
+use crate::cell;
 use crate::phase::{Axis, Size, Span, apart, boundary};
+
+/// The same with embeddings that any dimension has.
+fn fitting(settings: Settings) -> Settings {
+    match settings.embedding {
+        Embedding::Orthonormal => Settings { embedding: Embedding::Gaussian, ..settings },
+        _ => settings,
+    }
+}
 
 /// What to map.
 #[derive(Clone, Debug)]
 pub struct Explore {
+    settings: Settings,
+    /// Checked as if the embeddings were Gaussian: whether orthonormal vectors fit is asked of each cell.
     config: Config,
     x: Axis,
     y: Axis,
@@ -52,9 +63,9 @@ pub struct Map {
 }
 
 impl Explore {
-    /// Checks what is asked. The configuration's own values of the two sizes are not used.
+    /// Checks what is asked. The settings' own values of the two sizes are not used.
     pub fn new(
-        config: Config,
+        settings: Settings,
         x: Span,
         y: Span,
         resolution: usize,
@@ -62,22 +73,23 @@ impl Explore {
     ) -> Result<Explore, ConfigError> {
         apart(x.size, y.size)?;
         share("accuracy", level)?;
+        let config = fitting(settings.clone()).check()?;
+        cell::check(&config.repeat(0))?;
         let axis = |span: Span| {
             let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
             Ok::<_, ConfigError>(axis.at_dim(config.dim))
         };
-        let asked = Explore { x: axis(x)?, y: axis(y)?, level, config };
+        let asked = Explore { x: axis(x)?, y: axis(y)?, level, settings, config };
         for x in asked.x.ends() {
             for y in asked.y.ends() {
-                // Whether orthonormal vectors fit is asked of each cell.
-                Settings { embedding: Embedding::Gaussian, ..asked.at(x, y) }.check()?;
+                fitting(asked.at(x, y)).check()?;
             }
         }
         Ok(asked)
     }
 
     fn at(&self, x: u64, y: u64) -> Settings {
-        let mut settings = (*self.config).clone();
+        let mut settings = self.settings.clone();
         self.x.size.set(&mut settings, x);
         self.y.size.set(&mut settings, y);
         settings
@@ -113,7 +125,7 @@ impl Explore {
             let value = |&v: &u64| (v as f64 / unit).round().max(1.0);
             map::Axis { parameter, values: line.values.iter().map(value).collect() }
         };
-        let filled = map::fill(&Point::from(&self.config), along(&map.y), along(&map.x), threads);
+        let filled = map::fill(&Point::from(&self.settings), along(&map.y), along(&map.x), threads);
         let (columns, rows) = (map.x.values.len(), map.y.values.len());
         let values: Vec<f64> = (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
         let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();

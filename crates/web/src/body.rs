@@ -103,6 +103,11 @@ impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for Choice<T> {
 pub struct Given(Settings);
 
 impl Given {
+    /// As it was given, not checked.
+    pub fn settings(self) -> Settings {
+        self.0
+    }
+
     /// Checks it.
     pub fn check(self) -> Result<Config, Refusal> {
         let config = self.0.check().map_err(Refusal::value)?;
