@@ -1,6 +1,7 @@
 //! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
 
 mod page;
+mod python;
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -8,9 +9,9 @@ use std::time::Instant;
 const HELP: &str = "\
 Usage: cargo xtask test [--full]
 
-  test          format, lints, unit, property, documentation and end-to-end tests, and the page in a browser
-  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the page's server under a flood, and
-                against its own description";
+  test          format, lints, unit, property, documentation and end-to-end tests, the page in a browser, the Python package
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the page's server under a flood and
+                against its own description; the notebooks and PyTorch";
 
 /// What drives the browser.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
@@ -19,8 +20,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["test"] => test(),
-        ["test", "--full"] => test().and_then(|()| full()),
+        ["test"] => test().and_then(|()| python::test(false)),
+        ["test", "--full"] => test().and_then(|()| python::test(true)).and_then(|()| full()),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);

@@ -10,7 +10,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::{Deserialize, Deserializer, de};
 
-use superpose_core::config::{Activation, Embedding, Labels, Precision, Regime, Settings, Trigger};
+use superpose_core::config::{
+    Activation, Embedding, Labels, Precision, Regime, Settings, Trigger, check_given,
+};
 
 /// A whole number as people write it: 65536, 65_536, 1e6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,17 +214,7 @@ impl RunArguments {
 
     /// The settings these arguments ask for, defaults elsewhere.
     pub fn settings(&self) -> anyhow::Result<Settings> {
-        for (one, other, why) in [
-            ("gamma", "lead", "the lead sets gamma; give one of them"),
-            ("import", "embedding_file", "both bring z_in; give one of them"),
-        ] {
-            if self.gives(one) && self.gives(other) {
-                bail!("{one} and {other} are both given: {why}");
-            }
-        }
-        if self.activation.is_some() && self.width.is_none() && self.import.is_none() {
-            bail!("activation is given without width: only the attention-MLP model has one");
-        }
+        check_given(|name| self.gives(name))?;
         let mut settings = Settings::default();
         fn set<T: Clone>(place: &mut T, given: &Option<T>) {
             if let Some(value) = given {

@@ -23,8 +23,9 @@ mod slurm;
 mod status;
 mod submit;
 mod sweep;
-mod text;
 mod threshold;
+
+use superpose_text as text;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -52,12 +52,24 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
             path.display()
         );
     }
+    for (path, other) in &merged.copies {
+        let _ = writeln!(
+            out,
+            "note: {}, line 1: the same cell as line 1 of {}; a copy? Each cell is counted once",
+            path.display(),
+            other.display()
+        );
+    }
     for error in &merged.refused {
         let _ = writeln!(out, "error: {error}; nothing of this shard was taken");
     }
     print(&format!(
-        "{} shards into {}: {} new cells, {} known already, in {}.\n",
-        grouped(merged.shards as f64),
+        "{} into {}: {} new cells, {} known already, in {}.\n",
+        if merged.shards == 1 {
+            "1 shard".into()
+        } else {
+            format!("{} shards", grouped(merged.shards as f64))
+        },
         arguments.store.display(),
         grouped(merged.added as f64),
         grouped(merged.known as f64),

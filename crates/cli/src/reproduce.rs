@@ -194,7 +194,10 @@ fn gather(path: &Path) -> anyhow::Result<()> {
                 folder.folder.display()
             );
         }
-        results.take(part, found);
+        if !results.take(part, found) {
+            missing.push(part.word());
+            continue;
+        }
         all.seconds.extend(manifest.seconds.get(&part).map(|seconds| (part, *seconds)));
         all.runs.extend(manifest.runs.get(&part).map(|runs| (part, *runs)));
     }
@@ -208,8 +211,12 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     let mut store = Store::open(&folder.path("store.sqlite"))?;
     for part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
-        if part.exists() {
-            store.take_from(&Store::open_existing(&part)?)?;
+        match part.exists() {
+            true => store.take_from(&Store::open_existing(&part)?)?,
+            false if part.parent().is_some_and(Path::exists) => {
+                say(&format!("note: {} is not there: its runs will be missing in the store", part.display()));
+            }
+            false => {}
         }
     }
     folder.write("study.json", &(serde_json::to_string_pretty(&results)? + "\n"))?;

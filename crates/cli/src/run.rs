@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use superpose_core::backend::Backend;
 use superpose_core::config::Regime;
+pub use superpose_lab::memory::available as available_memory;
 use superpose_lab::run::Inputs;
 use superpose_lab::{memory, run as lab};
 
@@ -37,7 +38,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let record = record?;
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => text::record(&record),
+        false => text::run(&record),
     };
     print(&text)
 }
@@ -49,12 +50,4 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
         _ => Ok(()),
     }
-}
-
-/// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.
-pub fn available_memory() -> f64 {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let free = system.available_memory() as f64;
-    system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64))
 }

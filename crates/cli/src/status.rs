@@ -16,8 +16,8 @@ use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
-use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::duration;
+use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::text::{count, duration};
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]
@@ -66,6 +66,8 @@ struct Cells {
     done: usize,
     failed: usize,
     left: usize,
+    /// Of those done, how many only shards have.
+    in_shards: usize,
     /// Of those left, how many belong to tasks that run.
     running: usize,
     core_hours_left: f64,
@@ -80,6 +82,8 @@ struct Tasks {
     waiting: usize,
     /// Incomplete and in no queue, with Slurm's word for how they ended where it is known.
     stopped: Vec<Stopped>,
+    /// Incomplete, and the queue gave no answer.
+    unknown: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -109,11 +113,26 @@ pub fn status(arguments: &StatusArguments) -> anyhow::Result<()> {
 
 /// The words that continue what has stopped.
 fn again(arguments: &StatusArguments, report: &Report) -> String {
+    let places: String = [("--store", &arguments.store), ("--out", &arguments.out)]
+        .into_iter()
+        .filter_map(|(flag, place)| Some(format!(" {flag} {}", shell(place.as_ref()?))))
+        .collect();
     match (&report.cells, &report.tasks) {
         (Some(_), Some(tasks)) => {
-            format!("superpose submit slurm {} --tasks {}", shell(&arguments.file), tasks.tasks)
+            format!("superpose submit slurm {} --tasks {}{places}", shell(&arguments.file), tasks.tasks)
         }
-        (Some(_), None) => format!("superpose sweep {}", shell(&arguments.file)),
+        (Some(cells), None) => {
+            let store = arguments.store.clone().unwrap_or_else(|| store_of(&arguments.file));
+            let sweep = format!("superpose sweep {} --store {}", shell(&arguments.file), shell(&store));
+            // A local run looks into the store only.
+            match cells.in_shards {
+                0 => sweep,
+                _ => {
+                    let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
+                    format!("superpose merge {} --store {}, then {sweep},", shell(&folder), shell(&store))
+                }
+            }
+        }
         _ => "the same superpose submit slurm".into(),
     }
 }
@@ -128,6 +147,9 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let survey = Survey::take(&cells, sweep.noise(), false, opened.as_mut(), &folder, shares)?;
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
+    notes.extend(survey.foreign.iter().map(|(path, line)| {
+        format!("{}, line {line}: not a cell of this sweep as it is; not counted", path.display())
+    }));
     let left = survey.left();
     let (mut running, mut seconds_left) = (0, None);
     let tasks = submitted.map(|submitted| {
@@ -161,6 +183,7 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
         cells: survey.cells,
         done: survey.done,
         failed: survey.failed,
+        in_shards: survey.in_shards,
         left,
         running: running.min(left),
         core_hours_left: survey.seconds * survey.pace / 3600.0,
@@ -203,6 +226,7 @@ fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> boo
             Some(State::Waiting) => tasks.waiting += 1,
             _ if !incomplete(task) => tasks.complete += 1,
             Some(State::Ended(word)) => tasks.stopped.push(Stopped { task, state: Some(word.clone()) }),
+            None if !queue.complete => tasks.unknown += 1,
             None => tasks.stopped.push(Stopped { task, state: None }),
         }
     }
@@ -231,12 +255,14 @@ fn text(report: &Report) -> String {
     if let Some(tasks) = &report.tasks {
         let _ = writeln!(
             text,
-            "{} tasks: {} complete, {} running, {} waiting, {} stopped (job {})",
+            "{} {}: {} complete, {} running, {} waiting, {} stopped{} (job {})",
             number(tasks.tasks),
+            if tasks.tasks == 1 { "task" } else { "tasks" },
             number(tasks.complete),
             number(tasks.running),
             number(tasks.waiting),
             number(tasks.stopped.len()),
+            if tasks.unknown > 0 { format!(", {} not known", number(tasks.unknown)) } else { String::new() },
             tasks.jobs.join(", ")
         );
         let mut words: Vec<Option<&String>> =

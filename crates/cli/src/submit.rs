@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
+use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
 use superpose_lab::study::Scale;
 use superpose_lab::sweep::{Survey, fingerprint};
@@ -17,11 +18,12 @@ use superpose_lab::words::grouped;
 use crate::arguments::Count;
 use crate::files::whole_file;
 use crate::run::print;
+use crate::slurm::flags::{self, OVERRIDES};
 use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
-use crate::slurm::{Job, Submitted};
-use crate::sweep::{count, read_sweep, shards_of, shell, store_of};
-use crate::text::duration;
+use crate::slurm::{Job, Submitted, Submitting};
+use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::text::{count, duration};
 
 mod lines;
 
@@ -90,13 +92,7 @@ const MOST_TASKS: u64 = 100_000;
 /// Runs the command.
 pub fn submit(arguments: &SubmitArguments) -> anyhow::Result<()> {
     let To::Slurm(arguments) = &arguments.to;
-    for word in &arguments.extra {
-        let own = ["--array", "-a", "--output", "-o", "--open-mode", "--wrap", "--test-only"];
-        let name = word.split('=').next().unwrap_or_default();
-        if own.contains(&name) {
-            bail!("sbatch flag {name}: superpose sets it, or could not work with it");
-        }
-    }
+    flags::check(&arguments.extra)?;
     match (&arguments.file, &arguments.lines, arguments.reproduce) {
         (_, Some(file), _) => lines::submit_file(arguments, file),
         (_, _, Some(scale)) => lines::submit_study(arguments, scale),
@@ -153,8 +149,16 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
         line += &format!(", {} a task at most", duration(longest / plan.cpus as f64));
     }
     let _ = writeln!(std::io::stderr(), "{line}");
+    for note in survey.foreign.iter().map(|(path, line)| {
+        format!("{}, line {line}: not a cell of this sweep, and not counted", path.display())
+    }) {
+        let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
+    let longest_cell =
+        cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).fold(0.0, f64::max) * survey.pace;
+    short_time(arguments.time.as_deref(), longest_cell);
 
-    let title = format!("{} in {tasks} shares", file.display());
+    let title = format!("{} in {}", file.display(), plural(tasks, "share", "shares"));
     let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
     let body = format!(
         "exec {} sweep {} \\\n  --store {} --out {} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {}{retry}\n",
@@ -166,12 +170,30 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");
-    let status = format!("superpose status {}", shell(arguments.file.as_deref().unwrap_or(&file)));
+    let mut status = format!("superpose status {}", shell(arguments.file.as_deref().unwrap_or(&file)));
+    for (flag, place) in [("--store", &arguments.store), ("--out", &arguments.out)] {
+        status += &place.as_ref().map_or(String::new(), |place| format!(" {flag} {}", shell(place)));
+    }
     plan.send(
         arguments,
         &Task { title: &title, log: &log, body: &body, place: &place, status: &status },
         &missing,
     )
+}
+
+/// Says so when a task would be stopped before it has done anything. The worker is told to stop a minute ahead of the limit, and Slurm
+/// may be half a minute early.
+fn short_time(time: Option<&str>, longest_cell: f64) {
+    const AHEAD: f64 = 90.0;
+    let Some(limit) = time.and_then(flags::seconds) else { return };
+    if limit - AHEAD < longest_cell.max(30.0) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: time = {}: a task is told to stop up to {AHEAD} s ahead of its limit, and the longest cell takes about {}; it may never be done",
+            time.unwrap_or_default(),
+            duration(longest_cell)
+        );
+    }
 }
 
 /// Core-hours of so many seconds of one core.
@@ -236,14 +258,14 @@ impl Plan {
             && plan.queue.tasks.values().any(|state| state.is_active())
         {
             bail!(
-                "{} still in the queue{}, with {} tasks of what {} was then. Wait for it, or scancel it",
+                "{} still in the queue{}, with {} of what {} was then. Wait for it, or scancel it",
                 plural(
                     plan.queue.tasks.values().filter(|state| state.is_active()).count(),
                     "task is",
                     "tasks are"
                 ),
                 of_jobs(&before.jobs),
-                before.tasks,
+                plural(before.tasks, "task", "tasks"),
                 file.display()
             );
         }
@@ -290,29 +312,30 @@ impl Plan {
         std::fs::create_dir_all(&self.folder)
             .with_context(|| format!("cannot make the folder {}", self.folder.display()))?;
         whole_file(task.place, text.as_bytes())?;
-        let output = Command::new("sbatch").arg("--parsable").arg(task.place).output().map_err(|error| {
-            let why = match error.kind() {
-                std::io::ErrorKind::NotFound => "it is not on this machine".into(),
-                _ => error.to_string(),
-            };
-            anyhow!(
-                "sbatch cannot be started: {why}. The script is {}; on the cluster: sbatch {}",
-                task.place.display(),
-                shell(task.place)
-            )
-        })?;
-        if !output.status.success() {
-            bail!("sbatch refused: {}. The script is {}", first_line(&output.stderr), task.place.display());
+        let submitting = Submitting::begin(&self.folder)?;
+        // From here on, a second look at the queue would find what another submission has put there since the first.
+        if self.before.as_ref().map(|before| before.jobs.len())
+            != Submitted::read(&self.folder)?.as_ref().map(|now| now.jobs.len())
+        {
+            submitting.end()?;
+            bail!("another submission from {} was faster: look again", self.folder.display());
         }
-        let answer = String::from_utf8_lossy(&output.stdout);
-        let job = Job::parse(&answer, &array)
-            .ok_or_else(|| anyhow!("sbatch gave no job number but {:?}", answer.trim()))?;
+        let job = match sbatch(task.place, &array) {
+            Ok(job) => job,
+            Err(error) => {
+                submitting.end()?;
+                return Err(error);
+            }
+        };
         let id = job.id.clone();
         if self.continues() {
             self.now.jobs = self.before.take().map(|before| before.jobs).unwrap_or_default();
         }
         self.now.jobs.push(job);
-        self.now.write(&self.folder).with_context(|| format!("job {id} was submitted, but not noted"))?;
+        self.now
+            .write(&self.folder)
+            .with_context(|| format!("job {id} was submitted, but cannot be noted; scancel {id}"))?;
+        submitting.end()?;
         print(&format!(
             "Job {id}: {} of {total}, {array}; script {}, results in {}\n",
             plural(tasks.len(), "task", "tasks"),
@@ -322,6 +345,30 @@ impl Plan {
         let _ = writeln!(std::io::stderr(), "hint: {}", task.status);
         Ok(())
     }
+}
+
+/// Submits a script.
+fn sbatch(script: &Path, array: &str) -> anyhow::Result<Job> {
+    let mut sbatch = Command::new("sbatch");
+    for name in OVERRIDES {
+        sbatch.env_remove(name);
+    }
+    let output = sbatch.arg("--parsable").arg(script).output().map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "it is not on this machine".into(),
+            _ => error.to_string(),
+        };
+        anyhow!(
+            "sbatch cannot be started: {why}. The script is {}; on the cluster: sbatch {}",
+            script.display(),
+            shell(script)
+        )
+    })?;
+    if !output.status.success() {
+        bail!("sbatch refused: {}. The script is {}", first_line(&output.stderr), script.display());
+    }
+    let answer = String::from_utf8_lossy(&output.stdout);
+    Job::parse(&answer, array).ok_or_else(|| anyhow!("sbatch gave no job number but {:?}", answer.trim()))
 }
 
 /// ` (job 12, job 13)`

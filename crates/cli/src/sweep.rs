@@ -1,6 +1,5 @@
 //! `superpose sweep`: a grid, list or ray of runs, on this machine or one share of it for many.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use superpose_core::config::Config;
-use superpose_lab::cell::{CellError, Event, Outcome, Runner, deal, estimated_seconds};
+use superpose_lab::cell::{CellError, Event, Key, Outcome, Runner, deal, estimated_seconds};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
@@ -20,7 +19,7 @@ use crate::arguments::{Count, read_text, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::run::{available_memory, print};
-use crate::text::duration;
+use crate::text::{count, duration};
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]
@@ -73,14 +72,19 @@ impl Share {
                 }
             }
         };
-        let (Some(id), Some(count)) = (variable("SLURM_ARRAY_TASK_ID")?, variable("SLURM_ARRAY_TASK_COUNT")?)
-        else {
-            return Ok(None);
+        let Some(id) = variable("SLURM_ARRAY_TASK_ID")? else { return Ok(None) };
+        let Some(count) = variable("SLURM_ARRAY_TASK_COUNT")? else {
+            bail!(
+                "SLURM_ARRAY_TASK_ID = {id} without SLURM_ARRAY_TASK_COUNT: of how many tasks? Give --shard"
+            );
         };
         let first = variable("SLURM_ARRAY_TASK_MIN")?.unwrap_or(1);
         let step = variable("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
-        let place = id.checked_sub(first).filter(|ahead| ahead % step == 0).map(|ahead| ahead / step + 1);
-        let share = place.and_then(|place| Share::new(place, count).ok());
+        let place =
+            |id: usize| id.checked_sub(first).filter(|ahead| ahead % step == 0).map(|ahead| ahead / step + 1);
+        // Tasks that are missing in the middle are shares that nobody would run.
+        let whole = variable("SLURM_ARRAY_TASK_MAX")?.is_none_or(|last| place(last) == Some(count));
+        let share = place(id).filter(|_| whole).and_then(|place| Share::new(place, count).ok());
         share.map(Some).ok_or_else(|| {
             anyhow!("SLURM_ARRAY_TASK_ID = {id} is not one of {count} tasks in a row from {first} on: give --shard")
         })
@@ -138,15 +142,22 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
         .with_memory(available_memory());
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
+            let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
+            let path = Shard::path(&folder, share, shares);
+            let shard = match arguments.dry_run {
+                true => Shard::peek(&path, Some(&store))?,
+                false => Shard::open(&path, Some(&store))?,
+            };
+            if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell))) {
+                bail!(
+                    "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
+                    path.display()
+                );
+            }
             let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).collect();
             let mine = deal(&seconds, shares).swap_remove(share - 1);
             cells = mine.into_iter().map(|cell| cells[cell].clone()).collect();
-            let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
-            let path = Shard::path(&folder, share, shares);
-            match arguments.dry_run {
-                true => (runner.with_results(Shard::peek(&path, Some(&store))?), path),
-                false => (runner.with_results(Shard::open(&path, Some(&store))?), path),
-            }
+            (runner.with_results(shard), path)
         }
         None if arguments.dry_run && !store.exists() => (runner, store.clone()),
         None => (runner.with_results(Store::open(&store)?), store.clone()),
@@ -302,19 +313,8 @@ impl Job {
         seconds: f64,
         next: &str,
     ) -> anyhow::Result<()> {
-        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-        for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-            *reasons.entry(error.to_string()).or_default() += 1;
-        }
-        let failed: usize = reasons.values().sum();
-        let (done, place) = (grouped((total - failed.min(total)) as f64), self.place.display());
-        let mut text =
-            format!("{} in {place}: {done} done, {} failed. ", count(total), grouped(failed as f64));
-        text += &format!("Took {}.\n", duration(seconds));
-        for (reason, count) in reasons.iter().take(5) {
-            text += &format!("  failed, {count} times: {reason}\n");
-        }
-        print(&text)?;
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        print(&superpose_text::sweep(Some(&self.place), total, outcomes, seconds))?;
         let mut out = std::io::stderr();
         if failed > 0 {
             let _ = writeln!(out, "hint: {} --retry-failed runs them again", self.again);
@@ -322,9 +322,4 @@ impl Job {
         let _ = writeln!(out, "hint: {next}");
         Ok(())
     }
-}
-
-/// So many cells, in words.
-pub fn count(cells: usize) -> String {
-    if cells == 1 { "1 cell".into() } else { format!("{} cells", grouped(cells as f64)) }
 }

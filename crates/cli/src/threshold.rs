@@ -1,7 +1,6 @@
 //! `superpose threshold`: the size at which an accuracy is reached, measured with an interval, beside the prediction.
 
-use std::fmt::Write;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +10,7 @@ use clap::Args;
 use superpose_core::config::Config;
 use superpose_lab::cell::{CellError, Runner};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::{Criterion, Measure, Options, Question, Record, SearchError};
+use superpose_lab::threshold::{Criterion, Measure, Options, Question, SearchError};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
@@ -103,7 +102,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
     };
     match run.json {
         true => print(&(serde_json::to_string_pretty(&record)? + "\n")),
-        false => print(&text(&record)),
+        false => print(&superpose_text::threshold(&record)),
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -144,50 +143,4 @@ fn sizes(question: &Question, cells: &[Config]) -> String {
     let point = |config: &Config| question.parameter.of(&Point::from(config)).unwrap_or(0.0);
     let (low, high) = cells.iter().map(point).fold((f64::MAX, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
     if low == high { grouped(low) } else { format!("{} to {}", grouped(low), grouped(high)) }
-}
-
-/// The record as text for people.
-fn text(record: &Record) -> String {
-    let (word, symbol) = (record.find.word(), record.find.symbol());
-    let point = Point::from(&record.config);
-    let fixed: Vec<String> = Parameter::ALL
-        .into_iter()
-        .filter(|&parameter| parameter != record.find)
-        .filter_map(|parameter| Some(format!("{} = {}", parameter.symbol(), grouped(parameter.of(&point)?))))
-        .collect();
-    let mut text =
-        format!("Critical {word} {symbol} for {}\n  {}\n\n", record.criterion_text, fixed.join(", "));
-    if let Some(o) = &record.observed {
-        let end = |end: Option<u64>| end.map_or("?".into(), |end| grouped(end as f64));
-        let _ = writeln!(
-            text,
-            "  observed    {:>12}  [{}, {}]  95% interval",
-            grouped(o.estimate as f64),
-            end(o.low),
-            end(o.high)
-        );
-        if !o.precise {
-            let _ = writeln!(
-                text,
-                "              not as precise as {}: the runs were used up (--max-runs)",
-                record.precision
-            );
-        }
-    }
-    if let Some(unreached) = &record.unreached {
-        let _ = writeln!(text, "  observed    {}", unreached.text);
-    }
-    match (record.predicted, &record.predicted_reason) {
-        (Some(value), _) => {
-            let _ = writeln!(text, "  predicted   {:>12}", grouped(value));
-        }
-        (None, reason) => {
-            let _ = writeln!(text, "  predicted   nothing: {}", reason.as_deref().unwrap_or("no formula"));
-        }
-    }
-    if let Some(ratio) = record.ratio {
-        let _ = writeln!(text, "  ratio       {ratio:>12.3}  observed over predicted");
-    }
-    let _ = writeln!(text, "\n{} runs in {:.1} s.", record.runs, record.seconds);
-    text
 }

@@ -256,14 +256,26 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     let status = |cluster: &Cluster| -> serde_json::Value {
         serde_json::from_str(&cluster.superpose(folder, &["status", "my sweep.toml", "--json"]).0).unwrap()
     };
+    // A stride, which some versions of squeue print without its last task when they print tasks singly.
+    std::fs::write(folder.join("b.toml"), Careless::sweep(21)).unwrap();
+    for task in (2..=20).step_by(2) {
+        cluster.superpose(folder, &["sweep", "b.toml", "--shard", &format!("{task}/21")]);
+    }
+    let (out, _) = cluster.superpose(folder, &["submit", "slurm", "b.toml", "--tasks", "21", "--", "--hold"]);
+    assert!(out.contains("11 tasks of 21, 1,3,5,"), "{out}");
+    let (out, _) = cluster.superpose(folder, &["status", "b.toml"]);
+    assert!(out.contains("21 tasks: 10 complete, 0 running, 11 waiting, 0 stopped"), "{out}");
+    cluster.slurm("scancel 1");
+    until("the end of job 1", || cluster.is_empty());
+
     let (out, error) = cluster.superpose(folder, &submit);
     assert!(
-        out.starts_with("Job 1: 4 tasks of 4, 1-4; script ") && error.contains("400 cells; "),
+        out.starts_with("Job 2: 4 tasks of 4, 1-4; script ") && error.contains("400 cells; "),
         "{out}{error}"
     );
 
     until("results of tasks 1 and 2", || lines(1) > 0 && lines(2) > 0);
-    let (out, worked) = cluster.slurm("scancel --signal=KILL --full 1_1");
+    let (out, worked) = cluster.slurm("scancel --signal=KILL --full 2_1");
     assert!(worked, "{out}");
     until("results of task 3", || lines(3) > 0);
     let now = status(&cluster);
@@ -272,14 +284,14 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     assert!(matches!(state, "CANCELLED" | "FAILED"), "{now}");
     assert!(now["cells"]["running"].as_u64() > Some(0) && now["seconds_left"].as_f64() > Some(0.0), "{now}");
     // As the time limit would, a minute ahead.
-    cluster.slurm("scancel --signal=TERM --batch 1_3");
+    cluster.slurm("scancel --signal=TERM --batch 2_3");
     let merge = ["merge", "--store", "my sweep.sqlite"];
     cluster.superpose(folder, &merge);
     cluster.kill_node();
     std::thread::sleep(Duration::from_millis(300));
     cluster.start_node();
-    until("task 2 put back", || cluster.slurm("scontrol requeue 1_2").1);
-    until("the end of job 1", || cluster.is_empty());
+    until("task 2 put back", || cluster.slurm("scontrol requeue 2_2").1);
+    until("the end of the job", || cluster.is_empty());
     assert!(log(3).contains("Stopped: "), "{}", log(3));
     assert_eq!(log(2).matches("share 2 of 4").count(), 2, "{}", log(2));
 
@@ -385,6 +397,7 @@ fn a_careless_user_is_told_what_is_wrong() {
         ("submit slurm a.toml --tasks 2 --out /proc/shards", vec!["/proc/shards"]),
         ("submit slurm a.toml --tasks 2 --store a.toml", vec!["a.toml", "not a store"]),
         ("submit slurm a.toml --tasks 2 -- --array=1-9", vec!["--array"]),
+        ("submit slurm a.toml --tasks 2 -- -Ha5-9", vec!["-Ha5-9", "--array"]),
         ("submit slurm --lines lines.txt", vec!["lines.txt: line 3"]),
         ("submit slurm --reproduce huge", vec!["huge", "quick, standard or full"]),
         ("submit pbs a.toml", vec!["pbs"]),
@@ -398,6 +411,10 @@ fn a_careless_user_is_told_what_is_wrong() {
     here.refused("submit slurm a.toml --tasks 2 --partition x", &["sbatch refused: ", "invalid partition"]);
     here.program("sbatch", "echo hello");
     here.refused("submit slurm a.toml --tasks 2", &["no job number"]);
+    // One that was killed between its job and its note.
+    here.write("a.shards/submitting", "");
+    here.refused("submit slurm a.toml --tasks 2", &["another submission", "a.shards/submitting"]);
+    std::fs::remove_file(here.at("a.shards/submitting")).unwrap();
     for program in ["sbatch", "squeue", "sacct"] {
         std::fs::remove_file(here.at("bin").join(program)).unwrap();
     }
@@ -414,7 +431,9 @@ fn a_careless_user_is_told_what_is_wrong() {
 #[test]
 fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     let here = Careless::new();
+    assert!(here.works("submit slurm a.toml --tasks 3 --time 1 --dry-run").contains("may never be done"));
     let out = here.works("submit slurm a.toml --tasks 3 --cpus 2 --time 10 --dry-run");
+    assert!(!out.contains("may never be done"), "{out}");
     assert!(
         out.contains("--shard \"$SLURM_ARRAY_TASK_ID/3\" --threads 2") && !here.at("a.shards").exists(),
         "{out}"
@@ -460,7 +479,11 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     here.program("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
     std::fs::remove_file(here.at("b.shards/1-of-9.jsonl")).unwrap();
     here.refused("submit slurm b.toml --tasks 9", &["Unable to contact", "slurm.json"]);
-    assert!(here.works("status b.toml").contains("what is running is not known"));
+    let out = here.works("status b.toml");
+    assert!(out.contains("what is running is not known") && out.contains("0 stopped, 3 not known"), "{out}");
+    assert!(!out.contains("goes on"), "{out}");
+    here.program("squeue", "echo garbage");
+    here.refused("submit slurm b.toml --tasks 9", &["squeue printed \"garbage\""]);
     here.write("b.shards/slurm.json", "{");
     here.refused("status b.toml", &["slurm.json"]);
 }
@@ -488,10 +511,32 @@ fn command_lines_and_the_study() {
             .success()
     };
     assert!(task("2"));
+    assert!(!here.at("rays.out/2.out.part").exists());
     let output = std::fs::read_to_string(here.at("rays.out/2.out")).unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&output).unwrap()["config"]["dim"], 16);
     assert!(here.works("status rays.out").contains("2 tasks: 1 complete, 0 running, 0 waiting, 1 stopped"));
     assert!(here.works("submit slurm --lines rays.txt").contains("Job 2: 1 task of 2, 1;"));
+    // What fails leaves no output; a sweep among the lines is all of it, whatever task of the array runs it.
+    here.write("more.txt", "run --vocab 24 --import absent --json\nsweep a.toml\n");
+    here.works("submit slurm --lines more.txt");
+    let task = |id: &str| {
+        let script = here.at("more.slurm.sh");
+        let mut bash = Command::new("bash");
+        bash.arg(script).env("SLURM_ARRAY_TASK_ID", id).env("SLURM_ARRAY_TASK_COUNT", "2");
+        bash.output().unwrap().status.success()
+    };
+    assert!(!task("1") && task("2"));
+    assert!(!here.at("more.out/1.out").exists());
+    let out = std::fs::read_to_string(here.at("more.out/2.out")).unwrap();
+    assert!(out.contains("20 cells in ") && here.at("a.sqlite").exists(), "{out}");
+    for lines in [
+        "run --export x\nrun --export ./x\n",
+        "sweep a.toml\nthreshold --find dim --store a.sqlite\n",
+        "reproduce\nreproduce --seed 2\n",
+    ] {
+        here.write("twice.txt", lines);
+        here.refused("submit slurm --lines twice.txt", &["line 2", "written by line 1, too"]);
+    }
     here.write("rays.txt", "run --vocab 25 --json\n");
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
@@ -514,8 +559,13 @@ fn command_lines_and_the_study() {
     here.write("study/sizes/manifest.json", &manifest(0));
     let out = here.works("reproduce --gather study");
     assert!(
-        out.contains("not finished: orthogonal, phase, bound, attention") && out.contains("report.html"),
+        out.contains("not finished: scaling, sizes, orthogonal, phase") && out.contains("report.html"),
         "{out}"
     );
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
+    assert!(out.contains("study/sizes/store.sqlite is not there"), "{out}");
+    // Gathered early, the rest can still be submitted; a folder with a study of its own is left alone.
+    assert!(here.works("submit slurm --reproduce full --out study").contains("6 tasks of 6, 1-6;"));
+    std::fs::remove_file(here.at("study/slurm.json")).unwrap();
+    here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);
 }

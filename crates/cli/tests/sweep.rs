@@ -303,7 +303,7 @@ fn interrupts_commit_and_say_how_to_continue() {
     let (out, _) = works(folder, "sweep a.toml --dry-run");
     assert!(out.contains(" done already"), "{out}");
     let (out, _) = works(folder, "merge --store merged.sqlite a.shards");
-    assert!(out.starts_with("1 shards into merged.sqlite: "), "{out}");
+    assert!(out.starts_with("1 shard into merged.sqlite: "), "{out}");
 }
 
 #[test]

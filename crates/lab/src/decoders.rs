@@ -17,7 +17,7 @@ use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;
 use superpose_core::backend::Backend;
-use superpose_core::config::Settings;
+use superpose_core::config::{self, ConfigError, Embedding, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -82,6 +82,27 @@ pub struct BoundRecord {
     pub config: Settings,
     /// The version that ran.
     pub version: String,
+}
+
+/// Checks what [`bound`] is asked for, and sets the rest of the configuration as it wants it.
+pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, ConfigError> {
+    /// A decoder takes V x V scores, and an assignment time in proportion to V cubed.
+    const LARGEST: usize = 10_000;
+    /// The linear estimate inverts matrices of that many rows.
+    const WIDEST: usize = 4096;
+    config::share("accuracy", accuracy)?;
+    if settings.embedding == Embedding::File {
+        let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
+        return Err(ConfigError::value("embedding", "file", allowed));
+    }
+    config::whole("seeds", seeds, 2, 1000)?;
+    config::whole("vocab", settings.vocab, 2, LARGEST)?;
+    config::whole("dim", settings.dim, 1, LARGEST)?;
+    config::whole("length", settings.length, 2, 1 << 20)?;
+    if let Some(width) = settings.width {
+        config::whole("width", width, 1, WIDEST)?;
+    }
+    Settings { test_samples: 2048, repeats: seeds, ..settings }.check()
 }
 
 /// Finds every decoder's critical number of samples. Tokens are uniform and labels a permutation, whatever the configuration says. `progress` hears of every number of samples tried.

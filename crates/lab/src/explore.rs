@@ -4,7 +4,7 @@ use serde::Serialize;
 use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::{Dominant, uncovered};
-use superpose_theory::{Point, map, predict_at};
+use superpose_theory::{Point, map};
 
 use crate::cell;
 use crate::phase::{Axis, Size, Span, apart, boundary};
@@ -137,23 +137,8 @@ impl Explore {
         };
         let digits = |x: f64| (x * 1e4).round() / 1e4;
         map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
-        self.limits(map, threads);
-    }
-
-    /// What limits recall, at every fourth line and column and as there in between.
-    fn limits(&self, map: &mut Map, threads: usize) {
-        const STRIDE: usize = 4;
-        let columns = map.x.values.len();
-        let coarse = |values: &[u64]| values.iter().copied().step_by(STRIDE).collect::<Vec<_>>();
-        let (xs, ys) = (coarse(&map.x.values), coarse(&map.y.values));
-        let backend = superpose_core::backend::Backend::cpu(threads)
-            .unwrap_or_else(|_| superpose_core::backend::Backend::single());
-        let found = backend.map(ys.len(), |r| {
-            let at = |&x: &u64| predict_at(&Point::from(&self.at(x, ys[r]))).dominant;
-            xs.iter().map(at).collect::<Vec<_>>()
-        });
-        for i in 0..map.dominant.len() {
-            let Some(dominant) = found[i / columns / STRIDE][i % columns / STRIDE] else { continue };
+        for i in 0..rows * columns {
+            let Some(dominant) = filled.dominant[i % columns * rows + i / columns] else { continue };
             let place = map.dominants.iter().position(|known| *known == dominant).unwrap_or_else(|| {
                 map.dominants.push(dominant);
                 map.dominants.len() - 1

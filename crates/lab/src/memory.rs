@@ -68,6 +68,14 @@ pub fn check(
     })
 }
 
+/// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.
+pub fn available() -> f64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let free = system.available_memory() as f64;
+    system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64))
+}
+
 /// A number of bytes for people.
 pub fn readable(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];

@@ -78,6 +78,24 @@ impl<X> Tensor<X> {
     }
 }
 
+impl Tensor<f64> {
+    /// Numbers that were not in a file, row-major; all must be finite.
+    pub fn finite(name: &str, shape: &[usize], data: Vec<f64>) -> Result<Tensor<f64>, TensorError> {
+        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data)? })
+    }
+}
+
+impl Tensor<u32> {
+    /// Whole numbers that were not in a file, row-major; all must be from 0 to 2^31 - 1.
+    pub fn whole(
+        name: &str,
+        shape: &[usize],
+        values: impl Iterator<Item = i128>,
+    ) -> Result<Tensor<u32>, TensorError> {
+        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: narrow(name, values)? })
+    }
+}
+
 impl<'a> Tensors<'a> {
     /// Reads the header of a safetensors file; nothing is copied.
     pub fn parse(bytes: &'a [u8]) -> Result<Tensors<'a>, TensorError> {
@@ -185,29 +203,21 @@ impl<'a> Tensors<'a> {
     pub fn whole(&self, name: &str) -> Result<Tensor<u32>, TensorError> {
         let view = self.view(name)?;
         let bytes = view.data();
-        let read = match view.dtype() {
-            Dtype::I64 => narrow(bytes, |b| i128::from(i64::from_le_bytes(b))),
-            Dtype::U64 => narrow(bytes, |b| i128::from(u64::from_le_bytes(b))),
-            Dtype::I32 => narrow(bytes, |b| i128::from(i32::from_le_bytes(b))),
-            Dtype::U32 => narrow(bytes, |b| i128::from(u32::from_le_bytes(b))),
-            Dtype::I16 => narrow(bytes, |b| i128::from(i16::from_le_bytes(b))),
-            Dtype::U16 => narrow(bytes, |b| i128::from(u16::from_le_bytes(b))),
-            Dtype::I8 => narrow(bytes, |b: [u8; 1]| i128::from(b[0] as i8)),
-            Dtype::U8 => narrow(bytes, |b: [u8; 1]| i128::from(b[0])),
-            other => {
-                return Err(TensorError::Type {
-                    name: name.into(),
-                    got: format!("{other:?}"),
-                    expected: "must hold whole numbers (I64, I32, U32 or shorter)",
-                });
-            }
-        };
-        let data = read.map_err(|(index, value)| TensorError::Value {
-            name: name.into(),
-            value: value.to_string(),
-            index,
-            expected: format!("every entry must be from 0 to {}", LARGEST),
-        })?;
+        let data = match view.dtype() {
+            Dtype::I64 => narrow(name, each(bytes, |b| i128::from(i64::from_le_bytes(b)))),
+            Dtype::U64 => narrow(name, each(bytes, |b| i128::from(u64::from_le_bytes(b)))),
+            Dtype::I32 => narrow(name, each(bytes, |b| i128::from(i32::from_le_bytes(b)))),
+            Dtype::U32 => narrow(name, each(bytes, |b| i128::from(u32::from_le_bytes(b)))),
+            Dtype::I16 => narrow(name, each(bytes, |b| i128::from(i16::from_le_bytes(b)))),
+            Dtype::U16 => narrow(name, each(bytes, |b| i128::from(u16::from_le_bytes(b)))),
+            Dtype::I8 => narrow(name, each(bytes, |b: [u8; 1]| i128::from(b[0] as i8))),
+            Dtype::U8 => narrow(name, each(bytes, |b: [u8; 1]| i128::from(b[0]))),
+            other => Err(TensorError::Type {
+                name: name.into(),
+                got: format!("{other:?}"),
+                expected: "must hold whole numbers (I64, I32, U32 or shorter)",
+            }),
+        }?;
         Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 }
@@ -215,18 +225,24 @@ impl<'a> Tensors<'a> {
 /// The largest token, position or label that can be read.
 const LARGEST: u32 = u32::MAX / 2;
 
-/// Whole numbers as 32 bits; or the place and value of the first that does not fit.
-fn narrow<const SIZE: usize>(
-    bytes: &[u8],
-    read: impl Fn([u8; SIZE]) -> i128,
-) -> Result<Vec<u32>, (usize, i128)> {
-    let entries = bytes.as_chunks::<SIZE>().0.iter().map(|&chunk| read(chunk)).enumerate();
+/// Whole numbers as 32 bits; the error names the first that does not fit.
+fn narrow(name: &str, values: impl Iterator<Item = i128>) -> Result<Vec<u32>, TensorError> {
     let fit = |value: i128| u32::try_from(value).ok().filter(|&value| value <= LARGEST);
-    entries.map(|(index, value)| fit(value).ok_or((index, value))).collect()
+    let wrong = |index: usize, value: i128| TensorError::Value {
+        name: name.into(),
+        value: value.to_string(),
+        index,
+        expected: format!("every entry must be from 0 to {LARGEST}"),
+    };
+    values.enumerate().map(|(index, value)| fit(value).ok_or_else(|| wrong(index, value))).collect()
+}
+
+fn each<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> impl Iterator<Item = R> {
+    bytes.as_chunks::<SIZE>().0.iter().map(move |&chunk| read(chunk))
 }
 
 fn chunks<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> Vec<R> {
-    bytes.as_chunks::<SIZE>().0.iter().map(|&chunk| read(chunk)).collect()
+    each(bytes, read).collect()
 }
 
 impl TensorError {
@@ -256,6 +272,10 @@ fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, Ten
             });
         }
     };
+    all_finite(name, data)
+}
+
+fn all_finite(name: &str, data: Vec<f64>) -> Result<Vec<f64>, TensorError> {
     match data.iter().position(|x| !x.is_finite()) {
         None => Ok(data),
         Some(index) => Err(TensorError::Value {

@@ -50,7 +50,7 @@ fn maps(name: &str, point: &Point, all: bool) -> (f64, String) {
             let pair = format!("{} by {}", rows.parameter, columns.parameter);
             let mut computed = 0;
             let time = fastest(9, || computed = fill(point, rows.clone(), columns.clone(), 2).computed);
-            let line = format!("{name}, {pair}: {time:.1} ms, {computed} cells computed");
+            let line = format!("{name}, {pair}: {time:.1} ms, {computed} memories computed");
             if all {
                 println!("  {line}");
             }

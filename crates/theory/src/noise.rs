@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::Summary;
+
 /// A noise term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -71,6 +73,21 @@ pub struct LogitNoise {
 }
 
 impl LogitNoise {
+    /// Of `vocab` facts and a kernel, with the mean square overlap of output embeddings in place of `1/d`.
+    pub(crate) fn of(kernel: &Summary, vocab: f64, overlap: f64, samples: f64) -> LogitNoise {
+        let wrong = overlap + 1.0 / vocab;
+        let averaged = (kernel.s2 - kernel.mlp_noise).max(0.0);
+        let signal = (kernel.xi / vocab).powi(2);
+        LogitNoise {
+            signal,
+            mean_bias: wrong * kernel.kappa.powi(2) / samples,
+            interference: wrong * averaged / vocab,
+            gradient_noise: wrong * averaged / samples,
+            output_overlap: signal * overlap,
+            mlp_noise: wrong * kernel.mlp_noise * (1.0 / vocab + 1.0 / samples),
+        }
+    }
+
     /// The terms by name.
     pub fn terms(&self) -> [(Term, f64); 5] {
         [

@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::one_step_beside;
 use crate::point::Point;
-use crate::recall::recall;
+use crate::recall::{Weights, recall};
 
 /// What is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -190,8 +190,9 @@ pub fn predict_at(point: &Point) -> Prediction {
     // With orthonormal embeddings counts decide, and an MLP bends them: no formula for it held up.
     let counted = point.orthonormal() && point.width.is_some();
     let one_step_accuracy = (!counted).then(|| one_step_beside(point, memory.race()));
-    let scores = Some(Scores::of(point).noise());
-    Prediction::assemble(point, &memory, Some(&LockLaw::of(point)), one_step_accuracy, scores)
+    let scores = Scores::of(point);
+    let weights = Weights::of(&LockLaw::with(point, &scores));
+    Prediction::assemble(point, &memory, Some(&weights), one_step_accuracy, Some(scores.noise()))
 }
 
 /// Predicts memory accuracy at a point from measured statistics of the kernel and of the output embeddings.
@@ -220,15 +221,15 @@ impl Prediction {
     fn assemble(
         point: &Point,
         memory: &Memory,
-        lock: Option<&LockLaw>,
+        lock: Option<&Weights>,
         one_step_accuracy: Option<f64>,
         scores: Option<ScoreNoise>,
     ) -> Prediction {
         let memory_accuracy = memory.accuracy(point.samples);
         let logits = memory.noise(point.samples);
         let kernel = memory.kernel().summary();
-        let lock_rate = lock.map(|lock| lock.mean(|rate| rate).clamp(0.0, 1.0));
-        let accuracy = lock.map(|lock| recall(memory, lock, point.samples));
+        let lock_rate = lock.map(Weights::lock_rate);
+        let accuracy = lock.map(|weights| recall(memory, weights, point.samples));
         let missing = [
             (Quantity::Accuracy, accuracy),
             (Quantity::LockRate, lock_rate),
@@ -250,14 +251,16 @@ impl Prediction {
     }
 }
 
-fn dominant(
+/// What is in the way: the attention where it finds the trigger less often than the memory recalls, the memory elsewhere.
+pub(crate) fn dominant(
     point: &Point,
     memory_accuracy: f64,
     lock_rate: Option<f64>,
     logits: &LogitNoise,
     scores: Option<&ScoreNoise>,
 ) -> Option<Dominant> {
-    let attention = scores.filter(|_| lock_rate.is_some_and(|lock_rate| lock_rate < memory_accuracy));
+    // Where both are all but certain, rounding is not to decide.
+    let attention = scores.filter(|_| lock_rate.is_some_and(|lock_rate| lock_rate < memory_accuracy - 1e-9));
     if let Some(scores) = attention {
         return scores.dominant().map(|term| Dominant { part: Part::Attention, term });
     }

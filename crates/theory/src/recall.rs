@@ -5,22 +5,69 @@ use crate::attention::LockLaw;
 use crate::memory::Memory;
 
 /// Lock rates where the memory is computed; between them it is interpolated.
-const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
+pub(crate) const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
 
-/// Recall accuracy, never below that of guesswork, after `samples` samples, with lock rates by the given law. The memory at partial lock rates is asked
-/// only where runs have such rates.
-pub(crate) fn recall(memory: &Memory, law: &LockLaw, samples: f64) -> f64 {
-    let lock_rate = law.mean(|rate| rate);
-    // Where every run locks there is nothing to interpolate.
-    if lock_rate > 1.0 - 1e-4 {
-        return (lock_rate * memory.accuracy(samples)).clamp(memory.chance(), 1.0);
+/// Weights below this are taken for zero: recall misses less than 1e-7 by that.
+const NEGLIGIBLE: f64 = 1e-8;
+
+/// What the memory at each of the [`RATES`] counts for in recall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Weights(pub [f64; RATES.len()]);
+
+impl Weights {
+    /// Every lock rate of the law, shared out between the two of the [`RATES`] beside it.
+    pub fn of(law: &LockLaw) -> Weights {
+        let mut weights = [0.0; RATES.len()];
+        for &(rate, weight) in law.points() {
+            let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
+            let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
+            weights[right - 1] += weight * rate * (1.0 - share);
+            weights[right] += weight * rate * share;
+        }
+        // Where every run locks there is nothing to interpolate.
+        let lock_rate = weights.iter().sum();
+        if lock_rate > 1.0 - 1e-4 {
+            weights = [0.0; RATES.len()];
+            weights[RATES.len() - 1] = lock_rate;
+        }
+        Weights(weights)
     }
-    let mut stored = [None; RATES.len()];
-    let mut at = |i: usize| *stored[i].get_or_insert_with(|| memory.accuracy_at_lock(samples, RATES[i]));
-    let recall = law.mean(|rate| {
-        let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
-        let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
-        rate * (at(right - 1) + share * (at(right) - at(right - 1)))
-    });
-    recall.clamp(memory.chance(), 1.0)
+
+    /// The mean lock rate, which is their sum.
+    pub fn lock_rate(&self) -> f64 {
+        self.0.iter().sum::<f64>().clamp(0.0, 1.0)
+    }
+
+    /// Recall, never below `chance`, given the memory accuracy at each of the [`RATES`]. It is asked only where runs have
+    /// such rates.
+    pub fn recall(&self, chance: f64, mut memory: impl FnMut(usize) -> f64) -> f64 {
+        let asked = self.0.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
+        asked.map(|(i, weight)| weight * memory(i)).sum::<f64>().clamp(chance, 1.0)
+    }
+}
+
+/// Recall of a memory after `samples` samples.
+pub(crate) fn recall(memory: &Memory, weights: &Weights, samples: f64) -> f64 {
+    Stored::new(memory, samples).recall(weights)
+}
+
+/// What a memory has stored after some number of samples, at each of the [`RATES`] that was asked for.
+pub(crate) struct Stored<'a> {
+    memory: &'a Memory,
+    samples: f64,
+    accuracy: [Option<f64>; RATES.len()],
+}
+
+impl Stored<'_> {
+    /// Nothing is asked for yet.
+    pub fn new(memory: &Memory, samples: f64) -> Stored<'_> {
+        Stored { memory, samples, accuracy: [None; RATES.len()] }
+    }
+
+    /// Recall by the given weights.
+    pub fn recall(&mut self, weights: &Weights) -> f64 {
+        let (memory, samples) = (self.memory, self.samples);
+        let computed = |i: usize| memory.accuracy_at_lock(samples, RATES[i]);
+        weights.recall(memory.chance(), |i| *self.accuracy[i].get_or_insert_with(|| computed(i)))
+    }
 }

@@ -1,11 +1,12 @@
 //! What is known of Slurm: the batch script, what was submitted, and what the queue says of it.
 
+pub mod flags;
 pub mod queue;
 pub mod script;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::files::whole_file;
@@ -73,6 +74,34 @@ impl Submitted {
     /// Keeps it, whole or not at all.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         whole_file(&Submitted::path(folder), (serde_json::to_string_pretty(self)? + "\n").as_bytes())
+    }
+}
+
+/// A submission that has begun and is not noted yet: a file that only one process can make, also over a network. Where a submission is
+/// killed half way it stays, and a person must look whether its job is in the queue.
+#[derive(Debug)]
+pub struct Submitting {
+    path: PathBuf,
+}
+
+impl Submitting {
+    /// Begins, unless another process has.
+    pub fn begin(folder: &Path) -> anyhow::Result<Submitting> {
+        let path = folder.join("submitting");
+        match std::fs::File::create_new(&path) {
+            Ok(_) => Ok(Submitting { path }),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => bail!(
+                "another submission from this folder has begun and not ended. If none is at work, one was killed: \
+                 see with squeue whether its job is there, scancel it, and remove {}",
+                path.display()
+            ),
+            Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
+        }
+    }
+
+    /// Ends it: the job is noted, or there is none.
+    pub fn end(self) -> anyhow::Result<()> {
+        std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 }
 

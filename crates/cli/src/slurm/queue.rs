@@ -53,17 +53,19 @@ impl Queue {
         for job in jobs {
             let mut states = BTreeMap::new();
             match ask("sacct", &["--noheader", "--parsable2", "--allocations", "--format=JobID,State"], job) {
-                Ok(text) => states.extend(text.lines().filter_map(|line| accounted(line, &job.id))),
+                Ok(text) => states.extend(text.lines().flat_map(|line| accounted(line, &job.id))),
                 Err(why) => queue.note(format!("{why}; how tasks ended is known for some minutes only")),
             }
-            let now = ask("squeue", &["--noheader", "--array", "--states=all", "--format=%F|%K|%T"], job);
-            match now {
-                Ok(text) => queue.learn(states, text.lines().filter_map(|line| queued(line, &job.id))),
+            // Without --array, with which some versions leave out the last task of one that has a stride.
+            let now = ask("squeue", &["--noheader", "--states=all", "--format=%F|%K|%T"], job);
+            match now.and_then(|text| all_queued(&text, &job.id)) {
+                Ok(now) => queue.learn(states, now),
                 // Slurm forgets jobs a few minutes after their end.
-                Err(why) if why.contains("Invalid job id") => queue.learn(states, std::iter::empty()),
+                Err(why) if why.contains("Invalid job id") => queue.learn(states, Vec::new()),
                 Err(why) => {
                     queue.complete = false;
                     queue.note(format!("{why}; what is running is not known"));
+                    queue.tasks.extend(states.into_iter().filter(|(_, state)| !state.is_active()));
                 }
             }
         }
@@ -77,7 +79,7 @@ impl Queue {
     }
 
     /// Takes up one job: what the accounts say, and what squeue says, which knows better what is there now.
-    fn learn(&mut self, mut states: BTreeMap<usize, State>, now: impl Iterator<Item = (usize, State)>) {
+    fn learn(&mut self, mut states: BTreeMap<usize, State>, now: Vec<(usize, State)>) {
         for state in states.values_mut().filter(|state| state.is_active()) {
             *state = State::Ended("UNKNOWN".into());
         }
@@ -95,6 +97,13 @@ impl Queue {
 fn ask(program: &str, arguments: &[&str], job: &Job) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).arg(format!("--jobs={}", job.id));
+    // A user's own filters would hide tasks; a long list of tasks would be cut short.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("SQUEUE_") || name.starts_with("SACCT_")) {
+            command.env_remove(name);
+        }
+    }
+    command.env("SLURM_BITSTR_LEN", "0");
     if let Some(cluster) = &job.cluster {
         command.arg(format!("--clusters={cluster}"));
     }
@@ -115,19 +124,56 @@ pub fn first_line(bytes: &[u8]) -> String {
     line.trim().chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-/// `123|4|RUNNING`
-fn queued(line: &str, id: &str) -> Option<(usize, State)> {
-    let mut words = line.trim().split('|');
-    let (job, task, state) = (words.next()?, words.next()?, words.next()?);
-    (job == id).then_some(())?;
-    Some((task.parse().ok()?, State::parse(state)))
+/// Every line of squeue. One that cannot be read may be a task that runs, so it is an error.
+fn all_queued(text: &str, id: &str) -> Result<Vec<(usize, State)>, String> {
+    let mut all = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("CLUSTER:")) {
+        all.extend(
+            queued(line, id).ok_or_else(|| format!("squeue printed {:?}", first_line(line.as_bytes())))?,
+        );
+    }
+    Ok(all)
 }
 
-/// `123_4|COMPLETED`
-fn accounted(line: &str, id: &str) -> Option<(usize, State)> {
-    let (job, state) = line.trim().split_once('|')?;
-    let task = job.strip_prefix(id)?.strip_prefix('_')?;
-    Some((task.parse().ok()?, State::parse(state)))
+/// `123|4|RUNNING`, `123|5-9:2,12|PENDING`; nothing of other jobs.
+fn queued(line: &str, id: &str) -> Option<Vec<(usize, State)>> {
+    let mut words = line.split('|');
+    let (job, tasks, state) = (words.next()?, words.next()?, words.next()?);
+    match job == id {
+        true => Some(expand(tasks)?.into_iter().map(|task| (task, State::parse(state))).collect()),
+        false => Some(Vec::new()),
+    }
+}
+
+/// `123_4|COMPLETED`, `123_[5-7]|PENDING`; other lines are of jobs, or of steps of a task.
+fn accounted(line: &str, id: &str) -> Vec<(usize, State)> {
+    let read = || {
+        let (job, state) = line.trim().split_once('|')?;
+        let tasks = expand(job.strip_prefix(id)?.strip_prefix('_')?)?;
+        Some(tasks.into_iter().map(|task| (task, State::parse(state))).collect())
+    };
+    read().unwrap_or_default()
+}
+
+/// The most tasks that Slurm can have in an array.
+const MOST: usize = 4_000_001;
+
+/// Tasks as Slurm writes them: `4`, `1-3,7`, `[1-21:2%8]`.
+fn expand(text: &str) -> Option<Vec<usize>> {
+    let text = text.trim_start_matches('[').trim_end_matches(']');
+    let text = text.split('%').next()?;
+    let mut tasks = Vec::new();
+    for piece in text.split(',') {
+        let (range, step) = piece.split_once(':').unwrap_or((piece, "1"));
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last, step): (usize, usize, usize) =
+            (first.parse().ok()?, last.parse().ok()?, step.parse().ok()?);
+        if first > last || last > MOST || step == 0 {
+            return None;
+        }
+        tasks.extend((first..=last).step_by(step));
+    }
+    Some(tasks)
 }
 
 #[cfg(test)]
@@ -136,22 +182,24 @@ mod tests {
 
     #[test]
     fn lines_of_slurm() {
-        assert_eq!(queued("12|3|RUNNING", "12"), Some((3, State::Running)));
-        assert_eq!(queued("12|3|TIMEOUT", "12"), Some((3, State::Ended("TIMEOUT".into()))));
-        assert_eq!(queued("13|3|RUNNING", "12"), None);
-        assert_eq!(queued("CLUSTER: north", "12"), None);
-        assert_eq!(accounted("12_4|CANCELLED by 0", "12"), Some((4, State::Ended("CANCELLED".into()))));
-        assert_eq!(accounted("12_[5-7]|PENDING", "12"), None);
-        assert_eq!(accounted("12|COMPLETED", "12"), None);
         let ended = |word: &str| State::Ended(word.into());
-        let mut queue = Queue::default();
-        queue.learn(
-            BTreeMap::from([(3, State::Running)]),
-            [(1, State::Running), (2, ended("FAILED"))].into_iter(),
+        let lines = "CLUSTER: north\n12|3|RUNNING\n12|4|TIMEOUT\n13|3|RUNNING\n\n12|5-9:2|PENDING\n";
+        let waiting = [5, 7, 9].map(|task| (task, State::Waiting));
+        let all = [[(3, State::Running), (4, ended("TIMEOUT"))].as_slice(), &waiting].concat();
+        assert_eq!(all_queued(lines, "12"), Ok(all));
+        assert!(all_queued("garbage", "12").is_err() && all_queued("12|N/A|RUNNING", "12").is_err());
+        assert_eq!(expand("[1-3,7%2]"), Some(vec![1, 2, 3, 7]));
+        assert!(expand("9-1").is_none() && expand("1-9:0").is_none() && expand("1-99999999999").is_none());
+        assert_eq!(accounted("12_4|CANCELLED by 0", "12"), [(4, ended("CANCELLED"))]);
+        assert_eq!(accounted("12_[5-6]|PENDING", "12"), [(5, State::Waiting), (6, State::Waiting)]);
+        assert!(
+            accounted("12|COMPLETED", "12").is_empty() && accounted("12_4.batch|FAILED", "12").is_empty()
         );
+        let mut queue = Queue::default();
+        queue.learn(BTreeMap::from([(3, State::Running)]), vec![(1, State::Running), (2, ended("FAILED"))]);
         queue.learn(
             BTreeMap::from([(2, ended("FAILED"))]),
-            [(1, ended("COMPLETED")), (2, State::Waiting)].into_iter(),
+            vec![(1, ended("COMPLETED")), (2, State::Waiting)],
         );
         let states: Vec<State> = queue.tasks.into_values().collect();
         assert_eq!(states, [State::Running, State::Waiting, ended("UNKNOWN")]);

@@ -32,7 +32,7 @@ pub struct Head<'a> {
 /// preemption, on which it keeps what it has and ends. A task that is put back into the queue writes on where it was.
 pub fn script(head: &Head<'_>, body: &str) -> anyhow::Result<String> {
     let mut text = format!(
-        "#!/bin/bash\n# {}\n# Written by superpose submit. By hand: sbatch this file; what is done already is not run again.\n",
+        "#!/bin/bash\n# {}\n# Written by superpose submit, which submits it and keeps track of the job. By hand (sbatch this file) what is done already is\n# not run again, but superpose does not know of the job: never while another runs.\n",
         plain("title", head.title)?
     );
     let mut line = |flag: &str, value: Option<&str>| -> anyhow::Result<()> {

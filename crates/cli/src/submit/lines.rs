@@ -12,8 +12,9 @@ use superpose_lab::study::{Part, Scale};
 
 use super::{MOST_TASKS, Plan, SlurmArguments, Task, hash, program};
 use crate::arguments::read_text;
+use crate::slurm::Submitted;
 use crate::slurm::script::whole;
-use crate::sweep::shell;
+use crate::sweep::{shell, store_of};
 
 /// The output of a task.
 fn output(folder: &Path, task: usize) -> PathBuf {
@@ -38,7 +39,8 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
 pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<()> {
     let folder = arguments.out.clone().unwrap_or_else(|| "superpose-study".into());
     let folder = whole("out", &folder)?;
-    if folder.join("manifest.json").exists() {
+    // One that was gathered early is still that of these tasks.
+    if folder.join("manifest.json").exists() && Submitted::read(&folder)?.is_none() {
         bail!("out = {}: holds a study already; give another folder", folder.display());
     }
     let lines: Vec<Vec<String>> = Part::ALL
@@ -60,7 +62,7 @@ pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<
 fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     let text = read_text(file)?;
     let mut lines = Vec::new();
-    let mut written: HashMap<String, usize> = HashMap::new();
+    let mut written: HashMap<PathBuf, usize> = HashMap::new();
     for (i, line) in text.lines().enumerate() {
         let (number, line) = (i + 1, line.trim());
         if line.is_empty() || line.starts_with('#') {
@@ -77,9 +79,10 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         }
         crate::takes(&words).map_err(|error| anyhow!("line {number}: {}", reason(&error)))?;
         for place in places(&words) {
-            if let Some(other) = written.insert(place.clone(), number) {
+            if let Some(other) = written.insert(one_name(&place), number) {
                 bail!(
-                    "line {number}: {place} is written by line {other}, too; tasks on several machines need files of their own"
+                    "line {number}: {} is written by line {other}, too; tasks on several machines need files of their own",
+                    place.display()
                 );
             }
         }
@@ -92,16 +95,33 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     }
 }
 
+/// A path under whatever name: through links, and with `.` and `..` followed.
+fn one_name(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = || Some(parent.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())
+}
+
 /// Stores and folders that a command writes.
-fn places(words: &[String]) -> Vec<String> {
+fn places(words: &[String]) -> Vec<PathBuf> {
     let mut places = Vec::new();
+    let gives = |flag: &str| words.iter().any(|word| word == flag || word.starts_with(&format!("{flag}=")));
+    match words[0].as_str() {
+        "reproduce" if !gives("--out") => places.push("superpose-study".into()),
+        "sweep" if !gives("--store") && !gives("--shard") => {
+            places.extend(
+                words.iter().find(|word| word.ends_with(".toml")).map(|file| store_of(Path::new(file))),
+            );
+        }
+        _ => {}
+    }
     for (i, word) in words.iter().enumerate() {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word.as_str(), words.get(i + 1).cloned()),
         };
         if matches!(name, "--store" | "--out" | "--csv" | "--svg" | "--export") {
-            places.extend(value);
+            places.extend(value.map(PathBuf::from));
         }
     }
     places
@@ -112,6 +132,19 @@ fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
+
+/// Runs the words of a task. Its output is there whole or not at all, signals reach the program, and a sweep among the lines is not a share of
+/// the array.
+const TASK: &str = r#"[ -s "$out" ] && exit 0
+for name in ID COUNT MIN MAX STEP; do unset "SLURM_ARRAY_TASK_$name"; done
+superpose "$@" > "$out.part" &
+trap 'kill -TERM $!' TERM INT
+wait $!
+code=$?
+while kill -0 $! 2> /dev/null; do wait $!; code=$?; done
+[ $code -eq 0 ] && mv "$out.part" "$out"
+exit $code
+"#;
 
 fn submit(
     arguments: &SlurmArguments,
@@ -137,8 +170,8 @@ fn submit(
         let words: Vec<String> = words.iter().map(|word| shell(Path::new(word))).collect();
         body += &format!("{}) set -- {} ;;\n", i + 1, words.join(" "));
     }
-    let outputs = format!("{}/\"$SLURM_ARRAY_TASK_ID\".out", shell(folder));
-    body += &format!("esac\n[ -s {outputs} ] && exit 0\nexec {} \"$@\" > {outputs}\n", shell(&program()?));
+    body += &format!("esac\nout={}/\"$SLURM_ARRAY_TASK_ID\".out\n", shell(folder));
+    body += &TASK.replace("superpose", &shell(&program()?));
     let log = format!("{}/%a.log", folder.display());
     let title = format!("{}: {tasks} command lines", file.display());
     let status = format!("superpose status {}", shell(folder));

@@ -184,6 +184,23 @@ impl Settings {
     }
 }
 
+/// Checks that the parameters that someone gave go together; `gives(name)` tells whether one was given.
+pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
+    for (one, other, why) in [
+        ("gamma", "lead", "the lead sets gamma; give one of them"),
+        ("import", "embedding_file", "both bring z_in; give one of them"),
+    ] {
+        if gives(one) && gives(other) {
+            return Err(ConfigError::Together { names: format!("{one} and {other} are both given"), why });
+        }
+    }
+    if gives("activation") && !gives("width") && !gives("import") {
+        let why = "only the attention-MLP model has one";
+        return Err(ConfigError::Together { names: "activation is given without width".into(), why });
+    }
+    Ok(())
+}
+
 /// The largest count accepted anywhere: tokens and sample numbers fit in 32 bits.
 const MOST: usize = u32::MAX as usize / 2;
 
@@ -230,6 +247,14 @@ pub enum ConfigError {
         value: String,
         /// What is allowed.
         allowed: String,
+    },
+    /// Parameters that do not go together.
+    #[error("{names}: {why}")]
+    Together {
+        /// What was given.
+        names: String,
+        /// Why not.
+        why: &'static str,
     },
 }
 

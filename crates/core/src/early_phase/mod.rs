@@ -40,6 +40,11 @@ impl<T: Real> EarlyPhase<T> {
         model.attention(&query(&self.w1, model), backend)
     }
 
+    /// `W1` itself, `dim` rows of `dim`.
+    pub fn w1_matrix(&self, model: &Model<'_, T>) -> Vec<T> {
+        self.w1.iter().flat_map(|&u| model.embeddings.z_eos.iter().map(move |&z| u * z)).collect()
+    }
+
     /// Whether every number is finite: rates may be so large that some are not.
     pub fn is_finite(&self) -> bool {
         [&self.m1, &self.w1, &self.m2].into_iter().flatten().all(|x| x.to_f64().is_finite())

@@ -7,6 +7,7 @@
 mod activation;
 mod block;
 mod descent;
+mod forward;
 mod linear;
 mod readout;
 
@@ -14,6 +15,7 @@ pub use activation::Activation;
 pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
 pub use descent::{Descent, Response, Want, descent};
+pub use forward::{attention_weights, logits};
 pub(crate) use linear::centred;
 pub use readout::Readout;
 

@@ -43,6 +43,13 @@ impl Outcome {
         ]
     }
 
+    /// Whether a run can have given these numbers: shares are shares, and there are items behind every mean.
+    pub fn is_possible(&self) -> bool {
+        let plain = |m: &Measure| m.mean.is_finite() && m.variance >= 0.0 && (1..=1 << 53).contains(&m.items);
+        let share = |(name, m): &(&str, &Measure)| *name == "margin" || (0.0..=1.0 + 1e-6).contains(&m.mean);
+        self.named().iter().all(|named| plain(named.1) && share(named)) && self.seconds >= 0.0
+    }
+
     /// Whether two runs gave the same bits. A noise budget that only one of them has does not count, nor does time.
     pub fn agrees(&self, other: &Outcome) -> bool {
         let noise = if self.noise.is_some() && other.noise.is_some() { other.noise } else { self.noise };

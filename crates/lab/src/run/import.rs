@@ -5,7 +5,7 @@ use superpose_core::task::{Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 /// The names that are looked for.
-const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
+pub const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
 
 /// The tensors found; each may be missing and is then generated.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,14 @@ impl Import {
         if !NAMES.iter().any(|name| tensors.has(name)) {
             return Err(TensorError::Missing { name: NAMES.join(" or "), present: tensors.listed() });
         }
+        Import::gather(floats, whole)
+    }
+
+    /// Takes the tensors by their names from wherever they are.
+    pub fn gather(
+        floats: impl Fn(&'static str) -> Result<Option<Tensor<f64>>, TensorError>,
+        whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, TensorError>,
+    ) -> Result<Import, TensorError> {
         let import = Import {
             z_in: floats("z_in")?,
             z_out: floats("z_out")?,
@@ -64,10 +72,18 @@ impl Import {
             let missing = if import.tokens.is_none() { "tokens" } else { "position" };
             return Err(TensorError::Missing {
                 name: format!("{missing} (which labels need: a label belongs to the token at a position)"),
-                present: tensors.listed(),
+                present: import.names().join(", "),
             });
         }
         Ok(import)
+    }
+
+    /// The names of the tensors that are there.
+    pub fn names(&self) -> Vec<&'static str> {
+        let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in];
+        let whole = [&self.tokens, &self.position, &self.labels];
+        let there = floats.map(Option::is_some).into_iter().chain(whole.map(Option::is_some));
+        NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
 
     /// Whether nothing is left to draw: repeats would be the same run again.
@@ -253,7 +269,7 @@ fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
     }
 }
 
-fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
+pub(super) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
     match values.iter().position(|&value| value as usize >= bound) {
         None => Ok(()),
         Some(index) => Err(TensorError::Value {

@@ -81,19 +81,40 @@ impl Inputs {
         if let Some(path) = &settings.import {
             let file = TensorFile::open(path.as_ref())?;
             let import = Import::read(&file.tensors()?).map_err(|error| file.inside(error))?;
-            import.fit(settings, given).map_err(|error| file.inside(error))?;
-            if import.z_out.is_some() && inputs.output.is_some() {
-                let allowed = "the imported file brings z_out; leave output_embedding out";
-                let value = settings.output_embedding.as_deref().unwrap_or_default();
-                return Err(ConfigError::value("output_embedding", value, allowed).into());
-            }
-            if settings.repeats > 1 && import.is_complete(settings.width) {
-                let allowed = "the imported file leaves nothing to draw, so every repeat would be the same; leave it out";
-                return Err(wrong("repeats", settings.repeats, allowed.into()));
-            }
-            inputs.import = Some(import);
+            inputs.bring(import, settings, given).map_err(|error| match error {
+                RunError::Tensors(error) => file.inside(error).into(),
+                other => other,
+            })?;
         }
         Ok(inputs)
+    }
+
+    /// Adds tensors that take the place of generated ones, and fits the settings to them.
+    pub fn bring(
+        &mut self,
+        import: Import,
+        settings: &mut Settings,
+        given: impl Fn(&str) -> bool,
+    ) -> Result<(), RunError> {
+        if self.import.is_some() || (self.rows.is_some() && import.z_in.is_some()) {
+            let parameter = if self.import.is_some() { "import" } else { "embedding_file" };
+            let value = settings.import.as_deref().or(settings.embedding_file.as_deref()).unwrap_or_default();
+            let allowed = "brings tensors that are given already; give them once";
+            return Err(ConfigError::value(parameter, value, allowed).into());
+        }
+        import.fit(settings, given)?;
+        if import.z_out.is_some() && self.output.is_some() {
+            let allowed = "the imported tensors bring z_out; leave output_embedding out";
+            let value = settings.output_embedding.as_deref().unwrap_or_default();
+            return Err(ConfigError::value("output_embedding", value, allowed).into());
+        }
+        if settings.repeats > 1 && import.is_complete(settings.width) {
+            let allowed =
+                "the imported tensors leave nothing to draw, so every repeat would be the same; leave it out";
+            return Err(wrong("repeats", settings.repeats, allowed.into()));
+        }
+        self.import = Some(import);
+        Ok(())
     }
 }
 

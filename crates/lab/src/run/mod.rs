@@ -5,15 +5,17 @@ mod instance;
 mod metered;
 mod record;
 mod seen;
+mod trained;
 
 use std::path::Path;
 use std::time::Instant;
 
-pub use import::Import;
+pub use import::{Import, NAMES};
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
 pub use record::{Noise, Record};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
+pub use trained::{Gradients, Trained};
 
 use crate::memory::readable;
 pub(crate) use instance::Instance;
@@ -264,14 +266,13 @@ impl<T: Real> Export<'_, T> {
         let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
         let e = model.embeddings;
         let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());
-        let w1: Vec<T> = phase.w1.iter().flat_map(|&u| e.z_eos.iter().map(move |&z| u * z)).collect();
         let mut entries = vec![
             entry("z_in", &[model.tokens(), dim], &e.z_in),
             entry("z_out", &[model.labels(), dim], &e.z_out),
             entry("z_trig", &[dim], &e.z_trig),
             entry("z_eos", &[dim], &e.z_eos),
             entry("m1", &[dim, p], &phase.m1),
-            entry("w1", &[dim, dim], &w1),
+            entry("w1", &[dim, dim], &phase.w1_matrix(model)),
             entry("m2", &[dim, p], &phase.m2),
         ];
         if let Some(w_in) = &e.w_in {

@@ -164,15 +164,22 @@ pub struct Results {
 }
 
 impl Results {
-    /// Takes one part from other results, where they have it.
-    pub fn take(&mut self, part: Part, from: Results) {
+    /// Takes one part from other results; whether they have it.
+    pub fn take(&mut self, part: Part, from: Results) -> bool {
+        fn take<X>(place: &mut Option<X>, from: Option<X>) -> bool {
+            let there = from.is_some();
+            if there {
+                *place = from;
+            }
+            there
+        }
         match part {
-            Part::Scaling => self.scaling = from.scaling.or(self.scaling.take()),
-            Part::Sizes => self.sizes = from.sizes.or(self.sizes.take()),
-            Part::Orthogonal => self.orthogonal = from.orthogonal.or(self.orthogonal.take()),
-            Part::Phase => self.phase = from.phase.or(self.phase.take()),
-            Part::Bound => self.bound = from.bound.or(self.bound.take()),
-            Part::Attention => self.attention = from.attention.or(self.attention.take()),
+            Part::Scaling => take(&mut self.scaling, from.scaling),
+            Part::Sizes => take(&mut self.sizes, from.sizes),
+            Part::Orthogonal => take(&mut self.orthogonal, from.orthogonal),
+            Part::Phase => take(&mut self.phase, from.phase),
+            Part::Bound => take(&mut self.bound, from.bound),
+            Part::Attention => take(&mut self.attention, from.attention),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Bringing shards into a store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::shard::{LineProblem, ShardError, read};
+use crate::cell::Key;
 use crate::store::{Batch, Store, StoreError};
 
 /// What a merge did.
@@ -19,6 +20,8 @@ pub struct Merged {
     pub torn: Vec<(PathBuf, usize)>,
     /// Shards that were left out, each with the line at fault.
     pub refused: Vec<ShardError>,
+    /// Shards that begin with the same cell as another: most likely copies. Each cell is counted once.
+    pub copies: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Why a merge could not go on.
@@ -64,13 +67,18 @@ pub fn merge(
     each: &mut dyn FnMut(&Path),
 ) -> Result<Merged, MergeError> {
     let mut merged = Merged::default();
+    let mut firsts = HashMap::new();
     // Keys come in no order, so that every commit writes pages all over the index: few large commits. Not too large, since
     // other writers wait.
     for lot in shards.chunks(LOT) {
         let mut batch = store.batch()?;
         for path in lot {
             each(path);
-            bring(path, &mut batch, &mut merged)?;
+            if let Some(first) = bring(path, &mut batch, &mut merged)?
+                && let Some(other) = firsts.insert(first, path)
+            {
+                merged.copies.push((path.clone(), other.clone()));
+            }
         }
         batch.commit()?;
     }
@@ -80,13 +88,13 @@ pub fn merge(
 /// Shards of one commit.
 const LOT: usize = 50;
 
-/// Brings one shard in, or says why not.
-fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<(), StoreError> {
+/// Brings one shard in, or notes why not. Gives its first cell.
+fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<Option<Key>, StoreError> {
     let content = match read(path) {
         Ok(content) => content,
         Err(error) => {
             merged.refused.push(error);
-            return Ok(());
+            return Ok(None);
         }
     };
     let entries = &content.entries;
@@ -115,7 +123,7 @@ fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<(), 
         }
         Err(Refused::Store(error)) => return Err(error),
     }
-    Ok(())
+    Ok(entries.first().map(|entry| entry.key))
 }
 
 /// Why a shard was not taken.

@@ -53,6 +53,9 @@ pub enum LineProblem {
     /// Its key is not that of its configuration.
     #[error("the key does not fit the configuration")]
     Key,
+    /// Its numbers are not those of any run.
+    #[error("numbers that no run can give")]
+    Impossible,
     /// Another result for the same cell is in the store.
     #[error(
         "the store has another result for this cell: one of the two was not made by this program as it is"
@@ -73,7 +76,12 @@ pub(super) struct Content {
 
 /// Reads a whole shard. A last line without its end is not an error.
 pub(super) fn read(path: &Path) -> Result<Content, ShardError> {
-    let bytes = std::fs::read(path).map_err(|error| ShardError::Io { path: path.into(), error })?;
+    let failed = |error| ShardError::Io { path: path.into(), error };
+    // A pipe would be waited for, for ever.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(std::io::Error::new(ErrorKind::InvalidInput, "not a file")));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut entries = Vec::new();
     for (i, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -124,6 +132,9 @@ fn read_line(line: &[u8]) -> Result<Entry, LineProblem> {
     if Key::at(&entry.config, entry.numerics_revision) != entry.key {
         return Err(LineProblem::Key);
     }
+    if entry.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {
+        return Err(LineProblem::Impossible);
+    }
     Ok(entry)
 }
 
@@ -171,6 +182,11 @@ impl Shard {
         content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
         let store = store.and_then(|path| Store::peek(path).ok());
         Shard { path: path.into(), file, length: content.whole, known, store }
+    }
+
+    /// Whether the shard has this cell.
+    pub fn has(&self, key: &Key) -> bool {
+        self.known.contains_key(key)
     }
 
     /// Cells that the shard has.

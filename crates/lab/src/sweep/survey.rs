@@ -34,6 +34,8 @@ pub struct Survey {
     pub cells: usize,
     /// Cells with an outcome, anywhere.
     pub done: usize,
+    /// Of these, how many only shards have.
+    pub in_shards: usize,
     /// Cells that are known to fail and have no outcome.
     pub failed: usize,
     /// Estimated seconds of one thread for the cells that are neither.
@@ -48,6 +50,8 @@ pub struct Survey {
     pub astray_in: Option<PathBuf>,
     /// Shards that cannot be read, each with the line at fault.
     pub damaged: Vec<ShardError>,
+    /// Shards with cells of another sweep, or of this one before it changed, each with its first such line.
+    pub foreign: Vec<(PathBuf, usize)>,
 }
 
 /// What is known of a cell.
@@ -57,6 +61,8 @@ struct Found {
     failed: bool,
     /// Known where its worker looks.
     seen: bool,
+    /// Done in the store.
+    stored: bool,
     astray: bool,
 }
 
@@ -100,6 +106,7 @@ impl Survey {
             for (key, result) in find(store, &keys)? {
                 let cell = places[&key];
                 found[cell].seen |= learn(cell, &result, &mut found[cell]);
+                found[cell].stored = found[cell].done;
             }
         }
         let mut survey =
@@ -116,6 +123,8 @@ impl Survey {
                 }
             };
             let own = own.get(&path);
+            let strange = content.entries.iter().position(|entry| !places.contains_key(&entry.key));
+            survey.foreign.extend(strange.map(|line| (path.clone(), line + 1)));
             for entry in content.entries {
                 let Some(&cell) = places.get(&entry.key) else { continue };
                 if !learn(cell, &entry.result, &mut found[cell]) {
@@ -134,6 +143,7 @@ impl Survey {
         survey.cells = cells.len();
         for (cell, found) in found.iter().enumerate() {
             survey.done += usize::from(found.done);
+            survey.in_shards += usize::from(found.done && !found.stored);
             survey.failed += usize::from(found.failed && !found.done);
             if !found.done && !found.failed {
                 survey.seconds += seconds[cell];

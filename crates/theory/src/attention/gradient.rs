@@ -47,13 +47,27 @@ pub struct Layer {
 impl Gradient {
     /// The gradient at a point.
     pub fn of(point: &Point) -> Gradient {
+        Gradient::of_one_row(point).at_width(point.width)
+    }
+
+    /// The gradient at a point whose MLP has one row; its dimension and number of samples are not used.
+    pub fn of_one_row(point: &Point) -> Gradient {
         match point.width {
             None => Gradient { same_label: 1.0, own: 1.0, mutual: 1.0, pair: 1.0, layer: Layer::default() },
-            Some(width) => Gradient::through(point, width),
+            Some(_) => Gradient::through(point),
         }
     }
 
-    fn through(point: &Point, width: f64) -> Gradient {
+    /// From one row to a width: that many rows are averaged.
+    pub fn at_width(mut self, width: Option<f64>) -> Gradient {
+        let Layer { own_mean, pair_mean, single, pair, own } = &mut self.layer;
+        for variance in [own_mean, pair_mean, single, pair, own] {
+            *variance /= width.unwrap_or(1.0);
+        }
+        self
+    }
+
+    fn through(point: &Point) -> Gradient {
         let t = point.trigger.t();
         let Heads { square, apart, alike } = Heads::of(point);
         let (apart, alike) = (apart / square, alike / square);
@@ -68,11 +82,11 @@ impl Gradient {
             mutual: by_other + by_own,
             pair: by_other * by_other + by_own * by_own,
             layer: Layer {
-                own_mean: m.product * m.product / width,
-                pair_mean: (mean * slope).powi(2) / width,
-                single: single(mean, slope, head.feature.square(), m) / width,
-                pair: head.feature.square() * m.slope_square / width,
-                own: m.product_square / width,
+                own_mean: m.product * m.product,
+                pair_mean: (mean * slope).powi(2),
+                single: single(mean, slope, head.feature.square(), m),
+                pair: head.feature.square() * m.slope_square,
+                own: m.product_square,
             },
         }
     }

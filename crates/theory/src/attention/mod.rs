@@ -41,7 +41,15 @@ pub struct Scores {
 impl Scores {
     /// The scores at a point.
     pub fn of(point: &Point) -> Scores {
-        if point.orthonormal() { orthonormal::scores(point) } else { overlapping::scores(point) }
+        Scores::with(point, &Gradient::of(point))
+    }
+
+    /// The scores at a point whose gradient is known.
+    pub(crate) fn with(point: &Point, gradient: &Gradient) -> Scores {
+        match point.orthonormal() {
+            true => orthonormal::scores(point, gradient),
+            false => overlapping::scores(point, gradient),
+        }
     }
 
     /// Squares of the signal and of the spreads.

@@ -22,10 +22,9 @@ use super::gradient::{Gradient, Layer};
 use super::{Scores, in_squares};
 use crate::point::Point;
 
-pub fn scores(point: &Point) -> Scores {
+pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, length, samples, .. } = *point;
     let t = point.trigger.t();
-    let gradient = Gradient::of(point);
     let rest = 1.0 - 1.0 / length;
     let scarcity = vocab / samples;
     let from_pairs = rest * gradient.same_label;
@@ -88,7 +87,7 @@ mod tests {
                 trigger,
                 ..gaussian(vocab, vocab + 2.0, length, samples)
             };
-            let scores = scores(&point);
+            let scores = Scores::of(&point);
             let spread = scores.trigger_spread.hypot(scores.from_pairs / scores.pairs.sqrt());
             let ratios = [scores.gradient_noise / seen[0], scores.trigger / seen[1], spread / seen[2]];
             assert!(ratios.iter().all(|r| (0.75..1.25).contains(r)), "V = {vocab}: {ratios:?}");

@@ -23,10 +23,10 @@ use super::gradient::Gradient;
 use super::{Scores, in_squares};
 use crate::point::Point;
 
-pub fn scores(point: &Point) -> Scores {
+pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, dim, length, samples, .. } = *point;
     let t = point.trigger.t();
-    let Gradient { same_label, own, mutual, pair, layer } = Gradient::of(point);
+    let Gradient { same_label, own, mutual, pair, layer } = *gradient;
     let rest = 1.0 - 1.0 / length;
     let from_pairs = rest * same_label;
     let from_own = rest * t * (vocab / samples) * (1.0 + length / dim);
@@ -102,7 +102,7 @@ mod tests {
             (1000.0, 127.0, 210.0, 1857.0, Trigger::Keys, [0.682, 0.613, 0.184]),
             (107.0, 91.0, 467.0, 6928.0, Trigger::Values, [0.548, 0.815, 0.095]),
         ] {
-            let scores = scores(&Point { trigger, ..gaussian(vocab, dim, length, samples) });
+            let scores = Scores::of(&Point { trigger, ..gaussian(vocab, dim, length, samples) });
             let ratios = [
                 scores.trigger_spread / seen[0],
                 scores.mean_bias / seen[1],

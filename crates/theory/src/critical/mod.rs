@@ -216,13 +216,13 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
         return Critical::Absent(absence);
     }
     let range = parameter.range(point);
-    let kept = matches!(parameter, Parameter::Samples | Parameter::Length).then(|| Recall::new(point));
+    let recall = Recall::new(point);
+    let mut along = recall.along(parameter, accuracy);
     let f = |x: f64| {
-        let moved = parameter.set(point, x);
-        match &kept {
-            Some(recall) => recall.accuracy_or_bound(moved.length, moved.samples, accuracy),
-            None => fresh(&moved, accuracy),
-        }
+        // A fact that no sample shows is a guess among V labels.
+        let point = parameter.set(point, x);
+        let seen = point.coverage() + 0.01;
+        if point.vocab > 200.0 && seen < accuracy { seen } else { along(x) }
     };
     let helps = parameter.helps();
     match (topmost_crossing(range, parameter.stride(), accuracy, helps, f), helps) {
@@ -239,16 +239,6 @@ fn unreachable(point: &Point, parameter: Parameter, end: f64) -> Critical {
     let there = predict_at(&parameter.set(point, end));
     let accuracy = there.accuracy.unwrap_or(0.0);
     Critical::Unreachable { end, accuracy, dominant: there.dominant }
-}
-
-/// The accuracy at a point, or a bound below the target: see [`Recall::accuracy_or_bound`].
-fn fresh(point: &Point, target: f64) -> f64 {
-    // A fact that no sample shows is a guess among V labels.
-    let seen = point.coverage() + 0.01;
-    if point.vocab > 200.0 && seen < target {
-        return seen;
-    }
-    Recall::new(point).accuracy_or_bound(point.length, point.samples, target)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Recall at many lengths and numbers of samples with one memory: what a search asks for again and again.
 
+use super::Parameter;
 use crate::attention::LockLaw;
 use crate::memory::Memory;
 use crate::point::Point;
-use crate::recall::recall;
+use crate::recall::{Stored, Weights, recall};
 
 /// Three-step recall of a model whose vocabulary, dimension and width stay; its memory is set up once.
 #[derive(Clone, Debug)]
@@ -26,12 +27,28 @@ impl Recall {
     /// The accuracy where it reaches `target`; where it does not, a number from the accuracy to `target`. Where the
     /// lock rate settles the question the memory is not asked.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
-        let law = LockLaw::of(&Point { length, samples, ..self.point });
-        let lock_rate = law.mean(|rate| rate);
-        if lock_rate < target {
-            return lock_rate.clamp(self.memory.chance(), 1.0);
+        let weights = Weights::of(&LockLaw::of(&Point { length, samples, ..self.point }));
+        if weights.lock_rate() < target {
+            return weights.lock_rate().max(self.memory.chance());
         }
-        recall(&self.memory, &law, samples)
+        recall(&self.memory, &weights, samples)
+    }
+
+    /// The same at points that differ in one parameter from this model's; what they have in common is not set up again.
+    pub(super) fn along(&self, parameter: Parameter, target: f64) -> impl FnMut(f64) -> f64 {
+        // What is stored does not depend on the length of sequences.
+        let mut stored = Stored::new(&self.memory, self.point.samples);
+        move |value| {
+            let point = parameter.set(&self.point, value);
+            let weights = Weights::of(&LockLaw::of(&point));
+            if weights.lock_rate() < target {
+                return weights.lock_rate().max(1.0 / point.vocab);
+            }
+            match parameter {
+                Parameter::Length => stored.recall(&weights),
+                _ => recall(&self.memory.moved(&point), &weights, point.samples),
+            }
+        }
     }
 }
 

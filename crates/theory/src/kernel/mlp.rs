@@ -24,35 +24,75 @@ struct Place {
     feature: Feature,
 }
 
-pub fn queries(point: &Point, width: f64) -> Vec<Query> {
+/// A kind of query before the width is known: the m features are averaged, so what they add falls as 1/m.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Share of queries of this kind.
+    weight: f64,
+    /// Mean of `K(w, v)` over the other facts w.
+    kappa: f64,
+    /// Mean of `K(v, v)`, `E[phi^2]`.
+    square: f64,
+    /// Variance of the averaged `K(w, v)` over w.
+    averaged: f64,
+    /// MLP noise in `s2` times m.
+    noise: f64,
+    /// Variance of `xi` by the first layer times m.
+    variance: f64,
+}
+
+/// The kinds of queries at a point, whatever its width.
+pub fn kinds(point: &Point) -> Vec<Kind> {
     let places = places(point);
     let angles = angles(point);
     let shared = Shared::of(point, &places);
     let mut pairs = Vec::new();
-    let mut queries = Vec::new();
-    for query in &places {
+    let mut kind = |query: &Place| {
         kernel_values(query, &places, &angles, &mut pairs);
         let kappa: f64 = pairs.iter().map(|pair| pair.weight * pair.kernel).sum();
-        let averaged: f64 = pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum();
         let squares: f64 = pairs.iter().map(|pair| pair.weight * pair.squares).sum();
-        let mlp_noise = (squares - shared.square(query)).max(0.0) / width;
-        let variance = shared.xi_variance(query) / width;
-        let square = query.feature.square();
+        Kind {
+            weight: query.weight,
+            kappa,
+            square: query.feature.square(),
+            averaged: pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum(),
+            noise: (squares - shared.square(query)).max(0.0),
+            variance: shared.xi_variance(query),
+        }
+    };
+    places.iter().map(&mut kind).collect()
+}
+
+impl Kind {
+    /// The queries of this kind with an MLP of the given width.
+    pub fn queries(self, width: f64) -> impl Iterator<Item = Query> {
+        let variance = self.variance / width;
         // K(v, v) is a mean of squares over the width: positive and lopsided, so a chi-square law has it
         // right where a normal one would not. MLP noise grows with it.
-        let sizes =
-            if variance > 0.0 { chi_square(2.0 * square * square / variance, 3) } else { Rule::certain(1.0) };
-        for &(size, weight) in &sizes.points {
-            queries.push(Query {
-                weight: query.weight * weight,
-                kappa,
-                xi: square * size - kappa,
-                s2: averaged * (1.0 - 1.0 / width) + mlp_noise * size,
-                mlp_noise: mlp_noise * size,
-            });
+        let sizes = if variance > 0.0 {
+            chi_square(2.0 * self.square * self.square / variance, 3)
+        } else {
+            Rule::certain(1.0)
+        };
+        sizes.points.into_iter().map(move |(size, weight)| self.query(width, size, weight))
+    }
+
+    /// The query of mean size: averages over the queries of this kind.
+    pub fn mean(self, width: f64) -> Query {
+        self.query(width, 1.0, 1.0)
+    }
+
+    /// The query of this kind with a `K(v, v)` of `size` times its mean.
+    fn query(self, width: f64, size: f64, weight: f64) -> Query {
+        let mlp_noise = self.noise / width * size;
+        Query {
+            weight: self.weight * weight,
+            kappa: self.kappa,
+            xi: self.square * size - self.kappa,
+            s2: self.averaged * (1.0 - 1.0 / width) + mlp_noise,
+            mlp_noise,
         }
     }
-    queries
 }
 
 /// Places of keys. Without the trigger in the values nothing tells directions apart.

@@ -54,14 +54,47 @@ pub struct Kernel {
     queries: Vec<Query>,
 }
 
+/// The kernels of a model by its width, which costs little to change. They depend on the dimension, and on no other size.
+#[derive(Clone, Debug)]
+pub(crate) enum Kernels {
+    /// Of the head outputs themselves.
+    Linear(Kernel),
+    /// Of the features of an MLP.
+    Mlp(Vec<mlp::Kind>),
+}
+
+impl Kernels {
+    /// The kernels at a point; its width is not used, but whether it has one.
+    pub fn of(point: &Point) -> Kernels {
+        match point.width {
+            None => Kernels::Linear(Kernel { queries: linear::queries(point) }),
+            Some(_) => Kernels::Mlp(mlp::kinds(point)),
+        }
+    }
+
+    /// The kernel at a width.
+    pub fn at(&self, width: f64) -> Kernel {
+        match self {
+            Kernels::Linear(kernel) => kernel.clone(),
+            Kernels::Mlp(kinds) => {
+                Kernel { queries: kinds.iter().flat_map(|kind| kind.queries(width)).collect() }
+            }
+        }
+    }
+
+    /// The kernel at a width with the queries of a kind in one: what averages over queries need, but for the spread of xi.
+    pub fn averaged(&self, width: f64) -> Kernel {
+        match self {
+            Kernels::Linear(kernel) => kernel.clone(),
+            Kernels::Mlp(kinds) => Kernel { queries: kinds.iter().map(|kind| kind.mean(width)).collect() },
+        }
+    }
+}
+
 impl Kernel {
     /// The kernel at a point: of the head outputs themselves, or of the MLP's features.
     pub fn of(point: &Point) -> Kernel {
-        let queries = match point.width {
-            None => linear::queries(point),
-            Some(width) => mlp::queries(point, width),
-        };
-        Kernel { queries }
+        Kernels::of(point).at(point.width.unwrap_or(1.0))
     }
 
     /// The kernel of measured statistics.

@@ -1,7 +1,7 @@
 //! Between the lines of a lattice: cubics in the logarithm of the size, log odds of the accuracy.
 
-/// Log odds are cut off here: accuracies closer to 0 or 1 than 1e-4 need not be told apart.
-const FLOOR: f64 = 1e-4;
+/// Log odds are cut off here: accuracies closer to 0 or 1 are not known so well.
+const FLOOR: f64 = 1e-8;
 
 /// Some of the lines of a grid.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ struct Lines {
     logs: Vec<f64>,
     /// Which of them are on the lattice; the first and the last always are.
     chosen: Vec<usize>,
+    /// For every line, the nodes (by their place in the list of chosen ones) and weights that make the value there.
+    weights: Vec<Vec<(usize, f64)>>,
 }
 
 /// The cells between four neighbouring nodes.
@@ -33,18 +35,27 @@ impl Lines {
         if chosen.last().is_some_and(|&end| end < last) {
             chosen.push(last);
         }
-        Lines { logs: values.iter().map(|value| value.ln()).collect(), chosen }
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        // A value that is repeated, as rounded ones may be, has one node.
+        chosen.dedup_by(|a, b| logs[*a] == logs[*b]);
+        let mut lines = Lines { logs, chosen, weights: Vec::new() };
+        lines.weights = (0..values.len()).map(|line| lines.weights_at(line)).collect();
+        lines
     }
 
     fn pairs(&self) -> Vec<(usize, usize)> {
-        match self.chosen[..] {
+        let mut pairs: Vec<(usize, usize)> = match self.chosen[..] {
             [only] => vec![(only, only)],
             _ => self.chosen.windows(2).map(|pair| (pair[0], pair[1])).collect(),
+        };
+        // Lines after the last node repeat its value.
+        if let Some(pair) = pairs.last_mut() {
+            pair.1 = self.logs.len() - 1;
         }
+        pairs
     }
 
-    /// Nodes (by their place in the list of chosen ones) and weights that make the value at line `i`.
-    fn weights(&self, i: usize) -> Vec<(usize, f64)> {
+    fn weights_at(&self, i: usize) -> Vec<(usize, f64)> {
         let count = self.chosen.len().min(4);
         let right = self.chosen.partition_point(|&line| line < i);
         if self.chosen.get(right) == Some(&i) {
@@ -65,10 +76,19 @@ impl Lattice {
         Lattice { rows: Lines::new(rows, strides.0), columns: Lines::new(columns, strides.1) }
     }
 
-    /// The nodes as (row, column), column by column.
-    pub fn nodes(&self) -> Vec<(usize, usize)> {
-        let rows = &self.rows.chosen;
-        self.columns.chosen.iter().flat_map(|&c| rows.iter().map(move |&r| (r, c))).collect()
+    /// The nodes that the values in some cells are made of, as (row, column), column by column.
+    pub fn nodes(&self, of: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+        let (rows, columns) = (&self.rows.chosen, &self.columns.chosen);
+        let mut used = vec![false; rows.len() * columns.len()];
+        for (column, column_weights) in self.columns.weights.iter().enumerate() {
+            for (_, row_weights) in self.rows.weights.iter().enumerate().filter(|(row, _)| of(*row, column)) {
+                for (c, _) in column_weights {
+                    row_weights.iter().for_each(|(r, _)| used[c * rows.len() + r] = true);
+                }
+            }
+        }
+        let node = |i: usize| (rows[i % rows.len()], columns[i / rows.len()]);
+        (0..used.len()).filter(|&i| used[i]).map(node).collect()
     }
 
     /// The blocks between nodes.
@@ -80,10 +100,9 @@ impl Lattice {
             .flat_map(move |c| rows.clone().into_iter().map(move |r| Block { rows: r, columns: c }))
     }
 
-    /// The whole grid, column by column, from values at the nodes.
+    /// The whole grid, column by column, from values at the nodes; not a number where one of its nodes is not.
     pub fn interpolated(&self, node: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let (height, width) = (self.rows.logs.len(), self.columns.logs.len());
-        let row_weights: Vec<_> = (0..height).map(|row| self.rows.weights(row)).collect();
         // First along the columns of the lattice, then across.
         let along: Vec<Vec<f64>> = self
             .columns
@@ -92,12 +111,12 @@ impl Lattice {
             .map(|&column| {
                 let odds: Vec<f64> =
                     self.rows.chosen.iter().map(|&row| log_odds(node(row, column))).collect();
-                row_weights.iter().map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
+                let rows = self.rows.weights.iter();
+                rows.map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
             })
             .collect();
         let mut grid = Vec::with_capacity(height * width);
-        for column in 0..width {
-            let weights = self.columns.weights(column);
+        for weights in &self.columns.weights {
             for row in 0..height {
                 grid.push(share(weights.iter().map(|&(k, w)| w * along[k][row]).sum()));
             }

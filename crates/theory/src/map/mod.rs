@@ -1,26 +1,31 @@
-//! Accuracy over a grid of any two sizes: a phase map at the speed of a slider.
+//! Accuracy over a grid of any two sizes, and what is in its way: a phase map at the speed of a slider.
 //!
-//! A map of 64 x 64 cells has 4,096 of them, and setting up a memory takes longer than the time there is for one. But log
-//! odds of accuracy are smooth in the logarithms of the sizes. So accuracy is computed at every eighth line and column, or
-//! at more of them where that is too coarse, and interpolated in between by cubics in log odds. Where the interpolation is
-//! not within [`TOLERANCE`] of the truth in the middle of a block, all of the block is computed. Errors stay
-//! below 0.005 (tested on all pairs of axes over the range where the formulas were checked).
-//! Memories are kept along the axes that they do not depend on, samples and length.
-//!
-//! The accuracy is that of [`mod@crate::critical`]: three-step recall, or memory accuracy with an MLP.
+//! Recall is made of two things. The lock rates of the attention have sharp edges but are quick to compute: that is done in
+//! every cell. The memory at given lock rates is dear, but its log odds are smooth in the logarithms of the sizes: it is
+//! computed at some of the cells and interpolated in between, with checks. What either needs is set up
+//! once for all cells that have it in common. Errors stay below 0.005 (tested on all pairs of axes over the
+//! range where the formulas were checked).
 
 mod interpolate;
+mod shared;
+mod surface;
 
-use crate::critical::{Parameter, Recall};
+use crate::attention::{Gradient, LockLaw, Scores};
+use crate::critical::Parameter;
+use crate::kernel::Kernels;
+use crate::memory::{Labels, Memory};
+use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
-use interpolate::{Block, Lattice};
+use crate::predict::{Dominant, dominant};
+use crate::recall::{RATES, Weights};
+use shared::Shared;
+use surface::{NEGLIGIBLE, Side, Surface, in_parallel};
 
-/// Lines of the grid per line that is computed, over samples and over other sizes; the next is tried where the one before
-/// is too coarse. Facts are seen once, twice, thrice: accuracy is less smooth in samples, where they are few, than in
-/// other sizes.
-const STRIDES: [(usize, usize); 3] = [(4, 8), (4, 4), (2, 4)];
 /// Error of the interpolation at the middle of a block above which the block is computed in full.
 pub const TOLERANCE: f64 = 0.002;
+
+/// What an error of the memory counts for where attention keeps it from showing: it still tells what is in the way.
+const UNSEEN: f64 = 0.05;
 
 /// An axis of a map: a parameter and its values, which should grow.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +46,11 @@ impl Axis {
         Axis { parameter, values }
     }
 
-    fn stride(&self, (samples, other): (usize, usize)) -> usize {
-        if self.parameter == Parameter::Samples { samples } else { other }
+    /// The values that the memory depends on: the length of a sequence is not one.
+    fn side(&self) -> Side<'_> {
+        let count =
+            if self.parameter == Parameter::Length { self.values.len().min(1) } else { self.values.len() };
+        Side { values: &self.values[..count], samples: self.parameter == Parameter::Samples }
     }
 }
 
@@ -55,7 +63,10 @@ pub struct Map {
     pub columns: Axis,
     /// Column by column: the accuracy at `rows.values[r]`, `columns.values[c]` is entry `c * rows.values.len() + r`.
     pub accuracy: Vec<f64>,
-    /// How many of the entries were computed; the others are interpolated.
+    /// What is in the way, in the same order, as [`predict_at`](crate::predict_at) says it. Next to where one term takes over
+    /// from another it may name either.
+    pub dominant: Vec<Option<Dominant>>,
+    /// How many memory accuracies were computed; the others are interpolated.
     pub computed: usize,
 }
 
@@ -70,126 +81,134 @@ impl Map {
 ///
 /// An axis over width makes every model an attention-MLP model.
 pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
-    // A memory is kept while only samples or length change: let them vary within a column.
-    let keeps = |axis: &Axis| matches!(axis.parameter, Parameter::Samples | Parameter::Length);
-    if keeps(&columns) && !keeps(&rows) {
+    // One order for both, so that a map and its mirror image agree to the bit.
+    if place_of(rows.parameter) > place_of(columns.parameter) {
         return transposed(fill(point, columns, rows, threads));
     }
+    let grid = Grid::new(point, &rows, &columns);
     let (height, width) = (rows.values.len(), columns.values.len());
-    let fixed = Point {
-        width: match rows.parameter == Parameter::Width || columns.parameter == Parameter::Width {
-            true => Some(1.0),
-            false => point.width,
-        },
-        ..*point
-    };
-    let place = |row: usize, column: usize| {
-        rows.parameter.set(&columns.parameter.set(&fixed, columns.values[column]), rows.values[row])
-    };
-    let keep = keeps(&rows);
-    // Computes cells that are sorted by column.
-    let compute = |cells: &[(usize, usize)]| -> Vec<f64> {
-        let mut kept: Option<(usize, Recall)> = None;
-        cells
-            .iter()
-            .map(|&(row, column)| {
-                let point = place(row, column);
-                if !keep || kept.as_ref().is_none_or(|kept| kept.0 != column) {
-                    kept = Some((column, Recall::new(&point)));
-                }
-                kept.as_ref().map_or(0.0, |(_, recall)| recall.accuracy(point.length, point.samples))
-            })
-            .collect()
-    };
+    let column = |column: usize| (0..height).map(|row| grid.attention(row, column)).collect::<Vec<_>>();
+    let attention = in_parallel(width, threads, column).concat();
 
-    let mut cells = vec![None; height * width];
-    let mut demand = |wanted: Vec<(usize, usize)>| {
-        let missing: Vec<(usize, usize)> =
-            wanted.into_iter().filter(|&(row, column)| cells[column * height + row].is_none()).collect();
-        for (&(row, column), value) in missing.iter().zip(in_parallel(&missing, threads, &compute)) {
-            cells[column * height + row] = Some(value);
-        }
-        cells.clone()
+    // Every cell's place among the memories; those along an axis over length are one.
+    let sides = (rows.side(), columns.side());
+    let memory_count = sides.0.values.len() * sides.1.values.len();
+    let place = |i: usize| {
+        let (row, column) = (i % height, i / height);
+        column.min(sides.1.values.len() - 1) * sides.0.values.len() + row.min(sides.0.values.len() - 1)
     };
-    // What the coarser lattices say, and where that is not good enough: everywhere, to begin with.
-    let mut smooth: Vec<f64> = Vec::new();
-    let mut open = vec![true; height * width];
-    for strides in STRIDES {
-        let strides = (rows.stride(strides), columns.stride(strides));
-        let lattice = Lattice::new(&rows.values, &columns.values, strides);
-        let index = |(row, column): (usize, usize)| column * height + row;
-        // Nodes beyond the open blocks lie where a coarser lattice is right.
-        let nodes = demand(lattice.nodes().into_iter().filter(|&cell| open[index(cell)]).collect());
-        let node = |row: usize, column: usize| {
-            let i = index((row, column));
-            nodes[i].or(smooth.get(i).copied()).unwrap_or(0.0)
+    let stored = |rate: usize| {
+        let mut weights = vec![if rate == RATES.len() - 1 { UNSEEN } else { 0.0 }; memory_count];
+        for (i, cell) in attention.iter().enumerate() {
+            let weight = &mut weights[place(i)];
+            *weight = weight.max(cell.weights.0[rate]);
+        }
+        // Nothing is stored at the lock rate 0.
+        let matters = rate > 0 && weights.iter().any(|&weight| weight > NEGLIGIBLE);
+        matters.then(|| {
+            Surface::new(sides, &weights, threads, |row, column| {
+                grid.memory_accuracy(row, column, RATES[rate])
+            })
+        })
+    };
+    let stored: [Option<Surface>; RATES.len()] = std::array::from_fn(stored);
+
+    let column = |column: usize| {
+        let cell = |row: usize| {
+            let i = column * height + row;
+            let chance = 1.0 / grid.point(row, column).vocab;
+            let memory =
+                |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(i)]);
+            let accuracy = attention[i].weights.recall(chance, memory);
+            (accuracy, grid.dominant(row, column, memory(RATES.len() - 1), &attention[i]))
         };
-        let finer = lattice.interpolated(node);
-        // Where all corners agree on 0 or 1 there is nothing to check.
-        let candidates: Vec<Block> =
-            lattice.blocks().filter(|block| open[index(block.middle())] && !block.decided(node)).collect();
-        let mut middles: Vec<(usize, usize)> = candidates.iter().map(Block::middle).collect();
-        middles.sort_by_key(|&(row, column)| (column, row));
-        let checked = demand(middles);
-        let error = |block: &Block| {
-            let i = index(block.middle());
-            checked[i].map_or(f64::INFINITY, |exact| (exact - finer[i]).abs())
-        };
-        // An error may change its sign in the middle of a block: beside a rough one less is tolerated.
-        let (mut rough, mut rest): (Vec<Block>, Vec<Block>) =
-            candidates.into_iter().partition(|block| error(block) > TOLERANCE);
-        rest.retain(|block| error(block) > 0.1 * TOLERANCE && rough.iter().any(|other| other.touches(block)));
-        rough.append(&mut rest);
-        smooth = match smooth.is_empty() {
-            true => finer,
-            false => (0..height * width).map(|i| if open[i] { finer[i] } else { smooth[i] }).collect(),
-        };
-        open.fill(false);
-        rough.iter().flat_map(Block::cells).for_each(|cell| open[index(cell)] = true);
-    }
-    let rest = (0..height * width).filter(|&i| open[i]).map(|i| (i % height, i / height)).collect();
-    let done = demand(rest);
-    let computed = done.iter().flatten().count();
-    let accuracy = done.iter().zip(&smooth).map(|(exact, smooth)| exact.unwrap_or(*smooth)).collect();
-    Map { rows, columns, accuracy, computed }
+        (0..height).map(cell).collect::<Vec<_>>()
+    };
+    let (accuracy, dominant) = in_parallel(width, threads, column).into_iter().flatten().unzip();
+    let computed = stored.iter().flatten().map(|surface| surface.computed).sum();
+    Map { rows, columns, accuracy, dominant, computed }
 }
 
-/// Splits cells into short runs, which threads take in turn.
-fn in_parallel(
-    cells: &[(usize, usize)],
-    threads: usize,
-    compute: &(impl Fn(&[(usize, usize)]) -> Vec<f64> + Sync),
-) -> Vec<f64> {
-    if threads <= 1 || cells.len() < 2 {
-        return compute(cells);
+/// The points of a map, and what they have in common.
+struct Grid<'a> {
+    point: Point,
+    rows: &'a Axis,
+    columns: &'a Axis,
+    kernels: Shared<Kernels>,
+    labels: Shared<Labels>,
+    memories: Shared<Memory>,
+    gradients: Shared<Gradient>,
+}
+
+/// What a cell needs to know of the attention.
+#[derive(Clone, Copy, Debug)]
+struct Attention {
+    weights: Weights,
+    scores: ScoreNoise,
+}
+
+impl<'a> Grid<'a> {
+    fn new(point: &Point, rows: &'a Axis, columns: &'a Axis) -> Grid<'a> {
+        use Parameter::{Dim, Length, Vocab, Width};
+        let mut point = *point;
+        if [rows.parameter, columns.parameter].contains(&Width) {
+            point.width = Some(1.0);
+        }
+        Grid {
+            point,
+            rows,
+            columns,
+            kernels: Shared::new(rows, columns, &[Dim]),
+            labels: Shared::new(rows, columns, &[Dim, Vocab]),
+            memories: Shared::new(rows, columns, &[Dim, Vocab, Width]),
+            gradients: Shared::new(rows, columns, &[Vocab, Length]),
+        }
     }
-    // Cut between columns, so that no memory is set up twice.
-    let runs: Vec<&[(usize, usize)]> = cells.chunk_by(|a, b| a.1 == b.1).collect();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(run) = runs.get(i) else { return done };
-            done.push((i, compute(run)));
-        }
-    };
-    let mut all: Vec<(usize, Vec<f64>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
-        for other in others {
-            all.extend(other.join().expect("a prediction does not panic"));
-        }
-        all
-    });
-    all.sort_by_key(|run| run.0);
-    all.into_iter().flat_map(|run| run.1).collect()
+
+    fn point(&self, row: usize, column: usize) -> Point {
+        let point = self.columns.parameter.set(&self.point, self.columns.values[column]);
+        self.rows.parameter.set(&point, self.rows.values[row])
+    }
+
+    fn kernels(&self, row: usize, column: usize) -> &Kernels {
+        self.kernels.at(row, column, || Kernels::of(&self.point(row, column)))
+    }
+
+    fn memory_accuracy(&self, row: usize, column: usize, lock: f64) -> f64 {
+        let point = self.point(row, column);
+        let memory = self.memories.at(row, column, || {
+            let labels = self.labels.at(row, column, || Labels::of(&point));
+            Memory::with(&point, self.kernels(row, column).clone(), labels.clone())
+        });
+        memory.accuracy_at_lock(point.samples, lock)
+    }
+
+    fn attention(&self, row: usize, column: usize) -> Attention {
+        let point = self.point(row, column);
+        let gradient = self.gradients.at(row, column, || Gradient::of_one_row(&point));
+        let scores = Scores::with(&point, &gradient.at_width(point.width));
+        Attention { weights: Weights::of(&LockLaw::with(&point, &scores)), scores: scores.noise() }
+    }
+
+    fn dominant(&self, row: usize, column: usize, memory: f64, attention: &Attention) -> Option<Dominant> {
+        let point = self.point(row, column);
+        let kernel = self.kernels(row, column).averaged(point.width.unwrap_or(1.0)).summary();
+        let logits = LogitNoise::of(&kernel, point.vocab, point.overlap(), point.samples);
+        let lock_rate = Some(attention.weights.lock_rate());
+        dominant(&point, memory, lock_rate, &logits, Some(&attention.scores))
+    }
+}
+
+fn place_of(parameter: Parameter) -> Option<usize> {
+    Parameter::ALL.iter().position(|&p| p == parameter)
 }
 
 fn transposed(map: Map) -> Map {
     let (height, width) = (map.rows.values.len(), map.columns.values.len());
-    let accuracy = (0..height * width).map(|i| map.at(i / width, i % width)).collect();
-    Map { rows: map.columns, columns: map.rows, accuracy, computed: map.computed }
+    let from = |i: usize| (i % width) * height + i / width;
+    let accuracy = (0..height * width).map(|i| map.accuracy[from(i)]).collect();
+    let dominant = (0..height * width).map(|i| map.dominant[from(i)]).collect();
+    Map { rows: map.columns, columns: map.rows, accuracy, dominant, computed: map.computed }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-use superpose_core::config::Trigger;
+use superpose_core::config::{Activation, Trigger};
 
 use super::*;
+use crate::critical::Recall;
 use crate::point::gaussian;
+use crate::predict_at;
 
 /// The largest difference from cell by cell predictions, on every third cell.
 fn worst(point: &Point, rows: &Axis, columns: &Axis) -> (f64, usize) {
@@ -17,16 +19,19 @@ fn worst(point: &Point, rows: &Axis, columns: &Axis) -> (f64, usize) {
     (worst, map.computed)
 }
 
-#[test]
-fn interpolation_is_within_half_a_percent() {
-    let axes = [
+/// All pairs of axes over the range where the formulas were checked.
+fn every_pair(model: Point) {
+    let mut axes = vec![
         Axis::logarithmic(Parameter::Samples, 100.0, 1e6, 64),
         Axis::logarithmic(Parameter::Dim, 16.0, 512.0, 64),
         Axis::logarithmic(Parameter::Length, 2.0, 512.0, 64),
         Axis::logarithmic(Parameter::Vocab, 100.0, 4000.0, 64),
     ];
+    if model.width.is_some() {
+        axes.push(Axis::logarithmic(Parameter::Width, 32.0, 8192.0, 64));
+    }
     for &trigger in Trigger::ALL {
-        let point = Point { trigger, ..gaussian(512.0, 128.0, 32.0, 20_000.0) };
+        let point = Point { trigger, ..model };
         for (i, rows) in axes.iter().enumerate() {
             for columns in &axes[i + 1..] {
                 let (worst, computed) = worst(&point, rows, columns);
@@ -35,6 +40,56 @@ fn interpolation_is_within_half_a_percent() {
                 assert!(worst < 0.005, "{case}: {worst}, computed {computed}");
             }
         }
+    }
+}
+
+#[test]
+fn interpolation_is_within_half_a_percent() {
+    every_pair(gaussian(512.0, 128.0, 32.0, 20_000.0));
+}
+
+/// An MLP whose lock rates have the sharpest edges.
+#[test]
+fn an_even_activation_is_within_half_a_percent() {
+    let (width, activation) = (Some(1024.0), Activation::He2);
+    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+}
+
+#[test]
+fn an_odd_activation_is_within_half_a_percent() {
+    let (width, activation) = (Some(1024.0), Activation::Tanh);
+    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+}
+
+#[test]
+fn an_activation_with_all_orders_is_within_half_a_percent() {
+    let (width, activation) = (Some(1024.0), Activation::Relu);
+    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+}
+
+/// The same part and term as at the point itself, but for cells where two are level.
+#[test]
+fn every_cell_has_what_is_in_the_way() {
+    let rows = Axis::logarithmic(Parameter::Length, 2.0, 2000.0, 24);
+    let columns = Axis::logarithmic(Parameter::Samples, 100.0, 1e6, 24);
+    for width in [None, Some(300.0)] {
+        let (activation, trigger) = (Activation::Gelu, Trigger::Values);
+        let point = Point { width, activation, trigger, ..gaussian(300.0, 100.0, 32.0, 20_000.0) };
+        let map = fill(&point, rows.clone(), columns.clone(), 2);
+        let mut seen = Vec::new();
+        let mut different = 0;
+        for (c, &samples) in columns.values.iter().enumerate() {
+            for (r, &length) in rows.values.iter().enumerate() {
+                let dominant = map.dominant[c * rows.values.len() + r];
+                different +=
+                    usize::from(dominant != predict_at(&Point { length, samples, ..point }).dominant);
+                if !seen.contains(&dominant) {
+                    seen.push(dominant);
+                }
+            }
+        }
+        assert!(seen.len() >= 3, "the map has several parts: {seen:?}");
+        assert!(different <= 3, "{different} of {} cells differ", map.dominant.len());
     }
 }
 
@@ -51,6 +106,18 @@ fn threads_and_order_do_not_matter() {
             assert_eq!(one.at(r, c), other.at(c, r));
         }
     }
+}
+
+#[test]
+fn values_may_repeat() {
+    let point = Point { width: Some(100.0), ..gaussian(300.0, 64.0, 16.0, 3000.0) };
+    let widths = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0, 8.0, 40.0, 300.0, 300.0, 300.0, 300.0];
+    let rows = Axis { parameter: Parameter::Width, values: widths.to_vec() };
+    let columns = Axis::logarithmic(Parameter::Samples, 100.0, 1e5, 11);
+    let (worst, _) = worst(&point, &rows, &columns);
+    assert!(worst < 0.005, "{worst}");
+    let map = fill(&point, rows, columns, 1);
+    assert!((0..11).all(|c| (map.at(11, c) - map.at(14, c)).abs() < 0.005));
 }
 
 #[test]

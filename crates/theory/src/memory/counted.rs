@@ -4,7 +4,7 @@
 //! are whole numbers, often small ones, so ties and Poisson's tail decide where a normal law would mislead.
 
 use crate::counts::{Detail, poisson};
-use crate::normal::{Saddle, survival, upper_tail};
+use crate::normal::{QuickTail, Saddle, upper_tail};
 use crate::quadrature::Rule;
 
 /// Up to this mean count, tables of Poisson's law are exact and quick.
@@ -62,22 +62,25 @@ impl Rivals {
     pub fn win(&self, right: f64) -> f64 {
         let (greater, tie) = match &self.law {
             Law::Every(table) if self.noise > 0.0 => {
-                let ahead = |(count, entry): (usize, &(f64, f64))| entry.0 * self.ahead(count as f64, right);
+                let tail = QuickTail::new();
+                let ahead =
+                    |(count, entry): (usize, &(f64, f64))| entry.0 * self.ahead(count as f64, right, tail);
                 let tie = if right == 0.0 { table[0].0 } else { 0.0 };
                 (table.iter().enumerate().skip(1).map(ahead).sum(), tie)
             }
             Law::Every(table) => self.level(table, right),
-            Law::Blurred(counts) => (counts.mean(|count| self.ahead(count, right)), 0.0),
+            Law::Blurred(counts) => {
+                let tail = QuickTail::new();
+                (counts.mean(|count| self.ahead(count, right, tail)), 0.0)
+            }
             Law::Large => (self.large(right), 0.0),
         };
         with_ties(greater, tie, self.wrong)
     }
 
     /// The chance that a rival with this count is ahead.
-    fn ahead(&self, count: f64, right: f64) -> f64 {
-        let deviations = (right - count * self.step) / (count * self.noise.sqrt());
-        // Most counts are decided beyond doubt, up to 1e-16.
-        if deviations.abs() < 8.3 { survival(deviations) } else { f64::from(u8::from(deviations < 0.0)) }
+    fn ahead(&self, count: f64, right: f64, tail: QuickTail) -> f64 {
+        tail.at((right - count * self.step) / (count * self.noise.sqrt()))
     }
 
     /// Chances that one rival is ahead and that it is level, without noise.

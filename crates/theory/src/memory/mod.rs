@@ -31,7 +31,7 @@ pub(crate) use counted::Rivals;
 pub(crate) use race::{Noise, Output, OwnNoise, Race};
 
 use crate::counts::{Detail, binomial};
-use crate::kernel::{Kernel, Measured, Query};
+use crate::kernel::{Kernel, Kernels, Measured, Query};
 use crate::noise::LogitNoise;
 use crate::point::Point;
 
@@ -41,10 +41,13 @@ pub struct Memory {
     vocab: f64,
     kernel: Kernel,
     labels: Labels,
+    /// Where it was set up and with which kernels, unless they were measured.
+    origin: Option<(Point, Kernels)>,
 }
 
+/// What tells labels apart: depends on vocabulary and dimension only.
 #[derive(Clone, Debug)]
-enum Labels {
+pub(crate) enum Labels {
     /// Output embeddings overlap.
     Overlapping(Race),
     /// Output embeddings are orthonormal, and so are the input embeddings.
@@ -54,12 +57,34 @@ enum Labels {
 impl Memory {
     /// The memory of the model at a point; its number of samples is not used.
     pub fn new(point: &Point) -> Memory {
-        let labels = if point.orthonormal() {
-            Labels::Counted
-        } else {
-            Labels::Overlapping(Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
-        };
-        Memory { vocab: point.vocab, kernel: Kernel::of(point), labels }
+        Memory::with(point, Kernels::of(point), Labels::of(point))
+    }
+
+    /// The same with parts that are known.
+    pub(crate) fn with(point: &Point, kernels: Kernels, labels: Labels) -> Memory {
+        let kernel = kernels.at(point.width.unwrap_or(1.0));
+        Memory { vocab: point.vocab, kernel, labels, origin: Some((*point, kernels)) }
+    }
+
+    /// The memory at another point, quicker than [`Memory::new`] by what the two have in common.
+    pub fn moved(&self, point: &Point) -> Memory {
+        let Some((origin, kernels)) = &self.origin else { return Memory::new(point) };
+        let same_labels =
+            origin.dim == point.dim && origin.vocab == point.vocab && origin.embedding == point.embedding;
+        let same_kernels = origin.dim == point.dim
+            && origin.embedding == point.embedding
+            && origin.trigger == point.trigger
+            && origin.activation == point.activation
+            && origin.width.is_some() == point.width.is_some();
+        let labels = if same_labels { self.labels.clone() } else { Labels::of(point) };
+        if !same_kernels {
+            return Memory::with(point, Kernels::of(point), labels);
+        }
+        if origin.width != point.width {
+            return Memory::with(point, kernels.clone(), labels);
+        }
+        let origin = Some((*point, kernels.clone()));
+        Memory { vocab: point.vocab, kernel: self.kernel.clone(), labels, origin }
     }
 
     /// The memory of `vocab` facts with a kernel and output embeddings that were measured.
@@ -68,7 +93,7 @@ impl Memory {
         let freedom = (spread > 0.0).then(|| 2.0 / (spread * spread));
         let output = Output { overlap: measured.output_coherence, freedom };
         let labels = Labels::Overlapping(Race::new(vocab - 1.0, output, OwnNoise::Absent));
-        Memory { vocab, kernel: Kernel::measured(measured), labels }
+        Memory { vocab, kernel: Kernel::measured(measured), labels, origin: None }
     }
 
     /// The kernel.
@@ -143,17 +168,16 @@ impl Memory {
             Labels::Overlapping(race) => race.output().overlap,
             Labels::Counted => 0.0,
         };
-        let wrong = overlap + 1.0 / self.vocab;
-        let summary = self.kernel.summary();
-        let averaged = (summary.s2 - summary.mlp_noise).max(0.0);
-        let signal = (summary.xi / self.vocab).powi(2);
-        LogitNoise {
-            signal,
-            mean_bias: wrong * summary.kappa.powi(2) / samples,
-            interference: wrong * averaged / self.vocab,
-            gradient_noise: wrong * averaged / samples,
-            output_overlap: signal * overlap,
-            mlp_noise: wrong * summary.mlp_noise * (1.0 / self.vocab + 1.0 / samples),
+        LogitNoise::of(&self.kernel.summary(), self.vocab, overlap, samples)
+    }
+}
+
+impl Labels {
+    pub fn of(point: &Point) -> Labels {
+        if point.orthonormal() {
+            Labels::Counted
+        } else {
+            Labels::Overlapping(Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
         }
     }
 }

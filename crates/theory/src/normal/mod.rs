@@ -5,7 +5,7 @@ mod quick;
 mod saddle;
 
 pub(crate) use maximum::Maximum;
-pub(crate) use quick::{QuickCdf, QuickPower};
+pub(crate) use quick::{QuickCdf, QuickPower, QuickTail};
 pub(crate) use saddle::{Saddle, upper_tail};
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};

@@ -7,9 +7,12 @@ const STENCIL: usize = 6;
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     first: f64,
-    /// Points per unit.
+    /// Intervals per unit.
     per_unit: f64,
-    values: Vec<f64>,
+    /// The polynomial of every interval, the constant first, by the share of the interval that is passed.
+    pieces: Vec<[f64; STENCIL]>,
+    /// The value at the end.
+    last: f64,
 }
 
 impl Table {
@@ -24,39 +27,45 @@ impl Table {
     /// Values that were found already: the first at `first`, the others `step` apart, at least six of them.
     pub fn of(first: f64, step: f64, values: Vec<f64>) -> Table {
         debug_assert!(values.len() >= STENCIL);
-        Table { first, per_unit: 1.0 / step, values }
+        let piece = |interval: usize| {
+            let left = interval.saturating_sub(STENCIL / 2 - 1).min(values.len() - STENCIL);
+            let nearest = std::array::from_fn(|i| values[left + i]);
+            through(nearest, (interval - left) as f64)
+        };
+        let pieces = (0..values.len() - 1).map(piece).collect();
+        Table { first, per_unit: 1.0 / step, pieces, last: values[values.len() - 1] }
     }
 
     /// The function at x; beyond the table, its value at the end.
     #[inline]
     pub fn at(&self, x: f64) -> f64 {
-        let place = (x - self.first) * self.per_unit;
-        let last = self.values.len() - 1;
-        if place <= 0.0 {
-            return self.values[0];
+        let place = ((x - self.first) * self.per_unit).max(0.0);
+        let interval = place as usize;
+        let u = place - interval as f64;
+        match self.pieces.get(interval) {
+            Some(piece) => piece.iter().rev().fold(0.0, |sum, c| sum * u + c),
+            None => self.last,
         }
-        if place >= last as f64 {
-            return self.values[last];
-        }
-        let left = (place as usize).saturating_sub(STENCIL / 2 - 1).min(self.values.len() - STENCIL);
-        let u = place - left as f64;
-        // Weights of Lagrange's formula at 0, 1, .. 5: products of the distances to the other points.
-        let d: [f64; STENCIL] = std::array::from_fn(|i| u - i as f64);
-        let (low, middle, high) = (d[0] * d[1], d[2] * d[3], d[4] * d[5]);
-        // Products with constants: a division takes as long as all the rest.
-        const A: f64 = 1.0 / 120.0;
-        const B: f64 = 1.0 / 24.0;
-        const C: f64 = 1.0 / 12.0;
-        let weights = [
-            -A * d[1] * middle * high,
-            B * d[0] * middle * high,
-            -C * low * d[3] * high,
-            C * low * d[2] * high,
-            -B * low * middle * d[5],
-            A * low * middle * d[4],
-        ];
-        weights.iter().zip(&self.values[left..]).map(|(weight, value)| weight * value).sum()
     }
+}
+
+/// The polynomial in u that has the given values at `u + start = 0, 1, .. 5`: Newton's, by differences, multiplied out.
+fn through(mut values: [f64; STENCIL], start: f64) -> [f64; STENCIL] {
+    // Divided differences: the one of order i ends up at place i.
+    for order in 1..STENCIL {
+        for i in (order..STENCIL).rev() {
+            values[i] = (values[i] - values[i - 1]) / order as f64;
+        }
+    }
+    let mut polynomial = [0.0; STENCIL];
+    for i in (0..STENCIL).rev() {
+        let shift = start - i as f64;
+        for k in (1..STENCIL).rev() {
+            polynomial[k] = polynomial[k] * shift + polynomial[k - 1];
+        }
+        polynomial[0] = polynomial[0] * shift + values[i];
+    }
+    polynomial
 }
 
 #[cfg(test)]

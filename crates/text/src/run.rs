@@ -1,4 +1,4 @@
-//! A record as text for people.
+//! A run.
 
 use std::fmt::Write;
 
@@ -9,8 +9,10 @@ use superpose_lab::interval::Interval;
 use superpose_lab::run::Record;
 use superpose_lab::words::grouped;
 
+use crate::numbers::{number, percent, seconds};
+
 /// Table of results, noise budget as bars, and one sentence on what limits recall.
-pub fn record(record: &Record) -> String {
+pub fn run(record: &Record) -> String {
     let mut text = headline(&record.config);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -157,37 +159,5 @@ fn verdict(record: &Record) -> String {
         format!(
             "The memory limits recall: with perfect attention {share} of {what}. Largest noise in the logits: {logits}."
         )
-    }
-}
-
-fn percent(x: f64) -> String {
-    format!("{:.1}%", 100.0 * x)
-}
-
-/// Four decimals where that says enough, powers of ten elsewhere.
-pub fn number(x: f64) -> String {
-    if x == 0.0 {
-        "0".into()
-    } else if x.abs() < 1e-3 || x.abs() >= 1e6 {
-        format!("{x:.2e}")
-    } else if x.abs() >= 100.0 {
-        format!("{x:.1}")
-    } else {
-        format!("{x:.4}")
-    }
-}
-
-fn seconds(x: f64) -> String {
-    if x < 1.0 { format!("{:.1} ms", x * 1e3) } else { format!("{x:.2} s") }
-}
-
-/// A time for people: 3.1 s, 12 min, 5.2 h.
-pub fn duration(x: f64) -> String {
-    match x {
-        x if x < 1.0 => seconds(x),
-        x if x < 120.0 => format!("{x:.1} s"),
-        x if x < 7200.0 => format!("{:.0} min", x / 60.0),
-        x if x < 48.0 * 3600.0 => format!("{:.1} h", x / 3600.0),
-        x => format!("{} days", grouped((x / 86400.0).round())),
     }
 }

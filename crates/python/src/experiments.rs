@@ -1,0 +1,222 @@
+//! The laboratory's questions: predictions, plans, thresholds, phase diagrams, bounds, inspections.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use superpose_core::backend::Backend;
+use superpose_lab::cell::Runner;
+use superpose_lab::inspect::InspectError;
+use superpose_lab::memory::available;
+use superpose_lab::phase::{Options as PhaseOptions, Scale, Size, Span};
+use superpose_lab::plan::{Options as PlanOptions, Record as PlanRecord};
+use superpose_lab::store::Store;
+use superpose_lab::threshold::Options as ThresholdOptions;
+use superpose_tensors::TensorFile;
+use superpose_theory::critical::Parameter;
+
+use crate::config::Config;
+use crate::given::{count, maybe_count, size, word};
+use crate::record::Record;
+use crate::run::threads;
+use crate::work::{Failure, Watch, work};
+
+/// Work of unknown length: never on the caller's thread.
+const LONG: f64 = f64::INFINITY;
+
+/// `superpose predict`
+#[pyfunction]
+pub fn predict(py: Python<'_>, config: &Config, accuracy: f64) -> PyResult<Record> {
+    let settings = config.settings.clone();
+    let record =
+        work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
+    Ok(Record::new(record, superpose_text::predict))
+}
+
+/// `superpose plan`
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn plan(
+    py: Python<'_>,
+    facts: &Bound<'_, PyAny>,
+    length: &Bound<'_, PyAny>,
+    accuracy: f64,
+    dim: Option<&Bound<'_, PyAny>>,
+    width: Option<&Bound<'_, PyAny>>,
+    activation: Option<&str>,
+    trigger: &str,
+    samples: Option<&Bound<'_, PyAny>>,
+    max_parameters: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Record> {
+    let options = PlanOptions {
+        facts: count("facts", facts)?,
+        length: count("length", length)?,
+        accuracy,
+        dim: maybe_count("dim", dim)?,
+        width: maybe_count("width", width)?,
+        activation: activation.map(|name| word("activation", name)).transpose()?,
+        trigger: word("trigger", trigger)?,
+        samples: maybe_count("samples", samples)?,
+        max_parameters: maybe_count("max_parameters", max_parameters)?,
+    };
+    let request = options.check().map_err(Failure::from)?;
+    let plan = work(py, LONG, None, move |_| Ok(superpose_theory::plan::plan(&request)))?;
+    Ok(Record::of(plan, |plan| serde_json::to_string(&PlanRecord::from(plan)), superpose_text::plan))
+}
+
+/// A runner that keeps its results in a file, if there is one, and ends when nobody waits for it any more.
+pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Result<Runner<'a>, Failure> {
+    let runner = Runner::new(threads).with_memory(available()).with_stop(watch.stop());
+    Ok(match store {
+        Some(path) => runner.with_results(Store::open(path)?),
+        None => runner,
+    })
+}
+
+/// `superpose threshold`
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn threshold(
+    py: Python<'_>,
+    config: &Config,
+    find: &str,
+    accuracy: f64,
+    precision: f64,
+    criterion: &str,
+    measure: &str,
+    max_runs: &Bound<'_, PyAny>,
+    range: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    store: Option<PathBuf>,
+    threads: Option<i64>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Record> {
+    if config.gives("repeats") {
+        return Err(Failure("repeats is given: the search decides how often to run".into()).into());
+    }
+    let known = Parameter::ALL.into_iter().find(|parameter| parameter.word() == find);
+    let allowed = || Failure(format!("find = {find}: must be one of samples, dim, width, length, vocab"));
+    let options = ThresholdOptions {
+        find: known.ok_or_else(allowed)?,
+        accuracy,
+        precision,
+        criterion: word("criterion", criterion)?,
+        measure: word("measure", measure)?,
+        max_runs: size("max_runs", max_runs)?,
+        range: range
+            .map(|(low, high)| Ok::<_, PyErr>((count("range", &low)?, count("range", &high)?)))
+            .transpose()?,
+    };
+    let threads = self::threads(threads)?;
+    let hunt = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let record = work(py, LONG, listener, move |watch| {
+        let mut runner = runner(threads, store.as_deref(), watch)?;
+        Ok(hunt.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
+    })?;
+    Ok(Record::new(record, superpose_text::threshold))
+}
+
+/// An axis: what varies, from, to, and how values are spaced.
+type Axis<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>, String);
+
+fn span(name: &str, (size, low, high, scale): &Axis<'_>) -> PyResult<Span> {
+    Ok(Span {
+        size: word::<Size>(name, size)?,
+        low: count(name, low)?,
+        high: count(name, high)?,
+        scale: word::<Scale>("scale", scale)?,
+    })
+}
+
+/// `superpose phase`
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn phase(
+    py: Python<'_>,
+    config: &Config,
+    x: Axis<'_>,
+    y: Axis<'_>,
+    resolution: &Bound<'_, PyAny>,
+    accuracy: f64,
+    measure: &str,
+    most: f64,
+    store: Option<PathBuf>,
+    threads: Option<i64>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Record> {
+    let options = PhaseOptions {
+        x: span("x", &x)?,
+        y: span("y", &y)?,
+        resolution: size("resolution", resolution)?,
+        accuracy,
+        measure: word("measure", measure)?,
+        most,
+    };
+    let mut settings = config.settings.clone();
+    if !config.gives("repeats") {
+        settings.repeats = 2;
+    }
+    let threads = self::threads(threads)?;
+    let request = options.check(settings).map_err(Failure::from)?;
+    let record = work(py, LONG, listener, move |watch| {
+        let mut runner = runner(threads, store.as_deref(), watch)?;
+        Ok(request.record(threads, &mut runner, |runs| {
+            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.most));
+        })?)
+    })?;
+    Ok(Record::new(record, superpose_text::phase))
+}
+
+/// `superpose bound`
+#[pyfunction]
+pub fn bound(
+    py: Python<'_>,
+    config: &Config,
+    accuracy: f64,
+    seeds: &Bound<'_, PyAny>,
+    threads: Option<i64>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Record> {
+    let seeds = size("seeds", seeds)?;
+    let threads = self::threads(threads)?;
+    let config =
+        superpose_lab::decoders::check(config.settings.clone(), accuracy, seeds).map_err(Failure::from)?;
+    let record = work(py, LONG, listener, move |watch| {
+        let backend = Backend::cpu(threads)?;
+        let mut progress = |what: &str, samples: f64| {
+            watch.leave_if_stopped();
+            let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
+            watch.say(format!("{}{at}", what.replace('_', " ")));
+        };
+        Ok(superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut progress)?)
+    })?;
+    Ok(Record::new(record, superpose_text::bound))
+}
+
+/// `superpose inspect`
+#[pyfunction]
+pub fn inspect(
+    py: Python<'_>,
+    file: PathBuf,
+    tensor: Option<String>,
+    output_tensor: Option<String>,
+    accuracy: f64,
+    threads: Option<i64>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Record> {
+    let threads = self::threads(threads)?;
+    let record = work(py, LONG, listener, move |watch| {
+        let backend = Backend::cpu(threads)?;
+        let file = TensorFile::open(&file)?;
+        let mut progress = |done: usize, total: usize| {
+            watch.leave_if_stopped();
+            watch.begin(total as u64);
+            watch.reach(done as u64);
+        };
+        let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
+        superpose_lab::inspect::inspect(&file.tensors()?, tensor, output, accuracy, &backend, &mut progress)
+            .map_err(|error| match error {
+                InspectError::Tensors(error) => Failure::from(file.inside(error)),
+                other => Failure::from(other),
+            })
+    })?;
+    Ok(Record::new(record, superpose_text::inspect))
+}

@@ -1,0 +1,38 @@
+//! The engine as Python sees it: `superpose._engine`, which the package in `python/superpose` dresses.
+//!
+//! No mathematics: a call checks what it was given, lets go of the interpreter, asks [`superpose_lab`] or
+//! [`superpose_theory`], and hands back a record or arrays.
+
+mod arrays;
+mod config;
+mod experiments;
+mod given;
+mod model;
+mod record;
+mod run;
+mod sweep;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package.
+#[pymodule]
+mod _engine {
+    /// The version that runs.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const version: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use crate::config::Config;
+    #[pymodule_export]
+    use crate::experiments::{bound, inspect, phase, plan, predict, threshold};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::record::Record;
+    #[pymodule_export]
+    use crate::run::{run, time_runs};
+    #[pymodule_export]
+    use crate::sweep::sweep;
+}

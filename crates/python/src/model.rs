@@ -1,0 +1,232 @@
+//! A trained model and its arrays.
+
+use numpy::Element;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::Precision;
+use superpose_core::task::{Samples, Stored};
+use superpose_lab::run::Trained;
+
+use crate::arrays::{floats, indices, look, matrix, whole};
+use crate::config::Config;
+use crate::run::{Job, backend, threads};
+use crate::work::{Failure, Watch, work};
+
+use std::sync::Arc;
+
+/// A model after the three steps, in one of the two precisions.
+#[pyclass(frozen, module = "superpose._engine")]
+pub struct Model(Precise);
+
+enum Precise {
+    F32(Arc<Trained<f32>>),
+    F64(Arc<Trained<f64>>),
+}
+
+/// Does the same in either precision.
+macro_rules! either {
+    ($model:expr, $trained:ident => $body:expr) => {
+        match &$model.0 {
+            Precise::F32($trained) => $body,
+            Precise::F64($trained) => $body,
+        }
+    };
+}
+
+#[pymethods]
+impl Model {
+    /// Draws what is not among the tensors and trains.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        config: &Config,
+        tensors: &Bound<'_, PyDict>,
+        threads: Option<i64>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Model> {
+        let job = Job::new(config, tensors, threads, true)?;
+        let trained = work(py, job.seconds, listener, move |watch| {
+            watch.begin(3 * job.config.samples as u64);
+            Ok(match job.config.precision {
+                Precision::F32 => Precise::F32(train(&job, watch)?),
+                Precision::F64 => Precise::F64(train(&job, watch)?),
+            })
+        })?;
+        Ok(Model(trained))
+    }
+
+    /// The configuration, with the sizes of the tensors, as JSON.
+    fn config(&self) -> PyResult<String> {
+        let config = either!(self, trained => &trained.config);
+        serde_json::to_string(config).map_err(|error| Failure::from(error).into())
+    }
+
+    /// Rates of steps 2 and 3, and the sign of what step 2 gave the trigger.
+    fn rates(&self) -> (f64, f64, i8) {
+        either!(self, trained => (trained.phase.gamma, trained.phase.eta2, trained.phase.trigger_sign))
+    }
+
+    /// A tensor by its name in `--export`; nothing for the first layer of a model without an MLP.
+    fn tensor<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        either!(this.get(), trained => tensor(this, trained, name))
+    }
+
+    /// Attention weights on the given sequences, or on the training samples.
+    #[pyo3(signature = (w, tokens, position, threads=None))]
+    fn attention<'py>(
+        &self,
+        py: Python<'py>,
+        w: Option<&Bound<'py, PyAny>>,
+        tokens: Option<&Bound<'py, PyAny>>,
+        position: Option<&Bound<'py, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        either!(self, trained => {
+            let w = w.map(|w| attention_matrix(trained, w)).transpose()?;
+            let given = sequences(trained, tokens, position)?;
+            read(py, trained, given, threads, |samples| samples.length(), move |trained, samples, backend| {
+                trained.attention(w.as_deref(), samples, backend)
+            })
+        })
+    }
+
+    /// Logits on the given sequences, or on the training samples.
+    #[pyo3(signature = (m, w, tokens, position, threads=None))]
+    fn logits<'py>(
+        &self,
+        py: Python<'py>,
+        m: Option<&Bound<'py, PyAny>>,
+        w: Option<&Bound<'py, PyAny>>,
+        tokens: Option<&Bound<'py, PyAny>>,
+        position: Option<&Bound<'py, PyAny>>,
+        threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        either!(self, trained => {
+            let m = m.map(|m| value_matrix(trained, m)).transpose()?;
+            let w = w.map(|w| attention_matrix(trained, w)).transpose()?;
+            let given = sequences(trained, tokens, position)?;
+            let labels = trained.model().labels();
+            read(py, trained, given, threads, |_| labels, move |trained, samples, backend| {
+                trained.logits(m.as_deref(), w.as_deref(), samples, backend)
+            })
+        })
+    }
+
+    /// Loss and gradients by `m` and `w` over the training samples.
+    #[pyo3(signature = (m, w, threads=None, listener=None))]
+    fn gradients<'py>(
+        &self,
+        py: Python<'py>,
+        m: &Bound<'py, PyAny>,
+        w: &Bound<'py, PyAny>,
+        threads: Option<i64>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let threads = self::threads(threads)?;
+        either!(self, trained => {
+            let (m, w) = (value_matrix(trained, m)?, attention_matrix(trained, w)?);
+            let seconds = trained.pass_seconds(&trained.samples);
+            let theirs = Arc::clone(trained);
+            let found = work(py, seconds, listener, move |watch| {
+                watch.begin(theirs.samples.count() as u64);
+                Ok(theirs.gradients(&m, &w, &backend(threads, seconds)?, watch)?)
+            })?;
+            let (dim, inputs) = (trained.model().dim(), trained.model().inputs());
+            (found.loss, matrix(py, found.m, inputs)?, matrix(py, found.w, dim)?).into_pyobject(py)
+        })
+    }
+}
+
+fn train<T: Real>(job: &Job, watch: &Watch) -> Result<Arc<Trained<T>>, Failure> {
+    Ok(Arc::new(Trained::new(&job.config, &job.inputs, &job.backend()?, watch)?))
+}
+
+fn tensor<'py, T: Real + Element>(
+    this: &Bound<'py, Model>,
+    trained: &Trained<T>,
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (py, model) = (this.py(), trained.model());
+    let (dim, inputs) = (model.dim(), model.inputs());
+    let (e, phase) = (&trained.embeddings, &trained.phase);
+    let seen = |data: &[T], columns| Ok(Some(look(this.as_any(), data, columns)?.into_any()));
+    match name {
+        "z_in" => seen(&e.z_in, Some(dim)),
+        "z_out" => seen(&e.z_out, Some(dim)),
+        "z_trig" => seen(&e.z_trig, None),
+        "z_eos" => seen(&e.z_eos, None),
+        "w_in" => e.w_in.as_ref().map_or(Ok(None), |w_in| seen(w_in, Some(dim))),
+        "m1" => seen(&phase.m1, Some(inputs)),
+        "w1" => seen(&trained.w1, Some(dim)),
+        "m2" => seen(&phase.m2, Some(inputs)),
+        "tokens" => {
+            let tokens = trained.samples.tokens().iter().map(|&x| i64::from(x)).collect();
+            Ok(Some(matrix(py, tokens, trained.samples.length())?.into_any()))
+        }
+        "position" => Ok(Some(indices(py, trained.samples.position()).into_any())),
+        "labels" => Ok(Some(indices(py, trained.samples.labels()).into_any())),
+        _ => Err(Failure(format!("tensor {name} is none of a model's")).into()),
+    }
+}
+
+fn value_matrix<T: Real>(trained: &Trained<T>, m: &Bound<'_, PyAny>) -> Result<Vec<T>, Failure> {
+    Ok(trained.value_matrix(&floats("m", m)?)?)
+}
+
+fn attention_matrix<T: Real>(trained: &Trained<T>, w: &Bound<'_, PyAny>) -> Result<Vec<T>, Failure> {
+    Ok(trained.attention_matrix(&floats("w", w)?)?)
+}
+
+/// The sequences given, if any.
+fn sequences<T: Real>(
+    trained: &Trained<T>,
+    tokens: Option<&Bound<'_, PyAny>>,
+    position: Option<&Bound<'_, PyAny>>,
+) -> Result<Option<Stored>, Failure> {
+    match (tokens, position) {
+        (None, None) => Ok(None),
+        (Some(tokens), Some(position)) => {
+            Ok(Some(trained.sequences(whole("tokens", tokens)?, whole("position", position)?)?))
+        }
+        _ => Err(Failure("tokens and position belong together: give both, or neither".into())),
+    }
+}
+
+/// Rows for every sequence, `columns` wide.
+fn read<'py, T: Real + Element>(
+    py: Python<'py>,
+    trained: &Arc<Trained<T>>,
+    given: Option<Stored>,
+    threads: Option<i64>,
+    columns: impl Fn(&Stored) -> usize,
+    rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Vec<T> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>> {
+    let threads = self::threads(threads)?;
+    let samples = given.as_ref().unwrap_or(&trained.samples);
+    let (seconds, columns) = (trained.pass_seconds(samples), columns(samples));
+    fits(samples.count() as f64 * columns as f64 * size_of::<T>() as f64)?;
+    let theirs = Arc::clone(trained);
+    let data = work(py, seconds, None, move |_| {
+        let samples = given.as_ref().unwrap_or(&theirs.samples);
+        Ok(rows(&theirs, samples, &backend(threads, seconds)?))
+    })?;
+    Ok(matrix(py, data, columns)?.into_any())
+}
+
+/// Refuses an array that the memory does not hold.
+fn fits(bytes: f64) -> Result<(), Failure> {
+    use superpose_lab::memory::{available, readable};
+    if bytes < 64e6 {
+        return Ok(());
+    }
+    let free = available();
+    match bytes < free {
+        true => Ok(()),
+        false => Err(Failure(format!(
+            "this array takes {}, and {} are available: give fewer sequences",
+            readable(bytes),
+            readable(free)
+        ))),
+    }
+}

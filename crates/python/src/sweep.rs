@@ -1,0 +1,125 @@
+//! Sweeps: many cells, a row each.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use superpose_core::Config;
+use superpose_lab::cell::{CellError, Entry, Event, Key, Outcome};
+use superpose_lab::store::{COLUMNS, Value, values};
+use superpose_lab::sweep::{Sweep, SweepError};
+
+use crate::experiments::runner;
+use crate::record::Record;
+use crate::run::threads;
+use crate::work::{Failure, work};
+
+/// What a sweep found.
+#[derive(serde::Serialize)]
+struct SweepRecord {
+    /// A row per cell, in the order of the description.
+    cells: Vec<Row>,
+    /// Cells with an outcome.
+    done: usize,
+    /// Cells without.
+    failed: usize,
+    /// Where they are kept.
+    store: Option<PathBuf>,
+    /// Time it took.
+    seconds: f64,
+    /// The version that ran.
+    version: &'static str,
+    #[serde(skip)]
+    text: String,
+}
+
+/// A cell with the columns of the store, without the configuration that the others hold.
+struct Row(Entry);
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for ((name, _), value) in COLUMNS.iter().zip(values(&self.0)) {
+            match (name.as_str(), value) {
+                ("config", _) => {}
+                ("noise", Value::Text(text)) => {
+                    let noise: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+                    map.serialize_entry(name, &noise)?;
+                }
+                (_, Value::Null) => map.serialize_entry(name, &None::<f64>)?,
+                (_, Value::Integer(x)) => map.serialize_entry(name, &x)?,
+                (_, Value::Real(x)) => map.serialize_entry(name, &x)?,
+                (_, Value::Text(x)) => map.serialize_entry(name, &x)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// `superpose sweep`, of a description in TOML. With `lines` an error names the line of the text.
+#[pyfunction]
+pub fn sweep(
+    py: Python<'_>,
+    text: &str,
+    lines: bool,
+    store: Option<PathBuf>,
+    retry_failed: bool,
+    threads: Option<i64>,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Record> {
+    let threads = self::threads(threads)?;
+    let read = || -> Result<_, SweepError> {
+        let sweep = Sweep::read(text)?;
+        let cells = sweep.cells()?;
+        Ok((sweep, cells))
+    };
+    let (sweep, cells) =
+        read().map_err(|error| if lines { Failure::from(error) } else { without_line(error) })?;
+    let record = work(py, f64::INFINITY, listener, move |watch| {
+        let started = Instant::now();
+        let runner = runner(threads, store.as_deref(), watch)?;
+        let mut runner = runner.with_noise(sweep.noise()).with_retry_failed(retry_failed);
+        let (mut finished, mut todo) = (0, 0);
+        let outcomes = runner.run(&cells, &mut |event| match event {
+            Event::Planned { cells, done, failed, seconds } => {
+                todo = cells - done - failed;
+                watch.begin(millionths(seconds));
+            }
+            Event::Finished { estimated, .. } => {
+                finished += 1;
+                watch.advance(millionths(estimated));
+                watch.say(format!("{finished} of {todo}"));
+            }
+            Event::Waiting => {}
+        })?;
+        let seconds = started.elapsed().as_secs_f64();
+        let text = superpose_text::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
+            Row(Entry::new(Key::new(cell), cell, outcome.map_err(|error| error.to_string())))
+        };
+        let done = cells.len() - failed;
+        let cells = cells.iter().zip(outcomes).map(entry).collect();
+        Ok(SweepRecord { cells, done, failed, store, seconds, version: env!("CARGO_PKG_VERSION"), text })
+    })?;
+    Ok(Record::new(record, |record| record.text.clone()))
+}
+
+/// Progress is counted in whole numbers.
+fn millionths(seconds: f64) -> u64 {
+    (seconds * 1e6) as u64
+}
+
+/// The sentence for someone who wrote no lines.
+fn without_line(error: SweepError) -> Failure {
+    Failure(match error {
+        SweepError::Toml { reason, .. } => reason,
+        SweepError::Unknown { name, note, .. } => format!("unknown key {name}: {note}"),
+        SweepError::Value { name, value, allowed, .. } => format!("{name} = {value}: {allowed}"),
+        SweepError::Twice { name, .. } => {
+            format!("{name} is given twice: as a key, in axes, in points or in rays, once each")
+        }
+        other => other.to_string(),
+    })
+}

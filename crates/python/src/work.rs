@@ -1,0 +1,166 @@
+//! Calls that take a while: the interpreter is free meanwhile, Ctrl-C ends them, a listener hears how far they are.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use superpose_lab::run::Progress;
+
+/// What is expected to take less runs on the caller's thread: starting another would cost more than it helps.
+const SHORT: f64 = 0.05;
+
+/// How often the caller's thread looks for signals and tells the listener.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long work that was told to stop may take before it is left behind. Whatever it finished is kept by then.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A call that failed, in one sentence.
+pub struct Failure(pub String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(error) = source {
+            text += &format!(": {error}");
+            source = error.source();
+        }
+        Failure(text)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        PyValueError::new_err(failure.0)
+    }
+}
+
+/// What the caller and the work know of each other.
+#[derive(Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+    note: Mutex<String>,
+}
+
+/// The payload of a panic that is none: work that was told to stop leaves this way where it cannot return.
+struct Stopped;
+
+impl Watch {
+    /// Becomes true when the caller wants no more.
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// Leaves the work at once if the caller wants no more.
+    pub fn leave_if_stopped(&self) {
+        if self.stop.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(Stopped));
+        }
+    }
+
+    /// So much is to be done.
+    pub fn begin(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// So much more is done.
+    pub fn advance(&self, by: u64) {
+        self.done.fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// So much is done in all.
+    pub fn reach(&self, done: u64) {
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    /// What is going on.
+    pub fn say(&self, note: String) {
+        *self.note.lock().unwrap_or_else(PoisonError::into_inner) = note;
+    }
+
+    fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
+        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        listener.call1(py, (done, total, note)).map(|_| ())
+    }
+}
+
+/// Samples read, out of those that a run will read.
+impl Progress for Watch {
+    fn repeat(&self, repeat: usize) {
+        self.say(format!("repeat {}", repeat + 1));
+    }
+
+    fn samples(&self, count: usize) {
+        self.advance(count as u64);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Does the work, expected to take so many seconds, without holding the interpreter. `listener` is called with what is
+/// done, what is to be done (0 where that is not known) and what is going on.
+pub fn work<R: Send + 'static>(
+    py: Python<'_>,
+    seconds: f64,
+    listener: Option<Py<PyAny>>,
+    job: impl FnOnce(&Watch) -> Result<R, Failure> + Send + 'static,
+) -> PyResult<R> {
+    let watch = Arc::new(Watch::default());
+    let guarded = |watch: &Watch| catch_unwind(AssertUnwindSafe(|| job(watch)));
+    if seconds < SHORT {
+        return finish(py.detach(|| guarded(&watch)));
+    }
+    let (sender, receiver) = sync_channel(1);
+    let theirs = Arc::clone(&watch);
+    std::thread::Builder::new().name("superpose".into()).spawn(move || {
+        // Nobody waits for what was left behind.
+        let _ = sender.send(guarded(&theirs));
+    })?;
+    let receiver = Mutex::new(receiver);
+    let wait = |time: Duration| {
+        py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time))
+    };
+    loop {
+        match wait(LOOK) {
+            Ok(result) => {
+                if let Some(listener) = &listener {
+                    watch.tell(py, listener)?;
+                }
+                return finish(result);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(fault("its thread is gone")),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let told = listener.as_ref().map_or(Ok(()), |listener| watch.tell(py, listener));
+        if let Err(error) = py.check_signals().and(told) {
+            watch.stop.store(true, Ordering::Relaxed);
+            let _ = wait(PATIENCE);
+            return Err(error);
+        }
+    }
+}
+
+fn finish<R>(result: std::thread::Result<Result<R, Failure>>) -> PyResult<R> {
+    match result {
+        Ok(result) => Ok(result?),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+            Err(fault(&text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()))
+        }
+    }
+}
+
+/// Something that cannot be, in the engine and not in what it was given.
+fn fault(what: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("a fault of the engine: {what}"))
+}

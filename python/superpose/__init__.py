@@ -1,0 +1,33 @@
+"""How many facts can a transformer learn to recall? Measure it, predict it, see what limits it.
+
+>>> import superpose
+>>> config = superpose.Config(vocab=64, dim=128, length=8, samples=8192)
+>>> config.run().accuracy.mean > 0.9
+True
+>>> config.predict().accuracy > 0.9
+True
+
+Names are those of the command line: :class:`Config` with :meth:`Config.run`, :meth:`Config.predict` and
+:meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :func:`sweep`, :func:`bound`, :func:`plan`
+and :func:`inspect`. Every call gives a :class:`Result`. Whatever cannot be is a ``ValueError``.
+"""
+
+from ._config import Config
+from ._engine import version as __version__
+from ._experiments import bound, inspect, phase, plan, sweep, threshold
+from ._model import Gradients, Model
+from ._result import Fields, Result
+
+__all__ = [
+    "Config",
+    "Fields",
+    "Gradients",
+    "Model",
+    "Result",
+    "bound",
+    "inspect",
+    "phase",
+    "plan",
+    "sweep",
+    "threshold",
+]

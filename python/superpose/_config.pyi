@@ -1,0 +1,123 @@
+import inspect
+import os
+from typing import Any, Dict, Optional, Union
+
+from . import _engine
+from ._model import Model
+from ._progress import Progress
+from ._result import Result
+
+Path = Union[str, "os.PathLike[str]"]
+
+class Config(_engine.Config):
+    __signature__: inspect.Signature
+    def __new__(
+        cls,
+        *,
+        vocab: float = 512,
+        dim: float = 128,
+        length: float = 16,
+        samples: float = 8192,
+        width: Optional[float] = None,
+        activation: str = "relu",
+        embedding: str = "gaussian",
+        embedding_file: Optional[Path] = None,
+        embedding_tensor: Optional[str] = None,
+        output_embedding: Optional[str] = None,
+        import_: Optional[Path] = None,
+        trigger: str = "values",
+        labels: str = "permutation",
+        zipf: Optional[float] = None,
+        noise_vocab: Optional[float] = None,
+        regime: str = "infinitesimal",
+        eta: float = 1.0,
+        gamma: Optional[float] = None,
+        eta2: Optional[float] = None,
+        lead: float = 4.0,
+        precision: str = "f32",
+        test_samples: float = 4096,
+        repeats: float = 1,
+        seed: float = 0,
+    ) -> "Config": ...
+    @property
+    def vocab(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def width(self) -> Optional[int]: ...
+    @property
+    def activation(self) -> str: ...
+    @property
+    def embedding(self) -> str: ...
+    @property
+    def embedding_file(self) -> Optional[str]: ...
+    @property
+    def embedding_tensor(self) -> Optional[str]: ...
+    @property
+    def output_embedding(self) -> Optional[str]: ...
+    @property
+    def import_(self) -> Optional[str]: ...
+    @property
+    def trigger(self) -> str: ...
+    @property
+    def labels(self) -> str: ...
+    @property
+    def zipf(self) -> Optional[float]: ...
+    @property
+    def noise_vocab(self) -> Optional[int]: ...
+    @property
+    def regime(self) -> str: ...
+    @property
+    def eta(self) -> float: ...
+    @property
+    def gamma(self) -> Optional[float]: ...
+    @property
+    def eta2(self) -> Optional[float]: ...
+    @property
+    def lead(self) -> float: ...
+    @property
+    def precision(self) -> str: ...
+    @property
+    def test_samples(self) -> int: ...
+    @property
+    def repeats(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @classmethod
+    def from_toml(cls, path: Path) -> "Config": ...
+    def to_dict(self) -> Dict[str, Any]: ...
+    def replace(self, **keys: Any) -> "Config": ...
+    def predict(self, *, accuracy: float = 0.5) -> Result: ...
+    def run(
+        self,
+        *,
+        z_in: Any = None,
+        z_out: Any = None,
+        z_trig: Any = None,
+        z_eos: Any = None,
+        w_in: Any = None,
+        tokens: Any = None,
+        position: Any = None,
+        labels: Any = None,
+        export: Optional[Path] = None,
+        threads: Optional[int] = None,
+        progress: Progress = None,
+    ) -> Result: ...
+    def model(
+        self,
+        *,
+        z_in: Any = None,
+        z_out: Any = None,
+        z_trig: Any = None,
+        z_eos: Any = None,
+        w_in: Any = None,
+        tokens: Any = None,
+        position: Any = None,
+        labels: Any = None,
+        threads: Optional[int] = None,
+        progress: Progress = None,
+    ) -> Model: ...

@@ -1,0 +1,173 @@
+"""A trained model: its arrays, what it attends to and answers, and its gradients anywhere."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any, Dict, NamedTuple, Optional
+
+import numpy
+
+from . import _arrays, _engine
+from ._progress import Progress, listener
+from ._result import Fields
+
+
+class Gradients(NamedTuple):
+    """Mean cross-entropy over the training samples and its gradients, in float64."""
+
+    loss: float
+    #: By the value matrix, ``[dim, dim]``, or ``[dim, width]`` with an MLP.
+    m: numpy.ndarray
+    #: By the attention matrix, ``[dim, dim]``.
+    w: numpy.ndarray
+
+
+class Model:
+    """A model after the three steps, with everything that made it: the tensors of ``superpose run --export``.
+
+    Arrays are looks at the engine's own memory in the configuration's precision, and cannot be written to. In the exact
+    regime ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal one they are per unit of rate.
+
+    >>> import superpose
+    >>> model = superpose.Config(vocab=64, dim=128, samples=4096).model()
+    >>> model.attention().shape, model.logits().shape
+    ((4096, 16), (4096, 64))
+    >>> recalled = (model.logits().argmax(1) == model.labels).mean()
+    >>> bool(recalled > 0.8)
+    True
+    """
+
+    __slots__ = ("_model", "__dict__")
+
+    def __init__(self, model: _engine.Model) -> None:
+        self._model = model
+
+    def _tensor(self, name: str) -> numpy.ndarray:
+        return self._model.tensor(name)
+
+    @cached_property
+    def config(self) -> Fields:
+        """The configuration, with the sizes that arrays brought along."""
+        return Fields(json.loads(self._model.config()))
+
+    @property
+    def z_in(self) -> numpy.ndarray:
+        """Input embeddings, a row per token; noise tokens last."""
+        return self._tensor("z_in")
+
+    @property
+    def z_out(self) -> numpy.ndarray:
+        """Output embeddings, a row per label."""
+        return self._tensor("z_out")
+
+    @property
+    def z_trig(self) -> numpy.ndarray:
+        """The trigger."""
+        return self._tensor("z_trig")
+
+    @property
+    def z_eos(self) -> numpy.ndarray:
+        """The end-of-sequence vector."""
+        return self._tensor("z_eos")
+
+    @property
+    def w_in(self) -> Optional[numpy.ndarray]:
+        """First layer of the MLP; ``None`` without one."""
+        return self._tensor("w_in")
+
+    @property
+    def m1(self) -> numpy.ndarray:
+        """The value matrix after step 1."""
+        return self._tensor("m1")
+
+    @property
+    def w1(self) -> numpy.ndarray:
+        """The attention matrix after step 2."""
+        return self._tensor("w1")
+
+    @property
+    def m2(self) -> numpy.ndarray:
+        """The value matrix after step 3."""
+        return self._tensor("m2")
+
+    @cached_property
+    def tokens(self) -> numpy.ndarray:
+        """Training sequences, a row per sample."""
+        return self._tensor("tokens")
+
+    @cached_property
+    def position(self) -> numpy.ndarray:
+        """The informative position of every training sample."""
+        return self._tensor("position")
+
+    @cached_property
+    def labels(self) -> numpy.ndarray:
+        """The label of every training sample."""
+        return self._tensor("labels")
+
+    @property
+    def gamma(self) -> float:
+        """Rate of step 2."""
+        return self._model.rates()[0]
+
+    @property
+    def eta2(self) -> float:
+        """Rate of step 3."""
+        return self._model.rates()[1]
+
+    @property
+    def trigger_sign(self) -> int:
+        """-1 when step 2 learned to look away from the trigger, 0 when it learned nothing."""
+        return self._model.rates()[2]
+
+    def tensors(self) -> Dict[str, numpy.ndarray]:
+        """All arrays by name, those of ``--export``."""
+        names = ("z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels", "m1", "w1", "m2")
+        arrays = {name: getattr(self, name) for name in names}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def attention(
+        self, tokens: Any = None, position: Any = None, *, w: Any = None, threads: Optional[int] = None
+    ) -> numpy.ndarray:
+        """Attention weights over positions, a row per sequence: of the training samples, or of other ``tokens`` with the trigger
+        at ``position``; as trained, or at another attention matrix ``w``."""
+        w, tokens, position = _maybe(_arrays.floats, "w", w), _maybe(_arrays.whole, "tokens", tokens), _maybe(_arrays.whole, "position", position)
+        return self._model.attention(w, tokens, position, threads)
+
+    def logits(
+        self,
+        tokens: Any = None,
+        position: Any = None,
+        *,
+        m: Any = None,
+        w: Any = None,
+        threads: Optional[int] = None,
+    ) -> numpy.ndarray:
+        """Logits over labels, a row per sequence: as :meth:`attention`, at ``m2`` or another value matrix ``m``."""
+        m, w = _maybe(_arrays.floats, "m", m), _maybe(_arrays.floats, "w", w)
+        tokens, position = _maybe(_arrays.whole, "tokens", tokens), _maybe(_arrays.whole, "position", position)
+        return self._model.logits(m, w, tokens, position, threads)
+
+    def gradients(self, m: Any, w: Any, *, threads: Optional[int] = None, progress: Progress = None) -> Gradients:
+        """The exact loss over the training samples and its gradients at any value matrix ``m`` and attention matrix ``w``.
+
+        >>> import numpy, superpose
+        >>> model = superpose.Config(vocab=16, dim=8, samples=200, precision="f64").model()
+        >>> zero = numpy.zeros((8, 8))
+        >>> loss, by_m, by_w = model.gradients(zero, zero)
+        >>> bool(abs(loss - numpy.log(16)) < 1e-12), bool(numpy.allclose(by_m, -model.m1)), bool(by_w.any())
+        (True, True, False)
+        """
+        with listener(progress) as tell:
+            m, w = _arrays.floats("m", m), _arrays.floats("w", w)
+            return Gradients(*self._model.gradients(m, w, threads, tell))
+
+    def __repr__(self) -> str:
+        c = self.config
+        mlp = f", width={c.width}" if c.width else ""
+        return f"Model(vocab={c.vocab}, dim={c.dim}, length={c.length}, samples={c.samples}{mlp}, precision={c.precision!r})"
+
+
+def _maybe(convert: Any, name: str, value: Any) -> Any:
+    return None if value is None else convert(name, value)

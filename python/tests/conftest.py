@@ -1,0 +1,31 @@
+"""What the tests share: the folder of the repository and the command line's binary."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def superpose_binary():
+    """The command line that the arrays are compared with: ``SUPERPOSE_BINARY``, or what cargo has built."""
+    named = os.environ.get("SUPERPOSE_BINARY")
+    built = [ROOT / "target" / profile / "superpose" for profile in ("debug", "release")]
+    found = [path for path in ([pathlib.Path(named)] if named else built) if path.is_file()]
+    if not found:
+        pytest.skip("no superpose binary: cargo build, or set SUPERPOSE_BINARY")
+    return found[0]
+
+
+@pytest.fixture
+def command(superpose_binary):
+    """Runs the command line and gives what it printed."""
+
+    def run(*arguments):
+        done = subprocess.run([superpose_binary, *map(str, arguments)], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    return run

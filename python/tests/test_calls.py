@@ -1,0 +1,177 @@
+"""Long calls: other threads go on, Ctrl-C ends them soon, what was done is kept, progress is told."""
+
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+import superpose
+from superpose import Config
+
+
+def test_other_threads_go_on_meanwhile():
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    started = time.perf_counter()
+    Config(vocab=256, dim=64, samples=200_000, repeats=2).run(threads=1, progress=False)
+    ended = time.perf_counter()
+    over.set()
+    thread.join()
+    inside = [moment for moment in ticks if started < moment < ended]
+    # With the interpreter held there would be none; half of what is possible is plenty on a busy machine.
+    assert len(inside) > 10
+
+
+CALLS = {
+    "run": "superpose.Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run()",
+    "model": "superpose.Config(vocab=512, dim=256, samples=3_000_000, regime='exact', eta=1000).model()",
+    "sweep": "superpose.sweep(axes={'samples': list(range(50_000, 50_400))}, vocab=128, store=store)",
+    "threshold": "superpose.threshold(find='samples', vocab=2000, dim=300, length=64, precision=0.001, max_runs=100000, store=store)",
+    "phase": "superpose.phase(x=('dim', 16, 512), y=('samples', 1000, 200_000), repeats=20, store=store)",
+    "bound": "superpose.bound(vocab=1500, dim=300, seeds=20)",
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_ctrl_c_ends_a_long_call(name, tmp_path):
+    store = tmp_path / "store.sqlite"
+    script = f"""
+        import time, superpose
+        store = {str(store)!r}
+        print("begun", flush=True)
+        try:
+            {CALLS[name]}
+            print("finished")
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "begun\n"
+    if name in ("sweep", "threshold", "phase"):
+        wait_for(lambda: kept(store) > 0)
+    else:
+        time.sleep(1.0)
+    sent = time.perf_counter()
+    child.send_signal(signal.SIGINT)
+    said = child.stdout.readline()
+    took = time.perf_counter() - sent
+    child.kill()
+    assert said == "interrupted\n", child.stderr.read()
+    # Told within 50 ms, then at most a second for what is being run; the rest is a busy machine.
+    assert took < 3.0, took
+    if name == "sweep":
+        before = kept(store)
+        assert 0 < before < 400
+        told = []
+        found = superpose.sweep(
+            axes={"samples": [50_000, 50_001]},
+            vocab=128,
+            store=store,
+            progress=lambda done, total, note: told.append(total),
+        )
+        assert found.done == 2
+
+
+def kept(store):
+    if not store.exists():
+        return 0
+    try:
+        with sqlite3.connect(store) as opened:
+            return opened.execute("select count(*) from results").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happens"
+        time.sleep(0.02)
+
+
+def test_progress_is_told():
+    told = []
+    Config(vocab=256, dim=64, samples=300_000).run(progress=lambda *event: told.append(event), threads=1)
+    done, total, note = told[-1]
+    assert note == "repeat 1" and 0.99 * total < done < 1.01 * total
+    assert [event[0] for event in told] == sorted(event[0] for event in told) and told[0][0] < done
+
+
+def test_a_listener_may_end_the_call():
+    class Enough(Exception):
+        pass
+
+    def listen(done, total, note):
+        raise Enough
+
+    with pytest.raises(Enough):
+        Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run(progress=listen)
+
+
+def test_a_bar_of_tqdm(capsys, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr("superpose._progress.DELAY", 0.0)
+    config = Config(vocab=256, dim=64, samples=300_000)
+    config.run(progress=True, threads=1)
+    shown = capsys.readouterr()
+    assert shown.out == "" and "repeat 1" in shown.err and "%" in shown.err
+    # Nobody looks at a pipe.
+    config.run(threads=1)
+    config.run(progress=False, threads=1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_after_a_fork_and_in_threads():
+    """No thread of the engine outlives its call, so a forked process has all it needs."""
+    config = Config(vocab=256, dim=64, samples=100_000)
+    expected = config.run().accuracy
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if config.run().accuracy == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(config.run().accuracy)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_threads_change_nothing():
+    config = Config(vocab=128, dim=48, samples=50_000)
+    one, four = (config.run(threads=threads).to_dict() for threads in (1, 4))
+    timings = {"train_seconds", "data_seconds", "evaluate_seconds"}
+    assert {k: v for k, v in one.items() if k not in timings} == {k: v for k, v in four.items() if k not in timings}
+    assert (config.model(threads=1).m2 == config.model(threads=3).m2).all()
+
+
+def test_examples_in_the_documentation():
+    import doctest
+
+    import superpose._config, superpose._experiments, superpose._model, superpose._result  # noqa: E401
+
+    for module in (superpose, superpose._config, superpose._experiments, superpose._model, superpose._result):
+        failed, tried = doctest.testmod(module)
+        assert tried > 0 and failed == 0, module.__name__
+
+
+def test_the_package_is_typed():
+    assert (pathlib.Path(superpose.__file__).parent / "py.typed").exists()
+    assert superpose.__version__.count(".") == 2

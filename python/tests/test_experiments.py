@@ -1,0 +1,118 @@
+"""Thresholds, phase diagrams, plans, bounds, sweeps, inspections: the command line's records, through Python."""
+
+import json
+import sqlite3
+
+import numpy
+import pytest
+from safetensors.numpy import save_file
+
+import superpose
+from superpose import Config
+
+TINY = {"vocab": 40, "dim": 30, "length": 4, "trigger": "keys"}
+FLAGS = ["--vocab", 40, "--dim", 30, "--length", 4, "--trigger", "keys"]
+
+
+def without(record, *names):
+    return {name: value for name, value in record.items() if name not in names}
+
+
+def test_threshold(command):
+    found = superpose.threshold(find="samples", precision=0.2, **TINY)
+    printed = json.loads(command("threshold", "--find", "samples", "--precision", 0.2, *FLAGS, "--json"))
+    assert without(found.to_dict(), "seconds") == without(printed, "seconds")
+    assert str(found).startswith("Critical samples N for")
+    same = superpose.threshold(Config(**TINY), find="samples", precision=0.2)
+    assert same.observed == found.observed
+
+
+def test_phase(command):
+    sizes = {"vocab": 40, "length": 4}
+    found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=6, **sizes)
+    printed = json.loads(
+        command("phase", "--x", "dim:8..64", "--y", "samples:50..5000", "--resolution", 6, "--vocab", 40, "--length", 4, "--json")
+    )
+    assert without(found.to_dict(), "seconds") == without(printed, "seconds")
+    same = superpose.phase(x="dim:8..64", y="samples:50..5e3", resolution=6, scale=("log", "log"), **sizes)
+    assert same.cells == found.cells
+    assert len(found.to_rows()) == 36 and {"x", "y", "value"} <= found.to_rows()[0].keys()
+
+
+def test_plan(command):
+    found = superpose.plan(facts=500, length=16, accuracy=0.9)
+    assert found.to_dict() == json.loads(command("plan", "--facts", 500, "--length", 16, "--accuracy", 0.9, "--json"))
+    assert str(found) == command("plan", "--facts", 500, "--length", 16, "--accuracy", 0.9).rstrip("\n")
+
+
+def test_bound(command):
+    found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
+    printed = command("bound", "--vocab", 30, "--dim", 16, "--length", 4, "--seeds", 2, "--json")
+    assert found.to_dict() == json.loads(printed)
+    assert [row["name"] for row in found.to_rows()] == ["argmax", "assignment", "mmse", "mmse_assignment"]
+
+
+def test_inspect(command, tmp_path):
+    path = tmp_path / "rows.safetensors"
+    save_file({"rows": numpy.random.default_rng(0).standard_normal((300, 20)).astype("float32")}, path)
+    found = superpose.inspect(path, accuracy=0.9)
+    assert found.to_dict() == json.loads(command("inspect", path, "--accuracy", 0.9, "--json"))
+    with pytest.raises(ValueError, match="rows.safetensors: tensor columns is missing"):
+        superpose.inspect(path, "columns")
+
+
+def test_sweep_of_a_file_and_of_axes(command, tmp_path):
+    path = tmp_path / "sweep.toml"
+    path.write_text('vocab = 30\nlength = 4\nrepeats = 2\n[axes]\nsamples = [200, 2000]\ndim = [8, 16]\n[rays]\nlead = "2 + dim / 8"\n')
+    found = superpose.sweep(path)
+    assert (found.done, found.failed, len(found.cells)) == (8, 0, 8)
+    rows = {row["key"]: row for row in found.to_rows()}
+    with sqlite3.connect(tmp_path / "sweep.sqlite") as store:
+        kept = dict(store.execute("select key, accuracy from results"))
+    assert kept == {key: row["accuracy"] for key, row in rows.items()}
+    same = superpose.sweep(
+        axes={"samples": numpy.array([200, 2000]), "dim": range(8, 17, 8)},
+        rays={"lead": "2 + dim / 8"},
+        repeats=2,
+        vocab=30,
+        length=4,
+    )
+    assert [row["accuracy"] for row in same.to_rows()] == [row["accuracy"] for row in found.to_rows()]
+    ranged = superpose.sweep(axes={"samples": {"from": 200, "to": 2000, "steps": 2}}, points=[{"dim": 8, "vocab": 20}])
+    assert [(row["samples"], row["dim"]) for row in ranged.to_rows()] == [(200, 8), (2000, 8)]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: superpose.threshold(find="depth"), "find = depth: must be one of samples, dim, width, length, vocab"),
+        (lambda: superpose.threshold(find="samples", accuracy=2.0), "accuracy = 2: must be"),
+        (lambda: superpose.threshold(find="samples", precision=0), "precision = 0: must be from 0.001 to 1"),
+        (lambda: superpose.threshold(find="samples", repeats=3), "repeats is given"),
+        (lambda: superpose.threshold(find="samples", range=(10, 5)), "range = 10..5: must be"),
+        (lambda: superpose.threshold(find="samples", range=(-1, 5)), "range = -1: must be a whole number"),
+        (lambda: superpose.threshold(find="samples", threads=0), "threads = 0: must be a whole number from 1 to 1024"),
+        (lambda: superpose.threshold(find="samples", measure="luck"), "measure = luck: must be"),
+        (lambda: superpose.phase(x="dim", y="samples:1..9"), r"x = .*must be \(size, low, high\)"),
+        (lambda: superpose.phase(x=("dim", 2, 9), y=("dim", 1, 9)), "x and y are both dim"),
+        (lambda: superpose.phase(x=("dim", 2, 9), y=("samples", 1, 9), scale="odd"), "scale = odd: must be"),
+        (lambda: superpose.plan(facts=0, length=3), "facts = 0: must be a whole number from 2 to"),
+        (lambda: superpose.plan(facts="few", length=3), "facts = few: must be a whole number"),
+        (lambda: superpose.bound(vocab=20000), "vocab = 20000: must be a whole number from 2 to 10000"),
+        (lambda: superpose.bound(seeds=1), "seeds = 1: must be a whole number from 2 to 1000"),
+        (lambda: superpose.sweep(axes={"vocab": []}), r"vocab = \[\]: must have a value"),
+        (lambda: superpose.sweep(axes={"size": [1]}), "unknown key size: there are axes"),
+        (lambda: superpose.sweep(vocab=3, axes={"vocab": [3, 4]}), "vocab is given twice"),
+        (lambda: superpose.sweep(axes={"vocab": [1, 20]}), "the cell with vocab = 1: vocab = 1: must be"),
+        (lambda: superpose.inspect("missing.safetensors"), "missing.safetensors"),
+        (lambda: Config().predict(accuracy=0), "accuracy = 0: must be above 0 and below 1"),
+        (lambda: Config(vocab=10**9, dim=10**9).run(), "this needs about .* of memory"),
+        (lambda: Config(eta=1e20, gamma=1e30, eta2=1e30, regime="exact", samples=100).run(), "not finite"),
+        (lambda: Config(import_="missing.safetensors").run(), "missing.safetensors"),
+        (lambda: Config().run(export="/missing/folder/file"), "/missing/folder/file"),
+        (lambda: Config(embedding_file="x", embedding_tensor="y").run(), "x: No such file"),
+    ],
+)
+def test_what_cannot_be_is_a_value_error(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
