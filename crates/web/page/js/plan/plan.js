@@ -24,11 +24,13 @@ function request(plan) {
 function cheapest(found, state) {
   const { plan } = state.get();
   const { dim, width, samples, parameters } = found.cheapest;
-  const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger, ...(plan.activation ? { activation: plan.activation } : {}) };
+  const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger };
+  if (plan.activation) config.activation = plan.activation;
   const model = width === null ? `d = ${count(dim)}` : `d = ${count(dim)} and m = ${count(width)}`;
   return [
     h('p', { class: 'answer' }, model, `, N = ${count(samples)}`),
-    h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
+    h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
+      `and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
     h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
       found.error === null ? `${title(found.error_reason)}.` : `The closed form is off by about ${digits(found.error)} here.`),
     h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
