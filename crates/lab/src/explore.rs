@@ -5,11 +5,22 @@ use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
 use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
 
+use crate::cell;
 use crate::phase::{Axis, Size, Span, apart, boundary, closed_form};
+
+/// The same with embeddings that any dimension has.
+fn fitting(settings: Settings) -> Settings {
+    match settings.embedding {
+        Embedding::Orthonormal => Settings { embedding: Embedding::Gaussian, ..settings },
+        _ => settings,
+    }
+}
 
 /// What to map.
 #[derive(Clone, Debug)]
 pub struct Explore {
+    settings: Settings,
+    /// Checked as if the embeddings were Gaussian: whether orthonormal vectors fit is asked of each cell.
     config: Config,
     x: Axis,
     y: Axis,
@@ -49,9 +60,9 @@ pub struct Map {
 }
 
 impl Explore {
-    /// Checks what is asked. The configuration's own values of the two sizes are not used.
+    /// Checks what is asked. The settings' own values of the two sizes are not used.
     pub fn new(
-        config: Config,
+        settings: Settings,
         x: Span,
         y: Span,
         resolution: usize,
@@ -59,22 +70,23 @@ impl Explore {
     ) -> Result<Explore, ConfigError> {
         apart(x.size, y.size)?;
         share("accuracy", level)?;
+        let config = fitting(settings.clone()).check()?;
+        cell::check(&config.repeat(0))?;
         let axis = |span: Span| {
             let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
             Ok::<_, ConfigError>(axis.at_dim(config.dim))
         };
-        let asked = Explore { x: axis(x)?, y: axis(y)?, level, config };
+        let asked = Explore { x: axis(x)?, y: axis(y)?, level, settings, config };
         for x in asked.x.ends() {
             for y in asked.y.ends() {
-                // Whether orthonormal vectors fit is asked of each cell.
-                Settings { embedding: Embedding::Gaussian, ..asked.at(x, y) }.check()?;
+                fitting(asked.at(x, y)).check()?;
             }
         }
         Ok(asked)
     }
 
     fn at(&self, x: u64, y: u64) -> Settings {
-        let mut settings = (*self.config).clone();
+        let mut settings = self.settings.clone();
         self.x.size.set(&mut settings, x);
         self.y.size.set(&mut settings, y);
         settings
@@ -101,7 +113,7 @@ impl Explore {
     }
 
     fn fill(&self, map: &mut Map, threads: usize) {
-        let (values, dominant) = closed_form(&Point::from(&self.config), &self.x, &self.y, threads);
+        let (values, dominant) = closed_form(&Point::from(&self.settings), &self.x, &self.y, threads);
         let columns = map.x.values.len();
         let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();
         map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);

@@ -1,7 +1,5 @@
 //! The runs of a store, whatever they were made for: means over seeds in a table, accuracy over what varies in a figure.
 
-use std::collections::BTreeMap;
-
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::store::{Group, Summary, Value as Stored};
 
@@ -11,6 +9,8 @@ use crate::{Picture, Section};
 /// Panels that are drawn; with more of them there is one with everything.
 const PANELS: usize = 6;
 /// Lines of a panel that can be told apart.
+/// A line of a figure: its name and its points.
+type Line<'a> = (String, Vec<&'a Group>);
 const LINES: usize = 8;
 
 /// One section about a store.
@@ -110,15 +110,14 @@ fn picture(summary: &Summary) -> Option<Picture> {
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     // In the order of the groups, so that sizes grow from line to line.
-    let mut panels: BTreeMap<usize, (String, Vec<(String, Vec<&Group>)>)> = BTreeMap::new();
-    let mut titles: Vec<String> = Vec::new();
+    let mut panels: Vec<(String, Vec<Line<'_>>)> = Vec::new();
     for group in groups {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
-        let place = titles.iter().position(|known| *known == title).unwrap_or_else(|| {
-            titles.push(title.clone());
-            titles.len() - 1
+        let place = panels.iter().position(|known| known.0 == title).unwrap_or_else(|| {
+            panels.push((title, Vec::new()));
+            panels.len() - 1
         });
-        let (_, lines) = panels.entry(place).or_insert_with(|| (title, Vec::new()));
+        let lines = &mut panels[place].1;
         let name = named(group, &rest);
         match lines.iter_mut().find(|line| line.0 == name) {
             Some(line) => line.1.push(group),
@@ -131,7 +130,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
     if panels.len() == 1 {
         figure = figure.frames(440.0, 280.0);
     }
-    for (title, lines) in panels.into_values() {
+    for (title, lines) in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
         let many = lines.len() > LINES;

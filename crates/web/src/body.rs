@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell;
 
@@ -35,11 +35,9 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
         }
         let bytes = read(request.into_body()).await?;
-        serde_json::from_slice(&bytes).map(Asked).map_err(|error| {
-            let status =
-                if error.is_data() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
-            Refusal::new(status, error.to_string())
-        })
+        let malformed = |error: serde_json::Error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string());
+        serde_json::from_slice::<IgnoredAny>(&bytes).map_err(malformed)?;
+        serde_json::from_slice(&bytes).map(Asked).map_err(Refusal::value)
     }
 }
 
@@ -103,6 +101,11 @@ impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for Choice<T> {
 pub struct Given(Settings);
 
 impl Given {
+    /// As it was given, not checked.
+    pub fn settings(self) -> Settings {
+        self.0
+    }
+
     /// Checks it.
     pub fn check(self) -> Result<Config, Refusal> {
         let config = self.0.check().map_err(Refusal::value)?;

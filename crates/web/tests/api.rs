@@ -84,7 +84,7 @@ fn maps_of_other_sizes() {
     assert_eq!(map["x"]["symbol"], "m d");
     assert!(map["x"]["values"].as_array().unwrap().iter().all(|x| x.as_u64().unwrap() % 128 == 0));
     // Orthonormal vectors need dim of at least vocab + 2: other cells have no model.
-    let orthonormal = json!({ "config": { "embedding": "orthonormal", "vocab": 100, "dim": 200 }, "resolution": 16,
+    let orthonormal = json!({ "config": { "embedding": "orthonormal", "vocab": 100, "dim": 8 }, "resolution": 16,
         "x": { "size": "dim", "low": 16, "high": 512 }, "y": { "size": "samples", "low": 100, "high": 100_000 } });
     let map = posted("/api/map", &orthonormal);
     for (i, accuracy) in map["accuracy"].as_array().unwrap().iter().enumerate() {

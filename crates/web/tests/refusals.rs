@@ -183,7 +183,7 @@ fn values_are_refused_with_their_names() {
         (
             "/api/map",
             json!({ "x": { "size": "hue", "low": 1, "high": 9 }, "y": { "size": "vocab", "low": 2, "high": 9 } }),
-            "size",
+            "size = hue: must be one of",
         ),
         ("/api/plan", json!({ "facts": 1, "length": 4 }), "facts = 1"),
         ("/api/plan", json!({ "length": 4 }), "missing field `facts`"),

@@ -13,12 +13,11 @@ use crate::threshold::set;
 
 /// What varies along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(into = "String", try_from = "String")]
 pub enum Size {
     /// Parameters of the value matrix with an MLP: width times dimension, by way of the width.
     Parameters,
     /// One size.
-    #[serde(untagged)]
     One(Parameter),
 }
 
@@ -63,6 +62,19 @@ impl FromStr for Size {
         let one = Parameter::ALL.into_iter().find(|parameter| parameter.word() == text).map(Size::One);
         one.or((text == "parameters").then_some(Size::Parameters))
             .ok_or("must be one of samples, dim, width, length, vocab, parameters".into())
+    }
+}
+
+impl From<Size> for String {
+    fn from(size: Size) -> String {
+        size.word().into()
+    }
+}
+
+impl TryFrom<String> for Size {
+    type Error = String;
+    fn try_from(text: String) -> Result<Size, String> {
+        text.parse().map_err(|allowed| format!("size = {text}: {allowed}"))
     }
 }
 

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { digits } from './format.js';
 
 const FIRST = 12;
-const NUMBER = /^[0-9][0-9,.]*$/;
+const NUMBER = /^[0-9][0-9,.]*(e-?[0-9]+)?$/;
 
 function cell(value) {
   if (value === null) return h('td', { class: 'value' }, '–');

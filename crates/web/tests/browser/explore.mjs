@@ -59,7 +59,10 @@ for (const size of Object.keys(SIZES)) {
   }));
 
   test(`${size}: light and dark, by the system and by the button`, async () => {
-    const ground = (page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor.match(/[0-9]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3);
+    const ground = (page) => page.evaluate(() => {
+      const parts = getComputedStyle(document.documentElement).backgroundColor.match(/[0-9]+/g).slice(0, 3);
+      return parts.reduce((sum, part) => sum + Number(part), 0) / 3;
+    });
     await withPage({ size, dark: true }, async (page) => {
       assert.ok(await ground(page) < 60, 'dark where the system is dark');
       const dark = await picture(page);

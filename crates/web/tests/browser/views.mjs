@@ -44,6 +44,13 @@ for (const size of Object.keys(SIZES)) {
     await page.fill('#plan-accuracy', '2');
     await page.click('#plan-form button.main');
     assert.match(await text(page, '#plan-refusal'), /accuracy = 2: must be/);
+    await page.fill('#plan-accuracy', '0.9');
+    await page.fill('#plan-max', '100');
+    await page.click('#plan-form button.main');
+    await page.waitForSelector('#plan-result >> text=No model does it.');
+    assert.match(await text(page, '#plan-result'), /Max parameters binds: 100 are allowed/);
+    await page.goBack();
+    await page.waitForSelector('#plan-result >> text=Show on the map');
     await fits(page);
     await page.click('#plan-result >> text=Show on the map');
     await drawn(page);

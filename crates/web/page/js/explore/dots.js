@@ -67,7 +67,7 @@ export function makeDots(state) {
       const side = same ? sideFor(at, taken, frame) : null;
       return h('a', {
         class: same ? 'dot' : 'dot elsewhere', href: state.link({ tab: 'try', run: run.id }), 'data-run': run.id, 'data-note': noteOf(run),
-        'aria-label': `Run ${run.id}. ${noteOf(run)}`,
+        'aria-label': `Run ${run.id}, ${run.accuracy.mean.toFixed(2)}. ${noteOf(run)}`,
         style: { left: `${at.x}px`, top: `${at.y}px`, '--dot': colour(run.accuracy.mean, theme()) },
       }, side ? h('span', { class: side }, run.accuracy.mean.toFixed(2)) : null);
     }));

@@ -4,6 +4,7 @@ import { get, post } from '../api.js';
 import { fill, h, say, $ } from '../dom.js';
 import { count, digits } from '../format.js';
 import { table } from '../table.js';
+import { term } from '../terms.js';
 import { onTheme } from '../theme.js';
 import { drawing } from './plan.js';
 
@@ -19,7 +20,8 @@ function show(found) {
   fill($('inspect-result'),
     h('p', { class: 'answer' }, `${count(found.rows)} × ${count(found.dim)}`),
     h('p', {}, `${found.tensor}. As Gaussian vectors of the same dimension its rows would hold ${facts(found.gaussian_facts) ?? 'an unknown number of'} facts.`),
-    table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['', 'raw', 'centred'], rows, total: rows.length }),
+    table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['quantity', 'raw', 'centred'], rows, total: rows.length }),
+    h('p', { class: 'note' }, 'With the ', term('effective_dimension'), ', Gaussian vectors would overlap as much.'),
     found.svg ? drawing(found.svg, 'Predicted memory accuracy against the number of facts.') : null);
 }
 

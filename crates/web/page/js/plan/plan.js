@@ -2,7 +2,7 @@
 
 import { post } from '../api.js';
 import { fill, h, pictured, say, $ } from '../dom.js';
-import { count, digits, parseCount, share } from '../format.js';
+import { count, digits, parseCount, share, title, words } from '../format.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
 import { onTheme, theme } from '../theme.js';
@@ -21,14 +21,19 @@ function request(plan) {
   return Object.fromEntries(Object.entries(plan).map(([name, value]) => [name, value === '' ? null : value]));
 }
 
-function cheapest(found, plan) {
+function cheapest(found, state) {
+  const { plan } = state.get();
   const { dim, width, samples, parameters } = found.cheapest;
+  const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger };
+  if (plan.activation) config.activation = plan.activation;
   const model = width === null ? `d = ${count(dim)}` : `d = ${count(dim)} and m = ${count(width)}`;
   return [
     h('p', { class: 'answer' }, model, `, N = ${count(samples)}`),
-    h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters and ${count(samples)} samples. `, found.binds?.text),
+    h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
+      `and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
     h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
-      found.error === null ? found.error_reason : `The closed form is off by about ${digits(found.error)} here.`),
+      found.error === null ? `${title(found.error_reason)}.` : `The closed form is off by about ${digits(found.error)} here.`),
+    h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
   ];
 }
 
@@ -36,28 +41,20 @@ function curve(points) {
   const mlp = points.some((point) => point.width !== null);
   const sizes = mlp ? ['dim', 'width', 'parameters', 'samples'] : ['dim', 'parameters', 'samples'];
   const symbols = { dim: 'd', width: 'm', parameters: mlp ? 'm d' : 'd²', samples: 'N' };
+  const limited = points.some((point) => !point.allowed);
   const cell = (point, size) => (point[size] === null ? null : count(point[size]));
   return table({
     caption: 'The trade-off', total: points.length,
-    columns: [...sizes.map((size) => symbols[size]), ''],
-    rows: points.map((point) => [...sizes.map((size) => cell(point, size)), point.allowed ? '' : point.forbids ?? 'over the limit']),
+    columns: [...sizes.map((size) => symbols[size]), ...(limited ? ['allowed'] : [])],
+    rows: points.map((point) => [...sizes.map((size) => cell(point, size)), ...(limited ? [point.allowed ? 'yes' : words(point.forbids ?? 'no')] : [])]),
   });
 }
 
 function show(found, state) {
-  const { plan } = state.get();
-  const node = $('plan-result');
-  if (!found.cheapest) {
-    fill(node, h('p', { class: 'answer' }, 'No model does it.'), h('p', {}, found.binds?.text));
-    return;
-  }
-  const { dim, width, samples } = found.cheapest;
-  const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger, ...(plan.activation ? { activation: plan.activation } : {}) };
-  fill(node,
-    cheapest(found, plan),
-    h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
-    found.svg ? drawing(found.svg, 'Samples needed against trained parameters. Dashed: beyond what was checked.') : null,
-    found.curve?.length ? [h('h3', {}, 'More parameters need fewer samples'), curve(found.curve)] : null,
+  fill($('plan-result'),
+    found.cheapest ? cheapest(found, state) : [h('p', { class: 'answer' }, 'No model does it.'), h('p', {}, title(found.binds?.text ?? ''))],
+    found.svg ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
+    found.curve?.length ? [h('h3', {}, 'The trade-off'), curve(found.curve)] : null,
     h('p', { class: 'note' }, `Cheapest: ${found.criterion}. Checked for: ${found.checked}.`));
 }
 

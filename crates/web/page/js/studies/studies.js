@@ -29,7 +29,8 @@ function downloads({ id, files }) {
   if (!files.length) return null;
   const path = (name) => `/api/studies/${id}/files/${name.split('/').map(encodeURIComponent).join('/')}`;
   return h('details', { class: 'files' }, h('summary', {}, `Download (${files.length} files)`),
-    h('ul', {}, files.map(({ name, bytes: size }) => h('li', {}, h('a', { href: path(name), download: '' }, name), h('small', {}, size === null ? '' : ` ${bytes(size)}`)))));
+    h('ul', {}, files.map(({ name, bytes: size }) => h('li', {},
+      h('a', { href: path(name), download: '' }, name), h('small', {}, size === null ? '' : ` ${bytes(size)}`)))));
 }
 
 function facts(pairs) {

@@ -25,15 +25,16 @@ export function margins({ edges, counts, unit, share_right: right }) {
     s('line', { x1: x(value), x2: x(value), y1: FLOOR, y2: FLOOR + 5 }),
     s('text', { x: x(value), y: FLOOR + 18, 'text-anchor': 'middle' }, digits(value)));
   const zero = x(0);
-  const beside = (text, side) => s('text', { class: `side ${side}`, x: zero + (side === 'right' ? 6 : -6), y: 12, 'text-anchor': side === 'right' ? 'start' : 'end' }, text);
+  const beside = (text, away, anchor) => s('text', { class: 'side', x: zero + away, y: 12, 'text-anchor': anchor }, text);
+  const summary = `Histogram of margins, ${counts.length} bars; ${share(right)} above zero`;
   return [
     h('p', {}, `${share(right)} of the margins are above zero: those answers are right.`),
-    s('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'margins', role: 'img', 'aria-label': `Histogram of margins, ${counts.length} bars; ${share(right)} above zero` },
+    s('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'margins', role: 'img', 'aria-label': summary },
       counts.map(bar),
       s('line', { class: 'floor', x1: x(low), x2: x(high), y1: FLOOR, y2: FLOOR }),
       s('line', { class: 'zero', x1: zero, x2: zero, y1: 4, y2: FLOOR + 5 }),
-      zero > 60 ? beside('wrong', 'left') : null,
-      zero < WIDTH - 60 ? beside('right', 'right') : null,
+      zero > 60 ? beside('wrong', -6, 'end') : null,
+      zero < WIDTH - 60 ? beside('right', 6, 'start') : null,
       evenTicks(low, high, 4).map(tick)),
     h('p', { class: 'note' }, `Right logit over the best wrong one, ${unit === 'logits' ? 'in logits' : unit}.`),
   ];

@@ -53,13 +53,14 @@ function verdict({ accuracy, interval }, prediction) {
 function details({ record, prediction, example, margins: histogram }) {
   return [
     h('p', { class: 'verdict' }, verdict(record, prediction)),
-    h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction)),
+    h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction),
+      h('p', { class: 'note' }, 'Lines from 0 to 1; the thick part is the ', term('interval', '95% interval'), '.')),
     example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example)) : null,
     histogram ? h('section', {}, h('h3', {}, term('margin', 'Margins')), margins(histogram)) : null,
     h('section', { class: 'pair' },
       h('div', {}, h('h3', {}, 'Noise in the ', term('logits')), budget({ predicted: prediction.noise.logits, measured: record.noise.logits })),
       h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
-      h('p', { class: 'note' }, 'Standard deviation of each part over the signal.')),
+      h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), '.')),
   ];
 }
 
