@@ -1,5 +1,6 @@
 //! The project's chores. `cargo xtask test` is the test command of the README and of continuous integration.
 
+mod page;
 mod python;
 
 use std::process::{Command, ExitCode, Stdio};
@@ -8,8 +9,12 @@ use std::time::Instant;
 const HELP: &str = "\
 Usage: cargo xtask test [--full]
 
-  test          format, lints, unit, property, documentation and end-to-end tests, the Python package
-  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the notebooks and PyTorch";
+  test          format, lints, unit, property, documentation and end-to-end tests, the page in a browser, the Python package
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader; the page's server under a flood and
+                against its own description; the notebooks and PyTorch";
+
+/// What drives the browser.
+const PLAYWRIGHT: &str = "playwright-core@1.65.0";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -64,7 +69,14 @@ fn slurm() {
     {
         return;
     }
-    let install = "apt-get install -y -qq --no-install-recommends slurm-wlm munge";
+    if !installed("slurm-wlm munge") {
+        eprintln!("  not possible here: the tests on Slurm will be skipped");
+    }
+}
+
+/// Installs packages of the distribution, if it can.
+fn installed(packages: &str) -> bool {
+    let install = format!("apt-get install -y -qq --no-install-recommends {packages}");
     eprintln!("$ {install}");
     let apt = |line: &str| {
         let mut words = line.split_whitespace();
@@ -72,10 +84,38 @@ fn slurm() {
         let command = command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         command.output().is_ok_and(|output| output.status.success())
     };
-    let installed = apt(install) || (apt("apt-get update -qq") && apt(install));
-    if !installed {
-        eprintln!("  not possible here: the tests on Slurm will be skipped");
+    apt(&install) || (apt("apt-get update -qq") && apt(&install))
+}
+
+/// The page in a real Chromium, with the program that the tests before it built. Where there is none and none can be
+/// installed, says so loudly.
+fn browser() -> Result<(), String> {
+    let there = |file: &str| std::path::Path::new(file).exists();
+    let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_string());
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_string());
+    let (driver, program) = (format!("{target}/browser/"), format!("{target}/debug/superpose"));
+    let ready = (there(&chromium) || installed("chromium"))
+        && ((works("node --version") && works("npm --version")) || installed("nodejs npm"))
+        && (there(&format!("{driver}node_modules/playwright-core/package.json"))
+            || run(
+                &format!("npm install --silent --no-audit --no-fund --prefix {driver} {PLAYWRIGHT}"),
+                &[],
+                ".",
+            )
+            .is_ok());
+    if !ready {
+        eprintln!(
+            "\n  NOT TESTED: the page in a browser. It needs Chromium, Node.js and {PLAYWRIGHT} from npm,"
+        );
+        eprintln!("  and not all of them are here or could be installed.\n");
+        return Ok(());
     }
+    let absolute = |path: &str| {
+        std::path::absolute(path).map(|path| path.display().to_string()).map_err(|e| e.to_string())
+    };
+    let (driver, program) = (absolute(&driver)? + "/", absolute(&program)?);
+    let environment = [("CHROMIUM", &*chromium), ("PLAYWRIGHT", &*driver), ("SUPERPOSE", &*program)];
+    run("node --test --test-reporter=spec crates/web/tests/browser/all.test.mjs", &environment, ".")
 }
 
 fn test() -> Result<(), String> {
@@ -85,7 +125,8 @@ fn test() -> Result<(), String> {
     run("cargo clippy --workspace --all-targets --locked -- -D warnings", &[], ".")?;
     run("cargo doc --workspace --no-deps --locked", &[("RUSTDOCFLAGS", "-D warnings")], ".")?;
     slurm();
-    run("cargo test --workspace --locked", &[], ".")
+    run("cargo test --workspace --locked", &[], ".")?;
+    browser()
 }
 
 fn full() -> Result<(), String> {
@@ -101,5 +142,6 @@ fn full() -> Result<(), String> {
         );
         run(&line, &[], ".")?;
     }
-    Ok(())
+    page::flood()?;
+    page::schemathesis()
 }

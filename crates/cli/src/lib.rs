@@ -18,6 +18,7 @@ mod predict;
 mod progress;
 mod reproduce;
 mod run;
+mod serve;
 mod slurm;
 mod status;
 mod submit;
@@ -67,6 +68,8 @@ enum Command {
     Merge(merge::MergeArguments),
     /// Write a store's results as CSV, JSON Lines or Parquet.
     Export(export::ExportArguments),
+    /// Open the page: explore phase maps, train at a click, look at studies. On 127.0.0.1 alone.
+    Serve(serve::ServeArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
 }
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Status(arguments) => status::status(&arguments).map(done),
         Command::Merge(arguments) => merge::merge(&arguments).map(done),
         Command::Export(arguments) => export::export(&arguments).map(done),
+        Command::Serve(arguments) => serve::serve(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments).map(done),
     };
     match result {

@@ -1,8 +1,10 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
+pub mod advice;
 pub mod bench;
 pub mod cell;
 pub mod decoders;
+pub mod explore;
 pub mod fit;
 pub mod inspect;
 pub mod interval;

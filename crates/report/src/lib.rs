@@ -5,11 +5,13 @@
 mod attention;
 mod bound;
 mod html;
+mod inspect;
 mod orthogonal;
 mod phase;
 mod plan;
 mod scaling;
 mod sizes;
+mod sweep;
 mod table;
 mod words;
 
@@ -17,8 +19,10 @@ use superpose_figure::Figure;
 use superpose_lab::study::Results;
 
 pub use html::{Facts, page};
+pub use inspect::holdings;
 pub use phase::diagram;
 pub use plan::trade_off;
+pub use sweep::sweep;
 pub use table::{Table, Value};
 
 /// A figure with the name of its file.

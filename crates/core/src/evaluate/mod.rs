@@ -1,8 +1,10 @@
 //! Reading a trained model (theory section 4): accuracies, attention, margins.
 
 pub mod decode;
+mod look;
 mod tally;
 
+pub use look::{Example, Look, look};
 pub use tally::Tally;
 
 use crate::backend::{Backend, Real, top};
@@ -72,6 +74,7 @@ fn memory_matrix<T: Real>(
     }
 }
 
+#[derive(Default)]
 struct Recall {
     accuracy: Tally,
     lock_rate: Tally,
@@ -85,11 +88,46 @@ fn recall<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Recall {
+    let parts = answers(model, phase, test, backend, |part: &mut Recall, answer| {
+        let Answer { logits, weights, position, label, .. } = answer;
+        let top_logit = top(logits, label);
+        part.accuracy.add(1.0, top_logit.credit);
+        part.margin.add(1.0, top_logit.margin);
+        part.lock_rate.add(1.0, top(weights, position).credit);
+        part.attention_mass.add(1.0, weights[position].to_f64());
+    });
+    let mut total = Recall::default();
+    for part in parts {
+        total.accuracy.merge(&part.accuracy);
+        total.lock_rate.merge(&part.lock_rate);
+        total.attention_mass.merge(&part.attention_mass);
+        total.margin.merge(&part.margin);
+    }
+    total
+}
+
+/// What the trained model makes of one sequence.
+struct Answer<'a, T> {
+    tokens: &'a [u32],
+    position: usize,
+    label: usize,
+    weights: &'a [T],
+    logits: &'a [T],
+}
+
+/// Asks the trained model every sequence. `fold` takes the answers of a block in order; blocks come back in order.
+fn answers<T: Real, R: Default + Send>(
+    model: &Model<'_, T>,
+    phase: &EarlyPhase<T>,
+    test: &dyn Samples,
+    backend: &Backend,
+    fold: impl Fn(&mut R, Answer<'_, T>) + Sync,
+) -> Vec<R> {
     let attention = phase.attention(model, backend);
     let readout = Readout::new(model, &phase.m2, test.count(), backend);
     let (count, length) = (test.count(), test.length());
     let rows = block_rows(model.labels().max(model.inputs()), length);
-    let parts = backend.map(count.div_ceil(rows), |i| {
+    backend.map(count.div_ceil(rows), |i| {
         let mut block = Block::default();
         let mut work = Workspace::default();
         let (mut between, mut logits) = (Vec::new(), Vec::new());
@@ -101,32 +139,15 @@ fn recall<T: Real>(
         }
         work.activate(model);
         readout.logits(model, work.features(model), &mut between, &mut logits);
-        let mut part = Recall {
-            accuracy: Tally::default(),
-            lock_rate: Tally::default(),
-            attention_mass: Tally::default(),
-            margin: Tally::default(),
-        };
-        for (b, row) in logits.chunks_exact(model.labels()).enumerate() {
-            let answer = top(row, block.labels[b] as usize);
-            part.accuracy.add(1.0, answer.credit);
-            part.margin.add(1.0, answer.margin);
-            let weights = &work.weights[b * length..][..length];
-            let position = block.position[b] as usize;
-            part.lock_rate.add(1.0, top(weights, position).credit);
-            part.attention_mass.add(1.0, weights[position].to_f64());
+        let mut part = R::default();
+        for (b, logits) in logits.chunks_exact(model.labels()).enumerate() {
+            let (position, label) = (block.position[b] as usize, block.labels[b] as usize);
+            let (tokens, weights) =
+                (&block.tokens[b * length..][..length], &work.weights[b * length..][..length]);
+            fold(&mut part, Answer { tokens, position, label, weights, logits });
         }
         part
-    });
-    let mut parts = parts.into_iter();
-    let mut total = parts.next().expect("at least one test sample");
-    for part in parts {
-        total.accuracy.merge(&part.accuracy);
-        total.lock_rate.merge(&part.lock_rate);
-        total.attention_mass.merge(&part.attention_mass);
-        total.margin.merge(&part.margin);
-    }
-    total
+    })
 }
 
 /// What a token is asked with.

@@ -129,6 +129,19 @@ pub struct Geometry {
     pub norm_cv: f64,
 }
 
+/// Memory accuracy at a number of facts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Facts.
+    pub facts: u64,
+    /// With the rows as they are.
+    pub raw: f64,
+    /// With the rows minus their mean.
+    pub centred: f64,
+    /// With Gaussian vectors of that dimension.
+    pub gaussian: f64,
+}
+
 /// Inspects a matrix, the largest one unless it is named. `progress` hears how many rows have been gone through, and of
 /// how many.
 pub fn inspect(
@@ -139,6 +152,45 @@ pub fn inspect(
     backend: &Backend,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Inspection, InspectError> {
+    inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress).map(|(found, _)| found)
+}
+
+/// The same, and how accuracy falls with the number of facts.
+pub fn inspect_and_trace(
+    tensors: &Tensors<'_>,
+    tensor: Option<&str>,
+    output_tensor: Option<&str>,
+    accuracy: f64,
+    backend: &Backend,
+) -> Result<(Inspection, Vec<Held>), InspectError> {
+    let (found, [raw, centred]) =
+        inspect_both(tensors, tensor, output_tensor, accuracy, backend, &mut |_, _| {})?;
+    let mut curve: Vec<Held> = Vec::new();
+    for power in 1..MOST_TRACED {
+        let facts = 1_u64 << power;
+        let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
+        let gaussian = gaussian_accuracy(found.dim, facts as f64);
+        curve.push(Held { facts, raw: held(&raw), centred: held(&centred), gaussian });
+        if curve.last().is_some_and(|last| last.raw.max(last.centred).max(last.gaussian) < FORGOTTEN) {
+            break;
+        }
+    }
+    Ok((found, curve))
+}
+
+/// Powers of two up to which accuracy is traced.
+const MOST_TRACED: u32 = 30;
+/// Accuracy below which there is nothing more to trace.
+const FORGOTTEN: f64 = 0.05;
+
+fn inspect_both(
+    tensors: &Tensors<'_>,
+    tensor: Option<&str>,
+    output_tensor: Option<&str>,
+    accuracy: f64,
+    backend: &Backend,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<(Inspection, [Pairs; 2]), InspectError> {
     if !(accuracy > 0.0 && accuracy < 1.0) {
         return Err(InspectError::Accuracy(accuracy));
     }
@@ -197,7 +249,7 @@ pub fn inspect(
         centred: centred.geometry(),
     });
     let (rows, dim) = (input.rows, input.dim);
-    Ok(Inspection {
+    let found = Inspection {
         tensor: name,
         rows,
         dim,
@@ -208,7 +260,8 @@ pub fn inspect(
         centred: vectors[1],
         output,
         version: env!("CARGO_PKG_VERSION").into(),
-    })
+    };
+    Ok((found, both))
 }
 
 /// The overlaps of pairs of rows of a matrix as they are, for predictions at any number of facts, beside Gaussian output
@@ -232,20 +285,23 @@ pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
 
 /// Facts that Gaussian vectors of a dimension hold at an accuracy.
 pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
-    largest(accuracy, |vocab| {
-        let samples = SAMPLES_PER_FACT * vocab;
-        let point = Point {
-            vocab,
-            dim: dim as f64,
-            length: 1.0,
-            samples,
-            width: None,
-            activation: Activation::Relu,
-            embedding: Embedding::Gaussian,
-            trigger: Trigger::Keys,
-        };
-        Memory::new(&point).accuracy(samples)
-    })
+    largest(accuracy, |vocab| gaussian_accuracy(dim, vocab))
+}
+
+/// Memory accuracy of Gaussian vectors of a dimension.
+fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
+    let samples = SAMPLES_PER_FACT * vocab;
+    let point = Point {
+        vocab,
+        dim: dim as f64,
+        length: 1.0,
+        samples,
+        width: None,
+        activation: Activation::Relu,
+        embedding: Embedding::Gaussian,
+        trigger: Trigger::Keys,
+    };
+    Memory::new(&point).accuracy(samples)
 }
 
 /// The largest number of facts, two at least, at which the accuracy is reached; 0 if none. Accuracy falls with facts.
@@ -329,6 +385,18 @@ mod tests {
             (look(&file(900, 64, 1.0, 0.0), Some("rows")), look(&file(900, 64, 1.0, 1.0), Some("rows")));
         assert_eq!(plain.centred.facts, shifted.centred.facts);
         assert!(shifted.output.unwrap().raw.mean_cosine > 0.4);
+    }
+
+    #[test]
+    fn the_trace_falls_and_crosses_where_the_facts_say() {
+        let bytes = file(1500, 40, 1.0, 0.3);
+        let tensors = Tensors::parse(&bytes).unwrap();
+        let (found, curve) = inspect_and_trace(&tensors, None, None, 0.9, &Backend::single()).unwrap();
+        assert!(curve.last().unwrap().gaussian < FORGOTTEN && curve[0].gaussian > 0.99);
+        for held in &curve {
+            assert_eq!(held.raw >= 0.9, held.facts <= found.raw.facts, "{held:?}");
+            assert_eq!(held.gaussian >= 0.9, held.facts <= found.gaussian_facts, "{held:?}");
+        }
     }
 
     #[test]

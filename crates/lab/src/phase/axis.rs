@@ -38,7 +38,7 @@ impl Size {
     }
 
     /// Sets it. Parameters become the width that is nearest to them at the dimension there is.
-    pub(super) fn set(self, settings: &mut Settings, value: u64) {
+    pub(crate) fn set(self, settings: &mut Settings, value: u64) {
         match self {
             Size::One(parameter) => set(settings, parameter, value as usize),
             Size::Parameters => {

@@ -19,6 +19,7 @@ use crate::threshold::{Measure, SearchError, Share};
 
 pub use axis::{Axis, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
+pub(crate) use record::apart;
 pub use record::{Options, Record, Span};
 pub use refine::Refine;
 

@@ -67,6 +67,22 @@ fn quarter() -> f64 {
     0.25
 }
 
+/// Checks that two sizes can be set apart.
+pub(crate) fn apart(x: Size, y: Size) -> Result<(), ConfigError> {
+    let has = |size| [x, y].contains(&size);
+    let why = match [x, y] {
+        [a, b] if a == b => format!("x and y are both {a}; must be two sizes"),
+        _ if has(Size::Parameters) && has(Size::One(Parameter::Width)) => {
+            "x and y are width and parameters; parameters are width times dim".into()
+        }
+        _ if has(Size::Parameters) && has(Size::One(Parameter::Dim)) => {
+            "x and y are dim and parameters; parameters are counted at a fixed dim, use width and dim".into()
+        }
+        _ => return Ok(()),
+    };
+    Err(ConfigError::value("y", y, why))
+}
+
 impl Options {
     /// Recall over two axes, at most a quarter of the cells run.
     pub fn new(x: Span, y: Span) -> Options {
@@ -78,28 +94,13 @@ impl Options {
     pub fn check(&self, mut settings: Settings) -> Result<Request, ConfigError> {
         let axis = |span: &Span| Axis::new(span.size, span.scale, span.low, span.high, self.resolution);
         let (x, y) = (axis(&self.x)?, axis(&self.y)?);
-        let sizes = [x.size, y.size];
-        let has = |size| sizes.contains(&size);
-        let width = Size::One(Parameter::Width);
-        let why = match sizes {
-            [a, b] if a == b => Some(format!("x and y are both {a}; must be two sizes")),
-            _ if has(Size::Parameters) && has(width) => {
-                Some("x and y are width and parameters; parameters are width times dim".into())
-            }
-            _ if has(Size::Parameters) && has(Size::One(Parameter::Dim)) => Some(
-                "x and y are dim and parameters; parameters are counted at a fixed dim, use width and dim"
-                    .into(),
-            ),
-            _ => None,
-        };
-        if let Some(why) = why {
-            return Err(ConfigError::value("y", y.size, why));
-        }
+        apart(x.size, y.size)?;
         share("accuracy", self.accuracy)?;
         if !(self.most > 0.0 && self.most <= 1.0) {
             return Err(ConfigError::value("most", self.most, "must be above 0 and at most 1"));
         }
-        if (has(Size::Parameters) || has(width)) && settings.width.is_none() {
+        let wide = |size| matches!(size, Size::Parameters | Size::One(Parameter::Width));
+        if (wide(x.size) || wide(y.size)) && settings.width.is_none() {
             settings.width = Some(1);
         }
         // One corner stands for the sizes that vary: the configuration must be right in all else.

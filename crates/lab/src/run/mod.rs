@@ -4,6 +4,7 @@ mod import;
 mod instance;
 mod metered;
 mod record;
+mod seen;
 mod trained;
 
 use std::path::Path;
@@ -13,6 +14,7 @@ pub use import::{Import, NAMES};
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
 pub use record::{Noise, Record};
+pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use trained::{Gradients, Trained};
 
 use crate::memory::readable;
@@ -22,7 +24,7 @@ use metered::stoppable;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
-use superpose_core::evaluate::{Evaluation, evaluate};
+use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
@@ -75,6 +77,7 @@ struct Repeat {
     train_seconds: f64,
     data_seconds: f64,
     evaluate_seconds: f64,
+    look: Option<Look>,
 }
 
 /// Runs every repeat of a configuration. The tensors of the first go to the file `export`, if there is one;
@@ -86,8 +89,21 @@ pub fn run(
     export: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Record, RunError> {
-    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, progress))?;
+    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, false, progress))?;
     Ok(Record::new(config, inputs, &repeats))
+}
+
+/// The same without export, and with a closer look at the first repeat.
+pub fn run_and_look(
+    config: &Config,
+    inputs: &Inputs,
+    backend: &Backend,
+    progress: &dyn Progress,
+) -> Result<(Record, Seen), RunError> {
+    let repeats = stoppable(|| run_repeats(config, inputs, backend, None, true, progress))?;
+    let record = Record::new(config, inputs, &repeats);
+    let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
+    Ok((record, Seen::new(config, look)))
 }
 
 fn run_repeats(
@@ -95,21 +111,23 @@ fn run_repeats(
     inputs: &Inputs,
     backend: &Backend,
     export: Option<&Path>,
+    look: bool,
     progress: &dyn Progress,
 ) -> Result<Vec<Repeat>, RunError> {
     let mut repeats = Vec::with_capacity(config.repeats);
     for repeat in 0..config.repeats {
         let config = config.repeat(repeat);
         let export = export.filter(|_| repeat == 0);
+        let look = look && repeat == 0;
         progress.repeat(repeat);
         repeats.push(match config.precision {
             Precision::F32 => {
                 let export = export.map(|path| Export { path, entry: Entry::f32 });
-                run_repeat::<f32>(&config, inputs, backend, export, progress)?
+                run_repeat::<f32>(&config, inputs, backend, export, look, progress)?
             }
             Precision::F64 => {
                 let export = export.map(|path| Export { path, entry: Entry::f64 });
-                run_repeat::<f64>(&config, inputs, backend, export, progress)?
+                run_repeat::<f64>(&config, inputs, backend, export, look, progress)?
             }
         });
     }
@@ -142,6 +160,7 @@ fn run_repeat<T: Real>(
     inputs: &Inputs,
     backend: &Backend,
     export: Option<Export<'_, T>>,
+    look_too: bool,
     progress: &dyn Progress,
 ) -> Result<Repeat, RunError> {
     progress.stage(Stage::Drawing);
@@ -171,6 +190,7 @@ fn run_repeat<T: Real>(
     if !evaluation.margin.mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
+    let look = look_too.then(|| look(&model, &phase, &test, backend));
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
     let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend);
     Ok(Repeat {
@@ -182,6 +202,7 @@ fn run_repeat<T: Real>(
         train_seconds,
         data_seconds: set_up + data,
         evaluate_seconds: started.elapsed().as_secs_f64(),
+        look,
     })
 }
 

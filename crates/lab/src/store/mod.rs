@@ -10,6 +10,7 @@ mod columns;
 mod error;
 mod export;
 mod schema;
+mod summary;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use error::StoreError;
 #[cfg(feature = "parquet")]
 pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};
+pub use summary::{Group, Summary};
 
 use crate::cell::{Entry, Key, Known, Results, replaces};
 use schema::MIGRATIONS;

@@ -1,0 +1,187 @@
+//! What limits recall at a point, and which size helps most: found by trying.
+
+use serde::{Deserialize, Serialize};
+use superpose_core::config::Config;
+use superpose_theory::Point;
+use superpose_theory::critical::{Parameter, Recall};
+use superpose_theory::predict::uncovered;
+
+use crate::predict::Record;
+use crate::words::{blame, grouped};
+
+/// A size at twice its value, or at half where less is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knob {
+    /// What is changed.
+    pub size: Parameter,
+    /// Its symbol.
+    pub symbol: String,
+    /// Its value.
+    pub from: u64,
+    /// Its other value.
+    pub to: u64,
+    /// The predicted accuracy there.
+    pub accuracy: f64,
+}
+
+/// Advice at a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What limits recall and what helps most, in one sentence.
+    pub sentence: String,
+    /// Sizes that were tried, the best first. Facts are what is wanted, so their number is left alone.
+    pub knobs: Vec<Knob>,
+}
+
+/// Sizes that are tried.
+const TRIED: [Parameter; 4] = [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length];
+/// Gains below this are not worth a sentence.
+const WORTH: f64 = 0.01;
+/// From here on nothing is in the way.
+const ENOUGH: f64 = 0.99;
+
+/// Looks around a configuration with its prediction.
+pub fn advice(config: &Config, prediction: &Record) -> Advice {
+    let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
+    let sentence = match (prediction.accuracy, prediction.gaps.first()) {
+        (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
+        (None, Some(gap)) => format!("No prediction here: {}.", gap.text),
+        (None, None) => "No prediction here.".into(),
+    };
+    Advice { sentence, knobs }
+}
+
+fn knobs(point: &Point) -> Vec<Knob> {
+    let mut knobs: Vec<Knob> = TRIED
+        .into_iter()
+        .filter_map(|size| {
+            let from = size.of(point)?;
+            let to = if size.helps() { 2.0 * from } else { (from / 2.0).floor().max(1.0) };
+            let moved = size.set(point, to);
+            (to != from).then(|| Knob {
+                size,
+                symbol: size.symbol().into(),
+                from: from as u64,
+                to: to as u64,
+                accuracy: Recall::new(&moved).accuracy(moved.length, moved.samples),
+            })
+        })
+        .collect();
+    knobs.sort_by(|a, b| b.accuracy.total_cmp(&a.accuracy));
+    knobs
+}
+
+fn sentence(prediction: &Record, accuracy: f64, knobs: &[Knob]) -> String {
+    if accuracy >= ENOUGH {
+        return format!("Nothing limits recall here: {} of the facts are recalled.", percent(accuracy));
+    }
+    let limit = match &prediction.dominant {
+        Some(dominant) => {
+            let (part, term) = blame(dominant);
+            format!("{} in the {part} limits recall to {}", capital(&term), percent(accuracy))
+        }
+        None => format!("Recall is {}", percent(accuracy)),
+    };
+    if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + WORTH) {
+        let (how, to) = (change(best.size), grouped(best.to as f64));
+        return format!("{limit}; {how} ({} = {to}) helps most, to {}.", best.symbol, percent(best.accuracy));
+    }
+    // Where a factor of 2 is too little: the size that needs the smallest factor.
+    let target = percent(prediction.target.accuracy);
+    let critical = &prediction.critical;
+    let solved = [critical.samples, critical.dim, critical.width, critical.length];
+    let ways = knobs.iter().filter_map(|knob| {
+        let place = TRIED.iter().position(|&size| size == knob.size)?;
+        let (value, now) = (solved[place]? as f64, knob.from as f64);
+        let factor = if knob.size.helps() { value / now } else { now / value };
+        (factor > 1.0).then_some((knob, value, factor))
+    });
+    match ways.min_by(|a, b| a.2.total_cmp(&b.2)) {
+        Some((knob, value, factor)) => format!(
+            "{limit}, and no size helps much by a factor of 2; the nearest way to {target} is {} = {}, a factor of {}.",
+            knob.symbol,
+            grouped(value),
+            if factor < 10.0 { format!("{factor:.1}") } else { grouped(factor) }
+        ),
+        None if accuracy >= prediction.target.accuracy => {
+            format!("{limit}, and no size helps much by a factor of 2.")
+        }
+        None => format!("{limit}, and no single size brings it to {target}."),
+    }
+}
+
+/// What turning a knob means.
+fn change(size: Parameter) -> &'static str {
+    match size {
+        Parameter::Samples => "twice the samples",
+        Parameter::Dim => "twice the dimension",
+        Parameter::Width => "twice the width",
+        Parameter::Length => "half the length",
+        Parameter::Vocab => "half the facts",
+    }
+}
+
+fn capital(term: &str) -> String {
+    let mut letters = term.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A share for people.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        x if x >= 9.95 || x == 0.0 => format!("{x:.0}%"),
+        x if x >= 0.05 => format!("{x:.1}%"),
+        _ => "less than 0.1%".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::Settings;
+
+    use super::*;
+    use crate::predict::predict;
+
+    fn at(settings: Settings) -> Advice {
+        let config = settings.check().unwrap();
+        advice(&config, &predict(&config, 0.5).unwrap())
+    }
+
+    #[test]
+    fn the_best_knob_is_the_best_of_those_tried() {
+        let found = at(Settings { samples: 65_536, ..Settings::default() });
+        assert!(found.sentence.contains("helps most"), "{}", found.sentence);
+        let best = found.knobs[0].clone();
+        assert_eq!(best.to, 2 * best.from);
+        let moved = Settings { samples: 65_536, ..Settings::default() };
+        let moved = match best.size {
+            Parameter::Dim => Settings { dim: best.to as usize, ..moved },
+            Parameter::Samples => Settings { samples: best.to as usize, ..moved },
+            other => panic!("{other}"),
+        };
+        let there = predict(&moved.check().unwrap(), 0.5).unwrap().accuracy.unwrap();
+        assert!((there - best.accuracy).abs() < 1e-9, "{there} {}", best.accuracy);
+        assert!(found.knobs.windows(2).all(|pair| pair[0].accuracy >= pair[1].accuracy));
+    }
+
+    #[test]
+    fn every_case_has_its_sentence() {
+        let plenty = at(Settings { vocab: 64, dim: 512, samples: 1_000_000, ..Settings::default() });
+        assert!(plenty.sentence.starts_with("Nothing limits recall"), "{}", plenty.sentence);
+        let far = at(Settings { vocab: 4000, dim: 32, samples: 1000, ..Settings::default() });
+        assert!(far.sentence.contains("no s"), "{}", far.sentence);
+        let silent = at(Settings { zipf: Some(1.0), ..Settings::default() });
+        assert!(silent.sentence.contains("uniform tokens") && silent.knobs.is_empty());
+        let long =
+            at(Settings { length: 1000, vocab: 100, dim: 100, samples: 10_000, ..Settings::default() });
+        assert!(long.sentence.contains("attention"), "{}", long.sentence);
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(
+            [0.0, 0.0001, 0.0123, 0.5, 0.9999].map(percent),
+            ["0%", "less than 0.1%", "1.2%", "50%", "100%"]
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! A phase map in closed form, as fast as a slider moves: accuracy over two sizes, its boundary, and what limits recall in every cell.
+
+use serde::Serialize;
+use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
+use superpose_theory::critical::Parameter;
+use superpose_theory::predict::{Dominant, uncovered};
+use superpose_theory::{Point, map, predict_at};
+
+use crate::phase::{Axis, Size, Span, apart, boundary};
+
+/// What to map.
+#[derive(Clone, Debug)]
+pub struct Explore {
+    config: Config,
+    x: Axis,
+    y: Axis,
+    level: f64,
+}
+
+/// One axis of a map.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What varies.
+    pub size: Size,
+    /// Its symbol.
+    pub symbol: &'static str,
+    /// Its values.
+    pub values: Vec<u64>,
+}
+
+/// A map in closed form. Cells are row by row, from the smallest value of the vertical axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Map {
+    /// The horizontal axis.
+    pub x: Line,
+    /// The vertical axis.
+    pub y: Line,
+    /// Accuracy by cell, to four digits; none where there is no such model. Absent where the theory is silent.
+    pub accuracy: Option<Vec<Option<f64>>>,
+    /// What limits recall by cell, as a place in `dominants`; -1: nothing.
+    pub dominant: Vec<i8>,
+    /// What limits recall somewhere on the map.
+    pub dominants: Vec<Dominant>,
+    /// The line at the level, in pieces of (x, y).
+    pub boundary: Vec<Vec<(f64, f64)>>,
+    /// The level of the line.
+    pub level: f64,
+    /// Cells that were computed; the others are interpolated.
+    pub computed: usize,
+    /// Why the theory is silent.
+    pub gap: Option<&'static str>,
+}
+
+impl Explore {
+    /// Checks what is asked. The configuration's own values of the two sizes are not used.
+    pub fn new(
+        config: Config,
+        x: Span,
+        y: Span,
+        resolution: usize,
+        level: f64,
+    ) -> Result<Explore, ConfigError> {
+        apart(x.size, y.size)?;
+        share("accuracy", level)?;
+        let axis = |span: Span| {
+            let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
+            Ok::<_, ConfigError>(axis.at_dim(config.dim))
+        };
+        let asked = Explore { x: axis(x)?, y: axis(y)?, level, config };
+        for x in asked.x.ends() {
+            for y in asked.y.ends() {
+                // Whether orthonormal vectors fit is asked of each cell.
+                Settings { embedding: Embedding::Gaussian, ..asked.at(x, y) }.check()?;
+            }
+        }
+        Ok(asked)
+    }
+
+    fn at(&self, x: u64, y: u64) -> Settings {
+        let mut settings = (*self.config).clone();
+        self.x.size.set(&mut settings, x);
+        self.y.size.set(&mut settings, y);
+        settings
+    }
+
+    /// Makes the map.
+    pub fn map(&self, threads: usize) -> Map {
+        let line = |axis: &Axis| Line { size: axis.size, symbol: axis.size.symbol(), values: axis.values() };
+        let (x, y) = (line(&self.x), line(&self.y));
+        let mut map = Map {
+            accuracy: None,
+            dominant: vec![-1; x.values.len() * y.values.len()],
+            dominants: Vec::new(),
+            boundary: Vec::new(),
+            level: self.level,
+            computed: 0,
+            gap: uncovered(&self.config).map(|reason| reason.text()),
+            x,
+            y,
+        };
+        if map.gap.is_none() {
+            self.fill(&mut map, threads);
+        }
+        map
+    }
+
+    fn fill(&self, map: &mut Map, threads: usize) {
+        let along = |line: &Line| {
+            let (parameter, unit) = match line.size {
+                Size::One(parameter) => (parameter, 1.0),
+                Size::Parameters => (Parameter::Width, self.config.dim as f64),
+            };
+            let value = |&v: &u64| (v as f64 / unit).round().max(1.0);
+            map::Axis { parameter, values: line.values.iter().map(value).collect() }
+        };
+        let filled = map::fill(&Point::from(&self.config), along(&map.y), along(&map.x), threads);
+        let (columns, rows) = (map.x.values.len(), map.y.values.len());
+        let values: Vec<f64> = (0..rows * columns).map(|i| filled.at(i / columns, i % columns)).collect();
+        let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();
+        map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);
+        map.computed = filled.computed;
+        let there = |i: usize| {
+            let cell = self.at(map.x.values[i % columns], map.y.values[i / columns]);
+            cell.embedding != Embedding::Orthonormal || cell.dim >= cell.token_count() + 2
+        };
+        let digits = |x: f64| (x * 1e4).round() / 1e4;
+        map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
+        self.limits(map, threads);
+    }
+
+    /// What limits recall, at every fourth line and column and as there in between.
+    fn limits(&self, map: &mut Map, threads: usize) {
+        const STRIDE: usize = 4;
+        let columns = map.x.values.len();
+        let coarse = |values: &[u64]| values.iter().copied().step_by(STRIDE).collect::<Vec<_>>();
+        let (xs, ys) = (coarse(&map.x.values), coarse(&map.y.values));
+        let backend = superpose_core::backend::Backend::cpu(threads)
+            .unwrap_or_else(|_| superpose_core::backend::Backend::single());
+        let found = backend.map(ys.len(), |r| {
+            let at = |&x: &u64| predict_at(&Point::from(&self.at(x, ys[r]))).dominant;
+            xs.iter().map(at).collect::<Vec<_>>()
+        });
+        for i in 0..map.dominant.len() {
+            let Some(dominant) = found[i / columns / STRIDE][i % columns / STRIDE] else { continue };
+            let place = map.dominants.iter().position(|known| *known == dominant).unwrap_or_else(|| {
+                map.dominants.push(dominant);
+                map.dominants.len() - 1
+            });
+            map.dominant[i] = place as i8;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The runs of a store, whatever they were made for: means over seeds in a table, accuracy over what varies in a figure.
+
+use std::collections::BTreeMap;
+
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::store::{Group, Summary, Value as Stored};
+
+use crate::table::{Table, Value};
+use crate::{Picture, Section};
+
+/// Panels that are drawn; with more of them there is one with everything.
+const PANELS: usize = 6;
+/// Lines of a panel that can be told apart.
+const LINES: usize = 8;
+
+/// One section about a store.
+pub fn sweep(summary: &Summary) -> Section {
+    let Summary { varying, groups, read } = summary;
+    let runs = format!("{read} runs of {} configurations", groups.len());
+    let what = match varying.is_empty() {
+        true => "nothing varies but the seed".into(),
+        false => format!("what varies: {}", varying.join(", ")),
+    };
+    let compared: Vec<f64> =
+        groups.iter().filter_map(|group| Some(group.accuracy.mean - group.predicted?)).collect();
+    let mut sentences = vec![format!("{runs}; {what}.")];
+    if !compared.is_empty() {
+        let rms = (compared.iter().map(|x| x * x).sum::<f64>() / compared.len() as f64).sqrt();
+        sentences.push(format!(
+            "Accuracy differs from the closed form by {rms:.3} rms over {} configurations, seeds included.",
+            compared.len()
+        ));
+    }
+    Section {
+        title: "Runs",
+        headline: format!("{runs}."),
+        sentences,
+        pictures: picture(summary).into_iter().collect(),
+        tables: vec![table(summary)],
+    }
+}
+
+fn table(summary: &Summary) -> Table {
+    let measured = ["runs", "accuracy", "predicted", "memory accuracy", "one-step accuracy", "lock rate"];
+    let row = |group: &Group| {
+        let shown = |value: &Stored| match value {
+            Stored::Null => Value::Absent,
+            Stored::Integer(x) => Value::Count((*x).max(0) as usize),
+            Stored::Real(x) => Value::Number(*x),
+            Stored::Text(x) => Value::Text(x.clone()),
+        };
+        let mut row: Vec<Value> = group.at.iter().map(shown).collect();
+        row.extend([
+            group.runs.into(),
+            group.accuracy.into(),
+            group.predicted.into(),
+            group.memory_accuracy.into(),
+            group.one_step_accuracy.into(),
+            group.lock_rate.into(),
+        ]);
+        row
+    };
+    Table {
+        name: "runs",
+        caption: "Means over seeds with 95% intervals, beside the closed form.".into(),
+        columns: summary.varying.iter().copied().chain(measured).collect(),
+        rows: summary.groups.iter().map(row).collect(),
+    }
+}
+
+/// A value as a number, where it is one above zero.
+fn number(value: &Stored) -> Option<f64> {
+    match value {
+        Stored::Integer(x) => Some(*x as f64).filter(|x| *x > 0.0),
+        Stored::Real(x) => Some(*x).filter(|x| *x > 0.0),
+        _ => None,
+    }
+}
+
+fn word(value: &Stored) -> String {
+    match value {
+        Stored::Null => "none".into(),
+        Stored::Integer(x) => x.to_string(),
+        Stored::Real(x) => x.to_string(),
+        Stored::Text(x) => x.clone(),
+    }
+}
+
+fn picture(summary: &Summary) -> Option<Picture> {
+    let Summary { varying, groups, .. } = summary;
+    let distinct = |column: usize| {
+        let mut words: Vec<String> = groups.iter().map(|group| word(&group.at[column])).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.len()
+    };
+    let numeric = |&column: &usize| groups.iter().all(|group| number(&group.at[column]).is_some());
+    // The axis is what has most values; of equals the number of samples, then the first.
+    let x = (0..varying.len())
+        .filter(numeric)
+        .max_by_key(|&column| (distinct(column), varying[column] == "samples", std::cmp::Reverse(column)))?;
+    let mut rest: Vec<usize> = (0..varying.len()).filter(|&column| column != x).collect();
+    rest.sort_by_key(|&column| distinct(column));
+    // A panel for each value of what has fewest, where lines alone would be too many.
+    let lines: usize = rest.iter().map(|&column| distinct(column)).product();
+    let panel = rest.first().copied().filter(|&column| lines > LINES && distinct(column) <= PANELS);
+    rest.retain(|&column| Some(column) != panel);
+    let named = |group: &Group, columns: &[usize]| {
+        let name = |&column: &usize| format!("{} = {}", varying[column], word(&group.at[column]));
+        columns.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    // In the order of the groups, so that sizes grow from line to line.
+    let mut panels: BTreeMap<usize, (String, Vec<(String, Vec<&Group>)>)> = BTreeMap::new();
+    let mut titles: Vec<String> = Vec::new();
+    for group in groups {
+        let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
+        let place = titles.iter().position(|known| *known == title).unwrap_or_else(|| {
+            titles.push(title.clone());
+            titles.len() - 1
+        });
+        let (_, lines) = panels.entry(place).or_insert_with(|| (title, Vec::new()));
+        let name = named(group, &rest);
+        match lines.iter_mut().find(|line| line.0 == name) {
+            Some(line) => line.1.push(group),
+            None => lines.push((name, vec![group])),
+        }
+    }
+    let mut figure = Figure::new()
+        .title("Accuracy over what varies")
+        .note("Points: means over seeds with 95% intervals. Lines: closed form.");
+    if panels.len() == 1 {
+        figure = figure.frames(440.0, 280.0);
+    }
+    for (title, lines) in panels.into_values() {
+        let y = Axis::linear("accuracy").range(0.0, 1.0);
+        let mut chart = Chart::new(title, Axis::log(varying[x]), y);
+        let many = lines.len() > LINES;
+        for (name, groups) in lines {
+            let at = |group: &&Group| number(&group.at[x]).unwrap_or(1.0);
+            let points: Vec<_> = groups
+                .iter()
+                .map(|group| {
+                    let seen = &group.accuracy;
+                    (at(group), seen.mean, seen.low, seen.high)
+                })
+                .collect();
+            let line: Vec<_> =
+                groups.iter().filter_map(|group| Some((at(group), group.predicted?))).collect();
+            // Lines that cannot be told apart are drawn alike.
+            let series = Series::points(if many { String::new() } else { name.clone() }, points);
+            chart = chart.with(if many { series.color(0).small() } else { series });
+            if !many && !line.is_empty() {
+                chart = chart.with(Series::line(name, line));
+            }
+        }
+        figure = figure.panel(chart);
+    }
+    Some(Picture { name: "runs", caption: format!("Accuracy against {}.", varying[x]), figure })
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::Settings;
+    use superpose_figure::Theme;
+    use superpose_lab::interval::Interval;
+
+    use super::*;
+
+    fn group(at: Vec<Stored>) -> Group {
+        let seen = Interval { mean: 0.5, low: 0.4, high: 0.6 };
+        Group {
+            at,
+            config: Settings::default(),
+            runs: 3,
+            accuracy: seen,
+            memory_accuracy: seen,
+            one_step_accuracy: seen,
+            lock_rate: seen,
+            predicted: Some(0.52),
+        }
+    }
+
+    #[test]
+    fn the_axis_is_what_has_most_values() {
+        let mut groups = Vec::new();
+        for dim in [32, 64] {
+            for samples in [100, 1000, 10_000] {
+                let trigger = Stored::Text("keys".into());
+                groups.push(group(vec![Stored::Integer(dim), Stored::Integer(samples), trigger]));
+            }
+        }
+        let section = sweep(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
+        assert_eq!(section.pictures[0].caption, "Accuracy against samples.");
+        let svg = section.pictures[0].figure.svg(Theme::Light);
+        assert!(svg.contains("dim = 32") && svg.contains("dim = 64"));
+        assert_eq!(section.tables[0].rows.len(), 6);
+        assert!(section.tables[0].csv().starts_with("dim,samples,trigger,runs,accuracy,accuracy_low"));
+        assert!(section.sentences[1].contains("0.020 rms"), "{:?}", section.sentences);
+    }
+
+    #[test]
+    fn where_only_seeds_vary_there_is_no_figure() {
+        let section = sweep(&Summary { varying: Vec::new(), groups: vec![group(Vec::new())], read: 3 });
+        assert!(section.pictures.is_empty() && section.tables[0].rows.len() == 1);
+        assert!(sweep(&Summary::default()).pictures.is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+// The controls of a configuration: a slider on a logarithmic scale and a number for each size, and choices by name.
+
+import { h, $ } from '../dom.js';
+import { count, parseCount } from '../format.js';
+import { place, step, value, whole } from '../scale.js';
+import { CHOICES, COUNTS } from '../state.js';
+import { lineOf, nameOfSize, needsWidth } from '../sizes.js';
+import { TERMS, term } from '../terms.js';
+
+const TRACK = 1000;
+const FINE = 1.05;
+const COARSE = 2;
+const USUAL_WIDTH = 1024;
+const LABELS = { trigger: { values: 'keys and values', keys: 'keys only' } };
+
+/** The factor by which a key moves a slider; arrows are fine, pages coarse. */
+const KEYS = {
+  ArrowRight: FINE, ArrowUp: FINE, ArrowLeft: 1 / FINE, ArrowDown: 1 / FINE, PageUp: COARSE, PageDown: 1 / COARSE,
+};
+
+/** One size: its symbol, slider and number. `state.move` while it moves, `state.settle` when it rests. */
+function sizeControl(state, line) {
+  const { size, low, high } = line;
+  const move = (number) => state.move({ config: { [size]: number } });
+  const slider = h('input', {
+    type: 'range', id: `slide-${size}`, min: 0, max: TRACK, step: 1, 'aria-label': `${nameOfSize(size)} ${line.symbol}`,
+    oninput: () => move(whole(value(slider.value / TRACK, low, high), low, high)),
+    onchange: () => state.settle(),
+    onkeydown: (event) => {
+      const now = state.get().config[size];
+      const next = { Home: low, End: high }[event.key] ?? (KEYS[event.key] && step(now, KEYS[event.key], low, high));
+      if (next === undefined) return;
+      event.preventDefault();
+      move(next);
+    },
+    onkeyup: (event) => { if (event.key in KEYS || event.key === 'Home' || event.key === 'End') state.settle(); },
+  });
+  const number = h('input', {
+    type: 'text', inputmode: 'numeric', id: `number-${size}`, class: 'number', autocomplete: 'off',
+    onchange: () => {
+      const typed = parseCount(number.value);
+      number.setAttribute('aria-invalid', typed === null);
+      refusal.hidden = typed !== null;
+      refusal.textContent = `${line.symbol} = ${number.value}: must be a whole number from 1`;
+      if (typed !== null) state.set({ config: { [size]: typed } });
+    },
+  });
+  const refusal = h('p', { class: 'refusal', role: 'alert', hidden: true });
+  const row = h('div', { class: 'control' },
+    term(size, TERMS[size][0]), h('label', { for: number.id }, nameOfSize(size)), number, slider, refusal);
+  const show = ({ config }) => {
+    const held = config[size];
+    slider.disabled = number.disabled = held === null;
+    row.classList.toggle('off', held === null);
+    if (held === null) {
+      number.value = 'none';
+      return;
+    }
+    slider.value = Math.round(TRACK * place(Math.min(Math.max(held, low), high), low, high));
+    slider.setAttribute('aria-valuetext', `${line.symbol} = ${count(held)}`);
+    number.value = count(held);
+    number.removeAttribute('aria-invalid');
+    refusal.hidden = true;
+  };
+  return { row, show };
+}
+
+/** One choice by name. */
+function choiceControl(state, name, words) {
+  const choose = () => {
+    const { vocab, dim } = state.get().config;
+    // Orthonormal vectors need room; a choice that is refused at once helps nobody.
+    const room = select.value === 'orthonormal' ? { dim: Math.max(dim, vocab + 2) } : {};
+    state.set({ config: { [name]: select.value, ...room } });
+  };
+  const select = h('select', { id: `choose-${name}`, 'aria-label': name, onchange: choose },
+    words.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));
+  const row = h('div', { class: 'control choice' }, term(name), select);
+  const show = ({ config }) => {
+    select.value = config[name];
+    select.disabled = name === 'activation' && config.width === null;
+    row.classList.toggle('off', select.disabled);
+  };
+  return { row, show };
+}
+
+/** The switch between attention alone and attention with an MLP. */
+function mlpSwitch(state) {
+  const box = h('input', {
+    type: 'checkbox', id: 'mlp', role: 'switch',
+    onchange: () => {
+      const { x, y } = state.get();
+      const axes = !box.checked && (needsWidth(x) || needsWidth(y)) ? { x: 'dim', y: 'samples' } : {};
+      state.set({ ...axes, config: { width: box.checked ? USUAL_WIDTH : null } });
+    },
+  });
+  const row = h('div', { class: 'control choice' }, h('label', { for: box.id }, 'MLP after the attention'), box);
+  return { row, show: ({ config }) => { box.checked = config.width !== null; } };
+}
+
+/** A choice of one of the map's axes. An axis of the MLP's brings the MLP. */
+function axisControl(state, about, axis) {
+  const select = $(`axis-${axis}`);
+  const other = axis === 'x' ? 'y' : 'x';
+  select.append(...about.sizes.map(({ size, symbol }) => h('option', { value: size }, `${symbol}  ${nameOfSize(size)}`)));
+  select.addEventListener('change', () => {
+    const now = state.get();
+    const swap = select.value === now[other] ? { [other]: now[axis] } : {};
+    const width = needsWidth(select.value) ? { width: now.config.width ?? USUAL_WIDTH } : {};
+    state.set({ [axis]: select.value, ...swap, config: width });
+  });
+  return (now) => {
+    select.value = now[axis];
+    for (const option of select.options) {
+      const pair = [option.value, now[other]];
+      option.disabled = pair.includes('parameters') && (pair.includes('dim') || pair.includes('width'));
+    }
+  };
+}
+
+/** Fills the panel of controls and keeps it in step with the state. */
+export function makeControls(state, about) {
+  const sizes = COUNTS.map((size) => sizeControl(state, lineOf(about, size)));
+  const choices = CHOICES.map((name) => choiceControl(state, name, about.choices[name]));
+  const [activation, ...rest] = choices;
+  const width = sizes.pop();
+  const mlp = mlpSwitch(state);
+  $('sizes').append(...sizes.map(({ row }) => row));
+  $('choices').append(...[...rest, mlp, width, activation].map(({ row }) => row));
+  const level = $('level');
+  level.addEventListener('change', () => state.set({ accuracy: Number(level.value) }));
+  const shows = [...sizes, width, mlp, ...choices].map(({ show }) => show);
+  shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), ({ accuracy }) => { level.value = accuracy; });
+  const show = (now) => shows.forEach((each) => each(now));
+  $('reset').addEventListener('click', () => state.set({ ...state.defaults, tab: 'explore', run: state.get().run }));
+  state.listen(show);
+  show(state.get());
+}

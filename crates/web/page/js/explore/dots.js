@@ -1,0 +1,93 @@
+// Measured points on the map. A run at the same settings, but for the axes, is a dot in the colour of its accuracy with the
+// number beside it, where there is room; one at other settings is a faint ring.
+
+import { colour } from '../colour.js';
+import { fill, h, $ } from '../dom.js';
+import { share } from '../format.js';
+import { allRuns, listenRuns } from '../events.js';
+import { place } from '../scale.js';
+import { describe, setBy, sizeOf } from '../sizes.js';
+import { onTheme, theme } from '../theme.js';
+
+const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger'];
+/** Half the width and height of a dot and of its number, and how far their middles are apart. */
+const DOT = { across: 8, up: 8 };
+const NUMBER = { across: 18, up: 9 };
+const AWAY = 30;
+
+/** Whether a run was made in the slice that the map shows. */
+function inSlice(run, config, axes) {
+  const names = config.width === null ? SAME : [...SAME, 'activation'];
+  return names.every((name) => axes.includes(name) || run[name] === config[name]);
+}
+
+/** The side of a dot on which its number overlaps no other and stays on the plot; null when there is none. */
+function sideFor({ x, y }, taken, frame) {
+  for (const side of ['right', 'left']) {
+    const at = { x: x + (side === 'right' ? AWAY : -AWAY), y, ...NUMBER };
+    const inside = at.x > at.across && at.x < frame.across - at.across;
+    const free = taken.every((other) => Math.abs(other.x - at.x) >= other.across + at.across || Math.abs(other.y - at.y) >= other.up + at.up);
+    if (inside && free) {
+      taken.push(at);
+      return side;
+    }
+  }
+  return null;
+}
+
+function noteOf(run) {
+  const { mean, low, high } = run.accuracy;
+  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), predicted ${share(run.predicted)}. ${describe(run.config)}.`;
+}
+
+/** Makes the measured points; `place(frame)` puts them on the plot. */
+export function makeDots(state) {
+  let frame = null;
+
+  /** Runs that are on the plot, with their places in pixels. Newest first, since they have the first choice of room. */
+  function onPlot() {
+    const { x, y } = state.get();
+    const at = (run) => ({
+      x: frame.across * place(sizeOf(run.config, x) ?? 0, frame.x.low, frame.x.high),
+      y: frame.down * (1 - place(sizeOf(run.config, y) ?? 0, frame.y.low, frame.y.high)),
+    });
+    return allRuns().reverse()
+      .filter((run) => run.state === 'done' && run.accuracy)
+      .map((run) => ({ run, at: at(run) }))
+      .filter((dot) => dot.at.x >= 0 && dot.at.x <= frame.across && dot.at.y >= 0 && dot.at.y <= frame.down);
+  }
+
+  function show() {
+    if (!frame) return;
+    const { config, x, y } = state.get();
+    const axes = [setBy(x), setBy(y)];
+    const dots = onPlot().map((dot) => ({ ...dot, same: inSlice(dot.run.config, config, axes) }));
+    const taken = dots.filter((dot) => dot.same).map((dot) => ({ ...dot.at, ...DOT }));
+    fill($('dots'), dots.map(({ run, at, same }) => {
+      const side = same ? sideFor(at, taken, frame) : null;
+      return h('a', {
+        class: same ? 'dot' : 'dot elsewhere', href: state.link({ tab: 'try', run: run.id }), 'data-run': run.id, 'data-note': noteOf(run),
+        'aria-label': `Run ${run.id}. ${noteOf(run)}`,
+        style: { left: `${at.x}px`, top: `${at.y}px`, '--dot': colour(run.accuracy.mean, theme()) },
+      }, side ? h('span', { class: side }, run.accuracy.mean.toFixed(2)) : null);
+    }));
+    $('elsewhere').hidden = dots.every((dot) => dot.same);
+    $('measured').hidden = dots.length === 0;
+  }
+
+  // Progress comes many times a second; only what is done changes the dots.
+  let known = '';
+  listenRuns(() => {
+    const done = allRuns().filter((run) => run.state === 'done').map((run) => run.id).join(' ');
+    if (done === known) return;
+    known = done;
+    show();
+  });
+  onTheme(show);
+  return {
+    place(next) {
+      frame = next;
+      show();
+    },
+  };
+}

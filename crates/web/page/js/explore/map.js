@@ -1,0 +1,136 @@
+// The phase map: asks for it when the slice changes, paints it, and keeps the point and the measured points in place.
+
+import { newest } from '../api.js';
+import { colour } from '../colour.js';
+import { fill, h, say, $ } from '../dom.js';
+import { listenLink } from '../events.js';
+import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
+import { onTheme, theme } from '../theme.js';
+import { term } from '../terms.js';
+import { makeDots } from './dots.js';
+import { frameOf, paint } from './paint.js';
+import { makePoint } from './point.js';
+import { raster } from './raster.js';
+import { hatch, nameOf } from './regions.js';
+
+const RESOLUTION = 64;
+const NARROW = 480;
+
+/** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
+function question(state, about) {
+  const { config, x, y, accuracy } = state;
+  // The map does not depend on the point's sizes along its axes: those at the good ends are always allowed.
+  const best = Object.assign({}, ...[x, y].map((size) => {
+    const { low, high } = rangeOf(about, config, size);
+    return withSize(config, size, lineOf(about, size).helps ? high : low);
+  }));
+  const asked = { config: { ...config, ...best }, x: rangeOf(about, config, x), y: rangeOf(about, config, y), resolution: RESOLUTION, accuracy };
+  const rest = { ...config, repeats: null, seed: null };
+  delete rest[setBy(x)];
+  delete rest[setBy(y)];
+  return { asked, key: JSON.stringify([rest, asked.x, asked.y, accuracy]) };
+}
+
+function styleOf(canvas) {
+  const css = getComputedStyle(canvas);
+  const [ink, muted, axis] = ['--ink', '--muted', '--edge'].map((name) => css.getPropertyValue(name));
+  return { font: css.fontFamily, ink, muted, axis };
+}
+
+/** The colour bar and the hatchings in words. */
+function legend(map, { region }) {
+  const bar = $('ramp');
+  const pen = bar.getContext('2d');
+  for (let at = 0; at < bar.width; at++) {
+    pen.fillStyle = colour(at / (bar.width - 1), theme());
+    pen.fillRect(at, 0, 1, bar.height);
+  }
+  const shown = new Set(region);
+  fill($('hatchings'), map.dominants.map((dominant, kind) => {
+    if (!shown.has(kind)) return null;
+    const swatch = h('canvas', { width: 56, height: 32, 'aria-hidden': 'true' });
+    const brush = swatch.getContext('2d');
+    brush.scale(2, 2);
+    brush.fillStyle = hatch(brush, dominant, getComputedStyle(bar).color);
+    brush.fillRect(0, 0, 28, 16);
+    return h('li', {}, swatch, term(dominant.term, nameOf(dominant)));
+  }));
+}
+
+/** The map in words, for those who do not see it. */
+function describeMap(map) {
+  const reached = map.accuracy ? map.accuracy.filter((value) => value >= map.level).length / map.accuracy.length : 0;
+  const names = map.dominants.filter((_, kind) => map.dominant.includes(kind)).map(nameOf).join(', ');
+  return `Predicted accuracy over ${map.x.size} ${map.x.symbol} and ${map.y.size} ${map.y.symbol}. `
+    + `${Math.round(100 * reached)}% of the map is above ${map.level}. Below it recall is limited by: ${names || 'nothing'}.`;
+}
+
+/** Makes the map of the page. */
+export function makeMap(state, about) {
+  const figure = $('map');
+  const canvas = $('map-canvas');
+  const note = $('map-note');
+  let key = null;
+  let shown = null;
+
+  const point = makePoint(state, about);
+  const dots = makeDots(state);
+
+  function frame() {
+    const width = figure.clientWidth;
+    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600));
+    const { config, x, y } = state.get();
+    return frameOf(width, height, rangeOf(about, config, x), rangeOf(about, config, y));
+  }
+
+  function draw() {
+    const at = frame();
+    canvas.style.setProperty('height', `${at.height}px`);
+    if (shown && at.width > 0) {
+      const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
+      const fine = raster(shown.map, held.x, held.y);
+      paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
+      legend(shown.map, fine);
+    }
+    place();
+  }
+
+  function place() {
+    if (state.get().tab !== 'explore') return;
+    point.place(frame());
+    dots.place(frame());
+  }
+
+  const ask = newest('/api/map', {
+    busy: (is) => figure.setAttribute('aria-busy', is),
+    show(map, asked) {
+      note.hidden = map.gap === null;
+      say(note, map.gap ?? '');
+      const blank = () => new Array(map.x.values.length * map.y.values.length).fill(null);
+      shown = { asked, map: { ...map, accuracy: map.accuracy ?? blank() } };
+      draw();
+      canvas.setAttribute('aria-label', describeMap(map));
+    },
+    fail(error) {
+      key = null;
+      note.hidden = false;
+      say(note, error.message);
+    },
+  });
+
+  function update() {
+    if (state.get().tab !== 'explore') return;
+    const next = question(state.get(), about);
+    if (next.key !== key) {
+      key = next.key;
+      ask(next.asked);
+    }
+    place();
+  }
+
+  new ResizeObserver(draw).observe(figure);
+  onTheme(draw);
+  state.listen(update);
+  listenLink((there) => { if (there) update(); });
+  update();
+}

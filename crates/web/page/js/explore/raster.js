@@ -1,0 +1,82 @@
+// From the server's cells to a fine picture: accuracy between cells by linear interpolation in the logarithms of both sizes,
+// and for every pixel what limits recall there.
+
+/** Pixels of the picture along each side. */
+export const FINE = 192;
+
+/** What stands for places where the boundary's accuracy is reached, and for places without a model. */
+export const REACHED = -2;
+export const NONE = -3;
+
+/** For every pixel along an axis, the cell below it and the share of the next one. Values may be unevenly spaced. */
+function along(values, { low, high }) {
+  const below = new Int32Array(FINE);
+  const share = new Float64Array(FINE);
+  const logs = values.map(Math.log);
+  let cell = 0;
+  for (let pixel = 0; pixel < FINE; pixel++) {
+    const at = Math.log(low) + ((pixel + 0.5) / FINE) * Math.log(high / low);
+    while (cell < logs.length - 2 && logs[cell + 1] <= at) cell++;
+    below[pixel] = cell;
+    share[pixel] = logs.length < 2 ? 0 : Math.min(Math.max((at - logs[cell]) / (logs[cell + 1] - logs[cell]), 0), 1);
+  }
+  return { below, share };
+}
+
+/**
+ * Accuracy (NaN where there is no model) and region of every pixel, row by row from the smallest y. A region is an index into
+ * the map's `dominants`, -1 for nothing, REACHED or NONE.
+ */
+export function raster(map, xRange, yRange) {
+  const columns = map.x.values.length;
+  const x = along(map.x.values, xRange);
+  const y = along(map.y.values, yRange);
+  const right = columns > 1 ? 1 : 0;
+  const up = map.y.values.length > 1 ? columns : 0;
+  const accuracy = new Float32Array(FINE * FINE);
+  const region = new Int8Array(FINE * FINE);
+  for (let row = 0, pixel = 0; row < FINE; row++) {
+    const start = y.below[row] * columns;
+    const v = y.share[row];
+    for (let column = 0; column < FINE; column++, pixel++) {
+      const u = x.share[column];
+      const corner = start + x.below[column];
+      const cells = [corner, corner + right, corner + up, corner + right + up];
+      const weights = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
+      const nearest = cells[(u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0)];
+      accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
+      region[pixel] = Number.isNaN(accuracy[pixel]) ? NONE
+        : accuracy[pixel] >= map.level ? REACHED
+        : most(map.dominant, cells, weights);
+    }
+  }
+  return { accuracy, region };
+}
+
+function between(values, cells, weights, nearest) {
+  if (values[nearest] === null) return NaN;
+  let sum = 0;
+  let weight = 0;
+  for (let index = 0; index < 4; index++) {
+    const value = values[cells[index]];
+    if (value === null) continue;
+    sum += weights[index] * value;
+    weight += weights[index];
+  }
+  return sum / weight;
+}
+
+/** The kind that weighs most among the four cells around. */
+function most(kinds, cells, weights) {
+  let best = -1;
+  let heaviest = -1;
+  for (let index = 0; index < 4; index++) {
+    let weight = 0;
+    for (let other = 0; other < 4; other++) if (kinds[cells[other]] === kinds[cells[index]]) weight += weights[other];
+    if (weight > heaviest) {
+      heaviest = weight;
+      best = kinds[cells[index]];
+    }
+  }
+  return best;
+}

@@ -1,0 +1,126 @@
+// What limits recall, region by region: hatching that differs in direction and kind, and places for labels.
+
+import { words } from '../format.js';
+import { FINE } from './raster.js';
+
+/** How a term is hatched: the direction of its lines in degrees and their distance; `dots` instead of lines, `cross` twice. */
+const HATCHES = {
+  mean_bias: { angle: 45, gap: 8 },
+  interference: { angle: -45, gap: 8 },
+  gradient_noise: { angle: 30, gap: 8, dots: true },
+  output_overlap: { angle: 0, gap: 7 },
+  mlp_noise: { angle: 45, gap: 10, cross: true },
+  coverage: { angle: 90, gap: 7 },
+};
+
+/** Pixels of a tile per pixel of the page. */
+const SHARPNESS = 2;
+
+/** The name of a region: the term, and where it is when that is not the memory. */
+export const nameOf = ({ part, term }) => (part === 'memory' ? words(term) : `${words(term)} in the ${part}`);
+
+/** A fill of hatching. Lines in the attention are dashed, those in the memory whole. */
+export function hatch(context, { part, term }, ink) {
+  const { angle, gap, dots, cross } = HATCHES[term] ?? HATCHES.coverage;
+  const dashed = part === 'attention';
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = gap * SHARPNESS;
+  const pen = tile.getContext('2d');
+  pen.scale(SHARPNESS, SHARPNESS);
+  pen.fillStyle = ink;
+  // In the middle of the tile: at its edge, rounding would lose a line of one pixel.
+  const middle = gap / 2;
+  if (dots) {
+    pen.beginPath();
+    pen.arc(middle, middle, dashed ? 0.8 : 1.3, 0, 2 * Math.PI);
+    pen.fill();
+  } else {
+    pen.fillRect(0, middle, dashed ? 0.6 * gap : gap, 1);
+    if (cross) pen.fillRect(middle, 0, 1, gap);
+  }
+  const pattern = context.createPattern(tile, 'repeat');
+  pattern.setTransform(new DOMMatrix().rotate(angle).scale(1 / SHARPNESS));
+  return pattern;
+}
+
+/** The pixels of one region as rectangles, row by row, on a plot of the given size. The picture's rows go up. */
+export function areaOf(region, kind, width, height) {
+  const path = new Path2D();
+  const across = width / FINE;
+  const down = height / FINE;
+  for (let row = 0; row < FINE; row++) {
+    let from = -1;
+    for (let column = 0; column <= FINE; column++) {
+      const inside = column < FINE && region[row * FINE + column] === kind;
+      if (inside && from < 0) from = column;
+      if (!inside && from >= 0) {
+        path.rect(from * across, height - (row + 1) * down, (column - from) * across, down);
+        from = -1;
+      }
+    }
+  }
+  return path;
+}
+
+/** The lines between regions that both have a name. */
+export function bordersOf(region, width, height) {
+  const path = new Path2D();
+  const across = width / FINE;
+  const down = height / FINE;
+  for (let row = 0; row < FINE; row++) {
+    for (let column = 0; column < FINE; column++) {
+      const here = region[row * FINE + column];
+      const right = column + 1 < FINE ? region[row * FINE + column + 1] : here;
+      const above = row + 1 < FINE ? region[(row + 1) * FINE + column] : here;
+      const x = (column + 1) * across;
+      const y = height - (row + 1) * down;
+      if (here >= 0 && right >= 0 && here !== right) {
+        path.moveTo(x, y);
+        path.lineTo(x, y + down);
+      }
+      if (here >= 0 && above >= 0 && here !== above) {
+        path.moveTo(x - across, y);
+        path.lineTo(x, y);
+      }
+    }
+  }
+  return path;
+}
+
+/** Sums of a region's pixels over all rectangles from the corner, so that any rectangle is counted in four look-ups. */
+function sums(region, kind) {
+  const side = FINE + 1;
+  const table = new Int32Array(side * side);
+  for (let row = 0; row < FINE; row++) {
+    let line = 0;
+    for (let column = 0; column < FINE; column++) {
+      line += region[row * FINE + column] === kind ? 1 : 0;
+      table[(row + 1) * side + column + 1] = table[row * side + column + 1] + line;
+    }
+  }
+  return table;
+}
+
+/**
+ * The middle of a box of the given size (shares of the plot) that lies inside a region with the most room around it, as
+ * shares of the plot from the lower left; null when there is no room.
+ */
+export function roomFor(region, kind, width, height) {
+  const table = sums(region, kind);
+  const side = FINE + 1;
+  for (const scale of [3, 2, 1.5, 1.15, 1]) {
+    const across = Math.ceil(width * scale * FINE);
+    const up = Math.ceil(height * scale * FINE);
+    const found = [];
+    for (let row = 0; row + up <= FINE; row += 2) {
+      for (let column = 0; column + across <= FINE; column += 2) {
+        const inside = table[(row + up) * side + column + across] - table[row * side + column + across]
+          - table[(row + up) * side + column] + table[row * side + column];
+        if (inside === across * up) found.push([(column + across / 2) / FINE, (row + up / 2) / FINE]);
+      }
+    }
+    // The middle one of those that fit does not jump about as the map changes.
+    if (found.length) return found[Math.floor(found.length / 2)];
+  }
+  return null;
+}

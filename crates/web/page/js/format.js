@@ -1,0 +1,61 @@
+// Numbers and names as people read them.
+
+const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+/** A count: 8,192; from a thousand million on 1.26e9. */
+export function count(value) {
+  return Math.abs(value) < 1e9 ? WHOLE.format(value) : scientific(value);
+}
+
+/** A count in the space of an axis tick: 500, 20k, 3M. */
+export function brief(value) {
+  if (value >= 1e9) return scientific(value);
+  if (value >= 1e6) return `${trim(value / 1e6)}M`;
+  if (value >= 1e3) return `${trim(value / 1e3)}k`;
+  return trim(value);
+}
+
+const trim = (value) => String(Number(value.toPrecision(3)));
+
+const scientific = (value) => Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
+
+/** An accuracy or rate between 0 and 1. Only what is exactly 1 reads 1. */
+export function share(value) {
+  if (value === null || value === undefined) return 'unknown';
+  if (value > 0.9995 && value < 1) return '> 0.999';
+  if (value > 0 && value < 0.0005) return '< 0.001';
+  return value.toFixed(3);
+}
+
+/** A number of any size in three digits; whole numbers as they are. */
+export function digits(value) {
+  if (value === null || value === undefined) return 'unknown';
+  if (Number.isInteger(value)) return count(value);
+  const size = Math.abs(value);
+  return size >= 0.001 && size < 1e5 ? trim(value) : scientific(value);
+}
+
+/** Bytes: 12 kB, 3.4 MB. */
+export function bytes(value) {
+  return value < 1000 ? `${value} bytes` : value < 1e6 ? `${trim(value / 1e3)} kB` : `${trim(value / 1e6)} MB`;
+}
+
+/** Seconds: 0.4 s, 12 s, 3 min. */
+export function seconds(value) {
+  return value < 10 ? `${value.toFixed(1)} s` : value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`;
+}
+
+/** A name as the programs spell it, for people: `mean_bias` is mean bias; MLP keeps its capitals. */
+export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP');
+
+/** The same at the beginning of a line. */
+export const title = (name) => words(name).replace(/^./, (letter) => letter.toUpperCase());
+
+/** A whole number of at least 1 as people type it (8192, 8,192, 8e3, 10k, 2M), or null. */
+export function parseCount(text) {
+  const match = /^([0-9][0-9,_ ]*(?:\.[0-9]+)?(?:e\+?[0-9]+)?)\s*([km]?)$/i.exec(text.trim());
+  if (!match) return null;
+  const unit = { '': 1, k: 1e3, m: 1e6 }[match[2].toLowerCase()];
+  const value = Math.round(Number(match[1].replace(/[,_ ]/g, '')) * unit);
+  return Number.isSafeInteger(value) && value >= 1 ? value : null;
+}

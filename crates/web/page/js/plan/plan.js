@@ -1,0 +1,125 @@
+// The planner as a form: the smallest model for so many facts, what binds it, and what more dimensions would save.
+
+import { post } from '../api.js';
+import { fill, h, pictured, say, $ } from '../dom.js';
+import { count, digits, parseCount, share } from '../format.js';
+import { PLAN } from '../state.js';
+import { table } from '../table.js';
+import { onTheme, theme } from '../theme.js';
+
+const NEEDED = ['facts', 'length'];
+const WORDS = ['trigger', 'activation'];
+
+/** An SVG from the server as an image, in the theme's colours. */
+export function drawing(svg, caption) {
+  const source = URL.createObjectURL(new Blob([svg[theme()]], { type: 'image/svg+xml' }));
+  return pictured(h('img', { src: source, alt: caption, onload: () => URL.revokeObjectURL(source) }), caption);
+}
+
+/** What the form asks for, as the server takes it. */
+function request(plan) {
+  return Object.fromEntries(Object.entries(plan).map(([name, value]) => [name, value === '' ? null : value]));
+}
+
+function cheapest(found, plan) {
+  const { dim, width, samples, parameters } = found.cheapest;
+  const model = width === null ? `d = ${count(dim)}` : `d = ${count(dim)} and m = ${count(width)}`;
+  return [
+    h('p', { class: 'answer' }, model, `, N = ${count(samples)}`),
+    h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters and ${count(samples)} samples. `, found.binds?.text),
+    h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
+      found.error === null ? found.error_reason : `The closed form is off by about ${digits(found.error)} here.`),
+  ];
+}
+
+function curve(points) {
+  const mlp = points.some((point) => point.width !== null);
+  const sizes = mlp ? ['dim', 'width', 'parameters', 'samples'] : ['dim', 'parameters', 'samples'];
+  const symbols = { dim: 'd', width: 'm', parameters: mlp ? 'm d' : 'd²', samples: 'N' };
+  const cell = (point, size) => (point[size] === null ? null : count(point[size]));
+  return table({
+    caption: 'The trade-off', total: points.length,
+    columns: [...sizes.map((size) => symbols[size]), ''],
+    rows: points.map((point) => [...sizes.map((size) => cell(point, size)), point.allowed ? '' : point.forbids ?? 'over the limit']),
+  });
+}
+
+function show(found, state) {
+  const { plan } = state.get();
+  const node = $('plan-result');
+  if (!found.cheapest) {
+    fill(node, h('p', { class: 'answer' }, 'No model does it.'), h('p', {}, found.binds?.text));
+    return;
+  }
+  const { dim, width, samples } = found.cheapest;
+  const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger, ...(plan.activation ? { activation: plan.activation } : {}) };
+  fill(node,
+    cheapest(found, plan),
+    h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
+    found.svg ? drawing(found.svg, 'Samples needed against trained parameters. Dashed: beyond what was checked.') : null,
+    found.curve?.length ? [h('h3', {}, 'More parameters need fewer samples'), curve(found.curve)] : null,
+    h('p', { class: 'note' }, `Cheapest: ${found.criterion}. Checked for: ${found.checked}.`));
+}
+
+/** Reads the form: the plan, or a sentence about what is wrong. */
+function readForm(form) {
+  const plan = {};
+  for (const name of Object.keys(PLAN)) {
+    const text = form.elements.namedItem(name).value.trim();
+    if (WORDS.includes(name)) plan[name] = text;
+    else if (name === 'accuracy') plan[name] = Number(text);
+    else plan[name] = text === '' ? '' : parseCount(text);
+    const bad = plan[name] === null || (name === 'accuracy' && !(plan[name] > 0 && plan[name] < 1)) || (NEEDED.includes(name) && plan[name] === '');
+    const allowed = name === 'accuracy' ? 'a number above 0 and below 1' : 'a whole number from 1';
+    if (bad) return { wrong: `${name.replaceAll('_', ' ')} = ${text || 'nothing'}: must be ${allowed}` };
+  }
+  return { plan };
+}
+
+/** Makes the planner's half of the tab. */
+export function makePlan(state, about) {
+  const form = $('plan-form');
+  const refusal = $('plan-refusal');
+  form.elements.activation.append(...about.choices.activation.map((word) => h('option', { value: word }, word)));
+  let held = null;
+  let last = null;
+
+  const refuse = (text) => {
+    refusal.hidden = !text;
+    say(refusal, text ?? '');
+  };
+
+  async function update() {
+    const { tab, plan } = state.get();
+    const key = JSON.stringify(plan);
+    if (tab !== 'plan' || key === held) return;
+    held = key;
+    for (const [name, value] of Object.entries(plan)) {
+      // By `namedItem`, since a list of elements has a `length` of its own.
+      form.elements.namedItem(name).value = typeof value === 'number' && name !== 'accuracy' ? count(value) : value;
+    }
+    $('plan-result').setAttribute('aria-busy', 'true');
+    try {
+      const found = await post('/api/plan', request(plan));
+      if (held !== key) return;
+      last = found;
+      refuse(null);
+      show(found, state);
+    } catch (error) {
+      refuse(error.message);
+      fill($('plan-result'));
+    }
+    $('plan-result').setAttribute('aria-busy', 'false');
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const { plan, wrong } = readForm(form);
+    if (wrong) return refuse(wrong);
+    refuse(null);
+    state.set({ plan });
+  });
+  onTheme(() => { if (last) show(last, state); });
+  state.listen(update);
+  update();
+}

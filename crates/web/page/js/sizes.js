@@ -1,0 +1,42 @@
+// Sizes of a configuration: what sliders set and axes span. `parameters` is width times dimension.
+
+const NAMES = { vocab: 'facts', dim: 'dimension' };
+
+/** A size in a word for people; most are called what the programs call them. */
+export const nameOfSize = (size) => NAMES[size] ?? size;
+
+/** The value of a size; null where the model has none. */
+export function sizeOf(config, size) {
+  if (size !== 'parameters') return config[size];
+  return config.width === null ? null : config.width * config.dim;
+}
+
+/** What to change in a configuration for a size to have a value. */
+export function withSize(config, size, value) {
+  if (size !== 'parameters') return { [size]: value };
+  return { width: Math.max(1, Math.round(value / config.dim)) };
+}
+
+/** The names of what an axis sets. */
+export const setBy = (size) => (size === 'parameters' ? 'width' : size);
+
+/** The line of a size in what the server says of itself. */
+export const lineOf = (about, size) => about.sizes.find((line) => line.size === size);
+
+/** The range of an axis: the usual one, stretched to hold the point. */
+export function rangeOf(about, config, size) {
+  const { low, high } = lineOf(about, size);
+  const value = sizeOf(config, size) ?? low;
+  return { size, low: Math.min(low, value), high: Math.max(high, value) };
+}
+
+/** Whether a size is of the MLP alone. */
+export const needsWidth = (size) => size === 'width' || size === 'parameters';
+
+/** The configuration in a line. */
+export function describe(config) {
+  const number = (value) => value.toLocaleString('en-US');
+  const model = config.width === null ? 'attention only' : `MLP m = ${number(config.width)}, ${config.activation}`;
+  const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
+  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding}, ${trigger}`;
+}

@@ -1,0 +1,119 @@
+// What the page shows, and its address. Everything that makes a view is in the address after `#`: the tab, then what differs
+// from the defaults, as in `#explore?dim=256&x=length`. A link reproduces the view; back and forward go through what was set.
+
+export const TABS = ['explore', 'try', 'studies', 'plan', 'help'];
+export const COUNTS = ['vocab', 'dim', 'length', 'samples', 'width'];
+export const CHOICES = ['activation', 'embedding', 'trigger'];
+/** What one chooses in the planner's form; empty is left to the planner. */
+export const PLAN = {
+  facts: 2000, length: 64, accuracy: 0.9, trigger: 'values', activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
+};
+const SEED_MOST = 2 ** 32;
+
+/** Checks of what stands in an address: each gives the value, or undefined where it is none. */
+const wholeFrom = (low, high) => (text) => {
+  const number = Number(text);
+  return /^[0-9]+$/.test(text) && number >= low && number <= high ? number : undefined;
+};
+const oneOf = (words) => (text) => (words.includes(text) ? text : undefined);
+const between = (text) => {
+  const number = Number(text);
+  return number > 0 && number < 1 ? number : undefined;
+};
+
+/** The fields of a view: where each is kept, and what it may be. */
+function fieldsOf(about) {
+  const sizes = about.sizes.map((line) => line.size);
+  const fields = [];
+  const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
+  for (const name of COUNTS) field(name, 'config', name, wholeFrom(1, 2 ** 31 - 1));
+  for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
+  field('repeats', 'config', 'repeats', wholeFrom(1, 100));
+  field('seed', 'config', 'seed', wholeFrom(0, SEED_MOST));
+  field('x', null, 'x', oneOf(sizes));
+  field('y', null, 'y', oneOf(sizes));
+  field('accuracy', null, 'accuracy', between);
+  field('run', null, 'run', wholeFrom(0, SEED_MOST));
+  field('study', null, 'study', wholeFrom(0, SEED_MOST));
+  field('file', null, 'file', (text) => text);
+  field('tensor', null, 'tensor', (text) => text);
+  for (const name of Object.keys(PLAN)) {
+    const check = { accuracy: between, trigger: oneOf(about.choices.trigger), activation: oneOf(about.choices.activation) };
+    const one = check[name] ?? wholeFrom(1, Number.MAX_SAFE_INTEGER);
+    const needed = ['facts', 'length', 'accuracy', 'trigger'].includes(name);
+    field(`plan.${name}`, 'plan', name, (text) => (text === '' && !needed ? '' : one(text)));
+  }
+  return fields;
+}
+
+/** Two axes that go together: `parameters` is m d at the given d. */
+function apart({ x, y, ...rest }) {
+  const clash = x === y || (x === 'parameters' && (y === 'dim' || y === 'width')) || (y === 'parameters' && (x === 'dim' || x === 'width'));
+  return clash ? { ...rest, x: 'dim', y: 'samples' } : { ...rest, x, y };
+}
+
+/** The page's state, made from what the server says of itself. */
+export function makeState(about) {
+  const fields = fieldsOf(about);
+  const config = {};
+  for (const name of [...COUNTS, ...CHOICES]) config[name] = about.defaults[name];
+  const defaults = {
+    tab: 'explore', config: { ...config, repeats: 3, seed: 0 }, x: 'dim', y: 'samples', accuracy: 0.5,
+    run: null, study: null, file: null, tensor: null, plan: PLAN,
+  };
+  const listeners = [];
+  let now = read(location.hash);
+
+  function read(hash) {
+    const [tab, query = ''] = hash.slice(1).split('?');
+    const view = { ...defaults, config: { ...defaults.config }, plan: { ...PLAN }, tab: TABS.includes(tab) ? tab : 'explore' };
+    const given = new URLSearchParams(query);
+    for (const { key, holder, name, check } of fields) {
+      const value = given.has(key) ? check(given.get(key)) : undefined;
+      if (value !== undefined) (holder ? view[holder] : view)[name] = value;
+    }
+    return apart(view);
+  }
+
+  function address(view) {
+    const query = new URLSearchParams();
+    for (const { key, holder, name } of fields) {
+      const value = (holder ? view[holder] : view)[name];
+      const usual = (holder ? defaults[holder] : defaults)[name];
+      if (value !== usual && value !== null) query.set(key, value);
+    }
+    const text = query.toString();
+    return `#${view.tab}${text ? `?${text}` : ''}`;
+  }
+
+  function change(next) {
+    const before = now;
+    now = next;
+    for (const listener of listeners) listener(now, before);
+  }
+
+  addEventListener('popstate', () => change(read(location.hash)));
+
+  return {
+    defaults,
+    get: () => now,
+    /** Calls back with the new and the old state. */
+    listen: (listener) => listeners.push(listener),
+    /** Changes what is shown; `config` and `plan` are merged. The address waits for `settle`. */
+    move(part) {
+      change(apart({ ...now, ...part, config: { ...now.config, ...part.config }, plan: { ...now.plan, ...part.plan } }));
+    },
+    /** Writes the address: one step of the history. */
+    settle() {
+      const target = address(now);
+      if (target !== (location.hash || '#explore')) history.pushState(null, '', target);
+    },
+    /** Both at once. */
+    set(part) {
+      this.move(part);
+      this.settle();
+    },
+    /** The address of the present view with some parts changed. */
+    link: (part) => address({ ...now, ...part, config: { ...now.config, ...part.config }, plan: { ...now.plan, ...part.plan } }),
+  };
+}

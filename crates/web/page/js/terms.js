@@ -1,0 +1,81 @@
+// Words and symbols explained where they stand. Each is a button: its note shows on pointing, on focus and on touch, and
+// goes with Escape. `term('lock_rate')` makes one; in the HTML, `<span data-term="lock_rate">` becomes one.
+
+import { h, $ } from './dom.js';
+import { words } from './format.js';
+
+export const TERMS = {
+  vocab: ['V', 'Vocabulary: the number of tokens. Each stands for one fact, so V facts are to be stored.'],
+  dim: ['d', 'Dimension of the embeddings. Below V the vectors overlap, by about 1 / √d.'],
+  length: ['L', 'Length: tokens in a sequence. One of them matters; a trigger marks it.'],
+  samples: ['N', 'Samples: training sequences, drawn once and used in every step.'],
+  width: ['m', 'Width of the MLP: its number of hidden units. Without one, the model is attention alone.'],
+  parameters: ['m d', 'Trained parameters of the value matrix with an MLP: width times dimension.'],
+  activation: [null, 'The function inside the MLP. he2 is the second Hermite polynomial: no constant and no linear part.'],
+  embedding: [null, 'How the fixed random vectors of tokens are drawn. Orthonormal vectors do not overlap, but need d of at least V + 2.'],
+  trigger: [null, 'Where the trigger is added: in keys and values, as in a transformer, or in the keys alone.'],
+  accuracy: [null, 'Recall: the share of fresh sequences for which the largest logit is the right label’s.'],
+  memory_accuracy: [null, 'Recall with the attention placed on the right token: what the memory alone can do.'],
+  lock_rate: [null, 'How often the largest attention weight is on the token that matters.'],
+  one_step_accuracy: [null, 'Recall from the first gradient alone, before the attention has learned anything.'],
+  critical: [null, 'How far one size must go, the others staying, for recall to reach the chosen accuracy.'],
+  signal: [null, 'What the right label’s logit gets from its own fact.'],
+  mean_bias: [null, 'All keys have something in common. Facts seen more often than others pull on every answer through it. More samples help.'],
+  interference: [null, 'Keys overlap, so other facts answer too, however many samples there are. More dimensions help.'],
+  gradient_noise: [null, 'Some facts are seen more often than others, and keys overlap: chance in the samples.'],
+  output_overlap: [null, 'The signal seen through overlaps: the right fact by wrong labels, the trigger by other tokens.'],
+  mlp_noise: [null, 'The MLP’s first layer is random and only so wide. More width helps.'],
+  attention_leak: [null, 'What the attention lets in from the other tokens of the sequence.'],
+  coverage: [null, 'Facts that no sample shows cannot be learned.'],
+  logits: [null, 'The model’s scores of labels. Noise here means a wrong label may win.'],
+  scores: [null, 'The attention’s scores of tokens. Noise here means the wrong token may be looked at.'],
+  margin: [null, 'The right label’s logit minus the largest other one. Above zero the answer is right.'],
+  interval: [null, '95% interval, over repeats with other seeds and over test sequences.'],
+  repeats: [null, 'Trainings with seeds of their own. More make the interval narrower and more honest.'],
+  seed: [null, 'The same seed gives the same numbers, bit by bit.'],
+  boundary: [null, 'The line where predicted recall crosses this accuracy.'],
+  effective_dimension: [null, 'One over the mean square cosine of two rows: the dimension at which Gaussian vectors would overlap as much.'],
+};
+
+let serial = 0;
+
+/** A word or symbol with its note. */
+export function term(name, shown = words(name)) {
+  const [symbol, note] = TERMS[name];
+  const heading = symbol && symbol !== shown ? `${symbol}. ` : '';
+  const id = `term-${++serial}`;
+  return h('span', { class: 'term' },
+    h('button', { type: 'button', class: 'term-word', 'aria-describedby': id, 'data-note': heading + note }, shown),
+    h('span', { id, hidden: true }, heading + note));
+}
+
+function place(tip, word) {
+  const box = word.getBoundingClientRect();
+  const edge = 8;
+  const left = Math.min(Math.max(box.left, edge), innerWidth - tip.offsetWidth - edge);
+  const under = box.bottom + 6;
+  const top = under + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 6 : under;
+  tip.style.setProperty('left', `${left}px`);
+  tip.style.setProperty('top', `${top}px`);
+}
+
+/** Turns the marked words of the HTML into terms, and shows notes from now on. */
+export function explainTerms() {
+  for (const span of document.querySelectorAll('[data-term]')) span.replaceWith(term(span.dataset.term, span.textContent));
+  const tip = $('tip');
+  let word = null;
+  const hide = () => { tip.hidden = true; };
+  const show = (event) => {
+    word = event.target.closest?.('[data-note]');
+    if (!word) return hide();
+    tip.textContent = word.dataset.note;
+    tip.hidden = false;
+    place(tip, word);
+  };
+  document.addEventListener('pointerover', show);
+  document.addEventListener('focusin', show);
+  document.addEventListener('focusout', hide);
+  document.addEventListener('click', show);
+  document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hide(); });
+  addEventListener('scroll', () => { if (!tip.hidden) place(tip, word); }, { passive: true });
+}

@@ -1,0 +1,83 @@
+// The runs: waiting, going on, ended. Each with its progress and a way to cancel or remove it.
+
+import { fill, h, say, $ } from '../dom.js';
+import { active, allRuns, drop, listenRuns } from '../events.js';
+import { seconds, share } from '../format.js';
+import { describe } from '../sizes.js';
+
+const places = (ahead) => (ahead === 0 ? 'next in the queue' : `${ahead} ahead in the queue`);
+
+/** Where a run stands, in words. */
+function standing(run) {
+  switch (run.state) {
+    case 'queued': return run.position === null ? 'queued' : places(run.position);
+    case 'running': {
+      const repeat = run.config.repeats > 1 ? ` ${run.repeat + 1} of ${run.config.repeats}` : '';
+      return `${run.stage ?? 'starting'}${repeat}, ${seconds(run.seconds ?? 0)}`;
+    }
+    case 'done': return `${share(run.accuracy?.mean)}, predicted ${share(run.predicted)}`;
+    case 'failed': return run.error;
+    default: return 'cancelled';
+  }
+}
+
+/** The button that cancels a run or removes it from the list. */
+export function dropButton(run, fail) {
+  const text = active(run) ? 'Cancel' : 'Remove';
+  return h('button', {
+    type: 'button', class: 'small drop', 'aria-label': `${text} run ${run.id}`, onclick: () => drop(run.id).catch(fail),
+  }, text);
+}
+
+/** Where a run stands, and how far it is while it goes on. */
+export const course = (run) => [
+  h('span', { class: 'standing' }),
+  active(run) ? h('progress', { max: 1, 'aria-label': `Progress of run ${run.id}` }) : null,
+];
+
+/**
+ * Shows a run in a node. What `build` gives is made anew only when the run's state or `view` changes: progress comes many times
+ * a second, and a button that is pressed must still be there when it is let go.
+ */
+export function showRun(node, run, view, build) {
+  const key = `${run.id} ${run.state} ${view}`;
+  if (node.dataset.key !== key) {
+    node.dataset.key = key;
+    node.dataset.state = run.state;
+    fill(node, build());
+  }
+  const words = node.querySelector('.standing');
+  const bar = node.querySelector('progress');
+  if (words) say(words, standing(run));
+  if (bar) bar.value = run.share ?? 0;
+}
+
+/** Keeps the list of runs, newest first. */
+export function makeQueue(state, fail) {
+  const rows = new Map();
+
+  function row(run) {
+    const chosen = state.get().run === run.id;
+    const link = state.link({ tab: 'try', run: run.id });
+    if (!rows.has(run.id)) rows.set(run.id, h('li', { class: 'run', 'data-run': run.id }));
+    const node = rows.get(run.id);
+    node.classList.toggle('chosen', chosen);
+    showRun(node, run, link, () => [
+      h('a', { id: `run-${run.id}`, href: link, 'aria-current': chosen ? 'true' : null }, `Run ${run.id}`),
+      course(run), dropButton(run, fail), h('p', { class: 'note' }, describe(run.config)),
+    ]);
+    return node;
+  }
+
+  function show() {
+    if (state.get().tab !== 'try') return;
+    const list = $('runs');
+    const shown = allRuns().reverse().map(row);
+    $('no-runs').hidden = shown.length > 0;
+    if (shown.length !== list.children.length || shown.some((node, index) => list.children[index] !== node)) fill(list, shown);
+  }
+
+  listenRuns(show);
+  state.listen(show);
+  show();
+}

@@ -1,0 +1,112 @@
+// What a run measured, beside what was predicted: numbers with intervals, one example, margins, the noise budget.
+
+import { budget } from '../budget.js';
+import { fill, h, s, $ } from '../dom.js';
+import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
+import { share } from '../format.js';
+import { describe } from '../sizes.js';
+import { term } from '../terms.js';
+import { attention } from './attention.js';
+import { margins } from './margins.js';
+import { course, dropButton, showRun } from './queue.js';
+
+const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
+
+/** One rate on a line from 0 to 1: the interval and mean measured as a dot, the prediction as a diamond. */
+function line(measured, predicted) {
+  const at = (value) => 4 + 192 * value;
+  return s('svg', { viewBox: '0 0 200 20', class: 'line', 'aria-hidden': 'true' },
+    s('line', { class: 'axis', x1: at(0), x2: at(1), y1: 10, y2: 10 }),
+    [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: at(value), x2: at(value), y1: 6, y2: 14 })),
+    predicted === null ? null : s('path', { class: 'predicted', d: `M${at(predicted)} 3l5 7-5 7-5-7z` }),
+    s('line', { class: 'interval', x1: at(measured.low), x2: at(measured.high), y1: 10, y2: 10 }),
+    s('circle', { class: 'measured', cx: at(measured.mean), cy: 10, r: 4 }));
+}
+
+function rates(record, prediction) {
+  const row = (name) => h('tr', {},
+    h('th', { scope: 'row' }, term(name)),
+    h('td', { class: 'picture' }, line(record[name], prediction[name])),
+    h('td', { class: 'value measured' }, share(record[name].mean),
+      h('small', {}, `${share(record[name].low)} to ${share(record[name].high)}`)),
+    h('td', { class: 'value predicted' }, share(prediction[name])));
+  return h('table', { class: 'rates' },
+    h('thead', {}, h('tr', {}, h('td', {}), h('td', { class: 'picture' }),
+      h('th', { scope: 'col', class: 'value measured' }, 'measured'), h('th', { scope: 'col', class: 'value predicted' }, 'predicted'))),
+    h('tbody', {}, RATES.filter((name) => record[name]).map(row)));
+}
+
+/** An interval this wide agrees with almost anything. */
+const WIDE = 0.3;
+
+/** Measurement and prediction in two sentences. */
+function verdict({ accuracy, interval }, prediction) {
+  const { mean, low, high } = accuracy;
+  const held = `Recall is ${share(mean)}, with a 95% interval from ${share(low)} to ${share(high)} (${interval.replace('95%, ', '')}).`;
+  if (prediction.accuracy === null) return `${held} There is no prediction for these settings.`;
+  const error = prediction.error ?? 0;
+  const inside = prediction.accuracy >= low - error && prediction.accuracy <= high + error;
+  const wide = high - low > WIDE ? ' The interval is wide: more repeats would narrow it.' : '';
+  return `${held} The closed form said ${share(prediction.accuracy)}, ${inside ? 'inside' : 'outside'} the interval.${wide}`;
+}
+
+function details({ record, prediction, example, margins: histogram }) {
+  return [
+    h('p', { class: 'verdict' }, verdict(record, prediction)),
+    h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction)),
+    example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example)) : null,
+    histogram ? h('section', {}, h('h3', {}, term('margin', 'Margins')), margins(histogram)) : null,
+    h('section', { class: 'pair' },
+      h('div', {}, h('h3', {}, 'Noise in the ', term('logits')), budget({ predicted: prediction.noise.logits, measured: record.noise.logits })),
+      h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
+      h('p', { class: 'note' }, 'Standard deviation of each part over the signal.')),
+  ];
+}
+
+/** Keeps the chosen run on show. */
+export function makeResult(state, fail) {
+  const node = $('result');
+
+  function none(id) {
+    delete node.dataset.run;
+    delete node.dataset.key;
+    node.dataset.state = '';
+    fill(node, h('p', { class: 'empty' }, id === null ? 'Train a model, or choose a run, to see what it learned.' : `Run ${id} is no longer here.`));
+  }
+
+  /** A place that fills itself with what the run measured. */
+  function measured(id) {
+    const place = h('div');
+    resultOf(id).then((result) => fill(place, details(result))).catch(fail);
+    return place;
+  }
+
+  function show() {
+    const { tab, run: id } = state.get();
+    const run = runOf(id);
+    if (tab !== 'try') return;
+    if (!run) {
+      if (id === null || listed()) none(id);
+      return;
+    }
+    node.dataset.run = id;
+    showRun(node, run, '', () => {
+      const here = { tab: 'explore', config: pick(run.config, Object.keys(state.defaults.config)) };
+      return [
+        h('h2', {}, `Run ${id}`),
+        h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
+        run.state === 'done' ? measured(id) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
+      ];
+    });
+  }
+
+  listenRuns(show);
+  state.listen((now, before) => {
+    show();
+    // On a phone the list of runs is under the result.
+    if (now.tab === 'try' && now.run !== before.run && node.getBoundingClientRect().top < 0) node.scrollIntoView();
+  });
+  show();
+}
+
+const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object[name]]));

@@ -1,0 +1,121 @@
+//! Planning and inspecting over HTTP: what takes a moment longer than a slider.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use superpose_core::backend::Backend;
+use superpose_figure::{Figure, Theme};
+use superpose_lab::inspect::{Held, Inspection, inspect_and_trace};
+use superpose_lab::plan;
+use superpose_report::{holdings, trade_off};
+use superpose_tensors::Tensors;
+
+use crate::app::App;
+use crate::body::Asked;
+use crate::refusal::Refusal;
+
+/// A figure in both colours of the page.
+#[derive(Serialize)]
+struct Svg {
+    light: String,
+    dark: String,
+}
+
+impl From<Figure> for Svg {
+    fn from(figure: Figure) -> Svg {
+        Svg { light: figure.svg(Theme::Light), dark: figure.svg(Theme::Dark) }
+    }
+}
+
+#[derive(Serialize)]
+pub struct Planned {
+    #[serde(flatten)]
+    plan: plan::Record,
+    svg: Svg,
+}
+
+/// The cheapest model for so many facts.
+pub async fn plan(
+    State(app): State<Arc<App>>,
+    Asked(asked): Asked<plan::Options>,
+) -> Result<Json<Planned>, Refusal> {
+    let request = asked.check().map_err(Refusal::value)?;
+    let work = move || {
+        let plan = superpose_theory::plan(&request);
+        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::Record::from(&plan) })
+    };
+    app.slow.run(work).await.map(Json)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InspectRequest {
+    study: usize,
+    file: String,
+    tensor: Option<String>,
+    output_tensor: Option<String>,
+    #[serde(default = "nearly_all")]
+    accuracy: f64,
+}
+
+fn nearly_all() -> f64 {
+    0.99
+}
+
+#[derive(Serialize)]
+pub struct Inspected {
+    #[serde(flatten)]
+    found: Inspection,
+    curve: Vec<Held>,
+    svg: Svg,
+}
+
+/// How the rows of a matrix overlap, and what they hold.
+pub async fn inspect(
+    State(app): State<Arc<App>>,
+    Asked(asked): Asked<InspectRequest>,
+) -> Result<Json<Inspected>, Refusal> {
+    let study = app.studies.get(asked.study).map_err(|_| {
+        Refusal::value(format!(
+            "study = {}: there is no such study; serve --open PATH opens one",
+            asked.study
+        ))
+    })?;
+    let threads = app.threads;
+    let work = move || {
+        let file = study.tensors(&asked.file).map_err(Refusal::value)?;
+        let tensors = file.tensors().map_err(Refusal::value)?;
+        let name = asked.tensor.clone().or_else(|| tensors.largest_matrix());
+        for name in [&name, &asked.output_tensor].into_iter().flatten() {
+            bound(&tensors, name)?;
+        }
+        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+        let (tensor, output) = (asked.tensor.as_deref(), asked.output_tensor.as_deref());
+        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend);
+        let (found, curve) = found.map_err(Refusal::value)?;
+        Ok(Inspected { svg: holdings(&found, &curve).into(), found, curve })
+    };
+    app.slow.run(work).await.map(Json)
+}
+
+/// Seconds of one core that an inspection may take.
+const INSPECT_SECONDS: f64 = 60.0;
+
+/// Refuses a matrix that would take too long.
+fn bound(tensors: &Tensors<'_>, name: &str) -> Result<(), Refusal> {
+    let shape = tensors.shape(name).map_err(Refusal::value)?;
+    if let [rows, columns] = shape[..] {
+        let (rows, columns) = (rows as f64, columns as f64);
+        // Overlaps of all columns, and of two thousand rows with all others; measured on a matrix of 150,000 x 4,096.
+        let seconds = 3.6e-11 * rows * columns * (columns + 2048.0);
+        if seconds > INSPECT_SECONDS {
+            let what = format!(
+                "tensor {name} has {rows} rows and {columns} columns, which would take about {seconds:.0} s, and {INSPECT_SECONDS:.0} s are allowed"
+            );
+            return Err(Refusal::value(what).hint("superpose inspect takes larger ones"));
+        }
+    }
+    Ok(())
+}

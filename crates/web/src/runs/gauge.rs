@@ -1,0 +1,84 @@
+//! How far a run is, seen from other threads, and the way to stop it.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use superpose_core::config::Config;
+use superpose_lab::run::{Progress, Stage, reads};
+
+use super::RUN_SECONDS;
+
+/// Estimates are good to a factor of two on a quiet machine; a run that takes this many times the longest is stopped.
+const OVERTIME: f64 = 5.0;
+
+const STAGES: [Stage; 3] = [Stage::Drawing, Stage::Training, Stage::Evaluating];
+
+pub struct Gauge {
+    total: u64,
+    read: AtomicU64,
+    repeat: AtomicUsize,
+    /// Place in [`STAGES`] after one; 0 before the first.
+    stage: AtomicU8,
+    stop: AtomicBool,
+    deadline: OnceLock<Instant>,
+}
+
+impl Gauge {
+    pub fn new(config: &Config) -> Gauge {
+        Gauge {
+            total: reads(config).max(1),
+            read: AtomicU64::new(0),
+            repeat: AtomicUsize::new(0),
+            stage: AtomicU8::new(0),
+            stop: AtomicBool::new(false),
+            deadline: OnceLock::new(),
+        }
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was stopped by the clock rather than by somebody.
+    pub fn late(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed) && self.over()
+    }
+
+    fn over(&self) -> bool {
+        self.deadline.get().is_some_and(|deadline| Instant::now() > *deadline)
+    }
+
+    pub fn share(&self) -> f64 {
+        (self.read.load(Ordering::Relaxed) as f64 / self.total as f64).min(1.0)
+    }
+
+    pub fn repeat(&self) -> usize {
+        self.repeat.load(Ordering::Relaxed)
+    }
+
+    pub fn stage(&self) -> Option<Stage> {
+        let place = usize::from(self.stage.load(Ordering::Relaxed));
+        STAGES.get(place.checked_sub(1)?).copied()
+    }
+}
+
+impl Progress for Gauge {
+    fn repeat(&self, repeat: usize) {
+        self.deadline.get_or_init(|| Instant::now() + Duration::from_secs_f64(OVERTIME * RUN_SECONDS));
+        self.repeat.store(repeat, Ordering::Relaxed);
+    }
+
+    fn samples(&self, count: usize) {
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    fn stage(&self, stage: Stage) {
+        let place = STAGES.iter().position(|&known| known == stage).unwrap_or(0);
+        self.stage.store(place as u8 + 1, Ordering::Relaxed);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.over()
+    }
+}

@@ -1,0 +1,85 @@
+//! A store's cells as they are read: however many there are, only a few are in memory.
+
+use std::io::{Error, ErrorKind, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::stream::unfold;
+use superpose_lab::store::{ExportError, Store, csv, json_lines};
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{Sender, channel};
+
+use super::Opened;
+
+/// Bytes that are sent at once.
+const CHUNK: usize = 64 << 10;
+/// A reader that takes none for so long has gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How cells are written.
+#[derive(Clone, Copy, Debug)]
+pub enum Format {
+    Csv,
+    JsonLines,
+}
+
+struct Pipe {
+    sender: Sender<std::io::Result<Vec<u8>>>,
+    runtime: Handle,
+    chunk: Vec<u8>,
+}
+
+impl Pipe {
+    fn send(&self, part: std::io::Result<Vec<u8>>) -> std::io::Result<()> {
+        let sent = self.runtime.block_on(tokio::time::timeout(PATIENCE, self.sender.send(part)));
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(Error::new(ErrorKind::BrokenPipe, "nobody reads")),
+        }
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.chunk.extend_from_slice(bytes);
+        if self.chunk.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let chunk = std::mem::take(&mut self.chunk);
+        if chunk.is_empty() { Ok(()) } else { self.send(Ok(chunk)) }
+    }
+}
+
+/// The body of a download. A failure on the way breaks the connection off, so that half a file does not pass for a whole one.
+pub fn body(study: Arc<Opened>, format: Format, place: OwnedSemaphorePermit) -> Body {
+    let (sender, receiver) = channel(4);
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let mut pipe = Pipe { sender, runtime, chunk: Vec::with_capacity(2 * CHUNK) };
+        let write = |store: Store, pipe: &mut Pipe| match format {
+            Format::Csv => csv(&store, pipe),
+            Format::JsonLines => json_lines(&store, pipe),
+        };
+        let written = study
+            .open_store()
+            .map_err(Error::other)
+            .and_then(|store| {
+                write(store, &mut pipe).map_err(|error| match error {
+                    ExportError::Io(error) => error,
+                    other => Error::other(other.to_string()),
+                })
+            })
+            .and_then(|()| pipe.flush());
+        if let Err(error) = written {
+            let _ = pipe.send(Err(error));
+        }
+        drop(place);
+    });
+    Body::from_stream(unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver))))
+}

@@ -1,0 +1,104 @@
+//! Reading from a folder without ever leaving it: names are plain, and what a name stands for is a file or folder itself, not a link.
+
+use std::fs::{File, Metadata};
+use std::io::{Error, ErrorKind, Read};
+use std::path::Path;
+
+/// Largest file that is read whole.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Opens a file of the folder; `name` may lead through folders in it.
+pub fn open(root: &Path, name: &str) -> std::io::Result<(File, Metadata)> {
+    let refused = || Error::new(ErrorKind::PermissionDenied, "it is not a plain file of the folder");
+    let mut path = root.to_owned();
+    let mut found: Option<Metadata> = None;
+    for part in name.split('/') {
+        let plain = !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', ':', '\0']);
+        if !plain || found.is_some_and(|folder| !folder.is_dir()) {
+            return Err(refused());
+        }
+        path.push(part);
+        found = Some(path.symlink_metadata()?);
+    }
+    let named = found.filter(Metadata::is_file).ok_or_else(refused)?;
+    let file = File::open(&path)?;
+    let opened = file.metadata()?;
+    // Between the look and the opening somebody may have put a link there.
+    if !same(&named, &opened) {
+        return Err(refused());
+    }
+    Ok((file, opened))
+}
+
+#[cfg(unix)]
+fn same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn same(a: &Metadata, b: &Metadata) -> bool {
+    a.len() == b.len() && a.modified().ok() == b.modified().ok()
+}
+
+/// A whole file of the folder.
+pub fn read(root: &Path, name: &str) -> std::io::Result<Vec<u8>> {
+    let (file, metadata) = open(root, name)?;
+    if metadata.len() > MOST_BYTES {
+        let what = format!("{name} has {} bytes, and {MOST_BYTES} are read at most", metadata.len());
+        return Err(Error::new(ErrorKind::FileTooLarge, what));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Names of plain files in the folder itself that end so, sorted.
+pub fn files(root: &Path, ending: &str) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let ends = name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == ending);
+        if ends && !name.starts_with('.') && entry.file_type()?.is_file() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn nothing_leads_out() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret.csv"), "secret").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir(root.join("tables")).unwrap();
+        std::fs::write(root.join("tables/a.csv"), "a").unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join("link")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret.csv"), root.join("tables/b.csv")).unwrap();
+        assert_eq!(read(root, "tables/a.csv").unwrap(), b"a");
+        let up = format!("../{}/secret.csv", outside.path().file_name().unwrap().to_string_lossy());
+        let whole = outside.path().join("secret.csv");
+        for name in [
+            "link/secret.csv",
+            "tables/b.csv",
+            "tables",
+            "",
+            "/",
+            "tables//a.csv",
+            &up,
+            whole.to_str().unwrap(),
+            "./tables/a.csv",
+        ] {
+            assert!(read(root, name).is_err(), "{name}");
+        }
+        assert_eq!(files(&root.join("tables"), "csv").unwrap(), ["a.csv"]);
+    }
+}

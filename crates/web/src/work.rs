@@ -1,0 +1,44 @@
+//! Computing for requests: on threads of its own, so many at once, and not for ever.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::Semaphore;
+
+use crate::refusal::Refusal;
+
+/// Longest wait for one's turn.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A kind of work, of which only so much is done at once and only so much waits.
+pub struct Work {
+    turns: Semaphore,
+    places: Semaphore,
+}
+
+impl Work {
+    /// So many at once, so many waiting.
+    pub fn new(at_once: usize, waiting: usize) -> Work {
+        Work { turns: Semaphore::new(at_once), places: Semaphore::new(at_once + waiting) }
+    }
+
+    /// Does it on a thread that may block. A fault in it is an answer like any other.
+    pub async fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let busy = || Refusal::busy("too many requests are being worked on");
+        let _place = self.places.try_acquire().map_err(|_| busy())?;
+        let turn = tokio::time::timeout(PATIENCE, self.turns.acquire()).await;
+        let _turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(_) => Err(fault()),
+        }
+    }
+}
+
+/// Something that should not happen.
+pub fn fault() -> Refusal {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault of the engine")
+}

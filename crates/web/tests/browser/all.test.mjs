@@ -1,0 +1,13 @@
+// All tests of the page in a real Chromium, with one server and one browser: `node --test crates/web/tests/browser/all.test.mjs`.
+
+import { after, before } from 'node:test';
+import { start, stop } from './harness.mjs';
+
+before(start);
+after(stop);
+
+await import('./explore.mjs');
+await import('./try.mjs');
+await import('./views.mjs');
+await import('./keyboard.mjs');
+await import('./speed.mjs');

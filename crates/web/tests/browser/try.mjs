@@ -1,0 +1,98 @@
+// Try: training from the map and from its tab, progress, results beside predictions, the queue, cancelling.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { api, drawn, middle, SIZES, text, withPage } from './harness.mjs';
+
+/** A run of a second or more, so that its progress can be watched. */
+const SLOW = 'vocab=1000&samples=200000&length=32&repeats=4';
+/** A run of some tens of seconds, to be cancelled. */
+const LONG = 'vocab=2000&samples=2000000&length=64&repeats=12';
+
+/** Notes every progress value that a run shows from now on. */
+const watchProgress = (page) => page.evaluate(() => {
+  window.seen = new Set();
+  const look = () => document.querySelectorAll('progress').forEach((bar) => { if (bar.value > 0 && bar.value < 1) window.seen.add(bar.value); });
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
+});
+
+for (const size of Object.keys(SIZES)) {
+  test(`${size}: train at the point, watch progress, see the measured point`, () => withPage({ size, at: `#explore?${SLOW}` }, async (page) => {
+    const dots = await page.locator('#dots .dot').count();
+    await watchProgress(page);
+    await page.click('#train-here');
+    await page.waitForSelector('#strip[data-state=done]', { timeout: 60000 });
+    assert.ok(await page.evaluate(() => window.seen.size) >= 2, 'progress was seen on the way');
+    assert.equal(await page.locator('#dots .dot').count(), dots + 1);
+    const { runs } = await api('/api/runs');
+    const run = runs.at(-1);
+    assert.equal(run.config.samples, 200000);
+    const dot = page.locator(`#dots .dot[data-run="${run.id}"]`);
+    assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(2));
+    const [measured, point] = [await dot.boundingBox(), await middle(page, '#point')];
+    assert.ok(Math.hypot(measured.x + measured.width / 2 - point.x, measured.y + measured.height / 2 - point.y) < 3, 'the dot is where it was trained');
+    // It stays in its colour when the point goes on, and becomes a ring when another setting changes.
+    await page.focus('#point');
+    await page.keyboard.press('Shift+ArrowLeft');
+    await drawn(page);
+    assert.equal(await dot.getAttribute('class'), 'dot');
+    await page.selectOption('#choose-trigger', 'keys');
+    await drawn(page);
+    assert.equal(await dot.getAttribute('class'), 'dot elsewhere');
+  }));
+
+  test(`${size}: a result shows what was measured beside what was predicted`, () => withPage({ size, at: '#try?length=12&repeats=2' }, async (page) => {
+    await page.click('#train');
+    await page.waitForSelector('#result[data-state=done] .rates');
+    const id = await page.$eval('#result', (node) => node.dataset.run);
+    const { result } = await api(`/api/runs/${id}`);
+    const row = (name) => page.locator('.rates tr', { has: page.locator('button', { hasText: new RegExp(`^${name}$`) }) });
+    assert.ok((await row('accuracy').locator('.measured.value').textContent()).startsWith(result.record.accuracy.mean.toFixed(3)));
+    assert.equal(await row('accuracy').locator('td.predicted').textContent(), result.prediction.accuracy.toFixed(3));
+    assert.match(await text(page, '.verdict'), /95% interval.*closed form said/);
+    assert.equal(await page.locator('.attention li').count(), 12);
+    assert.equal(await page.locator('.attention li.trigger').count(), 1);
+    const heights = await page.$$eval('.attention .column span', (bars) => bars.map((bar) => parseFloat(bar.style.height)));
+    assert.ok(Math.abs(heights.reduce((sum, height) => sum + height, 0) - 100) < 1, 'weights add up to one');
+    assert.equal(await page.locator('.margins rect').count(), result.margins.counts.length);
+    const budget = page.locator('#result .budget').first();
+    const bias = await budget.locator('tr', { hasText: 'mean bias' }).locator('td.measured').textContent();
+    const { mean_bias: part, signal } = result.record.noise.logits;
+    assert.ok(Math.abs(Number(bias) / Math.sqrt(part / signal) - 1) < 0.01, 'the measured mean bias is the record’s');
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
+    await page.click('#result >> text=Show on the map');
+    await drawn(page);
+    assert.ok(await page.locator(`#dots .dot[data-run="${id}"]`).isVisible());
+  }));
+
+  test(`${size}: runs queue and are cancelled`, () => withPage({ size, at: `#try?${LONG}` }, async (page) => {
+    await page.click('#train');
+    const first = Number(await page.waitForSelector('#result[data-state=running]').then((node) => node.getAttribute('data-run')));
+    await page.click('#train');
+    await page.waitForSelector(`#runs [data-run="${first + 1}"][data-state=queued]`);
+    assert.match(await page.locator(`#runs [data-run="${first + 1}"] .standing`).textContent(), /queue/);
+    for (const id of [first + 1, first]) {
+      await page.click(`#runs [data-run="${id}"] .drop`);
+      await page.waitForSelector(`#runs [data-run="${id}"][data-state=cancelled]`);
+      assert.equal((await api(`/api/runs/${id}`)).state, 'cancelled');
+    }
+    await page.click(`#runs [data-run="${first}"] .drop`);
+    await page.waitForSelector(`#runs [data-run="${first}"]`, { state: 'detached' });
+    await page.click('#to-explore');
+    await drawn(page);
+    assert.equal(await page.locator(`#dots .dot[data-run="${first}"]`).count(), 0, 'what was cancelled is not measured');
+  }));
+}
+
+test('a button that is pressed slowly while progress comes in still works', () => withPage({ at: `#try?${LONG}` }, async (page) => {
+  await page.click('#train');
+  await page.waitForSelector('#result[data-state=running] .drop');
+  const button = await middle(page, '#result .drop');
+  const before = await text(page, '#result .standing');
+  await page.mouse.move(button.x, button.y);
+  await page.mouse.down();
+  await page.waitForFunction((words) => document.querySelector('#result .standing').textContent !== words, before);
+  await page.mouse.up();
+  await page.waitForSelector('#result[data-state=cancelled]');
+}));

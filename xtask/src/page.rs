@@ -1,0 +1,50 @@
+//! The long tests of the page's server: a minute's flood, and its own description turned against it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::run;
+
+/// Where schemathesis is installed.
+const TOOLS: &str = "target/schemathesis";
+
+/// Listeners, nonsense and a slider for a minute.
+pub fn flood() -> Result<(), String> {
+    run("cargo test --release --locked -p superpose-web --test flood -- --ignored --nocapture", &[], ".")
+}
+
+/// Thousands of requests made up from the API's description: none may be answered with a fault, and every answer must be as described.
+/// Streams are left out, since they do not end.
+pub fn schemathesis() -> Result<(), String> {
+    let tool = format!("{TOOLS}/bin/schemathesis");
+    if !std::path::Path::new(&tool).exists() {
+        run(&format!("python3 -m venv {TOOLS}"), &[], ".")?;
+        run(&format!("{TOOLS}/bin/pip install -q schemathesis"), &[], ".")?;
+    }
+    run("cargo build --release --locked -p superpose", &[], ".")?;
+    let mut server = Command::new("target/release/superpose")
+        .args(["serve", "--port", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("superpose serve: {error}"))?;
+    let mut address = String::new();
+    let told = server.stdout.take().map(|out| BufReader::new(out).read_line(&mut address));
+    let result = match told {
+        Some(Ok(_)) => run(
+            &format!(
+                "{tool} run {}/api/openapi.json --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance --exclude-path-regex events$ --max-examples 200 --seed 1 --generation-database none --request-timeout 120 --suppress-health-check all",
+                address.trim()
+            ),
+            &[],
+            ".",
+        ),
+        _ => Err("superpose serve printed no address".into()),
+    };
+    let gone = server.try_wait();
+    let _ = server.kill();
+    let _ = server.wait();
+    match gone {
+        Ok(None) => result,
+        _ => Err("superpose serve ended by itself".into()),
+    }
+}
