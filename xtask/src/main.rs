@@ -4,10 +4,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 const HELP: &str = "\
-Usage: cargo xtask test [--full]
+Usage: cargo xtask test [--full] | book | reference
 
   test          format, lints, unit, property, documentation and end-to-end tests
-  test --full   the same, and the long ones: fuzzing, a million inputs per reader";
+  test --full   the same, and the long ones: fuzzing, a million inputs per reader
+  book          the book of docs/ as HTML into target/book, its links checked
+  reference     docs/reference, written from the code";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,6 +17,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(),
         ["test", "--full"] => test().and_then(|()| full()),
+        ["book"] => run("cargo run --quiet --package superpose-book --locked -- build target/book", &[], "."),
+        ["reference"] => run("cargo run --quiet --package superpose-book --locked -- reference", &[], "."),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);
