@@ -17,8 +17,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(),
         ["test", "--full"] => test().and_then(|()| full()),
-        ["book"] => run("cargo run --quiet --package superpose-book --locked -- build target/book", &[], "."),
-        ["reference"] => run("cargo run --quiet --package superpose-book --locked -- reference", &[], "."),
+        ["book"] => book("build target/book"),
+        ["reference"] => book("reference"),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);
@@ -43,6 +43,12 @@ fn run(line: &str, environment: &[(&str, &str)], folder: &str) -> Result<(), Str
         Command::new(program).args(words).envs(environment.iter().copied()).current_dir(folder).status();
     eprintln!("  {:.0} s", started.elapsed().as_secs_f64());
     if status.is_ok_and(|status| status.success()) { Ok(()) } else { Err(line.to_string()) }
+}
+
+/// Does something with the book, in the profile of the tests, which have built most of it already.
+fn book(what: &str) -> Result<(), String> {
+    let line = format!("cargo run --quiet --profile test --package superpose-book --locked -- {what}");
+    run(&line, &[], ".")
 }
 
 /// Whether a command can be started and succeeds.

@@ -1,4 +1,5 @@
 //! The committed reference is what the code says.
+#![allow(clippy::unwrap_used)]
 
 use superpose_book::{reference, root};
 

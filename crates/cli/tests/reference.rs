@@ -196,11 +196,12 @@ fn every_field_of_json_is_in_the_reference() {
         for path in found {
             // What is told in one place: configurations, intervals, measures, budgets.
             let parts: Vec<&str> = path.split('.').collect();
-            let shared = match parts[..] {
-                ["config", _] | [.., "logits" | "scores", _] => true,
-                [_, .., "mean" | "low" | "high" | "variance" | "items"] => true,
-                _ => false,
-            };
+            let shared = matches!(
+                parts[..],
+                ["config", _]
+                    | [.., "logits" | "scores", _]
+                    | [_, .., "mean" | "low" | "high" | "variance" | "items"]
+            );
             let named = match parts[..] {
                 ["decoders", _] => "decoders".to_string(),
                 ["decoders", _, field] => format!("decoders.NAME.{field}"),
@@ -210,4 +211,34 @@ fn every_field_of_json_is_in_the_reference() {
             assert!(shared || section.contains(&format!("| `{named}` |")), "{heading}: {path}");
         }
     }
+}
+
+/// Outputs of the quick commands on the book's pages are what the program prints, but for times.
+#[test]
+fn pages_show_what_the_program_prints() {
+    let (folder, mut lines) = (tempfile::tempdir().unwrap(), 0);
+    for name in ["../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
+        let page = page(name);
+        for block in page.split("```text\n").skip(1).filter_map(|block| block.split("```").next()) {
+            let mut printed: Option<String> = None;
+            for line in block.lines().map(str::trim_end) {
+                if let Some(command) = line.strip_prefix("$ ") {
+                    let quick = ["run", "predict", "threshold", "plan"];
+                    let command = command.strip_prefix("superpose ").unwrap_or_default();
+                    let runs = command.split(' ').next().is_some_and(|first| quick.contains(&first));
+                    printed = runs.then(|| superpose(folder.path(), command));
+                    continue;
+                }
+                let left_out = line.is_empty() || line.contains("...") || line.contains(" runs in ");
+                if let (Some(printed), false) = (&printed, left_out) {
+                    assert!(
+                        printed.lines().any(|other| other.trim_end() == line),
+                        "{name}: {line}\n{printed}"
+                    );
+                    lines += 1;
+                }
+            }
+        }
+    }
+    assert!(lines > 50, "{lines}");
 }
