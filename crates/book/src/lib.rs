@@ -1,4 +1,4 @@
-//! The book of `docs/`: the part of it that is written from the code ([`reference`]), and its building ([`build`]) and checking
+//! The book of `docs/`: the part of it that is written from the code ([`mod@reference`]), and its building ([`build`]) and checking
 //! ([`links`]). Nothing here is in the program.
 
 pub mod links;
