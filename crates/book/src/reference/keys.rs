@@ -88,6 +88,32 @@ mod tests {
         assert!(checked >= 12, "{checked}");
     }
 
+    /// Help texts that list words list all of them.
+    #[test]
+    fn help_lists_every_word() {
+        let program = superpose_cli::command();
+        let mut checked = 0;
+        for command in program.get_subcommands() {
+            for argument in command.get_arguments() {
+                let words = match argument.get_id().as_str() {
+                    "activation" => choices(ACTIVATION, "Activation").unwrap(),
+                    "embedding" => choices(CHOICES, "Embedding").unwrap(),
+                    "trigger" => choices(CHOICES, "Trigger").unwrap(),
+                    "regime" => choices(CHOICES, "Regime").unwrap(),
+                    _ => continue,
+                };
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                let name = command.get_name();
+                // The bound takes no file.
+                for (word, _) in words.iter().filter(|(word, _)| name != "bound" || word != "file") {
+                    assert!(help.contains(word.as_str()), "{name}: {word} is not in {help:?}");
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 50, "{checked}");
+    }
+
     /// Every setting can be typed, so every setting has its row.
     #[test]
     fn every_setting_has_a_row() {
