@@ -7,11 +7,13 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 const HELP: &str = "\
-Usage: cargo xtask test [--full]
+Usage: cargo xtask test [--full] | book | reference
 
   test          format, lints, unit, property, documentation and end-to-end tests, the page in a browser, the Python package
   test --full   the same, and the long ones: fuzzing, a million inputs per reader; the page's server under a flood and
-                against its own description; the notebooks and PyTorch";
+                against its own description; the notebooks and PyTorch
+  book          the book of docs/ as HTML into target/book, its links checked
+  reference     docs/reference, written from the code";
 
 /// What drives the browser.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
@@ -22,6 +24,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test().and_then(|()| python::test(false)),
         ["test", "--full"] => test().and_then(|()| python::test(true)).and_then(|()| full()),
+        ["book"] => book("build target/book"),
+        ["reference"] => book("reference"),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);
@@ -46,6 +50,12 @@ fn run(line: &str, environment: &[(&str, &str)], folder: &str) -> Result<(), Str
         Command::new(program).args(words).envs(environment.iter().copied()).current_dir(folder).status();
     eprintln!("  {:.0} s", started.elapsed().as_secs_f64());
     if status.is_ok_and(|status| status.success()) { Ok(()) } else { Err(line.to_string()) }
+}
+
+/// Does something with the book, in the profile of the tests, which have built most of it already.
+fn book(what: &str) -> Result<(), String> {
+    let line = format!("cargo run --quiet --profile test --package superpose-book --locked -- {what}");
+    run(&line, &[], ".")
 }
 
 /// Whether a command can be started and succeeds.

@@ -49,7 +49,7 @@ pub struct BenchArguments {
     /// Leave out PyTorch's automatic differentiation, which takes many seconds and gigabytes
     #[arg(long)]
     no_autograd: bool,
-    /// Print one JSON object instead of a table
+    /// Print a list of JSON objects instead of a table
     #[arg(long)]
     json: bool,
     /// Measure one thing in this process and print it: how the others are started
@@ -60,9 +60,12 @@ pub struct BenchArguments {
 /// One measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measurement {
+    /// What was measured.
     #[serde(default)]
     name: String,
+    /// Training, the shortest of the repeats.
     train_seconds: f64,
+    /// The most memory that the process had, in bytes, where the system tells.
     peak_total_bytes: Option<f64>,
 }
 

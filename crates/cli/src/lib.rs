@@ -6,6 +6,7 @@
 pub mod arguments;
 mod bench;
 mod bound;
+mod completions;
 mod export;
 mod files;
 mod inspect;
@@ -25,12 +26,14 @@ mod submit;
 mod sweep;
 mod threshold;
 
+pub use completions::{Shell, script};
+
 use superpose_text as text;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// How many facts can a transformer learn to recall? Measure it, predict it, see what limits it.
 #[derive(Parser)]
@@ -72,6 +75,13 @@ enum Command {
     Serve(serve::ServeArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
+    /// Print completions for a shell.
+    Completions(completions::CompletionsArguments),
+}
+
+/// Every command with its arguments: what the help, the completions and the reference of the book are made of.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Whether these are arguments that this program takes.
@@ -98,6 +108,7 @@ pub fn main() -> ExitCode {
         Command::Export(arguments) => export::export(&arguments).map(done),
         Command::Serve(arguments) => serve::serve(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments).map(done),
+        Command::Completions(arguments) => completions::completions(&arguments).map(done),
     };
     match result {
         Ok(code) => code,

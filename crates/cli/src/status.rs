@@ -39,9 +39,12 @@ pub struct StatusArguments {
 /// Where it stands.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// The sweep, or the folder of outputs.
     file: PathBuf,
+    /// The cells of the sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Cells>,
+    /// The tasks that were submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Tasks>,
     /// Seconds until the queue is empty, if all its tasks run at once.
@@ -62,23 +65,33 @@ impl Report {
 
 #[derive(Debug, Serialize)]
 struct Cells {
+    /// All of them.
     cells: usize,
+    /// Run, with an outcome.
     done: usize,
+    /// Run, without one.
     failed: usize,
+    /// Not run yet.
     left: usize,
     /// Of those done, how many only shards have.
     in_shards: usize,
     /// Of those left, how many belong to tasks that run.
     running: usize,
+    /// Time of one core that those left will take.
     core_hours_left: f64,
 }
 
 #[derive(Debug, Default, Serialize)]
 struct Tasks {
+    /// All of them.
     tasks: usize,
+    /// Numbers of the jobs that were submitted.
     jobs: Vec<String>,
+    /// With nothing left to do.
     complete: usize,
+    /// Running now.
     running: usize,
+    /// In the queue.
     waiting: usize,
     /// Incomplete and in no queue, with Slurm's word for how they ended where it is known.
     stopped: Vec<Stopped>,
@@ -88,7 +101,9 @@ struct Tasks {
 
 #[derive(Debug, Serialize)]
 struct Stopped {
+    /// The task's number.
     task: usize,
+    /// Slurm's word for how it ended.
     state: Option<String>,
 }
 

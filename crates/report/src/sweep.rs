@@ -9,9 +9,10 @@ use crate::{Picture, Section};
 /// Panels that are drawn; with more of them there is one with everything.
 const PANELS: usize = 6;
 /// Lines of a panel that can be told apart.
+const LINES: usize = 8;
+
 /// A line of a figure: its name and its points.
 type Line<'a> = (String, Vec<&'a Group>);
-const LINES: usize = 8;
 
 /// One section about a store.
 pub fn sweep(summary: &Summary) -> Section {

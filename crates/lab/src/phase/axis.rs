@@ -109,8 +109,11 @@ pub struct Axis {
     pub size: Size,
     /// How values are spaced.
     pub scale: Scale,
+    /// The smallest value.
     low: u64,
+    /// The largest.
     high: u64,
+    /// Values at most.
     count: usize,
     /// Values are multiples of this: the dimension, on an axis of parameters.
     unit: u64,

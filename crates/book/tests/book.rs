@@ -1,0 +1,71 @@
+//! The book builds, every page is in it, every link leads somewhere, and it needs nothing from elsewhere.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use superpose_book::{build, links, root};
+
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_book_builds_and_its_links_lead_somewhere() {
+    let out = tempfile::tempdir().unwrap();
+    build(&root(), out.path()).unwrap();
+    let faults = links::faults(out.path()).unwrap();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    // A page that the summary forgets would be left out in silence.
+    let (docs, mut found) = (root().join("docs"), Vec::new());
+    pages(&docs, &mut found);
+    for page in found {
+        let page = page.strip_prefix(&docs).unwrap();
+        if page != Path::new("SUMMARY.md") {
+            let built = out.path().join(page).with_extension("html");
+            assert!(built.exists(), "docs/{} is not in docs/SUMMARY.md", page.display());
+        }
+    }
+}
+
+/// Links of the pages that are read in the repository, not in the book.
+#[test]
+fn the_first_pages_link_to_files_that_exist() {
+    for name in ["README.md", "CHANGELOG.md"] {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        let mut links = 0;
+        for after in text.split("](").skip(1) {
+            let target = after.split([')', '#']).next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") {
+                assert!(root().join(target).exists(), "{name}: {target}");
+                links += 1;
+            }
+        }
+        assert!(name != "README.md" || links > 5, "{links}");
+    }
+}
+
+/// Files that the pages name are there: `crates/...` in code.
+#[test]
+fn files_that_are_named_exist() {
+    let mut found = Vec::new();
+    pages(&root().join("docs"), &mut found);
+    let mut named = 0;
+    for page in found {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for word in text.split('`').filter(|word| !word.contains(char::is_whitespace)) {
+            if ["crates/", "docs/", "fuzz/", "bench/", "xtask/"].iter().any(|folder| word.starts_with(folder))
+            {
+                assert!(root().join(word).exists(), "{}: {word}", page.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 40, "{named}");
+}
