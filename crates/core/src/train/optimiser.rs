@@ -31,6 +31,11 @@ impl Optimiser {
             Optimiser::Sgd | Optimiser::Adam | Optimiser::AdamW => 0.0,
         }
     }
+
+    /// Whether the rule has no momentum to choose.
+    pub fn momentum_is_fixed(self) -> bool {
+        matches!(self, Optimiser::Adam | Optimiser::AdamW)
+    }
 }
 
 /// A rule with its numbers. The rate is given at each step, since it may follow a schedule.
