@@ -14,3 +14,4 @@ pub mod store;
 pub mod study;
 pub mod sweep;
 pub mod threshold;
+pub mod train;

@@ -29,8 +29,10 @@ words! {
 
 words! {
     /// How a position is told from the others, by a trained model.
+    #[derive(Default)]
     Positions {
         /// Not at all.
+        #[default]
         None = "none",
         /// Sines and cosines of the position, of length 1, added to the token's embedding.
         Sinusoidal = "sinusoidal",

@@ -1,30 +1,12 @@
 //! The settings of wider models and of training beyond the early phase.
 
-use super::{ConfigError, Embedding, MOST, Optimiser, Positions, Schedule, Settings, real, whole};
+use super::{ConfigError, Embedding, MOST, Positions, Settings, real, whole};
 
 /// The rate when none is given.
 pub(super) const USUAL_RATE: f64 = 0.01;
 
 /// Part of a clustered row that is its own, when none is given.
 const USUAL_SPREAD: f64 = 0.5;
-
-impl Default for Optimiser {
-    fn default() -> Self {
-        Optimiser::AdamW
-    }
-}
-
-impl Default for Schedule {
-    fn default() -> Self {
-        Schedule::Constant
-    }
-}
-
-impl Default for Positions {
-    fn default() -> Self {
-        Positions::None
-    }
-}
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -66,15 +48,15 @@ impl Settings {
     pub(super) fn check_training_ranges(&self) -> Result<(), ConfigError> {
         whole("steps", self.steps, 0, MOST)?;
         whole("heads", self.heads, 1, 1024)?;
-        for (name, value, most) in [
-            ("rank", self.rank, self.dim),
-            ("clusters", self.clusters, MOST),
-            ("batch", self.batch, MOST),
-            ("every", self.every, MOST),
-            ("early_stopping", self.early_stopping, MOST),
+        for (name, value) in [
+            ("rank", self.rank),
+            ("clusters", self.clusters),
+            ("batch", self.batch),
+            ("every", self.every),
+            ("early_stopping", self.early_stopping),
         ] {
             if let Some(value) = value {
-                whole(name, value, 1, most)?;
+                whole(name, value, 1, MOST)?;
             }
         }
         if let Some(spread) = self.spread {
@@ -151,15 +133,6 @@ impl Settings {
                 allowed: format!("only with optimiser = sgd or muon, and it is {}", self.optimiser),
             });
         }
-        let turned = if self.factored { self.key_dim() } else { self.dim };
-        if self.positions == Positions::Rotary && turned % 2 == 1 {
-            let (parameter, what) = if self.factored { ("dim", "dim / heads") } else { ("dim", "dim") };
-            return Err(ConfigError::Value {
-                parameter,
-                value: self.dim.to_string(),
-                allowed: format!("positions = rotary turns pairs of entries: {what} must be even"),
-            });
-        }
         Ok(self)
     }
 }
@@ -167,6 +140,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Optimiser;
 
     #[test]
     fn without_steps_the_settings_of_training_are_put_back() {
@@ -189,7 +163,6 @@ mod tests {
             (Settings { positions: Positions::Rotary, ..Settings::default() }, "positions = rotary"),
             (Settings { train_first_layer: true, ..trained.clone() }, "train_first_layer = true"),
             (Settings { momentum: Some(0.5), ..trained.clone() }, "momentum = 0.5"),
-            (Settings { dim: 7, positions: Positions::Rotary, ..trained.clone() }, "dim = 7"),
             (Settings { rank: Some(3), ..trained.clone() }, "rank = 3"),
             (Settings { embedding: Embedding::Clustered, ..trained.clone() }, "clusters = (none)"),
             (Settings { rate: 0.0, ..trained.clone() }, "rate = 0"),

@@ -16,12 +16,12 @@ pub fn sinusoidal<T: Real>(length: usize, dim: usize) -> Vec<T> {
     let scale = (2.0 / dim as f64).sqrt();
     let entry = |i: usize, column: usize| {
         let angle = i as f64 * frequency(column / 2, pairs);
-        scale * if column % 2 == 0 { libm::sin(angle) } else { libm::cos(angle) }
+        scale * if column.is_multiple_of(2) { libm::sin(angle) } else { libm::cos(angle) }
     };
     (0..length).flat_map(|i| (0..dim).map(move |c| (i, c))).map(|(i, c)| T::from_f64(entry(i, c))).collect()
 }
 
-/// Turns pairs of entries `(x[2j], x[2j + 1])` of an even number by `distance` times the pair's angle.
+/// Turns pairs of entries `(x[2j], x[2j + 1])` by `distance` times the pair's angle; an odd last entry stays.
 pub fn turn(x: &mut [f64], distance: f64) {
     let pairs = x.len() / 2;
     for (j, pair) in x.chunks_exact_mut(2).enumerate() {

@@ -117,6 +117,27 @@ pub struct Point {
     pub trigger_lead: f64,
 }
 
+impl Point {
+    /// The numbers with their names, in the order of a table's columns; the step is not one of them.
+    pub fn named(&self) -> [(&'static str, f64); 13] {
+        [
+            ("rate", self.rate),
+            ("loss", self.loss),
+            ("test_loss", self.test_loss),
+            ("accuracy", self.accuracy),
+            ("memory_accuracy", self.memory_accuracy),
+            ("lock_rate", self.lock_rate),
+            ("attention_mass", self.attention_mass),
+            ("margin", self.margin),
+            ("norm_m", self.norm_m),
+            ("norm_w", self.norm_w),
+            ("early_cosine", self.early_cosine),
+            ("trigger_cosine", self.trigger_cosine),
+            ("trigger_lead", self.trigger_lead),
+        ]
+    }
+}
+
 /// Where a network looks, beside the direction `early`.
 pub(super) struct Gaze {
     pub early_cosine: f64,

@@ -4,8 +4,10 @@ use crate::words::words;
 
 words! {
     /// The rate over the course of training.
+    #[derive(Default)]
     Schedule {
         /// The same at every step.
+        #[default]
         Constant = "constant",
         /// Half a cosine from the whole rate down to 0.
         Cosine = "cosine",

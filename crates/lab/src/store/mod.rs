@@ -10,6 +10,7 @@ mod columns;
 mod error;
 mod export;
 mod schema;
+mod trajectory;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
