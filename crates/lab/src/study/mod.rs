@@ -10,6 +10,7 @@ mod orthogonal;
 mod phase;
 mod scaling;
 mod sizes;
+mod training;
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,6 +29,7 @@ pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
+pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use crate::cell::{CellError, Event, Runner};
 use crate::phase::AxisError;
@@ -113,12 +115,21 @@ pub enum Part {
     Bound,
     /// Lock rates, and what the second step contributes.
     Attention,
+    /// Training to the end against three steps.
+    Training,
 }
 
 impl Part {
     /// Every part, in the order of the report.
-    pub const ALL: [Part; 6] =
-        [Part::Scaling, Part::Sizes, Part::Orthogonal, Part::Phase, Part::Bound, Part::Attention];
+    pub const ALL: [Part; 7] = [
+        Part::Scaling,
+        Part::Sizes,
+        Part::Orthogonal,
+        Part::Phase,
+        Part::Bound,
+        Part::Attention,
+        Part::Training,
+    ];
 
     /// The name.
     pub fn word(self) -> &'static str {
@@ -129,6 +140,7 @@ impl Part {
             Part::Phase => "phase",
             Part::Bound => "bound",
             Part::Attention => "attention",
+            Part::Training => "training",
         }
     }
 }
@@ -143,7 +155,7 @@ impl FromStr for Part {
     type Err = String;
     fn from_str(text: &str) -> Result<Part, String> {
         let found = Part::ALL.into_iter().find(|part| part.word() == text);
-        found.ok_or("must be scaling, sizes, orthogonal, phase, bound or attention".into())
+        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention or training".into())
     }
 }
 
@@ -162,6 +174,8 @@ pub struct Results {
     pub bound: Option<Bounds>,
     /// Lock rates.
     pub attention: Option<Attention>,
+    /// Training to the end.
+    pub training: Option<Training>,
 }
 
 impl Results {
@@ -174,6 +188,7 @@ impl Results {
             Part::Phase => self.phase = from.phase.or(self.phase.take()),
             Part::Bound => self.bound = from.bound.or(self.bound.take()),
             Part::Attention => self.attention = from.attention.or(self.attention.take()),
+            Part::Training => self.training = from.training.or(self.training.take()),
         }
     }
 }
@@ -230,6 +245,7 @@ impl Study<'_, '_> {
             Part::Phase => results.phase = Some(phase::run(self)?),
             Part::Bound => bound::run(self, &mut results.bound)?,
             Part::Attention => results.attention = Some(attention::run(self)?),
+            Part::Training => results.training = Some(training::run(self)?),
         }
         Ok(())
     }
