@@ -63,7 +63,7 @@ fn picture(training: &Training) -> Picture {
         let line = |of: fn(&TrainingPoint) -> Interval| points().map(move |p| (p.dim as f64, of(p).mean));
         chart = chart
             .with(Series::points(name.clone(), spots(|p| p.trained)).color(color))
-            .with(Series::line(format!("{name}, trained"), line(|p| p.trained)).color(color))
+            .with(Series::line(name.clone(), line(|p| p.trained)).color(color))
             .with(
                 Series::line(format!("{name}, three steps"), line(|p| p.three_steps)).color(color).dashed(),
             );

@@ -49,8 +49,8 @@ pub struct TrainingPoint {
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
     let scale = study.scale;
-    let (vocab, length, steps, seeds) = scale.pick((64, 8, 200, 2), (128, 16, 500, 3), (512, 32, 1000, 3));
-    let dims = scale.pick([8, 12, 16, 24, 32, 64], [12, 16, 24, 32, 48, 96], [24, 32, 48, 64, 96, 256]);
+    let (vocab, length, steps, seeds) = scale.pick((64, 8, 200, 4), (128, 16, 500, 4), (512, 32, 1000, 4));
+    let dims = scale.pick([8, 16, 24, 32, 64, 128], [16, 24, 32, 48, 96, 192], [32, 48, 64, 96, 256, 512]);
     let data = scale.pick([256, 1024, 4096], [1024, 4096, 16_384], [4096, 16_384, 65_536]);
     let mut cells: Vec<Config> = Vec::new();
     let mut places = Vec::new();
