@@ -11,7 +11,8 @@ use clap::Args;
 use serde::{Deserialize, Deserializer, de};
 
 use superpose_core::config::{
-    Activation, Embedding, Labels, Precision, Regime, Settings, Trigger, check_given,
+    Activation, Embedding, Labels, Optimiser, Positions, Precision, Regime, Schedule, Settings, Trigger,
+    check_given,
 };
 
 /// A whole number as people write it: 65536, 65_536, 1e6.
@@ -98,6 +99,12 @@ macro_rules! arguments {
                 }
             }
 
+            /// Whether nothing was given that makes a configuration.
+            pub fn is_empty(&self) -> bool {
+                let own = ["threads"];
+                self.config.is_none() && !(false $(|| (self.$name.is_some() && !own.contains(&stringify!($name))))+)
+            }
+
             /// Whether a parameter was given.
             pub fn gives(&self, name: &str) -> bool {
                 match name {
@@ -129,7 +136,7 @@ arguments! {
     #[arg(long, value_name = "NAME")]
     #[serde(deserialize_with = "word")]
     activation: Activation,
-    /// Embeddings: gaussian (default), sphere, orthonormal, rademacher, file
+    /// Embeddings: gaussian (default), sphere, orthonormal, rademacher, low_rank, clustered, file
     #[arg(long, value_name = "KIND")]
     #[serde(deserialize_with = "word")]
     embedding: Embedding,
@@ -194,7 +201,67 @@ arguments! {
     /// Write those and the trained m1, w1, m2 of the first repeat to this file (safetensors)
     #[arg(long, value_name = "FILE")]
     export: PathBuf,
+    /// Dimensions that the rows span, with embedding low_rank
+    #[arg(long, value_name = "RANK", allow_hyphen_values = true)]
+    rank: Count,
+    /// Centres of the rows, with embedding clustered
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    clusters: Count,
+    /// Part of a clustered row that is its own (default 0.5)
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    spread: f64,
+    /// Training steps after or instead of the early phase (default: the three steps of the early phase)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = TRAINING)]
+    steps: Count,
+    /// Optimiser: adamw (default), adam, sgd, muon
+    #[arg(long, value_name = "NAME", help_heading = TRAINING)]
+    #[serde(deserialize_with = "word")]
+    optimiser: Optimiser,
+    /// Rate of the optimiser (default 0.01)
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, help_heading = TRAINING)]
+    rate: f64,
+    /// The rate over the steps: constant (default) or cosine
+    #[arg(long, value_name = "NAME", help_heading = TRAINING)]
+    #[serde(deserialize_with = "word")]
+    schedule: Schedule,
+    /// Samples in a step (default: all)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = TRAINING)]
+    batch: Count,
+    /// Momentum of sgd (default 0) and muon (default 0.95)
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, help_heading = TRAINING)]
+    momentum: f64,
+    /// Weight decay (default 0)
+    #[arg(long, value_name = "DECAY", allow_hyphen_values = true, help_heading = TRAINING)]
+    weight_decay: f64,
+    /// Steps between two records of the trajectory (default: a fiftieth of all)
+    #[arg(long, value_name = "STEPS", allow_hyphen_values = true, help_heading = TRAINING)]
+    every: Count,
+    /// Stop after so many records without a smaller loss on the test samples
+    #[arg(long, value_name = "RECORDS", allow_hyphen_values = true, help_heading = TRAINING)]
+    early_stopping: Count,
+    /// Start where the early phase ends
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = TRAINING)]
+    warm_start: bool,
+    /// Attention heads (default 1)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, help_heading = TRAINING)]
+    heads: Count,
+    /// Positions: none (default), sinusoidal, learned, rotary
+    #[arg(long, value_name = "KIND", help_heading = TRAINING)]
+    #[serde(deserialize_with = "word")]
+    positions: Positions,
+    /// Train W as a product of a key and a query matrix
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = TRAINING)]
+    factored: bool,
+    /// Train the embeddings, too
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = TRAINING)]
+    train_embeddings: bool,
+    /// Train the first layer of the MLP, too
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = TRAINING)]
+    train_first_layer: bool,
 }
+
+/// What training flags stand under in a help text.
+const TRAINING: &str = "Training";
 
 impl RunArguments {
     /// Fills in from the file named by `--config`.
@@ -228,6 +295,8 @@ impl RunArguments {
             ("samples", &mut settings.samples, self.samples),
             ("repeats", &mut settings.repeats, self.repeats),
             ("test_samples", &mut settings.test_samples, self.test_samples),
+            ("steps", &mut settings.steps, self.steps),
+            ("heads", &mut settings.heads, self.heads),
         ] {
             if let Some(count) = given {
                 *place = size(name, count)?;
@@ -235,6 +304,15 @@ impl RunArguments {
         }
         settings.width = self.width.map(|count| size("width", count)).transpose()?;
         settings.noise_vocab = self.noise_vocab.map(|count| size("noise_vocab", count)).transpose()?;
+        for (name, place, given) in [
+            ("rank", &mut settings.rank, self.rank),
+            ("clusters", &mut settings.clusters, self.clusters),
+            ("batch", &mut settings.batch, self.batch),
+            ("every", &mut settings.every, self.every),
+            ("early_stopping", &mut settings.early_stopping, self.early_stopping),
+        ] {
+            *place = given.map(|count| size(name, count)).transpose()?;
+        }
         settings.seed = self.seed.map_or(0, |seed| seed.0);
         set(&mut settings.activation, &self.activation);
         set(&mut settings.embedding, &self.embedding);
@@ -254,6 +332,17 @@ impl RunArguments {
         settings.eta2 = self.eta2;
         set(&mut settings.lead, &self.lead);
         set(&mut settings.precision, &self.precision);
+        settings.spread = self.spread;
+        settings.momentum = self.momentum;
+        set(&mut settings.optimiser, &self.optimiser);
+        set(&mut settings.rate, &self.rate);
+        set(&mut settings.schedule, &self.schedule);
+        set(&mut settings.weight_decay, &self.weight_decay);
+        set(&mut settings.warm_start, &self.warm_start);
+        set(&mut settings.positions, &self.positions);
+        set(&mut settings.factored, &self.factored);
+        set(&mut settings.train_embeddings, &self.train_embeddings);
+        set(&mut settings.train_first_layer, &self.train_first_layer);
         Ok(settings)
     }
 

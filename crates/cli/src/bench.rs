@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Regime, Settings};
-use superpose_lab::bench::{product_seconds, training_seconds};
+use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
 
@@ -76,6 +76,11 @@ const OURS: [(&str, &str, Regime, f64); 3] = [
     ("infinitesimal", "superpose, infinitesimal", Regime::Infinitesimal, 1.0),
 ];
 const PRODUCTS: &str = "products";
+/// One step of training: name, description, where.
+const STEPS: [(&str, &str, Place); 2] = [
+    ("adam_start", "superpose, one Adam step at the start", Place::Start),
+    ("adam", "superpose, one Adam step, softmax far from uniform", Place::Late),
+];
 
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     match &arguments.only {
@@ -102,9 +107,18 @@ fn config(arguments: &BenchArguments, regime: Regime, eta: f64) -> anyhow::Resul
 fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
     let backend = Backend::cpu(arguments.threads.0 as usize)?;
     let repeat = arguments.repeat.0 as usize;
-    let train_seconds = match OURS.iter().find(|ours| ours.0 == what) {
-        Some(&(_, _, regime, eta)) => training_seconds(&config(arguments, regime, eta)?, &backend, repeat)?,
-        None => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat),
+    let early = OURS.iter().find(|ours| ours.0 == what);
+    let step = STEPS.iter().find(|ours| ours.0 == what);
+    let train_seconds = match (early, step) {
+        (Some(&(_, _, regime, eta)), _) => {
+            training_seconds(&config(arguments, regime, eta)?, &backend, repeat)?
+        }
+        (_, Some(&(_, _, place))) => {
+            let config = config(arguments, Regime::Infinitesimal, 1.0)?;
+            let config = Settings { steps: 1, ..(*config).clone() }.check()?;
+            step_seconds(&config, place, &backend, repeat)?
+        }
+        _ => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat),
     };
     let measurement = Measurement { name: what.into(), train_seconds, peak_total_bytes: peak_memory() };
     print(&(serde_json::to_string(&measurement)? + "\n"))
@@ -151,6 +165,9 @@ fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
         ours(what, name)?;
     }
     ours(PRODUCTS, "the four N x V x d products of exact steps, alone")?;
+    for (what, name, _) in STEPS {
+        ours(what, name)?;
+    }
 
     let python_works = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     if python_works.is_ok_and(|output| output.status.success()) {
@@ -175,6 +192,7 @@ fn torch(arguments: &BenchArguments, exact: &Config) -> anyhow::Result<Vec<Measu
     for (method, regime, repeat, name) in [
         ("tuned", "exact", arguments.repeat.0, "PyTorch, exact, hand-tuned"),
         ("tuned", "infinitesimal", arguments.repeat.0, "PyTorch, infinitesimal, hand-tuned"),
+        ("adam", "exact", arguments.repeat.0, "PyTorch, one Adam step, hand-tuned"),
         ("autograd", "exact", 1, "PyTorch, exact, automatic differentiation"),
     ] {
         if method == "autograd" && arguments.no_autograd {
@@ -221,7 +239,7 @@ fn table(arguments: &BenchArguments, rows: &[Measurement]) -> String {
     }
     let BenchArguments { vocab, dim, length, samples, threads, repeat, .. } = arguments;
     format!(
-        "Three steps at V = {}, d = {}, L = {}, N = {}, f32, {} threads; the shortest of {}\n{table}\n",
+        "Three steps, or one of Adam, at V = {}, d = {}, L = {}, N = {}, f32, {} threads; the shortest of {}\n{table}\n",
         vocab.0, dim.0, length.0, samples.0, threads.0, repeat.0
     )
 }

@@ -25,6 +25,7 @@ mod status;
 mod submit;
 mod sweep;
 mod threshold;
+mod train;
 
 pub use completions::{Shell, script};
 
@@ -49,6 +50,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArguments),
     /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
     Run(Box<arguments::RunArguments>),
+    /// Train the model for as long as you like: optimisers, checkpoints, the trajectory as a plot and a table.
+    Train(Box<train::TrainArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
     Predict(Box<predict::PredictArguments>),
     /// Find the size at which an accuracy is reached, by running, with a 95% interval, beside the prediction.
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Run(arguments) => run::run(*arguments).map(done),
+        Command::Train(arguments) => train::train(*arguments),
         Command::Predict(arguments) => predict::predict(*arguments).map(done),
         Command::Threshold(arguments) => threshold::threshold(*arguments),
         Command::Phase(arguments) => phase::phase(*arguments),

@@ -67,7 +67,7 @@ fn logit_parts_add_up() {
         work.activate(&model);
         let mut logits = Vec::new();
         let readout = Readout::new(&model, &phase.m2, 1, &backend);
-        readout.logits(&model, work.features(&model), &mut Vec::new(), &mut logits);
+        readout.logits(work.features(&model), &mut Vec::new(), &mut logits);
         let whole: Vec<f64> = sum.iter().zip(&parts.attention_leak).map(|(a, b)| a + b).collect();
         assert!(distance(&whole, &logits) < 1e-12);
     }

@@ -6,6 +6,7 @@ use superpose_core::backend::{Backend, Real, View, product};
 use superpose_core::config::{Config, Precision};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
+use superpose_core::train::{Moments, Network, Optimiser, Update, gradient, warm_start};
 
 use crate::run::{Inputs, Instance, Metered, RunError};
 
@@ -25,6 +26,53 @@ fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f
         let samples = Metered::new(&*drawn, &());
         let started = Instant::now();
         std::hint::black_box(early_phase(config, &model, &samples, backend));
+        started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
+    }))
+}
+
+/// Where an Adam step is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At `M = W = 0`, where the softmax is uniform and its first-order form serves.
+    Start,
+    /// Where the early phase ends: attention on one position, the softmax far from uniform.
+    Late,
+}
+
+/// Seconds of one full-batch Adam step, gradient and update, the shortest of `repeat`, without the making of data.
+pub fn step_seconds(
+    config: &Config,
+    place: Place,
+    backend: &Backend,
+    repeat: usize,
+) -> Result<f64, RunError> {
+    match config.precision {
+        Precision::F32 => step::<f32>(config, place, backend, repeat),
+        Precision::F64 => step::<f64>(config, place, backend, repeat),
+    }
+}
+
+fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
+    let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
+    let model = Model::new(config, &instance.embeddings);
+    let drawn = instance.samples(config);
+    let mut network = Network::new(config, instance.embeddings.clone(), backend);
+    if place == Place::Late {
+        let phase = early_phase(config, &model, &*drawn, backend);
+        warm_start(config, &mut network, &phase, &*drawn, backend);
+    }
+    let ids: Vec<u32> = (0..config.samples as u32).collect();
+    let update = Update::new(Optimiser::Adam);
+    Ok(shortest(repeat, || {
+        let (mut network, samples) = (network.clone(), Metered::new(&*drawn, &()));
+        let started = Instant::now();
+        let found = gradient(&network, &samples, &ids, backend);
+        for (tensor, gradient) in network.trained().to_vec().into_iter().zip(&found.tensors) {
+            let columns = network.columns(tensor);
+            let place = network.tensor_mut(tensor);
+            update.step(&mut Moments::default(), place, columns, gradient, config.rate, backend);
+        }
+        std::hint::black_box(&network);
         started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
     }))
 }

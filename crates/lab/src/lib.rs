@@ -18,4 +18,5 @@ pub mod store;
 pub mod study;
 pub mod sweep;
 pub mod threshold;
+pub mod train;
 pub mod words;

@@ -1,6 +1,6 @@
 //! How much memory a run takes, before it takes it.
 
-use superpose_core::config::{Config, Embedding, Precision};
+use superpose_core::config::{Config, Embedding, Positions, Precision};
 
 use crate::run::RunError;
 
@@ -42,7 +42,24 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let budget = centred + vocab * d * real + labels * p * real + threads * (at_once + block);
     let written =
         if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 32.0) } else { 0.0 };
-    throughout + [draw, train, evaluate, budget, written].into_iter().fold(0.0, f64::max)
+    // The network, its gradients by task and the optimiser's memory.
+    let training = match config.steps {
+        0 => 0.0,
+        _ => {
+            let h = config.heads as f64;
+            let taught = if config.train_embeddings { (tokens + labels) * d } else { 0.0 };
+            let first = if config.train_first_layer { width * d } else { 0.0 };
+            let trained = h * d * (p + d) + taught + first;
+            let rotary = config.positions == Positions::Rotary;
+            let scores = h * tokens * if rotary { l } else { 1.0 };
+            embeddings
+                + trained * (2.0 * real + 24.0 + (tasks + 2.0) * 8.0)
+                + scores * (real + tasks * 8.0)
+                + threads * h * block
+                + 8.0 * n
+        }
+    };
+    throughout + [draw, train, evaluate, budget, written, training].into_iter().fold(0.0, f64::max)
 }
 
 /// Refuses a run that would take more memory than is available.

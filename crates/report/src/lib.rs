@@ -13,6 +13,7 @@ mod scaling;
 mod sizes;
 mod sweep;
 mod table;
+mod training;
 mod words;
 
 use superpose_figure::Figure;
@@ -53,7 +54,7 @@ pub struct Section {
 
 /// The sections of a study, in order; parts that were not run have none.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let Results { scaling, sizes, orthogonal, phase, bound, attention } = results;
+    let Results { scaling, sizes, orthogonal, phase, bound, attention, training } = results;
     let mut sections = Vec::new();
     sections.extend(scaling.as_ref().map(scaling::section));
     sections.extend(sizes.as_ref().map(sizes::section));
@@ -61,5 +62,6 @@ pub fn sections(results: &Results) -> Vec<Section> {
     sections.extend(phase.as_ref().map(phase::section));
     sections.extend(bound.as_ref().map(bound::section));
     sections.extend(attention.as_ref().map(attention::section));
+    sections.extend(training.as_ref().map(training::section));
     sections
 }

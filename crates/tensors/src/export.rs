@@ -1,6 +1,7 @@
 //! Writing: the file appears whole under its name, or not at all.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype, View};
@@ -9,7 +10,7 @@ use crate::TensorError;
 
 /// One tensor to write.
 pub struct Entry<'a> {
-    name: &'static str,
+    name: String,
     shape: Vec<usize>,
     data: Data<'a>,
 }
@@ -22,18 +23,18 @@ enum Data<'a> {
 
 impl<'a> Entry<'a> {
     /// Single-precision numbers.
-    pub fn f32(name: &'static str, shape: &[usize], data: Vec<f32>) -> Self {
-        Entry { name, shape: shape.to_vec(), data: Data::F32(data) }
+    pub fn f32(name: &str, shape: &[usize], data: Vec<f32>) -> Self {
+        Entry { name: name.into(), shape: shape.to_vec(), data: Data::F32(data) }
     }
 
     /// Double-precision numbers.
-    pub fn f64(name: &'static str, shape: &[usize], data: Vec<f64>) -> Self {
-        Entry { name, shape: shape.to_vec(), data: Data::F64(data) }
+    pub fn f64(name: &str, shape: &[usize], data: Vec<f64>) -> Self {
+        Entry { name: name.into(), shape: shape.to_vec(), data: Data::F64(data) }
     }
 
     /// Whole numbers, written with 64 bits as the tensor libraries like their indices.
-    pub fn whole(name: &'static str, shape: &[usize], data: &'a [u32]) -> Self {
-        Entry { name, shape: shape.to_vec(), data: Data::Whole(data) }
+    pub fn whole(name: &str, shape: &[usize], data: &'a [u32]) -> Self {
+        Entry { name: name.into(), shape: shape.to_vec(), data: Data::Whole(data) }
     }
 
     fn len(&self) -> usize {
@@ -93,15 +94,24 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
 
 /// Writes the tensors to a new file beside `path` and then gives it its name.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
+    write_with(path, entries, None)
+}
+
+/// The same with texts by name in the file's header.
+pub fn write_with(
+    path: &Path,
+    entries: &[Entry<'_>],
+    metadata: Option<HashMap<String, String>>,
+) -> Result<(), TensorError> {
     let failed = |source| TensorError::File { path: path.to_owned(), source };
     let path = &target(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let file = tempfile::Builder::new().prefix(".superpose-").tempfile_in(folder).map_err(failed)?;
-    safetensors::serialize_to_file(entries.iter().map(|entry| (entry.name, entry)), None, file.path())
+    safetensors::serialize_to_file(entries.iter().map(|entry| (&entry.name, entry)), metadata, file.path())
         .map_err(|error| match error {
-            safetensors::SafeTensorError::IoError(source) => failed(source),
-            other => TensorError::Format(other.to_string()),
-        })?;
+        safetensors::SafeTensorError::IoError(source) => failed(source),
+        other => TensorError::Format(other.to_string()),
+    })?;
     #[cfg(unix)]
     {
         // A temporary file is private; the result is an ordinary file.

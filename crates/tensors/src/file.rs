@@ -1,5 +1,6 @@
 //! Reading: a file is mapped into memory, checked once, and its tensors converted on demand.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,14 @@ impl TensorFile {
     /// Checks the header and gives access to the tensors.
     pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
         Tensors::parse(&self.map).map_err(|error| self.inside(error))
+    }
+
+    /// The texts in the file's header, by name.
+    pub fn metadata(&self) -> Result<HashMap<String, String>, TensorError> {
+        match SafeTensors::read_metadata(&self.map) {
+            Ok((_, header)) => Ok(header.metadata().clone().unwrap_or_default()),
+            Err(error) => Err(self.inside(TensorError::Format(error.to_string()))),
+        }
     }
 
     /// Says in which file something is wrong.

@@ -47,6 +47,10 @@ pub enum Reason {
     SmallLead,
     /// Embeddings come from a file whose statistics were not given.
     FileEmbedding,
+    /// Embeddings lie in a subspace or around centres.
+    Structure,
+    /// Training goes on after the early phase.
+    Trained,
     /// Output embeddings are not independent of the input embeddings.
     OutputEmbedding,
     /// Tensors were imported.
@@ -70,6 +74,10 @@ impl Reason {
                 "the formulas are for a lead of at least 3: with less, attention is not on one position"
             }
             Reason::FileEmbedding => "the embeddings come from a file: measure their statistics first",
+            Reason::Structure => "the formulas are for rows without structure",
+            Reason::Trained => {
+                "the formulas are for the three-step early phase, not for training that goes on"
+            }
             Reason::OutputEmbedding => {
                 "the formulas are for output embeddings that are independent of the input"
             }
@@ -173,6 +181,10 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         Some(Reason::Gamma)
     } else if config.lead < SMALLEST_LEAD {
         Some(Reason::SmallLead)
+    } else if config.steps > 0 {
+        Some(Reason::Trained)
+    } else if matches!(config.embedding, Embedding::LowRank | Embedding::Clustered) {
+        Some(Reason::Structure)
     } else if config.embedding == Embedding::File {
         Some(Reason::FileEmbedding)
     } else if config.output_embedding.is_some() {
@@ -318,6 +330,11 @@ mod tests {
             (Settings { gamma: Some(1.0), ..settings.clone() }, Reason::Gamma),
             (Settings { lead: 0.5, ..settings.clone() }, Reason::SmallLead),
             (file, Reason::FileEmbedding),
+            (Settings { steps: 10, ..settings.clone() }, Reason::Trained),
+            (
+                Settings { embedding: Embedding::LowRank, rank: Some(9), ..settings.clone() },
+                Reason::Structure,
+            ),
             (Settings { output_embedding: Some("tied".into()), ..settings.clone() }, Reason::OutputEmbedding),
             (Settings { import: Some("run.safetensors".into()), ..settings.clone() }, Reason::Import),
         ] {

@@ -160,6 +160,18 @@ pub fn add_rows<T: Real>(out: &mut [f64], dim: usize, rows: impl Iterator<Item =
     }
 }
 
+/// `out[tokens[i]] += weights[i] * vector` in the order of `i`, in 64 bits; rows of `out` are as long as `vector`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+pub fn scatter_rows<T: Real>(out: &mut [f64], tokens: &[u32], weights: &[T], vector: &[T]) {
+    let dim = vector.len();
+    for (&token, weight) in tokens.iter().zip(weights) {
+        let weight = weight.to_f64();
+        for (sum, x) in out[token as usize * dim..][..dim].iter_mut().zip(vector) {
+            *sum += weight * x.to_f64();
+        }
+    }
+}
+
 /// `counts[token] += weight` for every token.
 pub fn histogram<T: Real>(counts: &mut [f64], tokens: &[u32], weights: Weights<'_, T>) {
     match weights {

@@ -15,7 +15,7 @@ mod real;
 mod softmax;
 mod tasks;
 
-pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram};
+pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, top};

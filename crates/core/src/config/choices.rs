@@ -20,6 +20,26 @@ words! {
         Rademacher = "rademacher",
         /// Rows of a tensor in a file.
         File = "file",
+        /// Rows in a random subspace of `rank` dimensions, as long as Gaussian ones on average.
+        LowRank = "low_rank",
+        /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the part of a row that is its own.
+        Clustered = "clustered",
+    }
+}
+
+words! {
+    /// How a position is told from the others, by a trained model.
+    #[derive(Default)]
+    Positions {
+        /// Not at all.
+        #[default]
+        None = "none",
+        /// Sines and cosines of the position, of length 1, added to the token's embedding.
+        Sinusoidal = "sinusoidal",
+        /// A vector per position, Gaussian at first and trained, added to the token's embedding.
+        Learned = "learned",
+        /// Keys and query turned by an angle that grows with the position.
+        Rotary = "rotary",
     }
 }
 

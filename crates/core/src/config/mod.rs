@@ -2,6 +2,7 @@
 //! cannot be wrong.
 
 mod choices;
+mod training;
 
 use std::fmt::Display;
 use std::ops::Deref;
@@ -9,7 +10,9 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 pub use crate::model::Activation;
-pub use choices::{Embedding, Labels, Precision, Regime, Trigger};
+pub use crate::train::{Optimiser, Schedule};
+pub use choices::{Embedding, Labels, Positions, Precision, Regime, Trigger};
+use training::{is_default, is_false};
 
 /// Everything that decides the outcome of a run. Names are those of the command line; the symbols of the
 /// theory stand in brackets.
@@ -69,6 +72,62 @@ pub struct Settings {
     pub repeats: usize,
     /// Seed of the first repeat; repeat r has seed + r.
     pub seed: u64,
+
+    /// Dimensions that the rows span, with [`Embedding::LowRank`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// Number of centres, with [`Embedding::Clustered`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<usize>,
+    /// Share of a row's length that is its own and not its centre's, with [`Embedding::Clustered`]; absent: one half.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+
+    /// Training steps; 0: the three steps of the early phase. What follows matters only when there are some.
+    #[serde(skip_serializing_if = "is_default")]
+    pub steps: usize,
+    /// How a gradient becomes a step.
+    #[serde(skip_serializing_if = "is_default")]
+    pub optimiser: Optimiser,
+    /// Rate of a step, at the start of the schedule.
+    #[serde(skip_serializing_if = "training::is_usual_rate")]
+    pub rate: f64,
+    /// The rate over the steps.
+    #[serde(skip_serializing_if = "is_default")]
+    pub schedule: Schedule,
+    /// Samples in a step; absent: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
+    /// Momentum of SGD and Muon; absent: the optimiser's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub momentum: Option<f64>,
+    /// Weight decay.
+    #[serde(skip_serializing_if = "is_default")]
+    pub weight_decay: f64,
+    /// Steps between two records of the trajectory; absent: a fiftieth of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<usize>,
+    /// Stop after so many records without a smaller loss on the test samples; absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_stopping: Option<usize>,
+    /// Start where the early phase ends, and not at zero.
+    #[serde(skip_serializing_if = "is_false")]
+    pub warm_start: bool,
+    /// Attention heads, each with a `W` and an `M` of its own; their outputs are added.
+    #[serde(skip_serializing_if = "training::is_one")]
+    pub heads: usize,
+    /// How positions are told apart.
+    #[serde(skip_serializing_if = "is_default")]
+    pub positions: Positions,
+    /// Train `W` as the product of a key and a query matrix, `W = K^T Q`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub factored: bool,
+    /// Train `z_in`, `z_out`, `z_trig` and `z_eos`, too.
+    #[serde(skip_serializing_if = "is_false")]
+    pub train_embeddings: bool,
+    /// Train the first layer of the MLP, too.
+    #[serde(skip_serializing_if = "is_false")]
+    pub train_first_layer: bool,
 }
 
 impl Default for Settings {
@@ -98,6 +157,24 @@ impl Default for Settings {
             test_samples: 4096,
             repeats: 1,
             seed: 0,
+            rank: None,
+            clusters: None,
+            spread: None,
+            steps: 0,
+            optimiser: Optimiser::default(),
+            rate: training::USUAL_RATE,
+            schedule: Schedule::default(),
+            batch: None,
+            momentum: None,
+            weight_decay: 0.0,
+            every: None,
+            early_stopping: None,
+            warm_start: false,
+            heads: 1,
+            positions: Positions::default(),
+            factored: false,
+            train_embeddings: false,
+            train_first_layer: false,
         }
     }
 }
@@ -146,7 +223,7 @@ impl Settings {
         if let Some(eta2) = self.eta2 {
             real("eta2", eta2, eta2.abs() <= 1e30, "finite, at most 1e30 in size")?;
         }
-        Ok(())
+        self.check_training_ranges()
     }
 
     /// Checks every value, alone and beside the others; the result can be run.
@@ -180,7 +257,8 @@ impl Settings {
             let allowed = format!("orthonormal embeddings need dim of at least {rows} = {needed}");
             return Err(ConfigError::value("dim", self.dim, allowed));
         }
-        Ok(Config(self))
+        self.check_embedding()?;
+        self.checked_training().map(Config)
     }
 }
 
@@ -197,6 +275,10 @@ pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
     if gives("activation") && !gives("width") && !gives("import") {
         let why = "only the attention-MLP model has one";
         return Err(ConfigError::Together { names: "activation is given without width".into(), why });
+    }
+    if let Some(name) = training::NEED_STEPS.into_iter().find(|name| gives(name) && !gives("steps")) {
+        let why = "the three-step early phase has none";
+        return Err(ConfigError::Together { names: format!("{name} is given without steps"), why });
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub fn placed_step<T: Real>(
             output.resize(tokens.len() * dim, T::ZERO);
             match &readout {
                 Some(readout) => {
-                    readout.logits(model, features, &mut between, &mut logits);
+                    readout.logits(features, &mut between, &mut logits);
                     residual(&mut logits, labels, &right);
                     product(&mut output, View::new(&logits, tokens.len(), labels), model.z_out(), false);
                 }

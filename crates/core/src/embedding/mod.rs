@@ -2,6 +2,7 @@
 
 mod coherence;
 mod orthonormal;
+mod structured;
 
 pub use coherence::{Coherence, Rows, mean_row};
 
@@ -42,7 +43,13 @@ impl<T: Real> Embeddings<T> {
             let (z_in, markers) = inputs.split_at(tokens * dim);
             (narrow(z_in), narrow(&outputs), narrow(&markers[..dim]), narrow(&markers[dim..]))
         } else {
-            let draw = |stream, rows| table(config.embedding, seed, stream, rows, dim, backend);
+            let draw = |stream, rows| match (config.embedding, stream) {
+                (
+                    Embedding::LowRank | Embedding::Clustered,
+                    Stream::InputEmbedding | Stream::OutputEmbedding,
+                ) => structured::table(config, stream, rows, backend),
+                (kind, stream) => table(kind, seed, stream, rows, dim, backend),
+            };
             let mut z_trig: Vec<T> = draw(Stream::Markers, 2);
             let z_eos = z_trig.split_off(dim);
             (draw(Stream::InputEmbedding, tokens), draw(Stream::OutputEmbedding, labels), z_trig, z_eos)
@@ -55,8 +62,19 @@ impl<T: Real> Embeddings<T> {
 /// Entries N(0, 1): the first layer of the MLP.
 fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Vec<T> {
     let mut rows = vec![T::ZERO; width * dim];
-    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, backend, |_| 1.0);
+    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0);
     rows
+}
+
+/// Rows of entries N(0, 1/columns): parameters that cannot start at zero.
+pub(crate) fn start_rows<T: Real>(
+    seed: u64,
+    stream: Stream,
+    rows: usize,
+    columns: usize,
+    backend: &Backend,
+) -> Vec<T> {
+    table(Embedding::Gaussian, seed, stream, rows, columns, backend)
 }
 
 fn table<T: Real>(
@@ -70,7 +88,7 @@ fn table<T: Real>(
     let mut table = vec![T::ZERO; rows * dim];
     let scale = 1.0 / (dim as f64).sqrt();
     match kind {
-        Embedding::Sphere => fill_rows(&mut table, dim, seed, stream, backend, |row| {
+        Embedding::Sphere => fill_rows(&mut table, dim, seed, stream, 0, backend, |row| {
             1.0 / row.iter().map(|x| x * x).sum::<f64>().sqrt()
         }),
         Embedding::Rademacher => backend.for_chunks(&mut table, dim, |v, row| {
@@ -83,19 +101,22 @@ fn table<T: Real>(
                 }
             }
         }),
-        Embedding::Gaussian | Embedding::Orthonormal | Embedding::File => {
-            fill_rows(&mut table, dim, seed, stream, backend, |_| scale);
-        }
+        Embedding::Gaussian
+        | Embedding::Orthonormal
+        | Embedding::File
+        | Embedding::LowRank
+        | Embedding::Clustered => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale),
     }
     table
 }
 
-/// Fills rows with normal numbers times a scale that may depend on the row.
+/// Fills rows, numbered from `first` on, with normal numbers times a scale that may depend on the row.
 fn fill_rows<T: Real>(
     table: &mut [T],
     dim: usize,
     seed: u64,
     stream: Stream,
+    first: u64,
     backend: &Backend,
     scale: impl Fn(&[f64]) -> f64 + Sync,
 ) {
@@ -103,7 +124,7 @@ fn fill_rows<T: Real>(
     backend.for_chunks(table, ROWS * dim, |i, part| {
         let mut wide = vec![0.0; dim];
         for (v, row) in part.chunks_exact_mut(dim).enumerate() {
-            normals(&Words::new(seed, stream, (i * ROWS + v) as u64), &mut wide);
+            normals(&Words::new(seed, stream, first + (i * ROWS + v) as u64), &mut wide);
             let scale = scale(&wide);
             for (x, &wide) in row.iter_mut().zip(&wide) {
                 *x = T::from_f64(scale * wide);

@@ -41,16 +41,16 @@ pub fn evaluate<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Evaluation {
-    let Recall { accuracy, lock_rate, attention_mass, margin } = recall(model, phase, test, backend);
+    let (answers, attended) = recall(model, phase, test, backend);
     let queries = queries(config, model, task, test.count());
     let memory = memory_matrix(config, model, task, phase, frequency, backend);
     Evaluation {
-        accuracy,
+        accuracy: answers.accuracy,
         memory_accuracy: ask(model, task, &memory, &queries, Ask::Informative, backend),
         one_step_accuracy: ask(model, task, &phase.m1, &queries, Ask::Plain, backend),
-        lock_rate,
-        attention_mass,
-        margin,
+        lock_rate: attended.lock_rate,
+        attention_mass: attended.attention_mass,
+        margin: answers.margin,
     }
 }
 
@@ -74,12 +74,43 @@ fn memory_matrix<T: Real>(
     }
 }
 
-#[derive(Default)]
-struct Recall {
-    accuracy: Tally,
-    lock_rate: Tally,
-    attention_mass: Tally,
-    margin: Tally,
+/// How well labels are told from logits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers {
+    pub accuracy: Tally,
+    pub margin: Tally,
+}
+
+impl Answers {
+    pub fn add<T: Real>(&mut self, logits: &[T], label: u32) {
+        let answer = top(logits, label as usize);
+        self.accuracy.add(1.0, answer.credit);
+        self.margin.add(1.0, answer.margin);
+    }
+
+    pub fn merge(&mut self, other: &Answers) {
+        self.accuracy.merge(&other.accuracy);
+        self.margin.merge(&other.margin);
+    }
+}
+
+/// How well the attention finds the informative position.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attended {
+    pub lock_rate: Tally,
+    pub attention_mass: Tally,
+}
+
+impl Attended {
+    pub fn add<T: Real>(&mut self, weights: &[T], position: u32) {
+        self.lock_rate.add(1.0, top(weights, position as usize).credit);
+        self.attention_mass.add(1.0, weights[position as usize].to_f64());
+    }
+
+    pub fn merge(&mut self, other: &Attended) {
+        self.lock_rate.merge(&other.lock_rate);
+        self.attention_mass.merge(&other.attention_mass);
+    }
 }
 
 fn recall<T: Real>(
@@ -87,21 +118,15 @@ fn recall<T: Real>(
     phase: &EarlyPhase<T>,
     test: &dyn Samples,
     backend: &Backend,
-) -> Recall {
-    let parts = answers(model, phase, test, backend, |part: &mut Recall, answer| {
-        let Answer { logits, weights, position, label, .. } = answer;
-        let top_logit = top(logits, label);
-        part.accuracy.add(1.0, top_logit.credit);
-        part.margin.add(1.0, top_logit.margin);
-        part.lock_rate.add(1.0, top(weights, position).credit);
-        part.attention_mass.add(1.0, weights[position].to_f64());
+) -> (Answers, Attended) {
+    let parts = answers(model, phase, test, backend, |part: &mut (Answers, Attended), answer| {
+        part.0.add(answer.logits, answer.label as u32);
+        part.1.add(answer.weights, answer.position as u32);
     });
-    let mut total = Recall::default();
-    for part in parts {
-        total.accuracy.merge(&part.accuracy);
-        total.lock_rate.merge(&part.lock_rate);
-        total.attention_mass.merge(&part.attention_mass);
-        total.margin.merge(&part.margin);
+    let mut total = (Answers::default(), Attended::default());
+    for (answers, attended) in &parts {
+        total.0.merge(answers);
+        total.1.merge(attended);
     }
     total
 }
@@ -138,7 +163,7 @@ fn answers<T: Real, R: Default + Send>(
             work.weigh(&attention, &block);
         }
         work.activate(model);
-        readout.logits(model, work.features(model), &mut between, &mut logits);
+        readout.logits(work.features(model), &mut between, &mut logits);
         let mut part = R::default();
         for (b, logits) in logits.chunks_exact(model.labels()).enumerate() {
             let (position, label) = (block.position[b] as usize, block.labels[b] as usize);
@@ -148,6 +173,19 @@ fn answers<T: Real, R: Default + Send>(
         }
         part
     })
+}
+
+/// Memory accuracy of a value matrix that is already there: attention placed at test alone.
+pub(crate) fn memory_accuracy<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    task: &Task,
+    m: &[T],
+    test_samples: usize,
+    backend: &Backend,
+) -> Tally {
+    let queries = queries(config, model, task, test_samples);
+    ask(model, task, m, &queries, Ask::Informative, backend)
 }
 
 /// What a token is asked with.
@@ -201,7 +239,7 @@ fn ask<T: Real>(
         let (mut between, mut logits) = (Vec::new(), Vec::new());
         work.place(&model, queries.iter().map(|&(token, _)| token));
         work.activate(&model);
-        readout.logits(&model, work.features(&model), &mut between, &mut logits);
+        readout.logits(work.features(&model), &mut between, &mut logits);
         let mut tally = Tally::default();
         for (row, &(token, weight)) in logits.chunks_exact(model.labels()).zip(queries) {
             tally.add(weight, top(row, task.facts()[token] as usize).credit);

@@ -72,8 +72,20 @@ pub fn descent<T: Real>(
 
 /// How residuals follow from features at one value matrix. Steps at the same matrix share it.
 pub struct Response<'a, T> {
+    z_out: View<'a, T>,
     m: View<'a, T>,
     softmax: Softmax<'a, T>,
+}
+
+/// What [`Response::residuals`] computes of a block, a row per sample.
+#[derive(Debug, Default)]
+pub(crate) struct Residuals<T> {
+    /// Logits, then `r`; left alone by the first-order form, which needs neither.
+    pub logits: Vec<T>,
+    /// `y = Z_out^T r`, if wanted for `M`.
+    pub output: Vec<T>,
+    /// `M^T y`, if wanted for the query.
+    pub by_features: Vec<T>,
 }
 
 enum Softmax<'a, T> {
@@ -83,12 +95,88 @@ enum Softmax<'a, T> {
 
 impl<'a, T: Real> Response<'a, T> {
     /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
-    pub fn new(model: &Model<'_, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
-        let softmax = match LinearResponse::new(model, m, samples, backend) {
+    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+        let head = model.w_in().is_none().then(|| model.longest_head());
+        let m = View::new(m, model.dim(), model.inputs());
+        Response::of(model.z_out(), m, head, samples, backend)
+    }
+
+    /// The response at value matrix `m`. Where no features are longer than `longest` the first-order form may serve.
+    pub(crate) fn of(
+        z_out: View<'a, T>,
+        m: View<'a, T>,
+        longest: Option<f64>,
+        samples: usize,
+        backend: &Backend,
+    ) -> Self {
+        let linear = longest.and_then(|longest| LinearResponse::new(z_out, m, longest, samples, backend));
+        let softmax = match linear {
             Some(linear) => Softmax::Linear(linear),
-            None => Softmax::Full(Readout::new(model, m, samples, backend)),
+            None => Softmax::Full(Readout::of(z_out, m, samples, backend)),
         };
-        Response { m: View::new(m, model.dim(), model.inputs()), softmax }
+        Response { z_out, m, softmax }
+    }
+
+    /// What is wanted of a block; returns its loss, or 0 if that is not wanted.
+    pub(crate) fn residuals(
+        &self,
+        features: View<'_, T>,
+        labels: &[u32],
+        want: Want,
+        found: &mut Residuals<T>,
+    ) -> f64 {
+        let rows = features.rows();
+        found.output.resize(rows * self.m.rows(), T::ZERO);
+        found.by_features.resize(rows * self.m.columns(), T::ZERO);
+        match &self.softmax {
+            Softmax::Full(readout) => self.full(readout, features, labels, want, found),
+            Softmax::Linear(linear) => {
+                if want.m {
+                    linear.output(features, labels, &mut found.output);
+                }
+                if want.query || want.loss {
+                    linear.by_features(features, labels, &mut found.by_features);
+                }
+                match want.loss {
+                    true => linear.loss(features, labels, &found.by_features),
+                    false => 0.0,
+                }
+            }
+        }
+    }
+
+    /// `y` and the derivative by the features, from the true softmax.
+    fn full(
+        &self,
+        readout: &Readout<'_, T>,
+        features: View<'_, T>,
+        labels: &[u32],
+        want: Want,
+        found: &mut Residuals<T>,
+    ) -> f64 {
+        let (rows, count) = (features.rows(), self.z_out.rows());
+        readout.logits(features, &mut found.output, &mut found.logits);
+        let loss = residual(&mut found.logits, count, labels);
+        let residuals = View::new(&found.logits, rows, count);
+        match readout {
+            // Once y is there for M, going through it is the shorter way to the features.
+            Readout::Folded(folded, columns) if !want.m => {
+                if want.query {
+                    product(&mut found.by_features, residuals, View::new(folded, count, *columns), false);
+                }
+            }
+            _ => {
+                found.output.resize(rows * self.m.rows(), T::ZERO);
+                if want.m || want.query {
+                    product(&mut found.output, residuals, self.z_out, false);
+                }
+                if want.query {
+                    let output = View::new(&found.output, rows, self.m.rows());
+                    product(&mut found.by_features, output, self.m, false);
+                }
+            }
+        }
+        if want.loss { loss } else { 0.0 }
     }
 }
 
@@ -115,10 +203,7 @@ impl Sums {
 struct Pass<T> {
     block: Block,
     work: Workspace<T>,
-    logits: Vec<T>,
-    /// `y = Z_out^T r`, a row per sample; before that, `M F`.
-    output: Vec<T>,
-    by_features: Vec<T>,
+    found: Residuals<T>,
     by_head: Vec<T>,
     step: Vec<T>,
     sums: Sums,
@@ -129,9 +214,7 @@ impl<T: Real> Pass<T> {
         Pass {
             block: Block::default(),
             work: Workspace::default(),
-            logits: Vec::new(),
-            output: Vec::new(),
-            by_features: Vec::new(),
+            found: Residuals::default(),
             by_head: Vec::new(),
             step: vec![T::ZERO; if want.m { model.dim() * model.inputs() } else { 0 }],
             sums: Sums::new(model, want),
@@ -145,57 +228,18 @@ impl<T: Real> Pass<T> {
         attention: &Attention<T>,
         want: Want,
     ) {
-        let (rows, dim, inputs) = (self.block.len(), model.dim(), model.inputs());
         self.work.attend(model, attention, &self.block);
         self.work.activate(model);
-        self.output.resize(rows * dim, T::ZERO);
-        self.by_features.resize(rows * inputs, T::ZERO);
-        match &response.softmax {
-            Softmax::Full(readout) => self.residuals(model, response.m, readout, want),
-            Softmax::Linear(linear) => {
-                let (features, labels) = (self.work.features(model), &self.block.labels);
-                if want.m {
-                    linear.output(features, labels, &mut self.output);
-                }
-                if want.query || want.loss {
-                    linear.by_features(features, labels, &mut self.by_features);
-                }
-                if want.loss {
-                    self.sums.loss += linear.loss(features, labels, &self.by_features);
-                }
-            }
-        }
+        let features = self.work.features(model);
+        self.sums.loss += response.residuals(features, &self.block.labels, want, &mut self.found);
         if want.m {
-            let output = View::new(&self.output, rows, dim);
-            product(&mut self.step, output.t(), self.work.features(model), false);
+            let output = View::new(&self.found.output, self.block.len(), model.dim());
+            product(&mut self.step, output.t(), features, false);
             self.sums.m.iter_mut().zip(&self.step).for_each(|(sum, x)| *sum += x.to_f64());
         }
         if want.query {
-            let g = self.work.back(model, &mut self.by_features, &mut self.by_head);
+            let g = self.work.back(model, &mut self.found.by_features, &mut self.by_head);
             self.work.scatter(model, attention, &self.block, g, &mut self.sums.query);
-        }
-    }
-
-    /// `y` and the derivative by the features, from the true softmax.
-    fn residuals(&mut self, model: &Model<'_, T>, m: View<'_, T>, readout: &Readout<'_, T>, want: Want) {
-        let (rows, labels) = (self.block.len(), model.labels());
-        readout.logits(model, self.work.features(model), &mut self.output, &mut self.logits);
-        let loss = residual(&mut self.logits, labels, &self.block.labels);
-        self.sums.loss += if want.loss { loss } else { 0.0 };
-        let residuals = View::new(&self.logits, rows, labels);
-        match readout {
-            // Once y is there for M, going through it is the shorter way to the features.
-            Readout::Folded(folded) if !want.m => {
-                let folded = View::new(folded, labels, model.inputs());
-                product(&mut self.by_features, residuals, folded, false);
-            }
-            _ => {
-                self.output.resize(rows * model.dim(), T::ZERO);
-                product(&mut self.output, residuals, model.z_out(), false);
-                if want.query {
-                    product(&mut self.by_features, View::new(&self.output, rows, model.dim()), m, false);
-                }
-            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn logits<T: Real>(
         work.attend(model, attention, block);
         work.activate(model);
         let mut logits = Vec::new();
-        readout.logits(model, work.features(model), between, &mut logits);
+        readout.logits(work.features(model), between, &mut logits);
         out.copy_from_slice(&logits);
     })
 }

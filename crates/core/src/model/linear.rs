@@ -11,9 +11,9 @@
 
 use crate::backend::{Backend, Real, View, product};
 
-use super::{Model, dot};
+use super::dot;
 
-/// The first-order form at one value matrix, attention-only.
+/// The first-order form at one value matrix, for features of bounded length.
 pub struct LinearResponse<T> {
     /// Centred output embedding, Z.
     outputs: Vec<T>,
@@ -27,23 +27,26 @@ pub struct LinearResponse<T> {
 }
 
 impl<T: Real> LinearResponse<T> {
-    /// The form for value matrix `m`, if it is exact to rounding for every head output that attention can give.
-    pub fn new(model: &Model<'_, T>, m: &[T], samples: usize, backend: &Backend) -> Option<Self> {
-        let (dim, labels) = (model.dim(), model.labels());
+    /// The form for value matrix `m`, if it is exact to rounding for every row of features up to the length `head`.
+    pub fn new(
+        z_out: View<'_, T>,
+        m: View<'_, T>,
+        head: f64,
+        samples: usize,
+        backend: &Backend,
+    ) -> Option<Self> {
+        let (dim, columns, labels) = (m.rows(), m.columns(), z_out.rows());
         // The form and its bound take some d^3 and V d^2; the softmax takes N V d.
-        if model.w_in().is_some() || dim * dim > samples.saturating_mul(labels) / 16 || labels < 2 {
+        if columns * columns > samples.saturating_mul(labels) / 16 || labels < 2 {
             return None;
         }
-        let outputs = centred(&model.embeddings.z_out, dim);
+        let outputs = centred(z_out.data(), dim);
         let z = View::new(&outputs, labels, dim);
-        let mut readout = vec![T::ZERO; labels * dim];
-        backend.product(&mut readout, z, View::new(m, dim, dim));
-        let a = View::new(&readout, labels, dim);
+        let mut readout = vec![T::ZERO; labels * columns];
+        backend.product(&mut readout, z, m);
+        let a = View::new(&readout, labels, columns);
 
-        let longest = |rows: &[T]| rows.chunks_exact(dim).map(|r| dot(r, r)).fold(0.0, f64::max).sqrt();
-        let trigger = &model.embeddings.z_trig;
-        let head = longest(&model.embeddings.z_in) + model.trigger.t() * dot(trigger, trigger).sqrt();
-        let b = head * longest(&readout);
+        let b = head * longest(&readout, columns);
         let (z_norm, a_norm) = (operator_norm(z, backend), operator_norm(a, backend));
         let remainder = b.exp() * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
         let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
@@ -54,9 +57,9 @@ impl<T: Real> LinearResponse<T> {
             return None;
         }
 
-        let mut coupling = vec![T::ZERO; dim * dim];
+        let mut coupling = vec![T::ZERO; dim * columns];
         backend.product(&mut coupling, z.t(), a);
-        let mut curvature = vec![T::ZERO; dim * dim];
+        let mut curvature = vec![T::ZERO; columns * columns];
         backend.product(&mut curvature, a.t(), a);
         let scale = T::from_f64(1.0 / labels as f64);
         coupling.iter_mut().chain(&mut curvature).for_each(|x| *x *= scale);
@@ -75,8 +78,9 @@ impl<T: Real> LinearResponse<T> {
 
     /// Row y of `rows` minus `matrix` times the features.
     fn respond(&self, rows: &[T], matrix: &[T], features: View<'_, T>, labels: &[u32], out: &mut [T]) {
-        let dim = features.columns();
-        product(out, features, View::new(matrix, dim, dim).t(), false);
+        let columns = features.columns();
+        let dim = matrix.len() / columns;
+        product(out, features, View::new(matrix, dim, columns).t(), false);
         for (out, &y) in out.chunks_exact_mut(dim).zip(labels) {
             let row = &rows[y as usize * dim..][..dim];
             out.iter_mut().zip(row).for_each(|(x, &row)| *x = row - *x);
@@ -93,6 +97,11 @@ impl<T: Real> LinearResponse<T> {
         })
         .sum()
     }
+}
+
+/// The length of the longest row.
+pub(crate) fn longest<T: Real>(rows: &[T], columns: usize) -> f64 {
+    rows.chunks_exact(columns).map(|r| dot(r, r)).fold(0.0, f64::max).sqrt()
 }
 
 /// Rows minus their mean.
@@ -136,6 +145,7 @@ mod tests {
     use super::*;
     use crate::config::Settings;
     use crate::embedding::Embeddings;
+    use crate::model::Model;
 
     #[test]
     fn the_form_is_used_where_it_holds_and_only_there() {
@@ -145,7 +155,8 @@ mod tests {
         let model = Model::new(&config, &embeddings);
         let applies = |scale: f32| {
             let m: Vec<f32> = embeddings.z_in[..24 * 24].iter().map(|x| x * scale).collect();
-            LinearResponse::new(&model, &m, 10_000, &backend).is_some()
+            let (m, head) = (View::new(&m, 24, 24), model.longest_head());
+            LinearResponse::new(model.z_out(), m, head, 10_000, &backend).is_some()
         };
         assert!(applies(0.0) && applies(1e-5));
         assert!(!applies(1e-1) && !applies(f32::NAN));

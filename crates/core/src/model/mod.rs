@@ -14,9 +14,10 @@ mod readout;
 pub use activation::Activation;
 pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
+pub(crate) use descent::Residuals;
 pub use descent::{Descent, Response, Want, descent};
 pub use forward::{attention_weights, logits};
-pub(crate) use linear::centred;
+pub(crate) use linear::{centred, longest};
 pub use readout::Readout;
 
 use crate::backend::{Backend, Real, View};
@@ -73,6 +74,12 @@ impl<'a, T: Real> Model<'a, T> {
     /// The first layer as a matrix, if there is an MLP.
     pub fn w_in(&self) -> Option<View<'a, T>> {
         self.embeddings.w_in.as_ref().map(|w_in| View::new(w_in, self.inputs(), self.dim()))
+    }
+
+    /// A bound on the length of a head output, whatever the attention.
+    pub(crate) fn longest_head(&self) -> f64 {
+        let trigger = &self.embeddings.z_trig;
+        longest(&self.embeddings.z_in, self.dim()) + self.trigger.t() * dot(trigger, trigger).sqrt()
     }
 
     /// `W z_eos` of a whole matrix `W`, row-major.

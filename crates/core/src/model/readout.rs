@@ -9,44 +9,44 @@ use super::Model;
 /// Folding `M` into the output embedding costs `V d p` once and saves a product of `N d p`; for a wide MLP it
 /// would make the logits' product longer, `N V p` instead of `N V d`.
 pub enum Readout<'a, T> {
-    /// `Z_out M`, `labels` rows of `inputs`.
-    Folded(Vec<T>),
-    /// `M` itself, applied before `Z_out`.
-    Factored(View<'a, T>),
+    /// `Z_out M`, a row per label, and the number of its columns.
+    Folded(Vec<T>, usize),
+    /// `Z_out` and `M` themselves, applied one after the other.
+    Factored(View<'a, T>, View<'a, T>),
 }
 
 impl<'a, T: Real> Readout<'a, T> {
-    /// Chooses the cheaper form for the given number of samples.
-    pub fn new(model: &Model<'_, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
-        let m = View::new(m, model.dim(), model.inputs());
-        let (n, v) = (samples as f64, model.labels() as f64);
-        let (d, p) = (model.dim() as f64, model.inputs() as f64);
+    /// The cheaper form for the given number of samples, at value matrix `m`, `dim` rows of `inputs`.
+    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+        Readout::of(model.z_out(), View::new(m, model.dim(), model.inputs()), samples, backend)
+    }
+
+    /// The cheaper form for the given number of samples.
+    pub fn of(z_out: View<'a, T>, m: View<'a, T>, samples: usize, backend: &Backend) -> Self {
+        let (n, v) = (samples as f64, z_out.rows() as f64);
+        let (d, p) = (m.rows() as f64, m.columns() as f64);
         if n * v * p + v * d * p > n * d * (p + v) {
-            return Readout::Factored(m);
+            return Readout::Factored(z_out, m);
         }
-        let mut folded = vec![T::ZERO; model.labels() * model.inputs()];
-        backend.product(&mut folded, model.z_out(), m);
-        Readout::Folded(folded)
+        let mut folded = vec![T::ZERO; z_out.rows() * m.columns()];
+        backend.product(&mut folded, z_out, m);
+        Readout::Folded(folded, m.columns())
     }
 
     /// Logits of every row of features. `between` is scratch memory.
-    pub fn logits(
-        &self,
-        model: &Model<'_, T>,
-        features: View<'_, T>,
-        between: &mut Vec<T>,
-        logits: &mut Vec<T>,
-    ) {
+    pub fn logits(&self, features: View<'_, T>, between: &mut Vec<T>, logits: &mut Vec<T>) {
         let rows = features.rows();
-        logits.resize(rows * model.labels(), T::ZERO);
         match self {
-            Readout::Folded(folded) => {
-                product(logits, features, View::new(folded, model.labels(), model.inputs()).t(), false);
+            Readout::Folded(folded, columns) => {
+                let folded = View::new(folded, folded.len() / columns, *columns);
+                logits.resize(rows * folded.rows(), T::ZERO);
+                product(logits, features, folded.t(), false);
             }
-            Readout::Factored(m) => {
-                between.resize(rows * model.dim(), T::ZERO);
+            Readout::Factored(z_out, m) => {
+                between.resize(rows * m.rows(), T::ZERO);
                 product(between, features, m.t(), false);
-                product(logits, View::new(between, rows, model.dim()), model.z_out().t(), false);
+                logits.resize(rows * z_out.rows(), T::ZERO);
+                product(logits, View::new(between, rows, m.rows()), z_out.t(), false);
             }
         }
     }

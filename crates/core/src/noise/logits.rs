@@ -192,7 +192,7 @@ impl<'a, T: Real> Split<'a, T> {
         work.activate(self.model);
         let readout = Readout::new(self.model, self.m2, block.len(), &Backend::single());
         let mut logits = Vec::new();
-        readout.logits(self.model, work.features(self.model), &mut Vec::new(), &mut logits);
+        readout.logits(work.features(self.model), &mut Vec::new(), &mut logits);
         logits
     }
 }

@@ -31,6 +31,14 @@ pub enum Stream {
     FileRows = 8,
     /// Tokens to test on when testing all of them would take too long.
     TestTokens = 9,
+    /// Rows that span a low-rank table and centres of a clustered one; those of `z_out` from 2^32 on.
+    Structure = 10,
+    /// Rows of learned positions.
+    Positions = 11,
+    /// Rows of the matrices of attention that do not start at zero.
+    Attention = 12,
+    /// The order of samples in the epochs of training.
+    Batches = 13,
 }
 
 /// The words of one (seed, stream, index), in order.
@@ -96,8 +104,13 @@ pub fn normals(words: &Words, out: &mut [f64]) {
 
 /// Fisher and Yates's shuffle of `items`, from words of its own.
 pub fn shuffle<T>(seed: u64, stream: Stream, items: &mut [T]) {
+    shuffle_round(seed, stream, 0, items);
+}
+
+/// The shuffle number `round` of a stream; the first is that of [`shuffle`].
+pub fn shuffle_round<T>(seed: u64, stream: Stream, round: u32, items: &mut [T]) {
     for i in (1..items.len()).rev() {
-        let words = Words::new(seed, stream, i as u64).block(0);
+        let words = Words::new(seed, stream, u64::from(round) << 32 | i as u64).block(0);
         // 64 bits against a bound of 32: no bias worth the name even in a permutation of millions.
         let wide = u64::from(words[1]) << 32 | u64::from(words[0]);
         let j = ((u128::from(wide) * (i as u128 + 1)) >> 64) as usize;

@@ -96,5 +96,19 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         }
         false => 0.0,
     };
-    1e-9 * (CELL + draw + train + evaluate + budget)
+    // A step: scores and weights, values picked and their derivatives, logits and residuals; a reading now and then.
+    let training = match config.steps {
+        0 => 0.0,
+        steps => {
+            let (h, batch) = (count(config.heads), count(config.batch_size()));
+            let embeddings =
+                if config.train_embeddings { labels * d * fma + 4.0 * l * d * entry } else { 0.0 };
+            let logits = labels * ((h * p + d) * fma + EXPONENTIAL);
+            let through = 2.0 * h * (forward + d * p * fma + picked + l * (ACCESS + EXPONENTIAL));
+            let step = batch * (read + through + logits + embeddings) + 16.0 * h * d * (p + 4.0 * d);
+            let readings = count(steps).min(count(steps) / count(config.record_every()) + 1.0);
+            count(steps) * step + readings * (recall + asked * answer)
+        }
+    };
+    1e-9 * (CELL + draw + train + evaluate + budget + training)
 }

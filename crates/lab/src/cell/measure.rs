@@ -5,14 +5,12 @@ use std::time::Instant;
 
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, Precision};
-use superpose_core::early_phase::fact_frequency;
-use superpose_core::evaluate::evaluate;
 use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
 
 use super::{CellError, Outcome, check};
-use crate::run::{Inputs, Instance, OutputRows, RunError, budget, not_finite, train};
+use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 
 /// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again.
 /// Whatever goes wrong inside is the cell's failure and nobody else's.
@@ -38,26 +36,16 @@ fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Resul
     let started = Instant::now();
     let output = config.output_embedding.as_ref().map(|_| OutputRows::Tied);
     let instance = Instance::<T>::new(config, &Inputs { output, ..Inputs::default() }, backend)?;
-    let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);
     let samples = instance.samples(config);
-    let phase = train(config, &model, &*samples, backend)?;
-    let frequency = fact_frequency(&*samples, config.vocab, backend);
-    let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
-    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
-    if !evaluation.margin.mean().is_finite() {
-        return Err(not_finite(config, &phase));
-    }
-    let trigger_sign = phase.trigger_sign;
-    let noise = noise.then(|| budget(config, &model, task, phase, &frequency, &*samples, &test, backend));
-    Ok(Outcome {
-        accuracy: evaluation.accuracy.into(),
-        memory_accuracy: evaluation.memory_accuracy.into(),
-        one_step_accuracy: evaluation.one_step_accuracy.into(),
-        lock_rate: evaluation.lock_rate.into(),
-        attention_mass: evaluation.attention_mass.into(),
-        margin: evaluation.margin.into(),
-        trigger_sign,
-        noise,
-        seconds: started.elapsed().as_secs_f64(),
-    })
+    let learned = learn(config, &instance, &*samples, backend, None, &mut |_| true)?;
+    let trigger_sign = learned.phase.trigger_sign;
+    let mut outcome = Outcome::new(&learned.evaluation, trigger_sign);
+    // The budget is the early phase's, also of a model that was trained after it.
+    outcome.noise = noise.then(|| {
+        let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);
+        let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+        budget(config, &model, task, learned.phase, &learned.frequency, &*samples, &test, backend)
+    });
+    outcome.seconds = started.elapsed().as_secs_f64();
+    Ok(outcome)
 }

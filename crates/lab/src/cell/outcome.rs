@@ -1,6 +1,7 @@
 //! What a cell leaves behind.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::evaluate::Evaluation;
 
 use crate::interval::Measure;
 use crate::run::Noise;
@@ -31,6 +32,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What was read off a model, without a noise budget and without a time.
+    pub fn new(evaluation: &Evaluation, trigger_sign: i8) -> Outcome {
+        Outcome {
+            accuracy: evaluation.accuracy.into(),
+            memory_accuracy: evaluation.memory_accuracy.into(),
+            one_step_accuracy: evaluation.one_step_accuracy.into(),
+            lock_rate: evaluation.lock_rate.into(),
+            attention_mass: evaluation.attention_mass.into(),
+            margin: evaluation.margin.into(),
+            trigger_sign,
+            noise: None,
+            seconds: 0.0,
+        }
+    }
+
     /// The measures with their names, in the order of the theory page.
     pub fn named(&self) -> [(&'static str, &Measure); 6] {
         [

@@ -2,6 +2,7 @@
 
 mod import;
 mod instance;
+mod learn;
 mod metered;
 mod record;
 mod seen;
@@ -19,6 +20,7 @@ pub use trained::{Gradients, Trained};
 
 use crate::memory::readable;
 pub(crate) use instance::Instance;
+pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
 use metered::stoppable;
 use superpose_core::backend::{Backend, Real};
@@ -29,6 +31,7 @@ use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
+use superpose_core::train::Diverged;
 use superpose_tensors::{Entry, TensorError};
 
 /// A run that failed after its configuration had been accepted.
@@ -50,6 +53,9 @@ pub enum RunError {
         /// The sizes that take most.
         what: &'static str,
     },
+    /// Training left the range of the floating-point type.
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
     /// The rates were too large for the floating-point type.
     #[error(
         "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
@@ -114,6 +120,10 @@ fn run_repeats(
     look: bool,
     progress: &dyn Progress,
 ) -> Result<Vec<Repeat>, RunError> {
+    if config.steps > 0 {
+        let allowed = "a run has the three steps of the early phase; superpose train goes on";
+        return Err(ConfigError::value("steps", config.steps, allowed).into());
+    }
     let mut repeats = Vec::with_capacity(config.repeats);
     for repeat in 0..config.repeats {
         let config = config.repeat(repeat);
@@ -148,11 +158,8 @@ fn evaluation_as<T: Real>(
     backend: &Backend,
 ) -> Result<Evaluation, RunError> {
     let instance = Instance::<T>::new(config, inputs, backend)?;
-    let (model, samples) = (Model::new(config, &instance.embeddings), instance.samples(config));
-    let phase = train(config, &model, &*samples, backend)?;
-    let frequency = fact_frequency(&*samples, config.vocab, backend);
-    let test = Drawn::new(&instance.task, config.seed, Stream::Test, config.test_samples);
-    Ok(evaluate(config, &model, &instance.task, &phase, &frequency, &test, backend))
+    let samples = instance.samples(config);
+    Ok(learn(config, &instance, &*samples, backend, None, &mut |_| true)?.evaluation)
 }
 
 fn run_repeat<T: Real>(
@@ -252,7 +259,7 @@ pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError 
 /// Where and in which precision the tensors of a run are written.
 struct Export<'a, T> {
     path: &'a Path,
-    entry: fn(&'static str, &[usize], Vec<T>) -> Entry<'static>,
+    entry: fn(&str, &[usize], Vec<T>) -> Entry<'static>,
 }
 
 impl<T: Real> Export<'_, T> {

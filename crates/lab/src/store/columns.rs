@@ -67,6 +67,28 @@ pub const CONFIG: [(&str, Kind); 20] = [
     ("seed", Kind::Integer),
 ];
 
+/// The columns of training, after all others: version 2 of the store brought them, and a row is read without them.
+const TRAINING: [(&str, Kind); 18] = [
+    ("rank", Kind::Integer),
+    ("clusters", Kind::Integer),
+    ("spread", Kind::Real),
+    ("steps", Kind::Integer),
+    ("optimiser", Kind::Text),
+    ("rate", Kind::Real),
+    ("schedule", Kind::Text),
+    ("batch", Kind::Integer),
+    ("momentum", Kind::Real),
+    ("weight_decay", Kind::Real),
+    ("every", Kind::Integer),
+    ("early_stopping", Kind::Integer),
+    ("warm_start", Kind::Integer),
+    ("heads", Kind::Integer),
+    ("positions", Kind::Text),
+    ("factored", Kind::Integer),
+    ("train_embeddings", Kind::Integer),
+    ("train_first_layer", Kind::Integer),
+];
+
 /// The measures: each has a column with its mean, and two with `_variance` and `_items` after its name.
 pub const MEASURES: [&str; 6] =
     ["accuracy", "memory_accuracy", "one_step_accuracy", "lock_rate", "attention_mass", "margin"];
@@ -102,21 +124,27 @@ pub static COLUMNS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| {
             ]
             .map(plain),
         )
+        .chain(TRAINING.map(plain))
         .collect()
 });
 
 /// The columns' names, as SQL wants them.
-fn list() -> String {
-    COLUMNS.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+fn list(columns: &[(String, Kind)]) -> String {
+    columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a row is read from: the full configuration is one of these, and every version of the store has them.
+fn read_list() -> String {
+    list(&COLUMNS[..COLUMNS.len() - TRAINING.len()])
 }
 
 /// One row by its key.
 pub(super) static SELECT: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT {} FROM results WHERE key = ?1", list()));
+    LazyLock::new(|| format!("SELECT {} FROM results WHERE key = ?1", read_list()));
 
 /// All rows in the order of keys.
 pub(super) static SELECT_ALL: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT {} FROM results ORDER BY key", list()));
+    LazyLock::new(|| format!("SELECT {} FROM results ORDER BY key", read_list()));
 
 /// A new row, or a better one for the same key.
 pub(super) static INSERT: LazyLock<String> = LazyLock::new(|| {
@@ -125,7 +153,7 @@ pub(super) static INSERT: LazyLock<String> = LazyLock::new(|| {
         COLUMNS[1..].iter().map(|(name, _)| format!("\"{name}\" = excluded.\"{name}\"")).collect();
     format!(
         "INSERT INTO results ({}) VALUES ({}) ON CONFLICT (key) DO UPDATE SET {}",
-        list(),
+        list(&COLUMNS),
         places.join(", "),
         updates.join(", ")
     )
@@ -187,6 +215,30 @@ pub fn values(entry: &Entry) -> Vec<Value> {
         Value::Text(crate::cell::config_json(config)),
         Value::Integer(entry.numerics_revision.into()),
         text(&entry.version),
+    ]);
+    let optional = |x: Option<usize>| x.map_or(Value::Null, whole);
+    values.extend([optional(config.rank), optional(config.clusters), maybe(config.spread)]);
+    if config.steps == 0 {
+        values.resize(COLUMNS.len(), Value::Null);
+        return values;
+    }
+    let flag = |x: bool| Value::Integer(x.into());
+    values.extend([
+        whole(config.steps),
+        text(config.optimiser.word()),
+        Value::Real(config.rate),
+        text(config.schedule.word()),
+        optional(config.batch),
+        maybe(config.momentum),
+        Value::Real(config.weight_decay),
+        optional(config.every),
+        optional(config.early_stopping),
+        flag(config.warm_start),
+        whole(config.heads),
+        text(config.positions.word()),
+        flag(config.factored),
+        flag(config.train_embeddings),
+        flag(config.train_first_layer),
     ]);
     values
 }

@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod schema;
 mod summary;
+mod trajectory;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ pub const APPLICATION_ID: i32 = 0x5350_6f73;
 
 /// Step n brings a file of version n to version n + 1. A step is never changed once released; a test keeps a file of every
 /// version.
-pub const MIGRATIONS: &[&str] = &[include_str!("version_1.sql")];
+pub const MIGRATIONS: &[&str] = &[include_str!("version_1.sql"), include_str!("version_2.sql")];
 
 /// Looks at the head of the file without SQLite, which might write into it. Returns its size; 0 if there is none.
 pub fn recognise(path: &Path) -> Result<u64, StoreError> {

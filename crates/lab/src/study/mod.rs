@@ -10,6 +10,7 @@ mod orthogonal;
 mod phase;
 mod scaling;
 mod sizes;
+mod training;
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,6 +29,7 @@ pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
+pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use crate::cell::{CellError, Event, Runner};
 use crate::run::RunError;
@@ -112,12 +114,21 @@ pub enum Part {
     Bound,
     /// Lock rates, and what the second step contributes.
     Attention,
+    /// Training to the end against three steps.
+    Training,
 }
 
 impl Part {
     /// Every part, in the order of the report.
-    pub const ALL: [Part; 6] =
-        [Part::Scaling, Part::Sizes, Part::Orthogonal, Part::Phase, Part::Bound, Part::Attention];
+    pub const ALL: [Part; 7] = [
+        Part::Scaling,
+        Part::Sizes,
+        Part::Orthogonal,
+        Part::Phase,
+        Part::Bound,
+        Part::Attention,
+        Part::Training,
+    ];
 
     /// The name.
     pub fn word(self) -> &'static str {
@@ -128,6 +139,7 @@ impl Part {
             Part::Phase => "phase",
             Part::Bound => "bound",
             Part::Attention => "attention",
+            Part::Training => "training",
         }
     }
 }
@@ -142,7 +154,7 @@ impl FromStr for Part {
     type Err = String;
     fn from_str(text: &str) -> Result<Part, String> {
         let found = Part::ALL.into_iter().find(|part| part.word() == text);
-        found.ok_or("must be scaling, sizes, orthogonal, phase, bound or attention".into())
+        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention or training".into())
     }
 }
 
@@ -161,6 +173,8 @@ pub struct Results {
     pub bound: Option<Bounds>,
     /// Lock rates.
     pub attention: Option<Attention>,
+    /// Training to the end.
+    pub training: Option<Training>,
 }
 
 impl Results {
@@ -180,6 +194,7 @@ impl Results {
             Part::Phase => take(&mut self.phase, from.phase),
             Part::Bound => take(&mut self.bound, from.bound),
             Part::Attention => take(&mut self.attention, from.attention),
+            Part::Training => take(&mut self.training, from.training),
         }
     }
 }
@@ -230,6 +245,7 @@ impl Study<'_, '_> {
             Part::Phase => results.phase = Some(phase::run(self)?),
             Part::Bound => bound::run(self, &mut results.bound)?,
             Part::Attention => results.attention = Some(attention::run(self)?),
+            Part::Training => results.training = Some(training::run(self)?),
         }
         Ok(())
     }

@@ -14,9 +14,11 @@ enum Kind {
     Number,
     /// A word.
     Word,
+    /// true or false.
+    Flag,
 }
 
-const PARAMETERS: [(&str, Kind); 20] = [
+const PARAMETERS: [(&str, Kind); 38] = [
     ("vocab", Kind::Count),
     ("dim", Kind::Count),
     ("length", Kind::Count),
@@ -37,6 +39,24 @@ const PARAMETERS: [(&str, Kind); 20] = [
     ("precision", Kind::Word),
     ("test_samples", Kind::Count),
     ("seed", Kind::Count),
+    ("rank", Kind::Count),
+    ("clusters", Kind::Count),
+    ("spread", Kind::Number),
+    ("steps", Kind::Count),
+    ("optimiser", Kind::Word),
+    ("rate", Kind::Number),
+    ("schedule", Kind::Word),
+    ("batch", Kind::Count),
+    ("momentum", Kind::Number),
+    ("weight_decay", Kind::Number),
+    ("every", Kind::Count),
+    ("early_stopping", Kind::Count),
+    ("warm_start", Kind::Flag),
+    ("heads", Kind::Count),
+    ("positions", Kind::Word),
+    ("factored", Kind::Flag),
+    ("train_embeddings", Kind::Flag),
+    ("train_first_layer", Kind::Flag),
 ];
 
 /// A parameter of a cell.
@@ -52,6 +72,8 @@ pub enum Value {
     Number(f64),
     /// Of a word.
     Word(String),
+    /// Of what is true or false.
+    Flag(bool),
 }
 
 impl Parameter {
@@ -72,7 +94,7 @@ impl Parameter {
 
     /// Whether a formula can give it.
     pub fn is_number(self) -> bool {
-        PARAMETERS[self.0].1 != Kind::Word
+        matches!(PARAMETERS[self.0].1, Kind::Count | Kind::Number)
     }
 
     /// The value that a number stands for: whole numbers are rounded. The error says what is allowed.
@@ -83,6 +105,7 @@ impl Parameter {
             Kind::Number if x.is_finite() => Ok(Value::Number(x)),
             Kind::Number => Err("must be a number"),
             Kind::Word => Err("must be a word"),
+            Kind::Flag => Err("must be true or false"),
         }
     }
 
@@ -95,6 +118,8 @@ impl Parameter {
                 Ok(value)
             }
             (Kind::Word, _) => Err("must be a word in quotation marks".into()),
+            (Kind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
+            (Kind::Flag, _) => Err("must be true or false".into()),
             (Kind::Count, value) => {
                 let allowed = "must be a whole number such as 4096, 65_536 or 1e6";
                 let x = number(value).filter(|x| x.fract() == 0.0 && *x >= 0.0).ok_or(allowed)?;
@@ -131,12 +156,31 @@ impl Parameter {
             ("labels", Value::Word(word)) => settings.labels = word.parse()?,
             ("regime", Value::Word(word)) => settings.regime = word.parse()?,
             ("precision", Value::Word(word)) => settings.precision = word.parse()?,
+            ("rank", Value::Count(count)) => settings.rank = Some(size(count)?),
+            ("clusters", Value::Count(count)) => settings.clusters = Some(size(count)?),
+            ("spread", Value::Number(x)) => settings.spread = Some(*x),
+            ("steps", Value::Count(count)) => settings.steps = size(count)?,
+            ("optimiser", Value::Word(word)) => settings.optimiser = word.parse()?,
+            ("rate", Value::Number(x)) => settings.rate = *x,
+            ("schedule", Value::Word(word)) => settings.schedule = word.parse()?,
+            ("batch", Value::Count(count)) => settings.batch = Some(size(count)?),
+            ("momentum", Value::Number(x)) => settings.momentum = Some(*x),
+            ("weight_decay", Value::Number(x)) => settings.weight_decay = *x,
+            ("every", Value::Count(count)) => settings.every = Some(size(count)?),
+            ("early_stopping", Value::Count(count)) => settings.early_stopping = Some(size(count)?),
+            ("warm_start", Value::Flag(flag)) => settings.warm_start = *flag,
+            ("heads", Value::Count(count)) => settings.heads = size(count)?,
+            ("positions", Value::Word(word)) => settings.positions = word.parse()?,
+            ("factored", Value::Flag(flag)) => settings.factored = *flag,
+            ("train_embeddings", Value::Flag(flag)) => settings.train_embeddings = *flag,
+            ("train_first_layer", Value::Flag(flag)) => settings.train_first_layer = *flag,
             // A value of another kind; the test below has every name.
             _ => {
                 return Err(match PARAMETERS[self.0].1 {
                     Kind::Count => "must be a whole number".into(),
                     Kind::Number => "must be a number".into(),
                     Kind::Word => "must be a word".into(),
+                    Kind::Flag => "must be true or false".into(),
                 });
             }
         }
@@ -160,6 +204,17 @@ impl Parameter {
             "gamma" => settings.gamma,
             "eta2" => settings.eta2,
             "lead" => Some(settings.lead),
+            "rank" => settings.rank.and_then(count),
+            "clusters" => settings.clusters.and_then(count),
+            "spread" => settings.spread,
+            "steps" => count(settings.steps),
+            "rate" => Some(settings.rate),
+            "batch" => settings.batch.and_then(count),
+            "momentum" => settings.momentum,
+            "weight_decay" => Some(settings.weight_decay),
+            "every" => settings.every.and_then(count),
+            "early_stopping" => settings.early_stopping.and_then(count),
+            "heads" => count(settings.heads),
             _ => None,
         }
     }
@@ -171,6 +226,7 @@ impl fmt::Display for Value {
             Value::Count(count) => count.fmt(f),
             Value::Number(x) => x.fmt(f),
             Value::Word(word) => word.fmt(f),
+            Value::Flag(flag) => flag.fmt(f),
         }
     }
 }
@@ -216,28 +272,33 @@ mod tests {
                 "labels" => "mod:7",
                 "regime" => "exact",
                 "precision" => "f64",
+                "optimiser" => "muon",
+                "schedule" => "cosine",
+                "positions" => "rotary",
                 _ => "",
             };
             let value = match kind {
                 Kind::Count => Value::Count(77 + i as u64),
                 Kind::Number => Value::Number(0.5 + i as f64),
                 Kind::Word => Value::Word(word.into()),
+                Kind::Flag => Value::Flag(true),
             };
             let mut changed = Settings::default();
             parameter.set(&mut changed, &value).unwrap();
             let number = match value {
                 Value::Count(count) => Some(count as f64),
                 Value::Number(x) => Some(x),
-                Value::Word(_) => None,
+                Value::Word(_) | Value::Flag(_) => None,
             };
             assert_eq!(parameter.get(&changed), number, "{name}");
             let after = settings(&changed);
             let moved = |key: &&String| before.get(*key) != after.get(*key);
             let keys: Vec<&String> = after.keys().filter(moved).collect();
             assert_eq!(keys, [name], "{name} = {value}");
-            match number {
-                Some(number) => assert_eq!(after[name].as_f64(), Some(number)),
-                None => assert_eq!(after[name].as_str(), Some(word)),
+            match (number, kind) {
+                (Some(number), _) => assert_eq!(after[name].as_f64(), Some(number)),
+                (None, Kind::Flag) => assert_eq!(after[name].as_bool(), Some(true)),
+                (None, _) => assert_eq!(after[name].as_str(), Some(word)),
             }
             let other = if kind == Kind::Word { Value::Count(1) } else { Value::Word("relu".into()) };
             assert!(parameter.set(&mut changed, &other).is_err(), "{name}");

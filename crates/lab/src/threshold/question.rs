@@ -263,11 +263,11 @@ impl Question {
         settings.check()
     }
 
-    /// Sizes to search when none are given: what runs in about a second at the configuration's other sizes, 2^23 tokens of data, or four
-    /// times the prediction where that is more.
+    /// Sizes to search when none are given: what runs in about a second at the configuration's other sizes, 2^23 tokens of data (fewer where many steps pass over
+    /// them), or four times the prediction where that is more.
     pub fn range(&self) -> (u64, u64) {
-        const TOKENS: u64 = 1 << 23;
         let config = &self.config;
+        let tokens = ((1 << 23) / config.steps.max(1) as u64).max(1 << 19);
         let classes = match config.labels {
             Labels::Mod(classes) => classes as u64,
             Labels::Permutation => 2,
@@ -278,9 +278,9 @@ impl Question {
         match self.parameter {
             Parameter::Samples => {
                 let predicted = self.predicted().value.map_or(0, |value| (4.0 * value) as u64);
-                (1, (TOKENS / config.length as u64).max(predicted).clamp(2, 1 << 30))
+                (1, (tokens / config.length as u64).max(predicted).clamp(2, 1 << 30))
             }
-            Parameter::Length => (1, (TOKENS / config.samples as u64).clamp(2, 1 << 20)),
+            Parameter::Length => (1, (tokens / config.samples as u64).clamp(2, 1 << 20)),
             Parameter::Dim if orthonormal => (rows, rows.max(4096)),
             Parameter::Dim => (1, 4096),
             Parameter::Width => (1, 1 << 17),

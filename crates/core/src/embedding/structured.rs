@@ -1,0 +1,93 @@
+//! Embeddings with structure: rows of a subspace, rows around centres. Input and output rows have structures of their own;
+//! trigger and end-of-sequence vector have none.
+
+use crate::backend::{Backend, Real, View};
+use crate::config::{Config, Embedding};
+use crate::random::Stream;
+
+use super::fill_rows;
+
+/// What two tables of one seed must not share: the place of their first basis row or centre.
+const OUTPUTS: u64 = 1 << 32;
+
+/// A table of rows with the structure of the configuration; entries have mean square `1/d`.
+pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Backend) -> Vec<T> {
+    let first = if stream == Stream::OutputEmbedding { OUTPUTS } else { 0 };
+    let dim = config.dim;
+    let draw = |stream, first, rows, columns: usize, scale: f64| {
+        let mut table = vec![T::ZERO; rows * columns];
+        fill_rows(&mut table, columns, config.seed, stream, first, backend, |_| scale);
+        table
+    };
+    let usual = 1.0 / (dim as f64).sqrt();
+    match config.embedding {
+        Embedding::LowRank => {
+            let rank = config.rank.unwrap_or(dim);
+            let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual);
+            let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt());
+            let mut table = vec![T::ZERO; rows * dim];
+            backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim));
+            table
+        }
+        _ => {
+            let count = config.clusters.unwrap_or(1);
+            let spread = config.row_spread();
+            let centres: Vec<T> =
+                draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt());
+            let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread);
+            for (v, row) in table.chunks_exact_mut(dim).enumerate() {
+                let centre = &centres[v % count * dim..][..dim];
+                row.iter_mut().zip(centre).for_each(|(x, &c)| *x += c);
+            }
+            table
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::embedding::Embeddings;
+
+    fn draw(settings: Settings) -> Embeddings<f64> {
+        Embeddings::draw(&settings.check().unwrap(), &Backend::single())
+    }
+
+    /// Mean of `|row|^2`, and of the squared cosine of rows `apart` from each other.
+    fn geometry(rows: &[f64], dim: usize, apart: usize) -> (f64, f64) {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let rows: Vec<&[f64]> = rows.chunks(dim).collect();
+        let square = rows.iter().map(|r| dot(r, r)).sum::<f64>() / rows.len() as f64;
+        let pairs: Vec<f64> = rows.iter().zip(&rows[apart..]).map(|(a, b)| dot(a, b).powi(2)).collect();
+        (square, pairs.iter().sum::<f64>() / pairs.len() as f64)
+    }
+
+    #[test]
+    fn low_rank_rows_overlap_by_their_rank() {
+        let (dim, rank) = (200, 10);
+        let base = Settings { vocab: 2000, dim, ..Settings::default() };
+        let e = draw(Settings { embedding: Embedding::LowRank, rank: Some(rank), ..base });
+        for rows in [&e.z_in, &e.z_out] {
+            let (square, overlap) = geometry(rows, dim, 1);
+            assert!((square - 1.0).abs() < 0.15, "{square}");
+            assert!((overlap * rank as f64 - 1.0).abs() < 0.35, "{overlap}");
+        }
+        let (_, across) = geometry(&[&e.z_in[..dim], &e.z_out[..dim]].concat(), dim, 1);
+        assert!(across < 0.1, "input and output rows lie in other subspaces: {across}");
+    }
+
+    #[test]
+    fn clustered_rows_share_their_centre() {
+        let (dim, clusters) = (300, 7);
+        let base = Settings { vocab: 700, dim, ..Settings::default() };
+        let kind = Embedding::Clustered;
+        let e = draw(Settings { embedding: kind, clusters: Some(clusters), spread: Some(0.6), ..base });
+        let (square, same) = geometry(&e.z_in, dim, clusters);
+        let (_, other) = geometry(&e.z_in, dim, 1);
+        assert!((square - 1.0).abs() < 0.1, "{square}");
+        // Rows of one cluster overlap by 1 - 0.6^2.
+        assert!((same.sqrt() - 0.64).abs() < 0.1, "{same}");
+        assert!(other < 0.05, "{other}");
+    }
+}

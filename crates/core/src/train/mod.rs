@@ -1,0 +1,21 @@
+//! Training for as long as one likes: the model with all that may be trained, its gradients, optimisers and schedules, and
+//! the loop that records where it goes.
+
+mod gradient;
+mod network;
+mod optimiser;
+mod pass;
+mod positions;
+mod reading;
+mod schedule;
+mod scores;
+mod start;
+mod trainer;
+
+pub use gradient::{Gradient, gradient, loss};
+pub use network::{Network, Tensor};
+pub use optimiser::{Moments, Optimiser, Update};
+pub use reading::{Point, Reading, read};
+pub use schedule::Schedule;
+pub use start::warm_start;
+pub use trainer::{Counters, Diverged, End, Event, State, Trainer};

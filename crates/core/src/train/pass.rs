@@ -1,0 +1,144 @@
+//! A block of samples through the network, in memory that is sized once and used for every block.
+
+use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
+use crate::config::Trigger;
+use crate::model::dot;
+use crate::task::Block;
+
+use super::network::{Network, Tensor};
+use super::scores::{ScoreSums, Scores};
+
+/// Arrays of one block, a row per sample and head.
+#[derive(Debug, Default)]
+pub struct Pass<T> {
+    /// The samples.
+    pub block: Block,
+    /// Attention weights over positions.
+    pub weights: Vec<T>,
+    /// Head outputs.
+    pub head: Vec<T>,
+    /// `W_in h`; empty without an MLP.
+    before: Vec<T>,
+    /// `psi(h)` with an MLP; empty without one, where it is `h`.
+    after: Vec<T>,
+    /// `g . v_i`, then `-dL/ds_i`.
+    pub coefficients: Vec<T>,
+}
+
+impl<T: Real> Pass<T> {
+    /// From the block's samples to features, for logits by [`Pass::features`].
+    pub fn forward(&mut self, network: &Network<T>, scores: &[Scores<T>]) {
+        self.weigh(network, scores);
+        let (dim, length) = (network.dim(), network.length);
+        let z_in = network.tensor(Tensor::ZIn);
+        self.head.resize(self.block.len() * network.heads * dim, T::ZERO);
+        let rows = self.head.chunks_exact_mut(dim).zip(self.weights.chunks_exact(length)).enumerate();
+        for (row, (head, weights)) in rows {
+            let sample = row / network.heads;
+            let tokens = &self.block.tokens[sample * length..][..length];
+            gather_sums(head, z_in, dim, tokens, length, Weights::Each(weights));
+            if network.trigger == Trigger::Values {
+                let weight = weights[self.block.position[sample] as usize];
+                let trigger = network.tensor(Tensor::ZTrig);
+                head.iter_mut().zip(trigger).for_each(|(h, &z)| *h += weight * z);
+            }
+        }
+        if let Some(positions) = network.value_positions() {
+            let weights = View::new(&self.weights, self.head.len() / dim, length);
+            product(&mut self.head, weights, positions, true);
+        }
+        self.activate(network);
+    }
+
+    fn weigh(&mut self, network: &Network<T>, scores: &[Scores<T>]) {
+        let length = network.length;
+        self.weights.resize(self.block.tokens.len() * network.heads, T::ZERO);
+        for (row, weights) in self.weights.chunks_exact_mut(length).enumerate() {
+            let (sample, head) = (row / network.heads, &scores[row % network.heads]);
+            let tokens = &self.block.tokens[sample * length..][..length];
+            let count = head.tokens.len() / head.trigger.len();
+            for (i, (weight, &token)) in weights.iter_mut().zip(tokens).enumerate() {
+                *weight = head.tokens[head.row(i) * count + token as usize];
+            }
+            weights.iter_mut().zip(&head.positions).for_each(|(weight, &p)| *weight += p);
+            let position = self.block.position[sample] as usize;
+            weights[position] += head.trigger[head.row(position)];
+        }
+        softmax(&mut self.weights, length);
+    }
+
+    fn activate(&mut self, network: &Network<T>) {
+        if network.embeddings.w_in.is_none() {
+            return;
+        }
+        let rows = self.head.len() / network.dim();
+        self.before.resize(rows * network.inputs(), T::ZERO);
+        self.after.resize(rows * network.inputs(), T::ZERO);
+        let w_in = network.view(Tensor::WIn);
+        product(&mut self.before, View::new(&self.head, rows, network.dim()), w_in.t(), false);
+        network.activation.apply(mlp_scale(network), &self.before, &mut self.after);
+    }
+
+    /// `psi(h)` of all heads side by side, a row per sample.
+    pub fn features(&self, network: &Network<T>) -> View<'_, T> {
+        let data = if network.embeddings.w_in.is_some() { &self.after } else { &self.head };
+        let columns = network.columns(Tensor::M);
+        View::new(data, data.len() / columns, columns)
+    }
+
+    /// Takes derivatives by the features back to the head outputs; the result is `g`, a row per sample and head, in `by_head`,
+    /// and `by_features` becomes the derivative by `W_in h`. Without an MLP `by_features` is `g` already, and stays.
+    pub fn back(&self, network: &Network<T>, by_features: &mut [T], by_head: &mut Vec<T>) {
+        if network.embeddings.w_in.is_none() {
+            return;
+        }
+        let rows = self.head.len() / network.dim();
+        by_head.resize(self.head.len(), T::ZERO);
+        network.activation.multiply_slope(mlp_scale(network), &self.before, by_features);
+        let by_before = View::new(by_features, rows, network.inputs());
+        product(by_head, by_before, network.view(Tensor::WIn), false);
+    }
+
+    /// Every position's `-dL/ds_i = a_i (g . (v_i - h))`, kept in [`Pass::coefficients`] and added to its head's sums.
+    pub fn scatter(&mut self, network: &Network<T>, scores: &[Scores<T>], g: &[T], sums: &mut [ScoreSums]) {
+        let (dim, length) = (network.dim(), network.length);
+        let z_in = network.tensor(Tensor::ZIn);
+        self.coefficients.resize(self.weights.len(), T::ZERO);
+        let rows = self.coefficients.chunks_exact_mut(length).zip(g.chunks_exact(dim)).enumerate();
+        for (row, (dots, g)) in rows {
+            let sample = row / network.heads;
+            let tokens = &self.block.tokens[sample * length..][..length];
+            gather_dots(dots, g, z_in, dim, tokens, length);
+            if network.trigger == Trigger::Values {
+                let trigger = dot(g, network.tensor(Tensor::ZTrig));
+                dots[self.block.position[sample] as usize] += T::from_f64(trigger);
+            }
+        }
+        if let Some(positions) = network.value_positions() {
+            let g = View::new(g, g.len() / dim, dim);
+            product(&mut self.coefficients, g, positions.t(), true);
+        }
+        let rows = self.coefficients.chunks_exact_mut(length).zip(self.weights.chunks_exact(length));
+        for (row, (dots, weights)) in rows.enumerate() {
+            let (sample, k) = (row / network.heads, row % network.heads);
+            let (head, sums) = (&scores[k], &mut sums[k]);
+            let tokens = &self.block.tokens[sample * length..][..length];
+            let count = sums.tokens.len() / sums.trigger.len();
+            let mean: f64 = weights.iter().zip(&*dots).map(|(&a, &dot)| (a * dot).to_f64()).sum();
+            // With one position there is nothing to look away from, and no rounding either.
+            let mean = if length == 1 { dots[0].to_f64() } else { mean };
+            for (i, ((dot, &weight), &token)) in dots.iter_mut().zip(weights).zip(tokens).enumerate() {
+                let coefficient = weight.to_f64() * (dot.to_f64() - mean);
+                *dot = T::from_f64(coefficient);
+                sums.tokens[head.row(i) * count + token as usize] += coefficient;
+            }
+            let position = self.block.position[sample] as usize;
+            sums.trigger[head.row(position)] += dots[position].to_f64();
+            sums.positions.iter_mut().zip(&*dots).for_each(|(sum, &c)| *sum += c.to_f64());
+        }
+    }
+}
+
+fn mlp_scale<T: Real>(network: &Network<T>) -> f64 {
+    1.0 / (network.inputs() as f64).sqrt()
+}

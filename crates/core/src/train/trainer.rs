@@ -1,0 +1,234 @@
+//! The training loop: a state, steps, and events for whoever listens.
+//!
+//! The state holds everything that the next step depends on beside the configuration. A run that goes on from a saved
+//! state takes the same steps, bit for bit, since the order of samples is drawn from the seed and the epoch alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, Real};
+use crate::config::Config;
+use crate::random::{Stream, shuffle_round};
+use crate::task::{Samples, Task};
+
+use super::gradient::{Gradient, gradient, loss};
+use super::network::{Network, Tensor};
+use super::optimiser::{Moments, Update};
+use super::reading::{Gaze, Point, read};
+
+/// Counters of a run: what a checkpoint keeps beside its tensors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// Steps taken.
+    pub step: usize,
+    /// The step that was last recorded.
+    pub recorded: Option<usize>,
+    /// The smallest loss on the test samples so far.
+    pub best_loss: Option<f64>,
+    /// Records since then.
+    pub stale: usize,
+}
+
+/// A network on its way.
+#[derive(Clone, Debug)]
+pub struct State<T> {
+    /// The network.
+    pub network: Network<T>,
+    /// The optimiser's memory of each of [`Network::trained`].
+    pub moments: Vec<Moments>,
+    /// How far it is.
+    pub counters: Counters,
+}
+
+impl<T: Real> State<T> {
+    /// A network before its first step.
+    pub fn new(network: Network<T>) -> State<T> {
+        let moments = vec![Moments::default(); network.trained().len()];
+        State { network, moments, counters: Counters::default() }
+    }
+}
+
+/// What happens during a run.
+pub enum Event<'a, T> {
+    /// The trajectory has one more point.
+    Recorded(&'a Point, &'a State<T>),
+    /// One more step was taken.
+    Stepped(&'a State<T>),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All steps were taken.
+    Finished,
+    /// The loss on the test samples had stopped falling.
+    Stopped,
+    /// The listener wanted no more.
+    Interrupted,
+}
+
+/// Numbers that left the range of their type.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the loss is not finite after {step} steps with rate = {rate:e}: use a smaller rate or precision f64"
+)]
+pub struct Diverged {
+    /// Steps taken.
+    pub step: usize,
+    /// The configuration's rate.
+    pub rate: f64,
+}
+
+/// What a run learns from and is read on.
+pub struct Trainer<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// The facts.
+    pub task: &'a Task,
+    /// Training samples.
+    pub samples: &'a dyn Samples,
+    /// Fresh samples, for the trajectory and for early stopping.
+    pub test: &'a dyn Samples,
+    /// The direction `u` of `W z_eos` that step 2 of the early phase finds.
+    pub early: &'a [f64],
+}
+
+impl Trainer<'_> {
+    /// Takes steps until all are taken, the loss stops falling, or `observe` says `false`.
+    pub fn run<T: Real>(
+        &self,
+        state: &mut State<T>,
+        backend: &Backend,
+        observe: &mut dyn FnMut(Event<'_, T>) -> bool,
+    ) -> Result<End, Diverged> {
+        let config = self.config;
+        let update = Update {
+            momentum: config.momentum.unwrap_or(config.optimiser.momentum()),
+            weight_decay: config.weight_decay,
+            ..Update::new(config.optimiser)
+        };
+        let mut batches = Batches::new(config, self.samples.count());
+        loop {
+            let step = state.counters.step;
+            let last = step >= config.steps;
+            let rate = config.rate * config.schedule.share(step as u64, config.steps as u64);
+            let ids = batches.of(step);
+            let found = match last {
+                true => Gradient { loss: loss(&state.network, self.samples, ids, backend), tensors: vec![] },
+                false => gradient(&state.network, self.samples, ids, backend),
+            };
+            if !found.loss.is_finite() {
+                return Err(Diverged { step, rate: config.rate });
+            }
+            let due = last || step.is_multiple_of(config.record_every());
+            if due && state.counters.recorded != Some(step) {
+                let point = self.point(state, rate, found.loss, backend);
+                let counters = &mut state.counters;
+                counters.recorded = Some(step);
+                if counters.best_loss.is_none_or(|best| point.test_loss < best) {
+                    (counters.best_loss, counters.stale) = (Some(point.test_loss), 0);
+                } else {
+                    counters.stale += 1;
+                }
+                if !observe(Event::Recorded(&point, state)) {
+                    return Ok(End::Interrupted);
+                }
+            }
+            if last {
+                return Ok(End::Finished);
+            }
+            if config.early_stopping.is_some_and(|patience| state.counters.stale >= patience) {
+                return Ok(End::Stopped);
+            }
+            let State { network, moments, counters } = &mut *state;
+            let trained: Vec<Tensor> = network.trained().to_vec();
+            for ((tensor, moments), gradient) in trained.into_iter().zip(moments).zip(&found.tensors) {
+                let columns = network.columns(tensor);
+                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend);
+            }
+            counters.step += 1;
+            if !network.is_finite() {
+                return Err(Diverged { step: step + 1, rate: config.rate });
+            }
+            if !observe(Event::Stepped(state)) {
+                return Ok(End::Interrupted);
+            }
+        }
+    }
+
+    fn point<T: Real>(&self, state: &State<T>, rate: f64, loss: f64, backend: &Backend) -> Point {
+        let network = &state.network;
+        let reading = read(self.config, network, self.task, self.test, backend);
+        let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);
+        Point {
+            step: state.counters.step,
+            rate,
+            loss,
+            test_loss: reading.loss,
+            accuracy: reading.accuracy.mean(),
+            memory_accuracy: reading.memory_accuracy.mean(),
+            lock_rate: reading.lock_rate.mean(),
+            attention_mass: reading.attention_mass.mean(),
+            margin: reading.margin.mean(),
+            norm_m: network.norm(Tensor::M),
+            norm_w: network.norm(Tensor::W),
+            early_cosine,
+            trigger_cosine,
+            trigger_lead,
+        }
+    }
+}
+
+/// Which samples a step takes. Without a batch size all of them, in their order; else the samples of an epoch in an order
+/// drawn from the seed and the epoch, one batch after the other. The last of an epoch may be smaller.
+struct Batches {
+    seed: u64,
+    size: usize,
+    order: Vec<u32>,
+    epoch: Option<usize>,
+}
+
+impl Batches {
+    fn new(config: &Config, count: usize) -> Batches {
+        let (order, size) = ((0..count as u32).collect(), config.batch_size().min(count));
+        Batches { seed: config.seed, size, order, epoch: None }
+    }
+
+    fn of(&mut self, step: usize) -> &[u32] {
+        let count = self.order.len();
+        if self.size >= count {
+            return &self.order;
+        }
+        let per_epoch = count.div_ceil(self.size);
+        let (epoch, place) = (step / per_epoch, step % per_epoch);
+        if self.epoch != Some(epoch) {
+            self.order.iter_mut().zip(0..).for_each(|(id, i)| *id = i);
+            shuffle_round(self.seed, Stream::Batches, epoch as u32, &mut self.order);
+            self.epoch = Some(epoch);
+        }
+        &self.order[place * self.size..((place + 1) * self.size).min(count)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
+        let settings = Settings { samples: 10, batch: Some(4), steps: 6, ..Settings::default() };
+        let mut batches = Batches::new(&settings.check().unwrap(), 10);
+        let steps: Vec<Vec<u32>> = (0..6).map(|step| batches.of(step).to_vec()).collect();
+        assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 2, 4, 4, 2]);
+        let epoch = |range: std::ops::Range<usize>| steps[range].concat();
+        let (first, second) = (epoch(0..3), epoch(3..6));
+        assert_ne!(first, second);
+        for mut order in [first, second] {
+            order.sort_unstable();
+            assert_eq!(order, (0..10).collect::<Vec<u32>>());
+        }
+        // Whatever came before.
+        assert_eq!(batches.of(1), steps[1]);
+    }
+}

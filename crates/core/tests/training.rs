@@ -1,0 +1,201 @@
+//! Training runs: they learn, go on from a saved state with the same bits, and do not depend on the threads.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::Setting;
+use superpose_core::Settings;
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::{Embedding, Optimiser, Positions, Regime, Schedule};
+use superpose_core::train::{End, Event, Network, Point, State, Tensor, Trainer, warm_start};
+
+fn settings() -> Settings {
+    Settings { vocab: 48, dim: 24, length: 6, samples: 1200, test_samples: 500, ..Settings::default() }
+}
+
+struct Run<T> {
+    points: Vec<Point>,
+    state: State<T>,
+    end: End,
+}
+
+/// Runs a configuration from a state, or from the start, until `until` says stop.
+fn run<T: Real>(
+    settings: &Settings,
+    from: Option<State<T>>,
+    threads: usize,
+    until: impl Fn(&State<T>) -> bool,
+) -> Run<T> {
+    let setting = Setting::<T>::new(settings.clone());
+    let backend = Backend::cpu(threads).unwrap();
+    let phase = setting.run(&backend);
+    let (config, samples, test) = (&setting.config, setting.train(), setting.test());
+    let mut state = from.unwrap_or_else(|| {
+        let mut network = Network::new(config, setting.embeddings.clone(), &backend);
+        if config.warm_start {
+            warm_start(config, &mut network, &phase, &samples, &backend);
+        }
+        State::new(network)
+    });
+    let early: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
+    let trainer = Trainer { config, task: &setting.task, samples: &samples, test: &test, early: &early };
+    let mut points = Vec::new();
+    let end = trainer.run(&mut state, &backend, &mut |event| match event {
+        Event::Recorded(point, _) => {
+            points.push(*point);
+            true
+        }
+        Event::Stepped(state) => !until(state),
+    });
+    Run { points, state, end: end.unwrap() }
+}
+
+fn whole<T: Real>(settings: &Settings) -> Run<T> {
+    run(settings, None, 1, |_| false)
+}
+
+fn bits<T: Real>(run: &Run<T>) -> Vec<u64> {
+    let network = &run.state.network;
+    let tensors = network.trained().iter().flat_map(|&tensor| network.tensor(tensor));
+    tensors.map(|x| x.to_f64().to_bits()).collect()
+}
+
+#[test]
+fn every_optimiser_learns_what_three_steps_do_not() {
+    for (optimiser, rate) in
+        [(Optimiser::Sgd, 30.0), (Optimiser::Adam, 0.02), (Optimiser::AdamW, 0.02), (Optimiser::Muon, 0.3)]
+    {
+        let momentum = (optimiser == Optimiser::Sgd).then_some(0.9);
+        let run = whole::<f32>(&Settings { steps: 300, optimiser, rate, momentum, ..settings() });
+        let (first, last) = (run.points[0], run.points[run.points.len() - 1]);
+        assert_eq!((run.end, first.step, last.step), (End::Finished, 0, 300));
+        assert!((first.loss - 48_f64.ln()).abs() < 1e-5, "{optimiser}: uniform at the start");
+        assert!(last.accuracy > 0.95 && last.lock_rate > 0.95, "{optimiser}: {last:?}");
+        assert!(last.loss < 0.3 && last.early_cosine > 0.1, "{optimiser}: {last:?}");
+    }
+}
+
+#[test]
+fn wider_models_learn() {
+    let base = Settings { steps: 200, rate: 0.02, schedule: Schedule::Cosine, ..settings() };
+    let clustered = Settings { embedding: Embedding::Clustered, clusters: Some(12), ..base.clone() };
+    for (name, settings) in [
+        ("heads", Settings { heads: 2, ..base.clone() }),
+        ("factored", Settings { factored: true, ..base.clone() }),
+        ("sinusoidal", Settings { positions: Positions::Sinusoidal, ..base.clone() }),
+        ("learned", Settings { positions: Positions::Learned, ..base.clone() }),
+        ("rotary", Settings { positions: Positions::Rotary, ..base.clone() }),
+        ("embeddings", Settings { train_embeddings: true, ..base.clone() }),
+        ("first layer", Settings { width: Some(40), train_first_layer: true, ..base.clone() }),
+        ("low rank", Settings { embedding: Embedding::LowRank, rank: Some(22), ..base.clone() }),
+        ("clustered", clustered),
+    ] {
+        let last = *whole::<f32>(&settings).points.last().unwrap();
+        // Structure leaves fewer directions for the facts.
+        let enough = if settings.embedding == Embedding::Gaussian { 0.8 } else { 0.5 };
+        assert!(last.accuracy > enough && last.lock_rate > 0.9, "{name}: {last:?}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_from_its_state() {
+    let base = Settings { steps: 14, every: Some(5), batch: Some(500), ..settings() };
+    for settings in [
+        Settings { optimiser: Optimiser::Sgd, momentum: Some(0.9), rate: 3.0, ..base.clone() },
+        Settings { schedule: Schedule::Cosine, train_embeddings: true, heads: 2, ..base.clone() },
+        Settings { optimiser: Optimiser::Muon, factored: true, warm_start: true, ..base.clone() },
+    ] {
+        let straight = whole::<f32>(&settings);
+        for at in [1, 5, 7] {
+            let first = run::<f32>(&settings, None, 2, |state| state.counters.step == at);
+            assert_eq!(first.end, End::Interrupted);
+            let second = run::<f32>(&settings, Some(first.state), 1, |_| false);
+            let points = [first.points, second.points.clone()].concat();
+            assert_eq!(points, straight.points, "stopped after {at}");
+            assert!(bits(&second) == bits(&straight), "stopped after {at}");
+        }
+    }
+}
+
+#[test]
+fn a_run_does_not_depend_on_the_threads() {
+    let settings = Settings {
+        steps: 6,
+        every: Some(2),
+        heads: 2,
+        positions: Positions::Learned,
+        train_embeddings: true,
+        warm_start: true,
+        ..settings()
+    };
+    let (one, many) = (whole::<f32>(&settings), run::<f32>(&settings, None, 3, |_| false));
+    assert!(bits(&one) == bits(&many));
+    assert_eq!(one.points, many.points);
+}
+
+#[test]
+fn a_warm_start_begins_where_the_early_phase_ends() {
+    for regime in [Regime::Infinitesimal, Regime::Exact] {
+        for factored in [false, true] {
+            let settings = Settings { steps: 1, warm_start: true, regime, factored, ..settings() };
+            let start = whole::<f64>(&settings).points[0];
+            let setting = Setting::<f64>::new(settings);
+            let phase = setting.run(&Backend::single());
+            let frequency = superpose_core::early_phase::fact_frequency(
+                &setting.train(),
+                setting.config.vocab,
+                &Backend::single(),
+            );
+            let read = superpose_core::evaluate::evaluate(
+                &setting.config,
+                &setting.model(),
+                &setting.task,
+                &phase,
+                &frequency,
+                &setting.test(),
+                &Backend::single(),
+            );
+            assert_eq!(start.accuracy, read.accuracy.mean(), "{regime} {factored}");
+            assert_eq!(start.lock_rate, read.lock_rate.mean(), "{regime} {factored}");
+            assert!((start.early_cosine - 1.0).abs() < 1e-12);
+            if regime == Regime::Infinitesimal {
+                assert!(start.loss < 48_f64.ln(), "the best size is better than none: {}", start.loss);
+            }
+        }
+    }
+}
+
+#[test]
+fn early_stopping_ends_a_run_that_no_longer_improves() {
+    let base = Settings { samples: 60, steps: 2000, every: Some(10), rate: 0.05, ..settings() };
+    let stopped = whole::<f32>(&Settings { early_stopping: Some(3), ..base.clone() });
+    assert_eq!(stopped.end, End::Stopped);
+    let (best, last) = (stopped.points[stopped.points.len() - 4], stopped.points[stopped.points.len() - 1]);
+    assert!(last.step < 2000 && best.test_loss < last.test_loss);
+    assert!(stopped.points.iter().all(|point| point.test_loss >= best.test_loss));
+}
+
+#[test]
+fn a_rate_that_is_too_large_is_an_error() {
+    let setting = Setting::<f32>::new(Settings {
+        steps: 50,
+        optimiser: Optimiser::Sgd,
+        rate: 1e20,
+        train_embeddings: true,
+        ..settings()
+    });
+    let backend = Backend::single();
+    let mut state = State::new(Network::new(&setting.config, setting.embeddings.clone(), &backend));
+    let (samples, test) = (setting.train(), setting.test());
+    let early = vec![0.0; 24];
+    let trainer = Trainer {
+        config: &setting.config,
+        task: &setting.task,
+        samples: &samples,
+        test: &test,
+        early: &early,
+    };
+    let error = trainer.run(&mut state, &backend, &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("rate = 1e20"), "{error}");
+    assert!(state.network.tensor(Tensor::M).len() == 24 * 24);
+}

@@ -1,0 +1,151 @@
+//! Gradients of every trained tensor against automatic differentiation: fixtures made by `fixtures/make_gradients.py` in
+//! float64. And the same bits whatever the number of threads.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Setting, distance};
+use serde::Deserialize;
+use superpose_core::Settings;
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::{Activation, Positions, Trigger};
+use superpose_core::task::{Samples, Stored};
+use superpose_core::train::{Network, Tensor, gradient, loss};
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    settings: Settings,
+    tokens: Vec<u32>,
+    position: Vec<u32>,
+    labels: Vec<u32>,
+    tensors: BTreeMap<String, Vec<f64>>,
+    gradients: BTreeMap<String, Vec<f64>>,
+    loss: f64,
+}
+
+fn cases() -> Vec<Case> {
+    serde_json::from_str(include_str!("fixtures/gradients.json")).unwrap()
+}
+
+impl Case {
+    fn network<T: Real>(&self) -> Network<T> {
+        let Setting { config, embeddings, .. } = Setting::<T>::new(self.settings.clone());
+        let mut network = Network::new(&config, embeddings, &Backend::single());
+        let names: Vec<String> = network.trained().iter().map(ToString::to_string).collect();
+        let mut expected: Vec<&String> = self.tensors.keys().collect();
+        expected.sort_by_key(|name| names.iter().position(|own| own == *name));
+        assert!(names.iter().eq(expected), "{}: everything is trained", self.name);
+        for (name, values) in &self.tensors {
+            let place = network.tensor_mut(name.parse().unwrap());
+            assert_eq!(place.len(), values.len(), "{} {name}", self.name);
+            place.iter_mut().zip(values).for_each(|(x, &value)| *x = T::from_f64(value));
+        }
+        network
+    }
+
+    fn samples(&self) -> Stored {
+        let (tokens, position, labels) = (self.tokens.clone(), self.position.clone(), self.labels.clone());
+        Stored::new(self.settings.length, tokens, position, labels)
+    }
+}
+
+fn check<T: Real>(tolerance: f64) {
+    let backend = Backend::single();
+    let mut seen: Vec<Tensor> = Vec::new();
+    for case in cases() {
+        let (network, samples) = (case.network::<T>(), case.samples());
+        let ids: Vec<u32> = (0..samples.count() as u32).collect();
+        let found = gradient(&network, &samples, &ids, &backend);
+        assert!((found.loss / case.loss - 1.0).abs() < tolerance, "{}: loss {}", case.name, found.loss);
+        assert_eq!(loss(&network, &samples, &ids, &backend), found.loss, "{}", case.name);
+        for (tensor, got) in network.trained().iter().zip(&found.tensors) {
+            let error = distance(got, &case.gradients[tensor.word()]);
+            assert!(error < tolerance, "{} {tensor}: relative error {error:e}", case.name);
+            seen.push(*tensor);
+        }
+    }
+    assert!(Tensor::ALL.iter().all(|tensor| seen.contains(tensor)), "every tensor was trained somewhere");
+}
+
+#[test]
+fn gradients_agree_in_f64() {
+    check::<f64>(1e-10);
+}
+
+#[test]
+fn gradients_agree_in_f32() {
+    check::<f32>(1e-4);
+}
+
+/// The widest model, more samples than a block holds, at parameters away from zero.
+fn wide<T: Real>(
+    positions: Positions,
+    trigger: Trigger,
+    width: Option<usize>,
+    train_embeddings: bool,
+) -> (Network<T>, Stored) {
+    let setting = Setting::<T>::new(Settings {
+        vocab: 40,
+        dim: 12,
+        length: 7,
+        samples: 3000,
+        width,
+        activation: Activation::He2,
+        trigger,
+        positions,
+        heads: 2,
+        train_embeddings,
+        train_first_layer: width.is_some(),
+        steps: 1,
+        ..Settings::default()
+    });
+    let samples = Stored::copy(&setting.train());
+    let mut network = Network::new(&setting.config, setting.embeddings.clone(), &Backend::single());
+    for (i, x) in network.tensor_mut(Tensor::M).iter_mut().enumerate() {
+        *x = T::from_f64((i as f64 * 1.7).sin() * 2.0);
+    }
+    (network, samples)
+}
+
+#[test]
+fn gradients_do_not_depend_on_the_threads() {
+    for (positions, trigger, width) in [
+        (Positions::Learned, Trigger::Values, None),
+        (Positions::Rotary, Trigger::Values, Some(20)),
+        (Positions::Sinusoidal, Trigger::Keys, None),
+    ] {
+        let (network, samples) = wide::<f32>(positions, trigger, width, true);
+        let ids: Vec<u32> = (0..3000).rev().collect();
+        let one = gradient(&network, &samples, &ids, &Backend::single());
+        let many = gradient(&network, &samples, &ids, &Backend::cpu(3).unwrap());
+        assert_eq!(one.loss.to_bits(), many.loss.to_bits());
+        assert!(
+            one.tensors.iter().flatten().map(|x| x.to_bits()).eq(many
+                .tensors
+                .iter()
+                .flatten()
+                .map(|x| x.to_bits()))
+        );
+    }
+}
+
+/// A network at zero takes the first-order form of the softmax in single precision; it must agree with double
+/// precision, which does not.
+#[test]
+fn the_first_order_form_serves_several_heads() {
+    let scale = 1e-6;
+    let (mut single, samples) = wide::<f32>(Positions::None, Trigger::Values, None, false);
+    let (mut double, _) = wide::<f64>(Positions::None, Trigger::Values, None, false);
+    single.tensor_mut(Tensor::M).iter_mut().for_each(|x| *x *= scale as f32);
+    double.tensor_mut(Tensor::M).iter_mut().for_each(|x| *x *= scale);
+    let ids: Vec<u32> = (0..3000).collect();
+    let backend = Backend::single();
+    let (a, b) = (gradient(&single, &samples, &ids, &backend), gradient(&double, &samples, &ids, &backend));
+    assert!((a.loss - b.loss).abs() < 1e-6);
+    for ((tensor, a), b) in single.trained().iter().zip(&a.tensors).zip(&b.tensors) {
+        assert!(distance(a, b) < 1e-4, "{tensor}: {:e}", distance(a, b));
+    }
+}

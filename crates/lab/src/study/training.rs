@@ -1,0 +1,115 @@
+//! Part 7. Training to the end against the three-step early phase, over dimension and data.
+//!
+//! The early phase stores facts by a Hebbian rule, whose capacity the theory gives (section 5.1). The best matrix stores up to `V log V = d^2 / 2`
+//! (arXiv 2605.10795): the two dimensions stand beside what is measured.
+
+use serde::{Deserialize, Serialize};
+use superpose_core::Settings;
+use superpose_core::config::{Config, Schedule};
+use superpose_theory::predict;
+
+use super::{Part, Study, StudyError, stopped};
+use crate::interval::{Interval, share};
+use crate::threshold::SearchError;
+
+/// The accuracy that both capacities are meant for.
+pub const CAPACITY_LEVEL: f64 = 0.99;
+
+/// Accuracies over dimension and data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Training {
+    /// Facts.
+    pub vocab: usize,
+    /// Sequence length.
+    pub length: usize,
+    /// Training steps.
+    pub steps: usize,
+    /// Seeds at every point.
+    pub seeds: usize,
+    /// The dimension at which the Hebbian rule recalls [`CAPACITY_LEVEL`] of the facts, with attention placed and data without end.
+    pub hebbian_dim: Option<usize>,
+    /// The dimension at which the best matrix can hold all facts: `sqrt(2 V log V)`.
+    pub optimal_dim: f64,
+    /// What was measured.
+    pub points: Vec<TrainingPoint>,
+}
+
+/// One dimension and one number of samples.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TrainingPoint {
+    /// Embedding dimension.
+    pub dim: usize,
+    /// Training samples.
+    pub samples: usize,
+    /// Accuracy at the end of training.
+    pub trained: Interval,
+    /// Accuracy of the three steps on the same data.
+    pub three_steps: Interval,
+}
+
+pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
+    let scale = study.scale;
+    let (vocab, length, steps, seeds) = scale.pick((64, 8, 200, 4), (128, 16, 500, 4), (512, 32, 1000, 4));
+    let dims = scale.pick([8, 16, 24, 32, 64, 128], [16, 24, 32, 48, 96, 192], [32, 48, 64, 96, 256, 512]);
+    let data = scale.pick([256, 1024, 4096], [1024, 4096, 16_384], [4096, 16_384, 65_536]);
+    let mut cells: Vec<Config> = Vec::new();
+    let mut places = Vec::new();
+    for samples in data {
+        for dim in dims {
+            let three = Settings {
+                vocab,
+                dim,
+                length,
+                samples,
+                test_samples: 1024,
+                seed: study.seed_of(Part::Training, places.len()),
+                ..Settings::default()
+            };
+            let trained = Settings { steps, rate: 0.03, schedule: Schedule::Cosine, ..three.clone() };
+            for settings in [trained, three] {
+                let config = settings.check()?;
+                cells.extend((0..seeds).map(|seed| config.repeat(seed)));
+            }
+            places.push((dim, samples));
+        }
+    }
+    (study.say)(&format!("{steps} steps of training against three, V = {vocab}, L = {length}"));
+    let outcomes = study.runner.run(&cells, study.observe).map_err(SearchError::from)?;
+    let mut shares = Vec::new();
+    for (cells, outcomes) in cells.chunks(seeds).zip(outcomes.chunks(seeds)) {
+        let mut accuracies = Vec::new();
+        for (config, outcome) in cells.iter().zip(outcomes) {
+            let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
+            accuracies.push(outcome.accuracy);
+        }
+        shares.push(share(&accuracies, vocab));
+    }
+    let points = places.iter().zip(shares.chunks(2));
+    let points = points
+        .map(|(&(dim, samples), pair)| TrainingPoint { dim, samples, trained: pair[0], three_steps: pair[1] })
+        .collect();
+    let facts = vocab as f64;
+    Ok(Training {
+        vocab,
+        length,
+        steps,
+        seeds,
+        hebbian_dim: hebbian_dim(vocab, length)?,
+        optimal_dim: (2.0 * facts * facts.ln()).sqrt(),
+        points,
+    })
+}
+
+/// The smallest dimension at which the closed form has the memory at its level, with data without end.
+fn hebbian_dim(vocab: usize, length: usize) -> Result<Option<usize>, StudyError> {
+    const DATA: usize = 1 << 30;
+    let mut dim = 2;
+    while dim < 64 * vocab {
+        let config = Settings { vocab, dim, length, samples: DATA, ..Settings::default() }.check()?;
+        if predict(&config).memory_accuracy.is_some_and(|accuracy| accuracy >= CAPACITY_LEVEL) {
+            return Ok(Some(dim));
+        }
+        dim += 1 + dim / 32;
+    }
+    Ok(None)
+}

@@ -1,0 +1,155 @@
+//! Checkpoints: a safetensors file with the trained tensors and the optimiser's memory, and in its header the configuration,
+//! the counters and the trajectory so far. It is written whole beside its place and then renamed.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use superpose_core::backend::Real;
+use superpose_core::config::{Config, Settings};
+use superpose_core::train::{Counters, Moments, Network, Point, State, Tensor};
+use superpose_tensors::{Entry, TensorError, TensorFile};
+
+use crate::cell::NUMERICS_REVISION;
+
+/// What tells a checkpoint from other files, and one whose steps would not be the same from one that goes on.
+const KIND: &str = "superpose checkpoint";
+
+/// A floating-point type as it is saved.
+pub trait Saved: Sized {
+    /// A tensor of this type.
+    fn entry(name: &str, shape: &[usize], data: Vec<Self>) -> Entry<'static>;
+}
+
+impl Saved for f32 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f32>) -> Entry<'static> {
+        Entry::f32(name, shape, data)
+    }
+}
+
+impl Saved for f64 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f64>) -> Entry<'static> {
+        Entry::f64(name, shape, data)
+    }
+}
+
+fn first(tensor: Tensor) -> String {
+    format!("{tensor}.first")
+}
+
+fn second(tensor: Tensor) -> String {
+    format!("{tensor}.second")
+}
+
+/// Saves a run.
+pub fn write<T: Real + Saved>(
+    path: &Path,
+    config: &Config,
+    state: &State<T>,
+    trajectory: &[Point],
+) -> Result<(), TensorError> {
+    let network = &state.network;
+    let mut entries = Vec::new();
+    for (&tensor, moments) in network.trained().iter().zip(&state.moments) {
+        let data = network.tensor(tensor);
+        let shape = [data.len() / network.columns(tensor), network.columns(tensor)];
+        entries.push(T::entry(tensor.word(), &shape, data.to_vec()));
+        for (name, memory) in [(first(tensor), &moments.first), (second(tensor), &moments.second)] {
+            if !memory.is_empty() {
+                entries.push(Entry::f64(&name, &shape, memory.clone()));
+            }
+        }
+    }
+    let texts = [
+        ("kind", KIND.to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("numerics_revision", NUMERICS_REVISION.to_string()),
+        ("config", text(&**config)),
+        ("counters", text(&state.counters)),
+        ("trajectory", text(&trajectory)),
+    ];
+    let metadata: HashMap<String, String> = texts.map(|(name, text)| (name.to_string(), text)).into();
+    superpose_tensors::write_with(path, &entries, Some(metadata))
+}
+
+/// One line of JSON.
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain values, all finite")
+}
+
+/// A saved run.
+#[derive(Debug)]
+pub struct Checkpoint {
+    file: TensorFile,
+    settings: Settings,
+    counters: Counters,
+    trajectory: Vec<Point>,
+}
+
+impl Checkpoint {
+    /// Opens a checkpoint.
+    pub fn open(path: &Path) -> Result<Checkpoint, TensorError> {
+        let file = TensorFile::open(path)?;
+        let header = file.metadata()?;
+        let wrong = |what: String| file.inside(TensorError::Format(what));
+        if header.get("kind").map(String::as_str) != Some(KIND) {
+            return Err(wrong("it is not a checkpoint of superpose train".into()));
+        }
+        let revision = header.get("numerics_revision").map_or("", String::as_str);
+        if revision != NUMERICS_REVISION.to_string() {
+            return Err(wrong(format!(
+                "its numerics are of revision {revision} and this program's of {NUMERICS_REVISION}: it would go on differently"
+            )));
+        }
+        fn read<V: DeserializeOwned>(header: &HashMap<String, String>, name: &str) -> Result<V, String> {
+            let text = header.get(name).ok_or_else(|| format!("its header has no {name}"))?;
+            serde_json::from_str(text).map_err(|error| format!("{name} in its header: {error}"))
+        }
+        let settings = read(&header, "config").map_err(wrong)?;
+        let counters = read(&header, "counters").map_err(wrong)?;
+        let trajectory = read(&header, "trajectory").map_err(wrong)?;
+        Ok(Checkpoint { file, settings, counters, trajectory })
+    }
+
+    /// The configuration that was being trained.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Steps taken.
+    pub fn step(&self) -> usize {
+        self.counters.step
+    }
+
+    /// The trajectory so far.
+    pub fn trajectory(&self) -> &[Point] {
+        &self.trajectory
+    }
+
+    /// The state to go on from; `network` is the configuration's own before training.
+    pub fn state<T: Real>(&self, mut network: Network<T>) -> Result<State<T>, TensorError> {
+        let tensors = self.file.tensors()?;
+        let read = |name: &str, size: usize| {
+            let tensor = tensors.floats(name)?;
+            match tensor.data.len() == size {
+                true => Ok(tensor.data),
+                false => Err(tensor.shaped(format!("must have {size} entries, as the configuration says"))),
+            }
+        };
+        let mut moments = Vec::new();
+        for tensor in network.trained().to_vec() {
+            let place = network.tensor_mut(tensor);
+            let inside = |error| self.file.inside(error);
+            let values = read(tensor.word(), place.len()).map_err(inside)?;
+            place.iter_mut().zip(values).for_each(|(x, value)| *x = T::from_f64(value));
+            let memory = |name: String| match tensors.has(&name) {
+                true => read(&name, place.len()).map_err(inside),
+                false => Ok(Vec::new()),
+            };
+            let steps = self.counters.step as u64;
+            moments.push(Moments { steps, first: memory(first(tensor))?, second: memory(second(tensor))? });
+        }
+        Ok(State { network, moments, counters: self.counters.clone() })
+    }
+}
