@@ -36,6 +36,7 @@ pub mod model;
 pub mod noise;
 pub mod random;
 pub mod task;
+pub mod train;
 mod words;
 
 pub use config::{Config, ConfigError, Settings};

@@ -1,0 +1,239 @@
+//! From a gradient to a step: SGD, Adam, AdamW and Muon, as PyTorch defines them.
+//!
+//! An [`Update`] holds the numbers of the rule and a [`Moments`] what it remembers of one tensor, so that a checkpoint is
+//! the parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
+//! products are in the parameters' type. Nothing depends on the number of threads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, Real, View};
+use crate::words::words;
+
+words! {
+    /// How a gradient becomes a step.
+    Optimiser {
+        /// Gradient descent, with momentum if that is not 0. Weight decay is added to the gradient.
+        Sgd = "sgd",
+        /// Adam (Kingma and Ba 2015). Weight decay is added to the gradient.
+        Adam = "adam",
+        /// Adam with weight decay taken off the parameters instead (Loshchilov and Hutter 2019).
+        AdamW = "adamw",
+        /// Momentum whose matrix has its singular values set near 1 (Jordan 2024). Vectors take AdamW's step.
+        Muon = "muon",
+    }
+}
+
+impl Optimiser {
+    /// The momentum when none is given: PyTorch's.
+    pub fn momentum(self) -> f64 {
+        match self {
+            Optimiser::Muon => 0.95,
+            Optimiser::Sgd | Optimiser::Adam | Optimiser::AdamW => 0.0,
+        }
+    }
+}
+
+/// A rule with its numbers. The rate is given at each step, since it may follow a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Update {
+    /// The rule.
+    pub optimiser: Optimiser,
+    /// Share of the last step's direction that is kept, by SGD and Muon.
+    pub momentum: f64,
+    /// Share of Adam's mean gradient that is kept (`beta_1`).
+    pub first_decay: f64,
+    /// Share of Adam's mean squared gradient that is kept (`beta_2`).
+    pub second_decay: f64,
+    /// What Adam adds to the root of the mean squared gradient.
+    pub epsilon: f64,
+    /// Weight decay.
+    pub weight_decay: f64,
+}
+
+impl Update {
+    /// The rule with PyTorch's numbers, without weight decay.
+    pub fn new(optimiser: Optimiser) -> Update {
+        Update {
+            optimiser,
+            momentum: optimiser.momentum(),
+            first_decay: 0.9,
+            second_decay: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.0,
+        }
+    }
+
+    /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
+    pub fn step<T: Real>(
+        &self,
+        moments: &mut Moments,
+        parameters: &mut [T],
+        columns: usize,
+        gradient: &[f64],
+        rate: f64,
+        backend: &Backend,
+    ) {
+        assert_eq!(parameters.len(), gradient.len(), "a gradient for every parameter");
+        moments.steps += 1;
+        let is_matrix = columns > 1 && parameters.len() > columns;
+        match self.optimiser {
+            Optimiser::Sgd => self.sgd(moments, parameters, gradient, rate),
+            Optimiser::Muon if is_matrix => {
+                self.muon(moments, parameters, columns, gradient, rate, backend);
+            }
+            Optimiser::Adam | Optimiser::AdamW | Optimiser::Muon => {
+                self.adam(moments, parameters, gradient, rate);
+            }
+        }
+    }
+
+    fn sgd<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
+        let entries = parameters.iter_mut().zip(gradient);
+        if self.momentum == 0.0 {
+            return entries.for_each(|(p, g)| {
+                let wide = p.to_f64();
+                *p = T::from_f64(wide - rate * (g + self.weight_decay * wide));
+            });
+        }
+        moments.first.resize(gradient.len(), 0.0);
+        for ((p, g), kept) in entries.zip(&mut moments.first) {
+            let wide = p.to_f64();
+            *kept = self.momentum * *kept + (g + self.weight_decay * wide);
+            *p = T::from_f64(wide - rate * *kept);
+        }
+    }
+
+    fn adam<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
+        moments.first.resize(gradient.len(), 0.0);
+        moments.second.resize(gradient.len(), 0.0);
+        // Adam's decay goes through the gradient, AdamW's past it.
+        let (inside, outside) = match self.optimiser {
+            Optimiser::Adam => (self.weight_decay, 0.0),
+            _ => (0.0, rate * self.weight_decay),
+        };
+        let (b1, b2) = (self.first_decay, self.second_decay);
+        // Both means start at 0 and are too small at first, by a known factor.
+        let begun = |decay: f64| 1.0 - power(decay, moments.steps);
+        let (step, root) = (rate / begun(b1), begun(b2).sqrt());
+        let means = moments.first.iter_mut().zip(&mut moments.second);
+        for ((p, g), (first, second)) in parameters.iter_mut().zip(gradient).zip(means) {
+            let wide = p.to_f64();
+            let g = g + inside * wide;
+            *first = b1 * *first + (1.0 - b1) * g;
+            *second = b2 * *second + (1.0 - b2) * g * g;
+            *p = T::from_f64(wide * (1.0 - outside) - step * *first / (second.sqrt() / root + self.epsilon));
+        }
+    }
+
+    fn muon<T: Real>(
+        &self,
+        moments: &mut Moments,
+        parameters: &mut [T],
+        columns: usize,
+        gradient: &[f64],
+        rate: f64,
+        backend: &Backend,
+    ) {
+        moments.first.resize(gradient.len(), 0.0);
+        let kept = self.momentum;
+        // Nesterov's form: the step looks ahead by one more share of momentum.
+        let direction: Vec<f64> = gradient
+            .iter()
+            .zip(&mut moments.first)
+            .map(|(g, first)| {
+                *first = kept * *first + (1.0 - kept) * g;
+                kept * *first + (1.0 - kept) * g
+            })
+            .collect();
+        let rows = gradient.len() / columns;
+        let direction = orthogonalise::<T>(&direction, rows, columns, backend);
+        let step = rate * (rows as f64 / columns as f64).max(1.0).sqrt();
+        for (p, u) in parameters.iter_mut().zip(&direction) {
+            *p = T::from_f64(p.to_f64() * (1.0 - rate * self.weight_decay) - step * u.to_f64());
+        }
+    }
+}
+
+/// Five rounds of Newton and Schulz's iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
+/// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
+fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Vec<T> {
+    const ROUNDS: usize = 5;
+    const SMALLEST: f64 = 1e-7;
+    let (a, b, c) = (3.4445, -4.775, 2.0315);
+    let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(SMALLEST);
+    let narrow = |x: f64| T::from_f64(x / norm);
+    // The Gram matrix over the shorter side.
+    let tall = rows > columns;
+    let (short, long) = if tall { (columns, rows) } else { (rows, columns) };
+    let turned = |i: usize| if tall { i % rows * columns + i / rows } else { i };
+    let mut x: Vec<T> = (0..matrix.len()).map(|i| narrow(matrix[turned(i)])).collect();
+    let mut gram = vec![T::ZERO; short * short];
+    let mut square = vec![T::ZERO; short * short];
+    let mut next = vec![T::ZERO; matrix.len()];
+    let (wide_a, wide_b, wide_c) = (T::from_f64(a), T::from_f64(b), T::from_f64(c));
+    for _ in 0..ROUNDS {
+        let view = View::new(&x, short, long);
+        backend.product(&mut gram, view, view.t());
+        let g = View::new(&gram, short, short);
+        backend.product(&mut square, g, g);
+        square.iter_mut().zip(&gram).for_each(|(s, &g)| *s = wide_b * g + wide_c * *s);
+        backend.product(&mut next, View::new(&square, short, short), view);
+        x.iter_mut().zip(&next).for_each(|(x, &next)| *x = wide_a * *x + next);
+    }
+    if !tall {
+        return x;
+    }
+    (0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect()
+}
+
+/// `x^n` by repeated squaring: the same bits on every machine, which the system's `pow` does not promise.
+fn power(x: f64, n: u64) -> f64 {
+    let (mut result, mut square, mut left) = (1.0, x, n);
+    while left > 0 {
+        if left & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        left >>= 1;
+    }
+    result
+}
+
+/// What a rule remembers of one tensor. Vectors are empty until a step needs them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    /// Steps taken.
+    pub steps: u64,
+    /// Momentum, or Adam's mean gradient.
+    pub first: Vec<f64>,
+    /// Adam's mean squared gradient.
+    pub second: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn muon_sets_singular_values_near_one() {
+        // Rows of a diagonal matrix, wide and tall: its singular values are its entries.
+        for (rows, columns) in [(3, 5), (5, 3)] {
+            let mut matrix = vec![0.0; rows * columns];
+            for (i, value) in [2.0, 0.5, 0.1].into_iter().enumerate() {
+                matrix[i * columns + i] = value;
+            }
+            let result = orthogonalise::<f64>(&matrix, rows, columns, &Backend::single());
+            for (i, x) in result.iter().enumerate() {
+                let range = if i / columns == i % columns { 0.6..1.3 } else { -1e-12..1e-12 };
+                assert!(range.contains(x), "{rows} x {columns}, entry {i}: {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn power_is_repeated_multiplication() {
+        for n in [0, 1, 2, 5, 13, 100] {
+            assert!((power(0.97, n) / (0..n).fold(1.0, |p, _| p * 0.97) - 1.0).abs() < 1e-13);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! How the rate changes over the steps of a training run.
+
+use crate::words::words;
+
+words! {
+    /// The rate over the course of training.
+    Schedule {
+        /// The same at every step.
+        Constant = "constant",
+        /// Half a cosine from the whole rate down to 0.
+        Cosine = "cosine",
+    }
+}
+
+impl Schedule {
+    /// The share of the rate that step `step` of `steps` takes, counted from 0.
+    pub fn share(self, step: u64, steps: u64) -> f64 {
+        match self {
+            Schedule::Constant => 1.0,
+            // libm's cosine: the same bits on every machine.
+            Schedule::Cosine => {
+                0.5 * (1.0 + libm::cos(std::f64::consts::PI * (step as f64 / steps.max(1) as f64)))
+            }
+        }
+    }
+}
