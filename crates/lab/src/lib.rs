@@ -1,5 +1,6 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
+pub mod associative;
 pub mod bench;
 pub mod cell;
 pub mod decoders;

@@ -59,7 +59,8 @@ fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) 
     rows
 }
 
-fn table<T: Real>(
+/// Rows of a table, each a function of (seed, stream, row).
+pub(crate) fn table<T: Real>(
     kind: Embedding,
     seed: u64,
     stream: Stream,

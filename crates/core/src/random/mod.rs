@@ -31,6 +31,10 @@ pub enum Stream {
     FileRows = 8,
     /// Tokens to test on when testing all of them would take too long.
     TestTokens = 9,
+    /// Where the weights of an associative memory start.
+    MemoryWeights = 20,
+    /// Patterns of a Hopfield network.
+    Patterns = 21,
 }
 
 /// The words of one (seed, stream, index), in order.
