@@ -496,7 +496,7 @@ fn command_lines_and_the_study() {
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
 
-    assert!(here.works("submit slurm --reproduce full --out study").contains("6 tasks of 6, 1-6;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("7 tasks of 7, 1-7;"));
     let script = std::fs::read_to_string(here.at("study/study.slurm.sh")).unwrap();
     assert!(script.contains("reproduce --scale full --seed 0 --only scaling --out "), "{script}");
     here.refused("reproduce --gather study", &["no part of a study"]);
@@ -514,7 +514,8 @@ fn command_lines_and_the_study() {
     here.write("study/sizes/manifest.json", &manifest(0));
     let out = here.works("reproduce --gather study");
     assert!(
-        out.contains("not finished: orthogonal, phase, bound, attention") && out.contains("report.html"),
+        out.contains("not finished: orthogonal, phase, bound, attention, anchors")
+            && out.contains("report.html"),
         "{out}"
     );
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());

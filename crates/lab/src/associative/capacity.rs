@@ -15,6 +15,7 @@ use crate::threshold::{Plan, Search, Step, Threshold};
 #[derive(Clone, Debug)]
 pub struct Hunt {
     config: MemoryConfig,
+    largest: MemorySettings,
     plan: Plan,
 }
 
@@ -66,7 +67,13 @@ impl Hunt {
         }
         // The slope only says how far apart the first runs are.
         let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
-        Ok(Hunt { config: at(settings, range.0, 0)?, plan })
+        let largest = MemorySettings { facts: range.1 as usize, ..settings.clone() };
+        Ok(Hunt { config: at(settings, range.0, 0)?, largest, plan })
+    }
+
+    /// The largest memory that may be tried.
+    pub fn largest(&self) -> &MemorySettings {
+        &self.largest
     }
 
     /// Searches to the end. `observe` hears how many memories were made and how many facts the next have.

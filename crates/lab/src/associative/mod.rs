@@ -5,7 +5,7 @@ mod capacity;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemoryConfig, MemorySettings, Recall, recall};
+use superpose_core::associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
 use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
@@ -73,6 +73,19 @@ pub fn run(config: &MemoryConfig, backend: &Backend) -> Result<MemoryRecord, Mem
         config: (**config).clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     })
+}
+
+/// Bytes that so many memories side by side take, roughly.
+pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
+    const ROWS: usize = 256;
+    let [facts, dim, inputs, labels] =
+        [settings.facts, settings.dim, settings.inputs(), settings.label_count()].map(|size| size as f64);
+    let numbers = match settings.rule {
+        Rule::Hopfield => dim * dim + 2.0 * facts * dim,
+        // Keys, values and targets in 32 or, for least squares, 64 bits; a block of rows; weights with their moments.
+        _ => 6.0 * facts * dim + ROWS as f64 * (labels + 3.0 * inputs) + 8.0 * dim * (inputs + dim),
+    };
+    4.0 * numbers * threads.min(settings.repeats) as f64
 }
 
 /// Student's interval of a mean over repeats, whatever they were tested on.

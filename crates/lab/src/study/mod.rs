@@ -3,6 +3,7 @@
 //! Every part is a function of a [`Scale`] and a seed alone. Its runs go through a [`Runner`], so a study that was interrupted
 //! takes what it has from the store and goes on. Runs of different findings have different seeds: luck is not shared.
 
+mod anchors;
 mod attention;
 mod bound;
 mod finding;
@@ -21,6 +22,7 @@ use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_theory::critical::Parameter;
 
+pub use anchors::{Anchor, Anchors, Kind, Limit};
 pub use attention::{Attention, Beyond, LockCurve, LockPoint};
 pub use bound::Bounds;
 pub use finding::{Finding, LEVEL, Verdict};
@@ -29,6 +31,7 @@ pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 
+use crate::associative::MemoryError;
 use crate::cell::{CellError, Event, Runner};
 use crate::run::RunError;
 use crate::threshold::{Criterion, Measure, Question, SearchError, find, shares};
@@ -49,7 +52,7 @@ impl Scale {
     /// How long it takes, where that was measured.
     pub fn about(self) -> &'static str {
         match self {
-            Scale::Quick => "about half a minute on two cores",
+            Scale::Quick => "about a minute and a half on two cores",
             Scale::Standard => "not measured as a whole; some tens of minutes",
             Scale::Full => "not measured as a whole; many hours",
         }
@@ -112,12 +115,21 @@ pub enum Part {
     Bound,
     /// Lock rates, and what the second step contributes.
     Attention,
+    /// Associative memories beside reference values from the literature.
+    Anchors,
 }
 
 impl Part {
     /// Every part, in the order of the report.
-    pub const ALL: [Part; 6] =
-        [Part::Scaling, Part::Sizes, Part::Orthogonal, Part::Phase, Part::Bound, Part::Attention];
+    pub const ALL: [Part; 7] = [
+        Part::Scaling,
+        Part::Sizes,
+        Part::Orthogonal,
+        Part::Phase,
+        Part::Bound,
+        Part::Attention,
+        Part::Anchors,
+    ];
 
     /// The name.
     pub fn word(self) -> &'static str {
@@ -128,6 +140,7 @@ impl Part {
             Part::Phase => "phase",
             Part::Bound => "bound",
             Part::Attention => "attention",
+            Part::Anchors => "anchors",
         }
     }
 }
@@ -142,7 +155,7 @@ impl FromStr for Part {
     type Err = String;
     fn from_str(text: &str) -> Result<Part, String> {
         let found = Part::ALL.into_iter().find(|part| part.word() == text);
-        found.ok_or("must be scaling, sizes, orthogonal, phase, bound or attention".into())
+        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention or anchors".into())
     }
 }
 
@@ -161,6 +174,9 @@ pub struct Results {
     pub bound: Option<Bounds>,
     /// Lock rates.
     pub attention: Option<Attention>,
+    /// Associative memories beside reference values.
+    #[serde(default)]
+    pub anchors: Option<Anchors>,
 }
 
 impl Results {
@@ -173,6 +189,7 @@ impl Results {
             Part::Phase => self.phase = from.phase.or(self.phase.take()),
             Part::Bound => self.bound = from.bound.or(self.bound.take()),
             Part::Attention => self.attention = from.attention.or(self.attention.take()),
+            Part::Anchors => self.anchors = from.anchors.or(self.anchors.take()),
         }
     }
 }
@@ -189,6 +206,9 @@ pub enum StudyError {
     /// A decoder's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A memory gave no answer.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,
@@ -213,8 +233,8 @@ pub struct Study<'a, 'r> {
 }
 
 impl Study<'_, '_> {
-    /// Runs one part into the results. The runs of the part on the lower bound are no cells: it goes on from the models that the
-    /// results have, and keeps those that it has finished when it is stopped.
+    /// Runs one part into the results. The runs of the parts on the lower bound and on anchors are no cells: they go on from what
+    /// the results have, and keep what they have finished when they are stopped.
     pub fn run(&mut self, part: Part, results: &mut Results) -> Result<(), StudyError> {
         match part {
             Part::Scaling => results.scaling = Some(scaling::run(self)?),
@@ -223,6 +243,7 @@ impl Study<'_, '_> {
             Part::Phase => results.phase = Some(phase::run(self)?),
             Part::Bound => bound::run(self, &mut results.bound)?,
             Part::Attention => results.attention = Some(attention::run(self)?),
+            Part::Anchors => anchors::run(self, &mut results.anchors)?,
         }
         Ok(())
     }
