@@ -125,7 +125,12 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
     if arguments.find.is_none() {
         let config = settings.check()?;
         room(&config)?;
-        let record = run(&config, &backend()?)?;
+        let spinner = Spinner::new();
+        let record = run(&config, &backend()?, &mut |done| {
+            spinner.say(&format!("{done} of {} memories made", config.repeats));
+        });
+        spinner.finish();
+        let record = record?;
         let text =
             if arguments.json { serde_json::to_string_pretty(&record)? + "\n" } else { recalled(&record) };
         return print(&text).map(|()| ExitCode::SUCCESS);

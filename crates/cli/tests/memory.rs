@@ -92,7 +92,7 @@ fn what_cannot_be_is_refused_by_name() {
         ("--find facts --precision 0", "precision = 0"),
         ("--find facts --max-runs 3", "max_runs = 3"),
         ("--find facts --facts 30", "cannot be used with"),
-        ("--rule hopfield --facts 5000 --dim 5000", "Hopfield"),
+        ("--rule hopfield --facts 5000 --dim 5000", "at most 3355 facts"),
         ("--facts 1048576 --dim 16384", "facts"),
     ] {
         let output = superpose(&format!("memory {line}"));

@@ -77,6 +77,8 @@ impl Default for MemorySettings {
     }
 }
 
+/// Facts at most.
+const MOST: usize = 1 << 20;
 /// Numbers in a table of keys at most: 1 GB.
 const LARGEST: usize = 1 << 28;
 /// Neurons times patterns at most: whole numbers up to here are exact in 32-bit floats, and fields are such numbers.
@@ -106,9 +108,15 @@ impl MemorySettings {
         self.steps.unwrap_or(if self.width.is_some() { 1 << 15 } else { 1 << 12 })
     }
 
+    /// The most facts that a memory of this dimension and width may have.
+    pub fn most_facts(&self) -> usize {
+        let numbers = if self.rule == Rule::Hopfield { EXACT } else { LARGEST };
+        (numbers / self.dim.max(self.inputs()).max(1)).min(MOST)
+    }
+
     /// Checks every value, alone and beside the others.
     pub fn check(self) -> Result<MemoryConfig, ConfigError> {
-        whole("facts", self.facts, 2, 1 << 20)?;
+        whole("facts", self.facts, 2, MOST)?;
         whole("dim", self.dim, 1, 1 << 14)?;
         whole("repeats", self.repeats, 1, 1_000_000)?;
         whole("width", self.inputs(), 1, 1 << 14)?;
@@ -128,9 +136,8 @@ impl MemorySettings {
             let allowed = format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats);
             return Err(ConfigError::value("seed", self.seed, allowed));
         }
-        let sizes = self.facts * self.dim.max(self.inputs());
-        if sizes > LARGEST {
-            let allowed = format!("facts times dim (or width) must be at most {LARGEST}, not {sizes}");
+        if self.facts > self.most_facts() {
+            let allowed = format!("at these sizes a memory may have at most {} facts", self.most_facts());
             return Err(ConfigError::value("facts", self.facts, allowed));
         }
         if !(2..=self.facts).contains(&self.label_count()) {
@@ -142,10 +149,6 @@ impl MemorySettings {
             return Err(ConfigError::value("embedding", self.embedding, allowed));
         }
         if self.rule == Rule::Hopfield {
-            if sizes > EXACT {
-                let allowed = format!("facts times dim of a Hopfield network must be at most {EXACT}");
-                return Err(ConfigError::value("facts", self.facts, allowed));
-            }
             let unknown = "a Hopfield network's patterns have no labels and no frequencies";
             if self.labels != Labels::Permutation {
                 return Err(ConfigError::value("labels", self.labels, unknown));
@@ -210,6 +213,6 @@ mod tests {
         assert!(refusal(MemorySettings { facts: 1 << 20, dim: 1 << 14, ..trained() }).contains("at most"));
         let hopfield = || MemorySettings { rule: Rule::Hopfield, ..default() };
         assert!(refusal(MemorySettings { zipf: Some(1.0), ..hopfield() }).starts_with("zipf"));
-        assert!(refusal(MemorySettings { facts: 5000, dim: 5000, ..hopfield() }).contains("Hopfield"));
+        assert!(refusal(MemorySettings { facts: 5000, dim: 5000, ..hopfield() }).contains("at most 3355"));
     }
 }

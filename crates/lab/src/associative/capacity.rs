@@ -60,15 +60,15 @@ impl Hunt {
             Labels::Permutation => 2,
             Labels::Mod(classes) => classes.max(2) as u64,
         };
-        let start = guess(settings).max(classes as f64 + 1.0);
-        let range = (classes, (16.0 * start) as u64);
-        for end in [range.0, range.1] {
-            at(settings, end, 0)?;
-        }
+        let smallest = at(settings, classes, 0)?;
+        let most = settings.most_facts() as u64;
+        let start = guess(settings).min(most as f64).max(classes as f64 + 1.0);
+        let range = (classes, most.min((8.0 * start) as u64));
+        at(settings, range.1, 0)?;
         // The slope only says how far apart the first runs are.
         let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
         let largest = MemorySettings { facts: range.1 as usize, ..settings.clone() };
-        Ok(Hunt { config: at(settings, range.0, 0)?, largest, plan })
+        Ok(Hunt { config: smallest, largest, plan })
     }
 
     /// The largest memory that may be tried.
@@ -198,6 +198,8 @@ mod tests {
         };
         assert!(refused(&settings, 0.0).starts_with("precision = 0: "));
         assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));
+        let huge = MemorySettings { dim: usize::MAX, ..settings.clone() };
+        assert!(refused(&huge, 0.1).starts_with("dim = 1844"));
         let last = MemorySettings { seed: u64::MAX, ..settings };
         assert!(refused(&last, 0.1).starts_with("seed = "));
     }

@@ -50,11 +50,19 @@ pub struct MemoryRecord {
     pub version: String,
 }
 
-/// Runs every repeat.
-pub fn run(config: &MemoryConfig, backend: &Backend) -> Result<MemoryRecord, MemoryError> {
+/// Runs every repeat. `observe` hears how many are done.
+pub fn run(
+    config: &MemoryConfig,
+    backend: &Backend,
+    observe: &mut dyn FnMut(usize),
+) -> Result<MemoryRecord, MemoryError> {
     let started = Instant::now();
     let configs: Vec<MemoryConfig> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
-    let found = recalls(&configs, backend)?;
+    let mut found = Vec::with_capacity(configs.len());
+    for part in configs.chunks(backend.threads().max(config.repeats / 64)) {
+        found.extend(recalls(part, backend)?);
+        observe(found.len());
+    }
     let mut success = Tally::default();
     found.iter().for_each(|found| success.add(1.0, reaches(config, found)));
     let measures =
