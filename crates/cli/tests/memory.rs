@@ -75,7 +75,7 @@ fn the_capacity_has_an_interval() {
 fn what_cannot_be_is_refused_by_name() {
     for (line, words) in [
         ("--facts 1", "facts = 1: must be a whole number from 2"),
-        ("--facts 1e18", "facts = 1000000000000000000"),
+        ("--facts 1e15", "facts = 1000000000000000"),
         ("--dim 0", "dim = 0"),
         ("--rule best", "must be one of hebbian, least-squares, trained, hopfield"),
         ("--width 10", "width = 10: only with rule = trained"),

@@ -10,7 +10,7 @@ const CHECKS: usize = 128;
 
 /// Trains from random weights, and reads what the memory recalls.
 ///
-/// With all facts at every step, accuracy is looked at [`CHECKS`] times; training ends where it reaches the accuracy of the
+/// With all facts at every step, accuracy is looked at 128 times; training ends where it reaches the accuracy of the
 /// configuration, and the best look counts, as accuracy goes up and down at large rates. With mini-batches the state at the
 /// end counts.
 pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend) -> Recall {
