@@ -68,7 +68,9 @@ fn reason(anchor: &Anchor) -> Option<String> {
             interval(share)
         );
     }
-    if let (Some(range), Some(reference)) = (&anchor.bisection, &anchor.reference) {
+    // An infinite network's value is not a search's result.
+    let searched = anchor.bisection.as_ref().filter(|_| anchor.kind != Kind::Hopfield);
+    if let (Some(range), Some(reference)) = (searched, &anchor.reference) {
         let within = range.low <= reference.high && reference.low <= range.high;
         text += &format!(
             " Of plain bisections with five repeats at each number, 95% would end between {} and {}, which {} the reference.",
@@ -135,7 +137,9 @@ fn quantity(kind: Kind) -> &'static str {
 
 fn source(kind: Kind) -> &'static str {
     match kind {
-        Kind::Hebbian => "recomputed by others: all facts right in half of repeats",
+        Kind::Hebbian => {
+            "computed elsewhere: all facts right in half of repeats; how many repeats is not known"
+        }
         Kind::Trained => "setting of Nichani, Lee, Bietti 2025; limit arXiv 2605.10795",
         Kind::Mlp => "guide line of Nichani, Lee, Bietti 2025, drawn by eye",
         Kind::Zipf => "setting of Cabannes, Dohmatob, Bietti 2024, ten seeds",
