@@ -11,6 +11,7 @@ mod export;
 mod files;
 mod inspect;
 mod interrupt;
+mod memory;
 mod merge;
 mod phase;
 mod picture;
@@ -62,6 +63,8 @@ enum Command {
     Plan(plan::PlanArguments),
     /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
     Bound(bound::BoundArguments),
+    /// An associative memory alone: what it recalls, and how many facts it holds.
+    Memory(memory::MemoryArguments),
     /// Inspect the embedding matrix of a real model: how its rows overlap, and how many facts they could hold.
     Inspect(inspect::InspectArguments),
     /// Run a grid, list or ray of cells from a file, resumably; or one share of it for many machines.
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Phase(arguments) => phase::phase(*arguments),
         Command::Plan(arguments) => plan::plan(&arguments).map(done),
         Command::Bound(arguments) => bound::bound(&arguments).map(done),
+        Command::Memory(arguments) => memory::memory(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),
         Command::Sweep(arguments) => sweep::sweep(&arguments),
         Command::Submit(arguments) => submit::submit(&arguments).map(done),

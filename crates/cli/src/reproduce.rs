@@ -35,7 +35,7 @@ pub struct ReproduceArguments {
     /// How far to go: quick, standard or full
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     scale: Scale,
-    /// One part only: scaling, sizes, orthogonal, phase, bound, attention or training; may be given several times
+    /// One part only: scaling, sizes, orthogonal, phase, bound, attention, training or anchors; may be given several times
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     /// Folder for everything

@@ -52,7 +52,10 @@ fn a_study_can_be_opened_and_made_again() {
         ("reproduce --out study --scale standard", "holds a study at scale quick with seed 0"),
         ("reproduce --out study --seed 7", "holds a study at scale quick with seed 0"),
         ("reproduce --scale tiny", "must be quick, standard or full"),
-        ("reproduce --only x", "must be scaling, sizes, orthogonal, phase, bound, attention or training"),
+        (
+            "reproduce --only x",
+            "must be scaling, sizes, orthogonal, phase, bound, attention, training or anchors",
+        ),
         ("reproduce --seed 100000001", "seed = 100000001"),
         ("reproduce --out study/report.html", "report.html"),
     ] {

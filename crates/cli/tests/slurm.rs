@@ -541,7 +541,7 @@ fn command_lines_and_the_study() {
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
 
-    assert!(here.works("submit slurm --reproduce full --out study").contains("6 tasks of 6, 1-6;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("8 tasks of 8, 1-8;"));
     let script = std::fs::read_to_string(here.at("study/study.slurm.sh")).unwrap();
     assert!(script.contains("reproduce --scale full --seed 0 --only scaling --out "), "{script}");
     here.refused("reproduce --gather study", &["no part of a study"]);
@@ -565,7 +565,7 @@ fn command_lines_and_the_study() {
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
     assert!(out.contains("study/sizes/store.sqlite is not there"), "{out}");
     // Gathered early, the rest can still be submitted; a folder with a study of its own is left alone.
-    assert!(here.works("submit slurm --reproduce full --out study").contains("6 tasks of 6, 1-6;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("8 tasks of 8, 1-8;"));
     std::fs::remove_file(here.at("study/slurm.json")).unwrap();
     here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);
 }

@@ -1,8 +1,8 @@
 //! Factual recall in a one-layer transformer with random embeddings, computed.
 //!
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
-//! [`noise`]. Random numbers come from [`random`], arithmetic from [`backend`]. Nothing here reads files, prints, or
-//! asks the time. Sections named in the documentation are those of the project's theory page.
+//! [`noise`]. [`associative`] has the memory alone, without attention. Random numbers come from [`random`], arithmetic
+//! from [`backend`]. Nothing here reads files, prints, or asks the time. Sections named in the documentation are those of the project's theory page.
 //!
 //! ```
 //! use superpose_core::backend::Backend;
@@ -27,6 +27,7 @@
 //! assert!(evaluation.lock_rate.mean() > 0.99);
 //! # Ok::<(), superpose_core::ConfigError>(())
 //! ```
+pub mod associative;
 pub mod backend;
 pub mod config;
 pub mod early_phase;

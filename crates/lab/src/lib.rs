@@ -1,6 +1,7 @@
 //! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
 
 pub mod advice;
+pub mod associative;
 pub mod bench;
 pub mod cell;
 pub mod decoders;

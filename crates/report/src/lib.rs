@@ -2,6 +2,7 @@
 //!
 //! Nothing here runs a model or touches a file: [`sections`] reads the [`Results`] of a study, [`page`] writes HTML.
 
+mod anchors;
 mod attention;
 mod bound;
 mod html;
@@ -54,7 +55,7 @@ pub struct Section {
 
 /// The sections of a study, in order; parts that were not run have none.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let Results { scaling, sizes, orthogonal, phase, bound, attention, training } = results;
+    let Results { scaling, sizes, orthogonal, phase, bound, attention, training, anchors } = results;
     let mut sections = Vec::new();
     sections.extend(scaling.as_ref().map(scaling::section));
     sections.extend(sizes.as_ref().map(sizes::section));
@@ -63,5 +64,6 @@ pub fn sections(results: &Results) -> Vec<Section> {
     sections.extend(bound.as_ref().map(bound::section));
     sections.extend(attention.as_ref().map(attention::section));
     sections.extend(training.as_ref().map(training::section));
+    sections.extend(anchors.as_ref().map(anchors::section));
     sections
 }

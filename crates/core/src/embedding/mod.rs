@@ -77,7 +77,8 @@ pub(crate) fn start_rows<T: Real>(
     table(Embedding::Gaussian, seed, stream, rows, columns, backend)
 }
 
-fn table<T: Real>(
+/// Rows of a table, each a function of (seed, stream, row).
+pub(crate) fn table<T: Real>(
     kind: Embedding,
     seed: u64,
     stream: Stream,

@@ -321,7 +321,7 @@ fn times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
 const RIDGE: f64 = 1e-9;
 
 /// `X (X^T X)^-1` and `(X^T X)^-1`.
-fn undo(rows: &[f64], dim: usize, backend: &Backend) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn undo(rows: &[f64], dim: usize, backend: &Backend) -> (Vec<f64>, Vec<f64>) {
     let x = View::new(rows, rows.len() / dim, dim);
     let mut gram = vec![0.0; dim * dim];
     backend.product(&mut gram, x.t(), x);

@@ -39,6 +39,10 @@ pub enum Stream {
     Attention = 12,
     /// The order of samples in the epochs of training.
     Batches = 13,
+    /// Where the weights of an associative memory start.
+    MemoryWeights = 20,
+    /// Patterns of a Hopfield network.
+    Patterns = 21,
 }
 
 /// The words of one (seed, stream, index), in order.

@@ -69,7 +69,7 @@ impl Distribution {
     }
 
     /// Random words that one draw takes.
-    pub(super) fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         match self {
             Distribution::Uniform(_) => 1,
             Distribution::Weighted { .. } => 2,

@@ -3,6 +3,7 @@
 //! Every part is a function of a [`Scale`] and a seed alone. Its runs go through a [`Runner`], so a study that was interrupted
 //! takes what it has from the store and goes on. Runs of different findings have different seeds: luck is not shared.
 
+mod anchors;
 mod attention;
 mod bound;
 mod finding;
@@ -22,6 +23,7 @@ use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_theory::critical::Parameter;
 
+pub use anchors::{Anchor, Anchors, Kind, Limit};
 pub use attention::{Attention, Beyond, LockCurve, LockPoint};
 pub use bound::Bounds;
 pub use finding::{Finding, LEVEL, Verdict};
@@ -31,6 +33,7 @@ pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 
+use crate::associative::MemoryError;
 use crate::cell::{CellError, Event, Runner};
 use crate::run::RunError;
 use crate::threshold::{Criterion, Measure, Question, SearchError, find, shares};
@@ -51,7 +54,7 @@ impl Scale {
     /// How long it takes, where that was measured.
     pub fn about(self) -> &'static str {
         match self {
-            Scale::Quick => "about half a minute on two cores",
+            Scale::Quick => "about two minutes on two cores",
             Scale::Standard => "not measured as a whole; some tens of minutes",
             Scale::Full => "not measured as a whole; many hours",
         }
@@ -116,11 +119,13 @@ pub enum Part {
     Attention,
     /// Training to the end against three steps.
     Training,
+    /// Associative memories beside reference values from the literature.
+    Anchors,
 }
 
 impl Part {
     /// Every part, in the order of the report.
-    pub const ALL: [Part; 7] = [
+    pub const ALL: [Part; 8] = [
         Part::Scaling,
         Part::Sizes,
         Part::Orthogonal,
@@ -128,6 +133,7 @@ impl Part {
         Part::Bound,
         Part::Attention,
         Part::Training,
+        Part::Anchors,
     ];
 
     /// The name.
@@ -140,6 +146,7 @@ impl Part {
             Part::Bound => "bound",
             Part::Attention => "attention",
             Part::Training => "training",
+            Part::Anchors => "anchors",
         }
     }
 }
@@ -154,7 +161,7 @@ impl FromStr for Part {
     type Err = String;
     fn from_str(text: &str) -> Result<Part, String> {
         let found = Part::ALL.into_iter().find(|part| part.word() == text);
-        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention or training".into())
+        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention, training or anchors".into())
     }
 }
 
@@ -175,6 +182,9 @@ pub struct Results {
     pub attention: Option<Attention>,
     /// Training to the end.
     pub training: Option<Training>,
+    /// Associative memories beside reference values.
+    #[serde(default)]
+    pub anchors: Option<Anchors>,
 }
 
 impl Results {
@@ -195,6 +205,7 @@ impl Results {
             Part::Bound => take(&mut self.bound, from.bound),
             Part::Attention => take(&mut self.attention, from.attention),
             Part::Training => take(&mut self.training, from.training),
+            Part::Anchors => take(&mut self.anchors, from.anchors),
         }
     }
 }
@@ -211,6 +222,9 @@ pub enum StudyError {
     /// A decoder's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A memory gave no answer.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,
@@ -235,8 +249,8 @@ pub struct Study<'a, 'r> {
 }
 
 impl Study<'_, '_> {
-    /// Runs one part into the results. The runs of the part on the lower bound are no cells: it goes on from the models that the
-    /// results have, and keeps those that it has finished when it is stopped.
+    /// Runs one part into the results. The runs of the parts on the lower bound and on anchors are no cells: they go on from what
+    /// the results have, and keep what they have finished when they are stopped.
     pub fn run(&mut self, part: Part, results: &mut Results) -> Result<(), StudyError> {
         match part {
             Part::Scaling => results.scaling = Some(scaling::run(self)?),
@@ -246,6 +260,7 @@ impl Study<'_, '_> {
             Part::Bound => bound::run(self, &mut results.bound)?,
             Part::Attention => results.attention = Some(attention::run(self)?),
             Part::Training => results.training = Some(training::run(self)?),
+            Part::Anchors => anchors::run(self, &mut results.anchors)?,
         }
         Ok(())
     }

@@ -1,0 +1,273 @@
+//! `superpose memory`: an associative memory alone, what it recalls and how many facts it holds.
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use superpose_core::associative::{MemorySettings, Rule};
+use superpose_core::backend::Backend;
+use superpose_core::config::{Embedding, Labels};
+use superpose_core::train::Optimiser;
+use superpose_lab::associative::{CapacityRecord, Hunt, MemoryError, MemoryRecord, bytes, run};
+use superpose_lab::interval::Interval;
+use superpose_lab::threshold::Threshold;
+use superpose_lab::words::grouped;
+
+use crate::arguments::{Count, threads};
+use crate::interrupt::Interrupt;
+use crate::progress::Spinner;
+use crate::run::{available_memory, print};
+use crate::text::number;
+
+/// Arguments of `superpose memory`.
+#[derive(Args, Clone, Debug)]
+pub struct MemoryArguments {
+    /// Facts N; patterns of a Hopfield network (default 100)
+    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "find")]
+    facts: Option<Count>,
+    /// Dimension d of keys and values; neurons of a Hopfield network
+    #[arg(long, value_name = "D", default_value = "64", allow_hyphen_values = true)]
+    dim: Count,
+    /// How weights are made: hebbian, least-squares, trained or hopfield
+    #[arg(long, value_name = "RULE", default_value = "hebbian")]
+    rule: Rule,
+    /// Width m of an MLP with ReLU, both layers trained; without it, a linear memory
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    width: Option<Count>,
+    /// Keys and values: sphere, gaussian or rademacher
+    #[arg(long, value_name = "KIND", default_value = "sphere")]
+    embedding: Embedding,
+    /// Labels: permutation (each fact its own) or mod:M
+    #[arg(long, value_name = "KIND", default_value = "permutation")]
+    labels: Labels,
+    /// Zipf exponent of how often facts are asked and shown in mini-batches (default: all alike)
+    #[arg(long, value_name = "EXPONENT", allow_hyphen_values = true)]
+    zipf: Option<f64>,
+    /// Optimiser of a trained memory: sgd, adam, adamw or muon
+    #[arg(long, value_name = "NAME", default_value = "adamw")]
+    optimiser: Optimiser,
+    /// Its rate (default 1000; with a width 0.03)
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    rate: Option<f64>,
+    /// Its steps at most (default 4,096; with a width 32,768)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    steps: Option<Count>,
+    /// Facts drawn for a step (default: all facts at every step)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    batch: Option<Count>,
+    /// Share of right answers that is success; full-batch training ends there
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, allow_hyphen_values = true)]
+    accuracy: f64,
+    /// Find how many facts can be stored, with a 95% interval: half of the repeats succeed
+    #[arg(long, value_name = "facts")]
+    find: Option<String>,
+    /// Half width of that interval, over the estimate, at which to stop
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_hyphen_values = true, requires = "find")]
+    precision: f64,
+    /// Memories made in the search at most
+    #[arg(long, value_name = "COUNT", default_value = "400", allow_hyphen_values = true, requires = "find")]
+    max_runs: Count,
+    /// Memories with consecutive seeds (default 20)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, conflicts_with = "find")]
+    repeats: Option<Count>,
+    /// The first seed
+    #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
+    seed: Count,
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Option<Count>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+impl MemoryArguments {
+    fn settings(&self) -> MemorySettings {
+        let count = |Count(count): Count| usize::try_from(count).unwrap_or(usize::MAX);
+        let default = MemorySettings::default();
+        MemorySettings {
+            facts: self.facts.map_or(default.facts, count),
+            dim: count(self.dim),
+            rule: self.rule,
+            width: self.width.map(count),
+            embedding: self.embedding,
+            labels: self.labels,
+            zipf: self.zipf,
+            optimiser: self.optimiser,
+            rate: self.rate,
+            steps: self.steps.map(count),
+            batch: self.batch.map(count),
+            accuracy: self.accuracy,
+            repeats: self.repeats.map_or(default.repeats, count),
+            seed: self.seed.0,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
+    let threads = threads(arguments.threads)?;
+    let settings = arguments.settings();
+    let backend = || Backend::cpu(threads).context("threads cannot be started");
+    let room = |settings: &MemorySettings| {
+        let (needed, available) = (bytes(settings, threads), available_memory());
+        ensure!(
+            needed <= available,
+            "facts = {}: needs about {:.1} GB of memory, and {:.1} GB are available; fewer facts or threads need less",
+            settings.facts,
+            needed / 1e9,
+            available / 1e9
+        );
+        Ok(())
+    };
+    if arguments.find.is_none() {
+        let config = settings.check()?;
+        room(&config)?;
+        let spinner = Spinner::new();
+        let record = run(&config, &backend()?, &mut |done| {
+            spinner.say(&format!("{done} of {} memories made", config.repeats));
+        });
+        spinner.finish();
+        let record = record?;
+        let text =
+            if arguments.json { serde_json::to_string_pretty(&record)? + "\n" } else { recalled(&record) };
+        return print(&text).map(|()| ExitCode::SUCCESS);
+    }
+    match arguments.find.as_deref() {
+        Some("facts") => {}
+        other => bail!("find = {}: must be facts", other.unwrap_or_default()),
+    }
+    let most = usize::try_from(arguments.max_runs.0).unwrap_or(usize::MAX);
+    let hunt = Hunt::new(&settings, arguments.precision, most)?;
+    room(hunt.largest())?;
+    let interrupt = Interrupt::listen()?;
+    let spinner = Spinner::new();
+    let record = hunt.record(&backend()?, interrupt.flag(), &mut |runs, facts| {
+        spinner.say(&format!("{runs} memories made, now with {facts} facts"));
+    });
+    spinner.finish();
+    let record = match record {
+        Err(MemoryError::Stopped) => {
+            let _ = writeln!(std::io::stderr(), "stopped: nothing is kept of a search for a capacity");
+            return Ok(ExitCode::from(interrupt.code()));
+        }
+        record => record?,
+    };
+    let text = if arguments.json { serde_json::to_string_pretty(&record)? + "\n" } else { held(&record) };
+    print(&text).map(|()| ExitCode::SUCCESS)
+}
+
+/// What the memory is, in words.
+fn described(config: &MemorySettings) -> String {
+    let size = match (config.rule, config.width) {
+        (Rule::Hopfield, _) => format!("Hopfield network of {} neurons", grouped(config.dim as f64)),
+        (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", config.dim, grouped(width as f64)),
+        (rule, None) => format!("linear memory, {rule}, d = {}", grouped(config.dim as f64)),
+    };
+    let mut text = size;
+    if config.rule != Rule::Hopfield {
+        let _ = write!(text, ", {} embeddings", config.embedding);
+    }
+    if let Labels::Mod(classes) = config.labels {
+        let _ = write!(text, ", {classes} classes");
+    }
+    if let Some(zipf) = config.zipf {
+        let _ = write!(text, ", Zipf exponent {zipf}");
+    }
+    if config.rule == Rule::Trained {
+        let batch = config.batch.map_or("all facts".into(), |batch| format!("batches of {batch}"));
+        let (steps, rate) = (grouped(config.training_steps() as f64), config.training_rate());
+        let _ = write!(text, "\n  {}, rate {rate}, {batch} for at most {steps} steps", config.optimiser);
+    }
+    text
+}
+
+fn recalled(record: &MemoryRecord) -> String {
+    let config = &record.config;
+    let (facts, margin) = match config.rule {
+        Rule::Hopfield => ("patterns", "final overlap"),
+        _ => ("facts", "margin"),
+    };
+    let mut text = format!(
+        "Recall of {} {facts}: {}, {} repeats from seed {}\n",
+        grouped(config.facts as f64),
+        described(config),
+        config.repeats,
+        config.seed
+    );
+    let mut row = |name: &str, value: &Interval, note: &str| {
+        let line = format!(
+            "  {name:<16} {:>9}  [{}, {}]  {note}",
+            number(value.mean),
+            number(value.low),
+            number(value.high)
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    };
+    row("accuracy", &record.accuracy, &format!("share of {facts} recalled"));
+    row(
+        "success",
+        &record.success,
+        &format!("share of repeats with accuracy of at least {}", config.accuracy),
+    );
+    row(margin, &record.margin, if margin == "margin" { "right logit over the best wrong one" } else { "" });
+    let _ = writeln!(text, "  Intervals: 95%, over repeats and facts.");
+    if record.steps > 0.0 {
+        let _ = writeln!(text, "Steps: {} on average.", grouped(record.steps.round()));
+    }
+    let _ = writeln!(text, "Done in {:.1} s.", record.seconds);
+    text
+}
+
+fn held(record: &CapacityRecord) -> String {
+    let config = &record.config;
+    let facts = if config.rule == Rule::Hopfield { "patterns" } else { "facts" };
+    let mut text = format!(
+        "Most {facts} with accuracy of at least {} in half of the repeats\n  {}\n\n",
+        config.accuracy,
+        described(config)
+    );
+    let end = |end: Option<u64>| end.map_or("?".into(), |end| grouped(end as f64));
+    let _ = match record.threshold {
+        Threshold::Found(e) => writeln!(
+            text,
+            "  {facts} {:>12}  [{}, {}]  95% interval",
+            grouped(e.estimate as f64),
+            grouped(e.low as f64),
+            grouped(e.high as f64)
+        ),
+        Threshold::Imprecise { estimate, low, high, .. } => writeln!(
+            text,
+            "  {facts} {:>12}  [{}, {}]  95% interval; not as precise as {}: the runs were used up (--max-runs)",
+            grouped(estimate as f64),
+            end(low),
+            end(high),
+            record.precision
+        ),
+        Threshold::Unreached(tried) => writeln!(
+            text,
+            "  not found between {} and {} {facts}: success in {:.2} to {:.2} of repeats",
+            grouped(tried.low as f64),
+            grouped(tried.high as f64),
+            tried.least,
+            tried.best
+        ),
+    };
+    if let Some(interval) = record.threshold.interval() {
+        let _ = match config.rule {
+            Rule::Hopfield => {
+                writeln!(text, "  load  {:>14.4}  patterns per neuron", interval.mean / config.dim as f64)
+            }
+            _ => writeln!(
+                text,
+                "  {} {:>7.2}  parameters over N log N",
+                if config.width.is_some() { "m d/(N log N)" } else { "d^2/(N log N)" },
+                record.parameters_per_fact.unwrap_or(f64::NAN)
+            ),
+        };
+    }
+    let _ = writeln!(text, "\n{} memories in {:.1} s.", record.runs, record.seconds);
+    text
+}

@@ -1,0 +1,58 @@
+//! Associative memory alone: facts are pairs of a key and a value, and there is no sequence to find them in.
+//!
+//! Fact `i` has a key `k_i` and the label `l_i`, whose value is `v_l`, all in `R^d`. A linear memory is a `d x d` matrix `M`;
+//! the answer to a key is the label with the largest logit `v_l . M k`. Rules for `M`: Hebbian (`sum_i v_{l_i} k_i^T`), least
+//! squares, or training by cross-entropy, whose direction on facts that can all be stored tends to the largest margin
+//! (Soudry et al. 2018). With a width the features of a key are `relu(W k + b)`, and both layers are trained. [`Hopfield`]
+//! is the classical baseline: patterns that recall themselves.
+//!
+//! ```
+//! use superpose_core::associative::{MemorySettings, Rule, recall};
+//! use superpose_core::backend::Backend;
+//!
+//! let config = MemorySettings { facts: 60, dim: 64, rule: Rule::Hebbian, ..MemorySettings::default() }.check()?;
+//! assert!(recall(&config, &Backend::single()).accuracy.mean() > 0.95);
+//! # Ok::<(), superpose_core::ConfigError>(())
+//! ```
+
+mod config;
+mod gradient;
+mod hopfield;
+mod pairs;
+mod train;
+mod weights;
+
+pub use config::{MemoryConfig, MemorySettings, Rule};
+pub use gradient::{Gradient, Workspace};
+pub use hopfield::{Hopfield, RETRIEVED};
+pub use pairs::Pairs;
+pub use train::train;
+pub use weights::{FirstLayer, Weights};
+
+use crate::backend::Backend;
+use crate::evaluate::Tally;
+
+/// What a memory recalls.
+#[derive(Clone, Copy, Debug)]
+pub struct Recall {
+    /// Share of right answers, each fact by how often it is asked. Of a Hopfield network: patterns that were retrieved.
+    pub accuracy: Tally,
+    /// Right label's logit minus the largest other. Of a Hopfield network: final overlap with the pattern.
+    pub margin: Tally,
+    /// Training steps taken.
+    pub steps: usize,
+}
+
+/// Makes the memory of a configuration, with its first seed, and asks it for everything.
+pub fn recall(config: &MemoryConfig, backend: &Backend) -> Recall {
+    if config.rule == Rule::Hopfield {
+        let network = Hopfield::store(config.facts, config.dim, config.seed, backend);
+        return network.recall(backend);
+    }
+    let pairs = Pairs::<f32>::draw(config, backend);
+    match config.rule {
+        Rule::Trained => train(config, &pairs, backend),
+        Rule::LeastSquares => Workspace::new().read(&pairs, &Weights::least_squares(&pairs, backend)),
+        _ => Workspace::new().read(&pairs, &Weights::hebbian(&pairs, backend)),
+    }
+}

@@ -1,0 +1,62 @@
+//! The facts of a memory: keys, values, which value belongs to which key, and how often each is asked.
+
+use super::MemoryConfig;
+use crate::backend::{Backend, Real, View};
+use crate::config::Labels;
+use crate::embedding::table;
+use crate::random::Stream;
+use crate::task::Distribution;
+
+/// Keys and values. Tables are row-major.
+#[derive(Clone, Debug)]
+pub struct Pairs<T> {
+    /// Entries of a vector.
+    pub dim: usize,
+    /// A row for each fact.
+    pub keys: Vec<T>,
+    /// A row for each label.
+    pub values: Vec<T>,
+    /// The label of each fact.
+    pub labels: Vec<u32>,
+    /// How often facts are asked.
+    pub asked: Distribution,
+}
+
+impl<T: Real> Pairs<T> {
+    /// Draws the facts of a configuration's seed. Values are independent of keys, so fact `i` may have label `i`.
+    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Pairs<T> {
+        let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
+        let label = |fact: usize| match config.labels {
+            Labels::Permutation => fact as u32,
+            Labels::Mod(classes) => (fact % classes) as u32,
+        };
+        Pairs {
+            dim: config.dim,
+            keys: draw(Stream::InputEmbedding, config.facts),
+            values: draw(Stream::OutputEmbedding, config.label_count()),
+            labels: (0..config.facts).map(label).collect(),
+            asked: Distribution::new(config.facts, config.zipf),
+        }
+    }
+
+    /// Number of facts.
+    pub fn facts(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Keys, a row for each fact.
+    pub fn keys(&self) -> View<'_, T> {
+        View::new(&self.keys, self.facts(), self.dim)
+    }
+
+    /// Values, a row for each label.
+    pub fn values(&self) -> View<'_, T> {
+        View::new(&self.values, self.values.len() / self.dim, self.dim)
+    }
+
+    /// The value of each fact, a row for each fact.
+    pub fn targets(&self) -> Vec<T> {
+        let row = |&label: &u32| &self.values[label as usize * self.dim..][..self.dim];
+        self.labels.iter().flat_map(row).copied().collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! Training a memory: every fact at every step, or mini-batches of facts drawn as they are asked.
+
+use super::{Gradient, MemoryConfig, Pairs, Recall, Weights, Workspace};
+use crate::backend::{Backend, Real, View};
+use crate::random::{Stream, Words};
+use crate::train::{Moments, Update};
+
+/// Times that full-batch training looks at its accuracy.
+const CHECKS: usize = 128;
+
+/// Trains from random weights, and reads what the memory recalls.
+///
+/// With all facts at every step, accuracy is looked at 128 times; training ends where it reaches the accuracy of the
+/// configuration, and the best look counts, as accuracy goes up and down at large rates. With mini-batches the state at the
+/// end counts.
+pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend) -> Recall {
+    let mut weights = Weights::<T>::start(config);
+    let mut work = Workspace::new();
+    let mut gradient = Gradient::default();
+    let mut steps = Steps::new(config);
+    let (mut keys, mut labels) = (Vec::new(), Vec::new());
+    let count = config.training_steps();
+    let look = (count / CHECKS).max(1);
+    let mut best: Option<Recall> = None;
+    for step in 1..=count {
+        match config.batch {
+            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient),
+            Some(batch) => {
+                draw(config.seed, (step - 1) * batch, batch, pairs, &mut keys, &mut labels);
+                let rows = View::new(&keys, batch, pairs.dim);
+                work.gradient(pairs, &weights, rows, &labels, &mut gradient)
+            }
+        };
+        steps.take(&mut weights, pairs.dim, &gradient, backend);
+        if step < count && (config.batch.is_some() || step % look > 0) {
+            continue;
+        }
+        let now = Recall { steps: step, ..work.read(pairs, &weights) };
+        if best.is_none_or(|best| now.accuracy.mean() > best.accuracy.mean()) {
+            best = Some(now);
+        }
+        if config.batch.is_none() && now.accuracy.mean() >= config.accuracy {
+            break;
+        }
+    }
+    best.unwrap_or_else(|| work.read(pairs, &weights))
+}
+
+/// Draws facts number `first..first + count` of a seed's stream of them, and gathers their keys.
+fn draw<T: Real>(
+    seed: u64,
+    first: usize,
+    count: usize,
+    pairs: &Pairs<T>,
+    keys: &mut Vec<T>,
+    labels: &mut Vec<u32>,
+) {
+    keys.clear();
+    labels.clear();
+    for sample in first..first + count {
+        let words = Words::new(seed, Stream::Train, sample as u64).block(0);
+        let fact = pairs.asked.draw(&words[..pairs.asked.words()]) as usize;
+        keys.extend_from_slice(&pairs.keys[fact * pairs.dim..][..pairs.dim]);
+        labels.push(pairs.labels[fact]);
+    }
+}
+
+/// The optimiser with what it remembers of each tensor.
+struct Steps {
+    update: Update,
+    rate: f64,
+    moments: [Moments; 3],
+}
+
+impl Steps {
+    fn new(config: &MemoryConfig) -> Steps {
+        Steps {
+            update: Update::new(config.optimiser),
+            rate: config.training_rate(),
+            moments: Default::default(),
+        }
+    }
+
+    fn take<T: Real>(
+        &mut self,
+        weights: &mut Weights<T>,
+        dim: usize,
+        gradient: &Gradient,
+        backend: &Backend,
+    ) {
+        let [matrix, first, bias] = &mut self.moments;
+        let (update, rate) = (&self.update, self.rate);
+        let inputs = weights.matrix.len() / dim;
+        update.step(matrix, &mut weights.matrix, inputs, &gradient.matrix, rate, backend);
+        if let Some(layer) = &mut weights.first {
+            update.step(first, &mut layer.matrix, dim, &gradient.first, rate, backend);
+            update.step(bias, &mut layer.bias, 1, &gradient.bias, rate, backend);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::associative::{MemorySettings, Rule, recall};
+
+    #[test]
+    fn training_stores_more_than_the_rules_without() {
+        let single = Backend::single();
+        let at = |rule: Rule| {
+            let settings = MemorySettings { facts: 50, dim: 16, rule, ..MemorySettings::default() };
+            recall(&settings.check().unwrap(), &single)
+        };
+        let (hebbian, squares, trained) = (at(Rule::Hebbian), at(Rule::LeastSquares), at(Rule::Trained));
+        assert_eq!(trained.accuracy.mean(), 1.0);
+        assert!(trained.margin.mean() > 0.0 && trained.steps < 4096);
+        assert!(hebbian.accuracy.mean() < squares.accuracy.mean(), "{hebbian:?} {squares:?}");
+        assert!(squares.accuracy.mean() < 1.0, "{squares:?}");
+    }
+
+    /// As many facts as dimensions: least squares has an exact answer, and finds it.
+    #[test]
+    fn least_squares_is_exact_while_it_can_be() {
+        for facts in [20, 32] {
+            let settings =
+                MemorySettings { facts, dim: 32, rule: Rule::LeastSquares, ..MemorySettings::default() };
+            let pairs = Pairs::<f64>::draw(&settings.check().unwrap(), &Backend::single());
+            let weights = Weights::least_squares(&pairs, &Backend::single());
+            let mut answers = vec![0.0; facts * 32];
+            let matrix = View::new(&weights.matrix, 32, 32);
+            crate::backend::product(&mut answers, pairs.keys(), matrix.t(), false);
+            for (x, y) in answers.iter().zip(pairs.targets()) {
+                assert!((x - y).abs() < 1e-4, "{facts} facts: {x} for {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn frequent_facts_are_learned_first() {
+        let settings = MemorySettings {
+            facts: 100,
+            dim: 10,
+            rule: Rule::Trained,
+            labels: crate::config::Labels::Mod(5),
+            zipf: Some(2.0),
+            optimiser: crate::train::Optimiser::Sgd,
+            rate: Some(10.0),
+            batch: Some(16),
+            steps: Some(400),
+            embedding: crate::config::Embedding::Gaussian,
+            ..MemorySettings::default()
+        };
+        let config = settings.clone().check().unwrap();
+        let found = recall(&config, &Backend::single());
+        let even = MemorySettings { zipf: None, ..settings }.check().unwrap();
+        let even = recall(&even, &Backend::single());
+        assert_eq!(found.steps, 400);
+        assert!(found.accuracy.mean() > 0.9 && even.accuracy.mean() < 0.8, "{found:?} {even:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! How many facts a memory holds: the number at which half of the repeats still reach the accuracy asked for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use superpose_core::associative::{MemoryConfig, MemorySettings, Rule};
+use superpose_core::backend::Backend;
+use superpose_core::config::{ConfigError, Labels, whole};
+
+use super::{MemoryError, reaches, recalls};
+use crate::threshold::{Plan, Search, Step, Threshold};
+
+/// A search for the number of facts, checked.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    config: MemoryConfig,
+    largest: MemorySettings,
+    plan: Plan,
+}
+
+/// A capacity as a search found it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The number of facts at which the share of successes crosses one half.
+    pub threshold: Threshold,
+    /// Memories made.
+    pub runs: usize,
+    /// Number of facts and success, 1 or 0, of each.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// A capacity as a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityRecord {
+    /// What was found.
+    pub threshold: Threshold,
+    /// Parameters per `N log N` at the crossing: `m d/(N log N)`, the width being d without an MLP.
+    pub parameters_per_fact: Option<f64>,
+    /// Memories made.
+    pub runs: usize,
+    /// The half width that was asked for.
+    pub precision: f64,
+    /// Time it took.
+    pub seconds: f64,
+    /// The full configuration; its number of facts and of repeats are not used.
+    pub config: MemorySettings,
+    /// The version that searched.
+    pub version: String,
+}
+
+impl Hunt {
+    /// Checks the settings at both ends of the search. `precision` is the half width to stop at, relative.
+    pub fn new(settings: &MemorySettings, precision: f64, most_runs: usize) -> Result<Hunt, MemoryError> {
+        if !(precision > 0.0 && precision < 1.0) {
+            return Err(ConfigError::value("precision", precision, "must be above 0 and below 1").into());
+        }
+        whole("max_runs", most_runs, 12, 1_000_000)?;
+        let classes = match settings.labels {
+            Labels::Permutation => 2,
+            Labels::Mod(classes) => classes.max(2) as u64,
+        };
+        let smallest = at(settings, classes, 0)?;
+        let most = settings.most_facts() as u64;
+        let start = guess(settings).min(most as f64).max(classes as f64 + 1.0);
+        let range = (classes, most.min((8.0 * start) as u64));
+        at(settings, range.1, 0)?;
+        // The slope only says how far apart the first runs are.
+        let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
+        let largest = MemorySettings { facts: range.1 as usize, ..settings.clone() };
+        Ok(Hunt { config: smallest, largest, plan })
+    }
+
+    /// The largest memory that may be tried.
+    pub fn largest(&self) -> &MemorySettings {
+        &self.largest
+    }
+
+    /// Searches to the end. `observe` hears how many memories were made and how many facts the next have.
+    pub fn search(
+        &self,
+        backend: &Backend,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(usize, u64),
+    ) -> Result<Capacity, MemoryError> {
+        let mut search = Search::new(self.plan);
+        loop {
+            let trials = match search.ask() {
+                Step::Run(trials) => trials,
+                Step::Done(threshold) => {
+                    let points = search.told().collect();
+                    return Ok(Capacity { threshold, runs: search.runs(), points });
+                }
+            };
+            let configs: Result<Vec<MemoryConfig>, ConfigError> =
+                trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
+            // As many at a time as there are threads, so that a wish to stop is soon heard.
+            for (trials, configs) in trials.chunks(backend.threads()).zip(configs?.chunks(backend.threads()))
+            {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(MemoryError::Stopped);
+                }
+                observe(search.runs(), trials[0].value);
+                for (trial, (config, found)) in
+                    trials.iter().zip(configs.iter().zip(recalls(configs, backend)?))
+                {
+                    search.tell(trial.value, reaches(config, &found), 1.0);
+                }
+            }
+        }
+    }
+
+    /// Searches, and makes a record.
+    pub fn record(
+        &self,
+        backend: &Backend,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(usize, u64),
+    ) -> Result<CapacityRecord, MemoryError> {
+        let started = Instant::now();
+        let Capacity { threshold, runs, .. } = self.search(backend, stop, observe)?;
+        let config = &self.config;
+        let parameters = (config.inputs() * config.dim) as f64;
+        Ok(CapacityRecord {
+            parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * n.mean.ln())),
+            threshold,
+            runs,
+            precision: self.plan.precision,
+            seconds: started.elapsed().as_secs_f64(),
+            config: (**config).clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+}
+
+/// The settings with so many facts, and the seed of run `number`.
+fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig, ConfigError> {
+    let seed = settings.seed.checked_add(number).ok_or_else(|| {
+        ConfigError::value("seed", settings.seed, "leaves no room for the seeds of a search")
+    })?;
+    MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
+}
+
+/// Where the search begins: the literature's constants in `parameters = c N log N`, and in loads of a Hopfield network.
+fn guess(settings: &MemorySettings) -> f64 {
+    let constant = match (settings.rule, settings.width) {
+        (Rule::Hopfield, _) => return 0.138 * settings.dim as f64,
+        (Rule::Hebbian, _) => 8.0,
+        (Rule::LeastSquares, _) => 3.0,
+        (Rule::Trained, None) => 1.0,
+        (Rule::Trained, Some(_)) => 0.35,
+    };
+    let wanted = (settings.inputs() * settings.dim) as f64 / constant;
+    // N <- wanted / log N, which settles quickly.
+    (0..50).fold(wanted.max(3.0), |n: f64, _| (wanted / n.ln()).max(3.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use superpose_core::config::Embedding;
+
+    fn capacity(settings: &MemorySettings, precision: f64) -> crate::interval::Interval {
+        let hunt = Hunt::new(settings, precision, 400).expect("settings");
+        let stop = AtomicBool::new(false);
+        let backend = Backend::cpu(2).expect("threads");
+        let found = hunt.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
+        found.threshold.interval().unwrap_or_else(|| panic!("{found:?}"))
+    }
+
+    /// 104 facts at d = 64 on the sphere; far fewer with Gaussian vectors, whose lengths differ.
+    #[test]
+    fn hebbian_capacity_is_the_published_one() {
+        let settings = MemorySettings { dim: 64, ..MemorySettings::default() };
+        let n = capacity(&settings, 0.05);
+        assert!(n.low <= 104.0 && 104.0 <= n.high, "{n:?}");
+        let n = capacity(&MemorySettings { embedding: Embedding::Gaussian, ..settings }, 0.05);
+        assert!(n.high < 80.0, "{n:?}");
+    }
+
+    /// 63 to 64 facts at d = 16.
+    #[test]
+    fn trained_capacity_is_the_published_one() {
+        let settings =
+            MemorySettings { dim: 16, rule: Rule::Trained, accuracy: 0.99, ..MemorySettings::default() };
+        let n = capacity(&settings, 0.04);
+        assert!(60.0 <= n.mean && n.mean <= 67.0, "{n:?}");
+    }
+
+    #[test]
+    fn a_wish_to_stop_is_heard_and_bad_input_refused() {
+        let settings = MemorySettings::default();
+        let hunt = Hunt::new(&settings, 0.05, 100).expect("settings");
+        let stopped = hunt.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
+        assert!(matches!(stopped, Err(MemoryError::Stopped)));
+        let refused = |settings: &MemorySettings, precision| {
+            Hunt::new(settings, precision, 100).err().map_or(String::new(), |error| error.to_string())
+        };
+        assert!(refused(&settings, 0.0).starts_with("precision = 0: "));
+        assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));
+        let huge = MemorySettings { dim: usize::MAX, ..settings.clone() };
+        assert!(refused(&huge, 0.1).starts_with("dim = 1844"));
+        let last = MemorySettings { seed: u64::MAX, ..settings };
+        assert!(refused(&last, 0.1).starts_with("seed = "));
+    }
+}
