@@ -1,7 +1,5 @@
 //! The runs of a store, whatever they were made for: means over seeds in a table, accuracy over what varies in a figure.
 
-use std::collections::BTreeMap;
-
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::store::{Group, Summary, Value as Stored};
 
@@ -86,6 +84,13 @@ fn word(value: &Stored) -> String {
     }
 }
 
+/// What is drawn in one frame.
+struct Panel<'a> {
+    title: String,
+    /// Names, and the groups of each.
+    lines: Vec<(String, Vec<&'a Group>)>,
+}
+
 fn picture(summary: &Summary) -> Option<Picture> {
     let Summary { varying, groups, .. } = summary;
     let distinct = |column: usize| {
@@ -110,15 +115,14 @@ fn picture(summary: &Summary) -> Option<Picture> {
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     // In the order of the groups, so that sizes grow from line to line.
-    let mut panels: BTreeMap<usize, (String, Vec<(String, Vec<&Group>)>)> = BTreeMap::new();
-    let mut titles: Vec<String> = Vec::new();
+    let mut panels: Vec<Panel<'_>> = Vec::new();
     for group in groups {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
-        let place = titles.iter().position(|known| *known == title).unwrap_or_else(|| {
-            titles.push(title.clone());
-            titles.len() - 1
+        let place = panels.iter().position(|panel| panel.title == title).unwrap_or_else(|| {
+            panels.push(Panel { title, lines: Vec::new() });
+            panels.len() - 1
         });
-        let (_, lines) = panels.entry(place).or_insert_with(|| (title, Vec::new()));
+        let lines = &mut panels[place].lines;
         let name = named(group, &rest);
         match lines.iter_mut().find(|line| line.0 == name) {
             Some(line) => line.1.push(group),
@@ -131,7 +135,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
     if panels.len() == 1 {
         figure = figure.frames(440.0, 280.0);
     }
-    for (title, lines) in panels.into_values() {
+    for Panel { title, lines } in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
         let many = lines.len() > LINES;
