@@ -11,9 +11,6 @@ const PANELS: usize = 6;
 /// Lines of a panel that can be told apart.
 const LINES: usize = 8;
 
-/// A line of a figure: its name and its points.
-type Line<'a> = (String, Vec<&'a Group>);
-
 /// One section about a store.
 pub fn sweep(summary: &Summary) -> Section {
     let Summary { varying, groups, read } = summary;
@@ -87,6 +84,13 @@ fn word(value: &Stored) -> String {
     }
 }
 
+/// What is drawn in one frame.
+struct Panel<'a> {
+    title: String,
+    /// Names, and the groups of each.
+    lines: Vec<(String, Vec<&'a Group>)>,
+}
+
 fn picture(summary: &Summary) -> Option<Picture> {
     let Summary { varying, groups, .. } = summary;
     let distinct = |column: usize| {
@@ -111,14 +115,14 @@ fn picture(summary: &Summary) -> Option<Picture> {
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     // In the order of the groups, so that sizes grow from line to line.
-    let mut panels: Vec<(String, Vec<Line<'_>>)> = Vec::new();
+    let mut panels: Vec<Panel<'_>> = Vec::new();
     for group in groups {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
-        let place = panels.iter().position(|known| known.0 == title).unwrap_or_else(|| {
-            panels.push((title, Vec::new()));
+        let place = panels.iter().position(|panel| panel.title == title).unwrap_or_else(|| {
+            panels.push(Panel { title, lines: Vec::new() });
             panels.len() - 1
         });
-        let lines = &mut panels[place].1;
+        let lines = &mut panels[place].lines;
         let name = named(group, &rest);
         match lines.iter_mut().find(|line| line.0 == name) {
             Some(line) => line.1.push(group),
@@ -131,7 +135,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
     if panels.len() == 1 {
         figure = figure.frames(440.0, 280.0);
     }
-    for (title, lines) in panels {
+    for Panel { title, lines } in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
         let many = lines.len() > LINES;
