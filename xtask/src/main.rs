@@ -52,9 +52,9 @@ fn run(line: &str, environment: &[(&str, &str)], folder: &str) -> Result<(), Str
     if status.is_ok_and(|status| status.success()) { Ok(()) } else { Err(line.to_string()) }
 }
 
-/// Does something with the book, in the profile of the tests, which have built most of it already.
+/// Does something with the book, in the profile of the tests.
 fn book(what: &str) -> Result<(), String> {
-    let line = format!("cargo run --quiet --profile test --package superpose-book --locked -- {what}");
+    let line = format!("cargo run --quiet --package superpose-book --locked -- {what}");
     run(&line, &[], ".")
 }
 

@@ -44,6 +44,22 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
         ],
     ),
     (
+        "superpose train --json",
+        "one object",
+        &[
+            ("Record", source!("lab/src/train/mod.rs")),
+            ("Outcome", source!("lab/src/cell/outcome.rs")),
+            NOISE,
+            ("Point", source!("core/src/train/reading.rs")),
+        ],
+    ),
+    ("superpose memory --json", "one object", &[("MemoryRecord", source!("lab/src/associative/mod.rs"))]),
+    (
+        "superpose memory --find facts --json",
+        "one object",
+        &[("CapacityRecord", source!("lab/src/associative/capacity.rs"))],
+    ),
+    (
         "superpose threshold --json",
         "one object",
         &[
@@ -171,6 +187,8 @@ fn expand(
             "bool" => ("true or false", None),
             "String" | "PathBuf" | "Key" => ("text", None),
             "Settings" => ("configuration", None),
+            "MemorySettings" => ("the flags of `superpose memory`", None),
+            "Threshold" => ("`found`, `imprecise` or `unreached`, each with its numbers", None),
             "Interval" => ("interval", None),
             // Of one seed's items; the search has a choice of that name.
             "Measure" if sources.iter().any(|(known, _)| *known == "Outcome") => ("measure", None),

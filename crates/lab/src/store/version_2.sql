@@ -3,21 +3,21 @@
 ALTER TABLE results ADD COLUMN rank INTEGER;             -- dimensions that low-rank embeddings span
 ALTER TABLE results ADD COLUMN clusters INTEGER;         -- centres of clustered embeddings
 ALTER TABLE results ADD COLUMN spread REAL;              -- part of a clustered row that is its own
-ALTER TABLE results ADD COLUMN steps INTEGER;
-ALTER TABLE results ADD COLUMN optimiser TEXT;
-ALTER TABLE results ADD COLUMN rate REAL;
-ALTER TABLE results ADD COLUMN schedule TEXT;
+ALTER TABLE results ADD COLUMN steps INTEGER;            -- steps of training after, or instead of, the early phase
+ALTER TABLE results ADD COLUMN optimiser TEXT;           -- sgd, adam, adamw or muon
+ALTER TABLE results ADD COLUMN rate REAL;                -- learning rate
+ALTER TABLE results ADD COLUMN schedule TEXT;            -- constant or cosine
 ALTER TABLE results ADD COLUMN batch INTEGER;            -- none: all samples
-ALTER TABLE results ADD COLUMN momentum REAL;
-ALTER TABLE results ADD COLUMN weight_decay REAL;
-ALTER TABLE results ADD COLUMN every INTEGER;
-ALTER TABLE results ADD COLUMN early_stopping INTEGER;
-ALTER TABLE results ADD COLUMN warm_start INTEGER;
-ALTER TABLE results ADD COLUMN heads INTEGER;
-ALTER TABLE results ADD COLUMN positions TEXT;
-ALTER TABLE results ADD COLUMN factored INTEGER;
-ALTER TABLE results ADD COLUMN train_embeddings INTEGER;
-ALTER TABLE results ADD COLUMN train_first_layer INTEGER;
+ALTER TABLE results ADD COLUMN momentum REAL;            -- of SGD and Muon
+ALTER TABLE results ADD COLUMN weight_decay REAL;        -- of AdamW and Muon
+ALTER TABLE results ADD COLUMN every INTEGER;            -- steps between two records of the trajectory
+ALTER TABLE results ADD COLUMN early_stopping INTEGER;   -- records without a better loss on the test samples after which training ends
+ALTER TABLE results ADD COLUMN warm_start INTEGER;       -- 1: begins where the three steps of the early phase end
+ALTER TABLE results ADD COLUMN heads INTEGER;            -- attention heads
+ALTER TABLE results ADD COLUMN positions TEXT;           -- positional encoding
+ALTER TABLE results ADD COLUMN factored INTEGER;         -- 1: W is a product of a key and a query matrix
+ALTER TABLE results ADD COLUMN train_embeddings INTEGER; -- 1: the embeddings are trained
+ALTER TABLE results ADD COLUMN train_first_layer INTEGER;-- 1: the first layer of the MLP is trained
 
 -- Trajectories of `superpose train`, a row per record; its key is that of the result.
 CREATE TABLE trajectory (
