@@ -113,7 +113,8 @@ impl Figure {
         let width = (x + EDGE).ceil().max(200.0);
         let room = width - 2.0 * EDGE;
         let title = text::lines(&self.title, size::FIGURE_TITLE, true, room);
-        let note = text::lines(&self.note, size::SMALL, false, room);
+        // A browser without our fonts takes one that may be wider by a tenth.
+        let note = text::lines(&self.note, size::SMALL, false, 0.88 * room);
         let mut y = EDGE + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 6.0 };
         let mut tops = Vec::new();
         for row in 0..drawings.len().div_ceil(columns) {
