@@ -1,4 +1,5 @@
 //! Every path, by what it answers: against the description of the API, and against the engine itself.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! A minute under load: fifty who listen, one who floods with nonsense, some who train, and one who moves a slider.
 //!
 //! `cargo xtask test --full` runs it (`cargo test --release -p superpose-web --test flood -- --ignored --nocapture`).
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

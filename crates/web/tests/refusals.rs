@@ -1,4 +1,5 @@
 //! What is not answered, and how that is said.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Runs while they go on: progress, queue, cancelling, and the end of the server.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
