@@ -35,9 +35,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
         }
         let bytes = read(request.into_body()).await?;
-        let malformed = |error: serde_json::Error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string());
-        serde_json::from_slice::<IgnoredAny>(&bytes).map_err(malformed)?;
-        serde_json::from_slice(&bytes).map(Asked).map_err(Refusal::value)
+        let malformed = |error: String| Refusal::new(StatusCode::BAD_REQUEST, error);
+        let text = std::str::from_utf8(&bytes).map_err(|error| malformed(error.to_string()))?;
+        serde_json::from_str::<IgnoredAny>(text).map_err(|error| malformed(error.to_string()))?;
+        serde_json::from_str(text).map(Asked).map_err(Refusal::value)
     }
 }
 
