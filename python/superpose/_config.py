@@ -76,17 +76,14 @@ class Config(_engine.Config):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        settings = self.to_dict()
-        # Settings about files are left out of a record where there are none.
-        if name in settings or name in ("embedding_file", "embedding_tensor", "output_embedding"):
-            return settings.get(name)
-        if name == "import_":
-            return settings.get("import")
+        settings = _written(self.to_dict())
+        if name in settings:
+            return settings[name]
         raise AttributeError(f"no setting {name}: there are {', '.join(settings)}")
 
     def __repr__(self) -> str:
-        keys = ", ".join(f"{name}={value!r}" for name, value in self._given().items())
-        return f"{type(self).__name__}({keys.replace('import=', 'import_=')})"
+        keys = ", ".join(f"{name}={value!r}" for name, value in _written(self._given()).items())
+        return f"{type(self).__name__}({keys})"
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self._given())
@@ -173,9 +170,14 @@ def _rebuilt(kind: type, keys: Dict[str, Any]) -> Config:
     return kind(**keys)
 
 
+def _written(keys: Dict[str, Any]) -> Dict[str, Any]:
+    """Keys as one writes them: import is a word of the language."""
+    return {"import_" if name == "import" else name: value for name, value in keys.items()}
+
+
 def _signature() -> inspect.Signature:
     """All keys with the engine's own defaults, for those who ask what there is."""
-    defaults = {**dict.fromkeys(("embedding_file", "embedding_tensor", "output_embedding", "import_")), **Config().to_dict()}
+    defaults = _written(Config().to_dict())
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature([inspect.Parameter(name, keyword, default=value) for name, value in defaults.items()])
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import pathlib
 import pickle
 
@@ -11,18 +12,42 @@ import pytest
 import superpose
 from superpose import Config
 
-FILES = ("embedding_file", "embedding_tensor", "output_embedding", "import_")
+#: A run of no time, for what only training has.
+TINY = {"vocab": 8, "dim": 8, "length": 2, "samples": 8, "test_samples": 8, "steps": 1}
+
+
+def engine_keys():
+    """All keys that the engine takes, from its own list of them."""
+    with pytest.raises(TypeError) as caught:
+        Config(no_such_key=1)
+    return str(caught.value).split("there are ")[1].split(", ")
+
+
+def flags(keys):
+    return [f"--{name.replace('_', '-')}={json.dumps(x).strip(chr(34))}" for name, x in keys.items()]
 
 
 def test_defaults_are_those_of_the_command_line(command):
-    import json
-
+    defaults = Config().to_dict()
     printed = json.loads(command("predict", "--json"))["config"]
-    assert Config().to_dict() == printed
+    assert printed.items() <= defaults.items()
+    # What is printed only where it is set: at its default it is as if it had not been typed.
+    unprinted = {name: defaults[name] for name in defaults.keys() - printed.keys() - TINY.keys()}
+    typed = {name: value for name, value in unprinted.items() if value is not None}
+    assert {"optimiser", "rate", "heads", "factored"} <= typed.keys()
+    trained = json.loads(command("train", "--json", *flags({**typed, **TINY})))["config"]
+    assert trained == {**printed, **TINY}
 
 
 def test_signature_and_stub_say_what_the_engine_says():
-    defaults = {**dict.fromkeys(FILES), **Config().to_dict()}
+    settings = Config().to_dict()
+    assert settings.keys() == set(engine_keys())
+    for name, value in settings.items():
+        # The engine takes each default for what it has anyway.
+        base = TINY if name not in TINY else {}
+        alone = {} if name == "activation" else {name: value}
+        assert Config(**{**base, **alone}) == Config(**base), name
+    defaults = {"import_" if name == "import" else name: value for name, value in settings.items()}
     shown = {name: parameter.default for name, parameter in inspect.signature(Config).parameters.items()}
     assert shown == defaults
     stub = ast.parse((pathlib.Path(superpose.__file__).parent / "_config.pyi").read_text())
@@ -37,6 +62,56 @@ def test_signature_and_stub_say_what_the_engine_says():
         assert getattr(Config(), name) == value
 
 
+TRAINING = {
+    "steps": 10,
+    "optimiser": "muon",
+    "rate": 0.5,
+    "schedule": "cosine",
+    "batch": 64,
+    "momentum": 0.5,
+    "weight_decay": 0.1,
+    "every": 2,
+    "early_stopping": 3,
+    "warm_start": True,
+    "heads": 2,
+    "positions": "rotary",
+    "factored": True,
+    "train_embeddings": True,
+    "train_first_layer": True,
+    "width": 32,
+    "embedding": "clustered",
+    "clusters": 4,
+    "spread": 0.25,
+}
+
+
+def test_settings_of_training(tmp_path):
+    config = Config(**TRAINING)
+    for name, value in TRAINING.items():
+        assert getattr(config, name) == value and type(getattr(config, name)) is type(value), name
+    assert config.to_dict().items() >= TRAINING.items()
+    assert eval(repr(config)) == config and pickle.loads(pickle.dumps(config)) == config
+    assert config.replace(factored=None).factored is False
+    assert Config(embedding="low_rank", rank=5).rank == 5
+    path = tmp_path / "train.toml"
+    path.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in TRAINING.items()))
+    assert Config.from_toml(path) == config
+
+
+@pytest.mark.parametrize("keys", [{"steps": 0}, {"steps": 5, "optimiser": "adamw", "factored": False, "heads": 1}])
+def test_keys_given_at_their_default(keys):
+    config = Config(**keys)
+    assert repr(config) == f"Config({', '.join(f'{name}={keys[name]!r}' for name in sorted(keys))})"
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert config.replace(vocab=64) == Config(vocab=64, **keys)
+
+
+@pytest.mark.parametrize("call", ["run", "model"])
+def test_three_steps_are_all_that_a_run_has(call):
+    with pytest.raises(ValueError, match="steps = 1000: .*three steps of the early phase"):
+        getattr(Config(steps=1000), call)()
+
+
 def test_arguments_are_keywords():
     with pytest.raises(TypeError):
         Config(512)
@@ -47,6 +122,11 @@ def test_arguments_are_keywords():
 @pytest.mark.parametrize("value", [1000, 1e3, numpy.int32(1000), numpy.float64(1000), numpy.uint16(1000)])
 def test_whole_numbers_of_any_kind(value):
     assert Config(samples=value).samples == 1000
+
+
+@pytest.mark.parametrize("value", [True, numpy.True_])
+def test_truths_of_any_kind(value):
+    assert Config(steps=10, factored=value).factored is True
 
 
 @pytest.mark.parametrize(
@@ -69,6 +149,14 @@ def test_whole_numbers_of_any_kind(value):
         ({"embedding": "orthonormal"}, "orthonormal embeddings need dim of at least vocab"),
         ({"seed": 2**64 - 1}, "seed = 18446744073709551615: at most"),
         ({"repeats": 0}, "repeats = 0: must be a whole number from 1 to 1000000"),
+        ({"vocab": True}, "vocab = true: must be a whole number"),
+        ({"steps": 10, "factored": 1}, "factored = 1: must be true or false"),
+        ({"steps": 10, "factored": "yes"}, "factored = yes: must be true or false"),
+        ({"steps": 10, "optimiser": "newton"}, "optimiser = newton: must be one of"),
+        ({"steps": 10, "rate": -1}, "rate = -1: must be above 0"),
+        ({"steps": 10, "train_first_layer": True}, "train_first_layer = true: needs width"),
+        ({"rate": 0.1}, "rate is given without steps"),
+        ({"embedding": "low_rank"}, r"rank = \(none\): needed with embedding = low_rank"),
     ],
 )
 def test_what_cannot_be_is_a_value_error_with_the_engines_sentence(keys, sentence):

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use superpose_core::config::{Embedding, Settings, check_given};
 use superpose_lab::sweep::{Parameter, Value};
 
@@ -52,6 +53,7 @@ impl Config {
                         toml::Value::String(text) => text.into_pyobject(py)?.into_any(),
                         toml::Value::Integer(whole) => whole.into_pyobject(py)?.into_any(),
                         toml::Value::Float(number) => number.into_pyobject(py)?.into_any(),
+                        toml::Value::Boolean(flag) => flag.into_pyobject(py)?.to_owned().into_any(),
                         other => other.to_string().into_pyobject(py)?.into_any(),
                     };
                     Ok((name, value.unbind()))
@@ -60,10 +62,10 @@ impl Config {
         })
     }
 
-    /// All settings as JSON.
+    /// All settings as JSON, defaults included.
     #[pyo3(name = "_json")]
     fn json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.settings).map_err(|error| Failure::from(error).into())
+        serde_json::to_string(&All(&self.settings)).map_err(|error| Failure::from(error).into())
     }
 
     /// Names of the settings that were given.
@@ -132,4 +134,65 @@ fn set(settings: &mut Settings, name: &str, given: &Given) -> PyResult<()> {
         }
         Ok(())
     })
+}
+
+/// Settings with every key. A record leaves many out at their default, which is no answer to someone who asks for one.
+struct All<'a>(&'a Settings);
+
+impl Serialize for All<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        // Taken apart without a rest: a setting that is not listed does not compile.
+        macro_rules! entries {
+            ($($name:ident),* $(,)?) => {
+                let Settings { $($name),* } = self.0;
+                $(map.serialize_entry(stringify!($name), $name)?;)*
+            };
+        }
+        entries!(
+            vocab,
+            dim,
+            length,
+            samples,
+            width,
+            activation,
+            embedding,
+            embedding_file,
+            embedding_tensor,
+            output_embedding,
+            import,
+            trigger,
+            labels,
+            zipf,
+            noise_vocab,
+            regime,
+            eta,
+            gamma,
+            eta2,
+            lead,
+            precision,
+            test_samples,
+            repeats,
+            seed,
+            rank,
+            clusters,
+            spread,
+            steps,
+            optimiser,
+            rate,
+            schedule,
+            batch,
+            momentum,
+            weight_decay,
+            every,
+            early_stopping,
+            warm_start,
+            heads,
+            positions,
+            factored,
+            train_embeddings,
+            train_first_layer,
+        );
+        map.end()
+    }
 }

@@ -14,8 +14,12 @@ pub struct Given {
 }
 
 impl Given {
-    /// A string, a whole number or a number of Python, NumPy or anything that turns into one.
+    /// A truth, a string, a whole number or a number of Python, NumPy or anything that turns into one.
     pub fn new(value: &Bound<'_, PyAny>) -> PyResult<Given> {
+        // First, for Python takes True for 1.
+        if let Ok(flag) = value.extract::<bool>() {
+            return Ok(Given { values: vec![Value::Flag(flag)], text: flag.to_string() });
+        }
         let text = value.str()?.to_string();
         if let Ok(word) = value.extract::<String>() {
             return Ok(Given { values: vec![Value::Word(word)], text });
