@@ -91,9 +91,10 @@ pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, 
     /// The linear estimate inverts matrices of that many rows.
     const WIDEST: usize = 4096;
     config::share("accuracy", accuracy)?;
-    if settings.embedding == Embedding::File {
+    settings.three_steps_only()?;
+    if matches!(settings.embedding, Embedding::File | Embedding::LowRank | Embedding::Clustered) {
         let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
-        return Err(ConfigError::value("embedding", "file", allowed));
+        return Err(ConfigError::value("embedding", settings.embedding, allowed));
     }
     config::whole("seeds", seeds, 2, 1000)?;
     config::whole("vocab", settings.vocab, 2, LARGEST)?;

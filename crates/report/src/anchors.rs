@@ -1,4 +1,4 @@
-//! Part 7: reference values from the literature, ours beside them.
+//! Part 8: reference values from the literature, ours beside them.
 
 use superpose_core::associative::MemorySettings;
 use superpose_figure::{Axis, Chart, Figure, Series};

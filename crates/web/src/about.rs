@@ -10,7 +10,7 @@ use superpose_lab::phase::{MOST_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
 use crate::app::{App, STREAMS};
-use crate::body::BODY_BYTES;
+use crate::body::{BODY_BYTES, EMBEDDING_KINDS};
 use crate::runs::{KEPT, QUEUE, RUN_SECONDS};
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub struct About {
 #[derive(Serialize)]
 struct Choices {
     activation: &'static [Activation],
-    embedding: Vec<Embedding>,
+    embedding: &'static [Embedding],
     trigger: &'static [Trigger],
     regime: &'static [Regime],
     precision: &'static [Precision],
@@ -69,7 +69,7 @@ pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
         defaults: Settings::default(),
         choices: Choices {
             activation: Activation::ALL,
-            embedding: Embedding::ALL.iter().copied().filter(|&kind| kind != Embedding::File).collect(),
+            embedding: EMBEDDING_KINDS,
             trigger: Trigger::ALL,
             regime: Regime::ALL,
             precision: Precision::ALL,

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use superpose_core::config::{Config, Settings};
+use superpose_core::config::{Config, ConfigError, Embedding, Settings};
 use superpose_lab::cell;
 
 use crate::refusal::Refusal;
@@ -96,7 +96,11 @@ impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for Choice<T> {
     }
 }
 
-/// A configuration as the page gives it: without files.
+/// Embeddings that the page has: without files, and without those that need further sizes.
+pub const EMBEDDING_KINDS: &[Embedding] =
+    &[Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal, Embedding::Rademacher];
+
+/// A configuration as the page gives it: without files, and of the three steps of the early phase.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Given(Settings);
@@ -112,6 +116,11 @@ impl Given {
         let config = self.0.check().map_err(Refusal::value)?;
         // A cell is one run of one seed without files; here there may be several seeds.
         cell::check(&config.repeat(0)).map_err(Refusal::value)?;
+        config.three_steps_only().map_err(Refusal::value)?;
+        if !EMBEDDING_KINDS.contains(&config.embedding) {
+            let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
+            return Err(Refusal::value(ConfigError::value("embedding", config.embedding, allowed)));
+        }
         Ok(config)
     }
 }

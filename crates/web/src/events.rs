@@ -141,5 +141,7 @@ impl Listener {
             self.over |= self.run.is_some();
             self.ready.extend(event("removed", &serde_json::json!({ "id": id })));
         }
+        // One that was removed before it was first heard of.
+        self.over |= first && self.run.is_some_and(|run| news.removed.contains(&run));
     }
 }

@@ -1,5 +1,6 @@
 //! Computing for requests: on threads of its own, so many at once, and not for ever.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -12,14 +13,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A kind of work, of which only so much is done at once and only so much waits.
 pub struct Work {
-    turns: Semaphore,
-    places: Semaphore,
+    turns: Arc<Semaphore>,
+    places: Arc<Semaphore>,
 }
 
 impl Work {
     /// So many at once, so many waiting.
     pub fn new(at_once: usize, waiting: usize) -> Work {
-        Work { turns: Semaphore::new(at_once), places: Semaphore::new(at_once + waiting) }
+        Work { turns: Arc::new(Semaphore::new(at_once)), places: Arc::new(Semaphore::new(at_once + waiting)) }
     }
 
     /// Does it on a thread that may block. A fault in it is an answer like any other.
@@ -28,9 +29,14 @@ impl Work {
         work: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
     ) -> Result<R, Refusal> {
         let busy = || Refusal::busy("too many requests are being worked on");
-        let _place = self.places.try_acquire().map_err(|_| busy())?;
-        let turn = tokio::time::timeout(PATIENCE, self.turns.acquire()).await;
-        let _turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+        let place = self.places.clone().try_acquire_owned().map_err(|_| busy())?;
+        let turn = tokio::time::timeout(PATIENCE, self.turns.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+        // Both go with the work, which goes on when nobody waits for its answer any more.
+        let work = move || {
+            let _held = (place, turn);
+            work()
+        };
         match tokio::task::spawn_blocking(work).await {
             Ok(result) => result,
             Err(_) => Err(fault()),

@@ -3,8 +3,8 @@
 use anyhow::bail;
 
 /// Long flags that superpose sets itself, or could not work with.
-const OWN: [&str; 7] =
-    ["--array", "--output", "--open-mode", "--wrap", "--test-only", "--cpus-per-task", "--wait"];
+const OWN: [&str; 8] =
+    ["--array", "--output", "--open-mode", "--wrap", "--test-only", "--cpus-per-task", "--wait", "--signal"];
 /// The same as single letters.
 const OWN_LETTERS: [(char, &str); 4] =
     [('a', "--array"), ('o', "--output"), ('c', "--cpus-per-task"), ('W', "--wait")];
@@ -61,7 +61,9 @@ pub fn seconds(time: &str) -> Option<f64> {
         _ => return None,
     };
     let days = f64::from(days.unwrap_or(0));
-    Some(((days * 24.0 + f64::from(hours)) * 60.0 + f64::from(minutes)) * 60.0 + f64::from(seconds))
+    let total = ((days * 24.0 + f64::from(hours)) * 60.0 + f64::from(minutes)) * 60.0 + f64::from(seconds);
+    // Nothing is what Slurm calls no limit.
+    (total > 0.0).then_some(total)
 }
 
 #[cfg(test)]
@@ -91,6 +93,11 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Some(expected), "{text}");
         }
-        assert!(seconds("UNLIMITED").is_none() && seconds("1:2:3:4").is_none() && seconds("").is_none());
+        assert!(
+            seconds("UNLIMITED").is_none()
+                && seconds("1:2:3:4").is_none()
+                && seconds("").is_none()
+                && seconds("0").is_none()
+        );
     }
 }

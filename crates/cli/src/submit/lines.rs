@@ -74,7 +74,8 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
             );
         }
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        if matches!(words[0].as_str(), "superpose" | "submit" | "status" | "bench") {
+        if matches!(words[0].as_str(), "superpose" | "submit" | "status" | "bench" | "serve" | "completions")
+        {
             bail!("line {number}: {}: a line begins with run, threshold, phase or the like", words[0]);
         }
         crate::takes(&words).map_err(|error| anyhow!("line {number}: {}", reason(&error)))?;
@@ -120,7 +121,7 @@ fn places(words: &[String]) -> Vec<PathBuf> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word.as_str(), words.get(i + 1).cloned()),
         };
-        if matches!(name, "--store" | "--out" | "--csv" | "--svg" | "--export") {
+        if matches!(name, "--store" | "--out" | "--csv" | "--svg" | "--export" | "--checkpoint") {
             places.extend(value.map(PathBuf::from));
         }
     }

@@ -144,7 +144,7 @@ impl MemorySettings {
             let allowed = format!("mod:M needs M from 2 to facts = {}", self.facts);
             return Err(ConfigError::value("labels", self.labels, allowed));
         }
-        if matches!(self.embedding, Embedding::Orthonormal | Embedding::File) {
+        if !matches!(self.embedding, Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher) {
             let allowed = "must be gaussian, sphere or rademacher: a memory's vectors overlap";
             return Err(ConfigError::value("embedding", self.embedding, allowed));
         }

@@ -43,6 +43,17 @@ pub(super) fn is_usual_rate(value: &f64) -> bool {
 }
 
 impl Settings {
+    /// Refuses training: for what has the three steps of the early phase alone.
+    pub fn three_steps_only(&self) -> Result<(), ConfigError> {
+        match self.steps {
+            0 => Ok(()),
+            steps => {
+                let allowed = "this has the three steps of the early phase; superpose train goes on";
+                Err(ConfigError::value("steps", steps, allowed))
+            }
+        }
+    }
+
     /// Part of a clustered row that is its own.
     pub fn row_spread(&self) -> f64 {
         self.spread.unwrap_or(USUAL_SPREAD)
@@ -106,6 +117,18 @@ impl Settings {
                 value: value.unwrap_or_else(|| "(none)".into()),
                 allowed,
             });
+        }
+        // More would not be more: rows of full rank, a centre for every row.
+        if let Some(rank) = self.rank.filter(|&rank| rank > self.dim) {
+            return Err(ConfigError::value("rank", rank, format!("must be at most dim = {}", self.dim)));
+        }
+        let rows = self.token_count();
+        if let Some(clusters) = self.clusters.filter(|&clusters| clusters > rows) {
+            return Err(ConfigError::value(
+                "clusters",
+                clusters,
+                format!("must be at most the {rows} tokens"),
+            ));
         }
         Ok(())
     }

@@ -118,6 +118,11 @@ pub struct Point {
 }
 
 impl Point {
+    /// Whether every number is one.
+    pub fn is_finite(&self) -> bool {
+        self.named().iter().all(|(_, value)| value.is_finite())
+    }
+
     /// The numbers with their names, in the order of a table's columns; the step is not one of them.
     pub fn named(&self) -> [(&'static str, f64); 13] {
         [

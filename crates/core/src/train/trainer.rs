@@ -123,6 +123,9 @@ impl Trainer<'_> {
             let due = last || step.is_multiple_of(config.record_every());
             if due && state.counters.recorded != Some(step) {
                 let point = self.point(state, rate, found.loss, backend);
+                if !point.is_finite() {
+                    return Err(Diverged { step, rate: config.rate });
+                }
                 let counters = &mut state.counters;
                 counters.recorded = Some(step);
                 if counters.best_loss.is_none_or(|best| point.test_loss < best) {

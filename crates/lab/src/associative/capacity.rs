@@ -67,7 +67,8 @@ impl Hunt {
         at(settings, range.1, 0)?;
         // The slope only says how far apart the first runs are.
         let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
-        let largest = MemorySettings { facts: range.1 as usize, ..settings.clone() };
+        // Memories are made side by side, as many as there are threads.
+        let largest = MemorySettings { facts: range.1 as usize, repeats: usize::MAX, ..settings.clone() };
         Ok(Hunt { config: smallest, largest, plan })
     }
 

@@ -120,10 +120,7 @@ fn run_repeats(
     look: bool,
     progress: &dyn Progress,
 ) -> Result<Vec<Repeat>, RunError> {
-    if config.steps > 0 {
-        let allowed = "a run has the three steps of the early phase; superpose train goes on";
-        return Err(ConfigError::value("steps", config.steps, allowed).into());
-    }
+    config.three_steps_only()?;
     let mut repeats = Vec::with_capacity(config.repeats);
     for repeat in 0..config.repeats {
         let config = config.repeat(repeat);

@@ -45,6 +45,7 @@ impl<T: Real> Trained<T> {
         backend: &Backend,
         progress: &dyn Progress,
     ) -> Result<Trained<T>, RunError> {
+        config.three_steps_only()?;
         stoppable(|| {
             let instance = Instance::<T>::new(config, inputs, backend)?;
             let model = Model::new(config, &instance.embeddings);

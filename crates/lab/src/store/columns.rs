@@ -68,7 +68,7 @@ pub const CONFIG: [(&str, Kind); 20] = [
 ];
 
 /// The columns of training, after all others: version 2 of the store brought them, and a row is read without them.
-const TRAINING: [(&str, Kind); 18] = [
+pub const TRAINING: [(&str, Kind); 18] = [
     ("rank", Kind::Integer),
     ("clusters", Kind::Integer),
     ("spread", Kind::Real),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use superpose_core::config::Settings;
 use superpose_theory::predict;
 
-use super::columns::CONFIG;
+use super::columns::{CONFIG, TRAINING};
 use super::{Store, StoreError, Value, values};
 use crate::cell::Measure;
 use crate::interval::{Interval, share};
@@ -81,8 +81,10 @@ impl Summary {
                 return Ok(());
             }
             read += 1;
-            // All of the configuration but the seed, which is last.
-            let at = values(&entry)[FIRST..FIRST + CONFIG.len() - 1].to_vec();
+            // All of the configuration but the seed, which is its last; training comes after everything else.
+            let values = values(&entry);
+            let at =
+                [&values[FIRST..FIRST + CONFIG.len() - 1], &values[values.len() - TRAINING.len()..]].concat();
             let sorted: Sorted = at.iter().map(place).collect();
             let found = seeds.entry(sorted).or_insert_with(|| Seeds {
                 at,
@@ -96,7 +98,9 @@ impl Summary {
         })?;
         let all: Vec<Seeds> = seeds.into_values().collect();
         let varies = |column: usize| all.iter().any(|seeds| seeds.at[column] != all[0].at[column]);
-        let varying: Vec<usize> = (0..CONFIG.len() - 1).filter(|&column| varies(column)).collect();
+        let names: Vec<&str> =
+            CONFIG[..CONFIG.len() - 1].iter().chain(&TRAINING).map(|column| column.0).collect();
+        let varying: Vec<usize> = (0..names.len()).filter(|&column| varies(column)).collect();
         let foretell = all.len() <= FORETOLD;
         let predicted = |config: &Settings| {
             let config = foretell.then(|| config.clone().check().ok()).flatten()?;
@@ -118,7 +122,7 @@ impl Summary {
             }
         };
         Ok(Summary {
-            varying: varying.iter().map(|&column| CONFIG[column].0).collect(),
+            varying: varying.iter().map(|&column| names[column]).collect(),
             groups: all.into_iter().map(group).collect(),
             read,
         })

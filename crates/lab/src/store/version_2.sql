@@ -9,7 +9,7 @@ ALTER TABLE results ADD COLUMN rate REAL;                -- learning rate
 ALTER TABLE results ADD COLUMN schedule TEXT;            -- constant or cosine
 ALTER TABLE results ADD COLUMN batch INTEGER;            -- none: all samples
 ALTER TABLE results ADD COLUMN momentum REAL;            -- of SGD and Muon
-ALTER TABLE results ADD COLUMN weight_decay REAL;        -- of AdamW and Muon
+ALTER TABLE results ADD COLUMN weight_decay REAL;        -- the share of the weights that a step of rate 1 takes off
 ALTER TABLE results ADD COLUMN every INTEGER;            -- steps between two records of the trajectory
 ALTER TABLE results ADD COLUMN early_stopping INTEGER;   -- records without a better loss on the test samples after which training ends
 ALTER TABLE results ADD COLUMN warm_start INTEGER;       -- 1: begins where the three steps of the early phase end

@@ -1,4 +1,4 @@
-//! Part 7. Anchors: reference values that nobody here made, ours beside them (theory section 6).
+//! Part 8. Anchors: reference values that nobody here made, ours beside them (theory section 6).
 //!
 //! Each anchor is an associative memory as the reference describes it. What a difference comes from is measured too: the same
 //! memory under other conventions, and the share of repeats that succeed at the reference's own number of facts.

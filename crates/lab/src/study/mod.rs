@@ -54,7 +54,7 @@ impl Scale {
     /// How long it takes, where that was measured.
     pub fn about(self) -> &'static str {
         match self {
-            Scale::Quick => "about two minutes on two cores",
+            Scale::Quick => "a few minutes on two cores",
             Scale::Standard => "not measured as a whole; some tens of minutes",
             Scale::Full => "not measured as a whole; many hours",
         }

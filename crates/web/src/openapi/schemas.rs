@@ -1,10 +1,12 @@
 //! The schemas of requests and answers. Objects have no other members than those named, so that a new one is not forgotten here.
 
 use serde_json::{Map, Value, json};
-use superpose_core::config::{Activation, Embedding, Precision, Regime, Trigger};
+use superpose_core::config::{Activation, Precision, Regime, Trigger};
 use superpose_lab::phase::MOST_VALUES;
 use superpose_theory::critical::Parameter;
 use superpose_theory::noise::Term;
+
+use crate::body::EMBEDDING_KINDS;
 
 /// The largest size of a configuration.
 const MOST: u64 = u32::MAX as u64 / 2;
@@ -89,8 +91,7 @@ fn activation() -> Value {
 }
 
 fn embedding() -> Value {
-    let kinds = Embedding::ALL.iter().filter(|&&kind| kind != Embedding::File);
-    words(&kinds.map(|choice| choice.word()).collect::<Vec<_>>())
+    words(&EMBEDDING_KINDS.iter().map(|choice| choice.word()).collect::<Vec<_>>())
 }
 
 fn trigger() -> Value {

@@ -103,6 +103,8 @@ export function makePlan(state, about) {
       refuse(null);
       show(found, state);
     } catch (error) {
+      if (held !== key) return;
+      held = null;
       refuse(error.message);
       fill($('plan-result'));
     }

@@ -68,7 +68,9 @@ export function makeStudies(state) {
       const key = `${id} ${theme()}`;
       if (key === held) return;
       held = key;
-      open(await get(`/api/studies/${id}`));
+      const found = await get(`/api/studies/${id}`);
+      // Another may have been chosen meanwhile.
+      if (held === key) open(found);
     } catch (error) {
       held = null;
       $('study-refusal').hidden = false;
