@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_trace_falls_and_crosses_where_the_facts_say() {
-        let bytes = file(1500, 40, 1.0, 0.3);
+        let bytes = file(150, 40, 1.0, 0.3);
         let tensors = Tensors::parse(&bytes).unwrap();
         let (found, curve) = inspect_and_trace(&tensors, None, None, 0.9, &Backend::single()).unwrap();
         assert!(curve.last().unwrap().gaussian < FORGOTTEN && curve[0].gaussian > 0.99);
