@@ -170,6 +170,21 @@ fn store(path: &std::path::Path, samples: &[usize]) {
 }
 
 #[test]
+fn what_the_page_cannot_train_is_refused_at_once() {
+    let server = Running::new();
+    for (config, word) in [
+        (json!({ "steps": 5 }), "steps = 5"),
+        (json!({ "embedding": "low_rank", "rank": 20 }), "embedding = low_rank"),
+        (json!({ "embedding": "clustered", "clusters": 2147483647 }), "clusters = 2147483647"),
+    ] {
+        for path in ["/api/runs", "/api/predict"] {
+            let refusal = server.post(path, &json!({ "config": config })).refusal(422);
+            assert!(refusal.contains(word), "{path}: {refusal}");
+        }
+    }
+}
+
+#[test]
 fn a_store_is_shown_and_grows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.sqlite");
@@ -200,6 +215,19 @@ fn a_store_is_shown_and_grows() {
     let next = events.find(|(name, data)| name == "study" && data["cells"]["done"] != 4).unwrap().1;
     assert_eq!(next["cells"]["done"], 6);
     assert!(next["revision"].as_u64() > first.1["revision"].as_u64());
+    drop(events);
+    // Another in its place is shown, and one that is gone is not.
+    let other = folder.path().join("other.sqlite");
+    store(&other, &[300]);
+    std::fs::rename(&other, &path).unwrap();
+    assert_eq!(server.get("/api/studies/0").json()["cells"]["done"], 2);
+    std::fs::remove_file(&path).unwrap();
+    // A store is not summarised more often than every two seconds.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let gone = server.get("/api/studies/0").json();
+    assert!(gone["cells"].is_null() && gone["error"].is_string(), "{gone}");
+    let answer = server.get("/api/studies/0/files/cells.csv");
+    assert_eq!(answer.status, 404, "{}", answer.text());
 }
 
 #[test]

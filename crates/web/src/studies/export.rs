@@ -1,7 +1,6 @@
 //! A store's cells as they are read: however many there are, only a few are in memory.
 
 use std::io::{Error, ErrorKind, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,8 +9,6 @@ use superpose_lab::store::{ExportError, Store, csv, json_lines};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
-
-use super::Opened;
 
 /// Bytes that are sent at once.
 const CHUNK: usize = 64 << 10;
@@ -57,25 +54,20 @@ impl Write for Pipe {
 }
 
 /// The body of a download. A failure on the way breaks the connection off, so that half a file does not pass for a whole one.
-pub fn body(study: Arc<Opened>, format: Format, place: OwnedSemaphorePermit) -> Body {
+pub fn body(store: Store, format: Format, place: OwnedSemaphorePermit) -> Body {
     let (sender, receiver) = channel(4);
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
         let mut pipe = Pipe { sender, runtime, chunk: Vec::with_capacity(2 * CHUNK) };
-        let write = |store: Store, pipe: &mut Pipe| match format {
-            Format::Csv => csv(&store, pipe),
-            Format::JsonLines => json_lines(&store, pipe),
+        let written = match format {
+            Format::Csv => csv(&store, &mut pipe),
+            Format::JsonLines => json_lines(&store, &mut pipe),
         };
-        let written = study
-            .open_store()
-            .map_err(Error::other)
-            .and_then(|store| {
-                write(store, &mut pipe).map_err(|error| match error {
-                    ExportError::Io(error) => error,
-                    other => Error::other(other.to_string()),
-                })
-            })
-            .and_then(|()| pipe.flush());
+        let written = written.map_err(|error| match error {
+            ExportError::Io(error) => error,
+            other => Error::other(other.to_string()),
+        });
+        let written = written.and_then(|()| pipe.flush());
         if let Err(error) = written {
             let _ = pipe.send(Err(error));
         }

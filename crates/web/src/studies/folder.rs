@@ -30,14 +30,16 @@ pub fn open(root: &Path, name: &str) -> std::io::Result<(File, Metadata)> {
     Ok((file, opened))
 }
 
+/// Whether both are of one file, not of two that had the same name one after the other.
 #[cfg(unix)]
-fn same(a: &Metadata, b: &Metadata) -> bool {
+pub fn same(a: &Metadata, b: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
+/// The same where files have no numbers: as far as it can be told.
 #[cfg(not(unix))]
-fn same(a: &Metadata, b: &Metadata) -> bool {
+pub fn same(a: &Metadata, b: &Metadata) -> bool {
     a.len() == b.len() && a.modified().ok() == b.modified().ok()
 }
 

@@ -1,5 +1,6 @@
 //! One thing that was opened, and what it shows now.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -87,6 +88,8 @@ type Stamp = Vec<Option<(SystemTime, u64)>>;
 #[derive(Default)]
 struct Now {
     store: Option<Store>,
+    /// The store's file when it was last looked at.
+    file: Option<Metadata>,
     cells: Option<Cells>,
     revision: u64,
     /// Of the folder's files, when `revision` was counted.
@@ -168,7 +171,14 @@ impl Opened {
             Kind::Study => ["study.json", "manifest.json"].map(|name| self.stamp(name)).to_vec(),
             _ => Vec::new(),
         };
+        let file =
+            self.store_name().and_then(|name| folder::open(&self.root, name).ok()).map(|found| found.1);
         let mut now = self.lock();
+        // An open connection goes on reading a file that was removed or replaced.
+        if !now.file.as_ref().zip(file.as_ref()).is_some_and(|(before, after)| folder::same(before, after)) {
+            now.store = None;
+        }
+        now.file = file;
         if now.store.is_none() && self.store_name().is_some() {
             now.store = self.open_store().ok();
         }

@@ -173,7 +173,9 @@ pub async fn file(
         Some(format) => {
             let place = Arc::clone(&app.downloads).try_acquire_owned();
             let place = place.map_err(|_| Refusal::busy("too many downloads go on already"))?;
-            body(study, format, place).into_response()
+            // What cannot be opened is said before anything is sent.
+            let store = app.disk.run(move || study.open_store().map_err(Refusal::missing)).await?;
+            body(store, format, place).into_response()
         }
         None => {
             let wanted = name.clone();
