@@ -31,7 +31,7 @@ pub enum TensorError {
         source: Box<TensorError>,
     },
     /// No tensor of that name.
-    #[error("tensor {name} is missing; there is {present}")]
+    #[error("tensor {name} is missing (not in the file, or not given); there is {present}")]
     Missing {
         /// The name looked for.
         name: String,
