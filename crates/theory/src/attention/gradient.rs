@@ -23,6 +23,8 @@ pub struct Gradient {
     pub own: f64,
     /// What two samples do to each other together, along their head outputs.
     pub mutual: f64,
+    /// What another sample does to a sample, along the latter's own head output.
+    pub along_own: f64,
     /// Energy of the gradient of one pair.
     pub pair: f64,
     /// What the first layer adds.
@@ -53,7 +55,14 @@ impl Gradient {
     /// The gradient at a point whose MLP has one row; its dimension and number of samples are not used.
     pub fn of_one_row(point: &Point) -> Gradient {
         match point.width {
-            None => Gradient { same_label: 1.0, own: 1.0, mutual: 1.0, pair: 1.0, layer: Layer::default() },
+            None => Gradient {
+                same_label: 1.0,
+                own: 1.0,
+                mutual: 1.0,
+                along_own: 0.0,
+                pair: 1.0,
+                layer: Layer::default(),
+            },
             Some(_) => Gradient::through(point),
         }
     }
@@ -80,6 +89,7 @@ impl Gradient {
             same_label: (1.0 + t) * head.by_other(alike) + t * (head.by_own(alike) - by_own - by_other),
             own,
             mutual: by_other + by_own,
+            along_own: by_own,
             pair: by_other * by_other + by_own * by_own,
             layer: Layer {
                 own_mean: m.product * m.product,
