@@ -22,8 +22,13 @@ pub fn schemathesis() -> Result<(), String> {
         run(&format!("{TOOLS}/bin/pip install -q schemathesis"), &[], ".")?;
     }
     run("cargo build --release --locked -p superpose", &[], ".")?;
-    let mut server = Command::new("target/release/superpose")
-        .args(["serve", "--port", "0"])
+    // Something to show: a store with its pictures and tables, and a file of embeddings.
+    let (program, store, rows) =
+        ("target/release/superpose", format!("{TOOLS}/sweep.sqlite"), format!("{TOOLS}/rows.safetensors"));
+    run(&format!("{program} sweep docs/sweep.toml --store {store}"), &[], ".")?;
+    run(&format!("{program} run --vocab 64 --dim 16 --samples 256 --export {rows}"), &[], ".")?;
+    let mut server = Command::new(program)
+        .args(["serve", "--port", "0", "--open", &store, "--open", &rows])
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("superpose serve: {error}"))?;
