@@ -1,5 +1,7 @@
 // Sizes of a configuration: what sliders set and axes span. `parameters` is width times dimension.
 
+import { words } from './format.js';
+
 const NAMES = { vocab: 'facts', dim: 'dimension' };
 
 /** A size in a word for people; most are called what the programs call them. */
@@ -32,6 +34,20 @@ export function rangeOf(about, config, size) {
 
 /** Whether a size is of the MLP alone. */
 export const needsWidth = (size) => size === 'width' || size === 'parameters';
+
+/** What the page has controls for. */
+const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'repeats', 'seed'];
+
+/**
+ * Settings of a run for which the page has no control and that are not the usual ones, in words; null when there are none.
+ * Programs can ask for them. The map and its predictions are of the usual ones.
+ */
+export function unusual(config, usual) {
+  const names = [...new Set([...Object.keys(usual), ...Object.keys(config)])].filter((name) => !CONTROLLED.includes(name));
+  const value = (settings, name) => settings[name] ?? null;
+  const others = names.filter((name) => value(config, name) !== value(usual, name));
+  return others.length ? others.map((name) => `${words(name)} ${value(config, name) ?? 'none'}`).join(', ') : null;
+}
 
 /** The configuration in a line. */
 export function describe(config) {

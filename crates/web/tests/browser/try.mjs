@@ -35,7 +35,7 @@ for (const size of Object.keys(SIZES)) {
     await page.focus('#point');
     await page.keyboard.press('Shift+ArrowLeft');
     await drawn(page);
-    assert.equal(await dot.getAttribute('class'), 'dot');
+    assert.equal(await dot.getAttribute('class'), 'dot here');
     await page.selectOption('#choose-trigger', 'keys');
     await drawn(page);
     assert.equal(await dot.getAttribute('class'), 'dot elsewhere');

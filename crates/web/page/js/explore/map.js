@@ -15,6 +15,9 @@ import { hatch, nameOf } from './regions.js';
 
 const RESOLUTION = 64;
 const NARROW = 480;
+/** Room for the legend and the button under the map, and the least height that is still a map. */
+const BELOW = 170;
+const LEAST = 340;
 
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
@@ -78,7 +81,9 @@ export function makeMap(state, about) {
 
   function frame() {
     const width = figure.clientWidth;
-    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600));
+    // Beside other columns the map is as high as leaves the button under it on the screen.
+    const room = Math.max(innerHeight - figure.getBoundingClientRect().top - scrollY - BELOW, LEAST);
+    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600, room));
     const { config, x, y } = state.get();
     return frameOf(width, height, rangeOf(about, config, x), rangeOf(about, config, y));
   }
@@ -128,7 +133,9 @@ export function makeMap(state, about) {
     place();
   }
 
-  new ResizeObserver(draw).observe(figure);
+  const watch = new ResizeObserver(draw);
+  for (const node of [figure, $('welcome'), $('ignored')]) watch.observe(node);
+  addEventListener('resize', draw);
   onTheme(draw);
   state.listen(update);
   listenLink((there) => { if (there) update(); });

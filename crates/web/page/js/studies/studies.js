@@ -1,9 +1,10 @@
 // Opened studies: their tables and figures, live while a sweep runs, and files to download.
 
 import { get } from '../api.js';
-import { fill, h, pictured, say, $ } from '../dom.js';
+import { fill, h, say, $ } from '../dom.js';
 import { listenStudies } from '../events.js';
 import { bytes, count } from '../format.js';
+import { pictured } from '../scroll.js';
 import { table } from '../table.js';
 import { onTheme, theme } from '../theme.js';
 
@@ -39,12 +40,18 @@ function facts(pairs) {
     h('dl', { class: 'facts' }, pairs.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])));
 }
 
+/** The name of a study among others; of several with one name, which it is. */
+export function nameIn(studies, { id, name }) {
+  const alike = studies.filter((other) => other.name === name).map((other) => other.id);
+  return alike.length > 1 ? `${name} (${alike.indexOf(id) + 1})` : name;
+}
+
 /** What a folder without tables or figures has. */
 function bare(study, state) {
   if (study.error) return h('p', { class: 'refusal' }, study.error);
   if (!study.embeddings?.length) return h('p', { class: 'empty' }, 'There are no tables or figures here.');
   return h('ul', {}, study.embeddings.map(({ file, bytes: size }) =>
-    h('li', {}, h('a', { href: state.link({ tab: 'plan', file }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`))));
+    h('li', {}, h('a', { href: state.link({ tab: 'plan', study: study.id, file, tensor: null }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`))));
 }
 
 /** Makes the tab. */
@@ -62,7 +69,7 @@ export function makeStudies(state) {
       const id = listed.some((study) => study.id === chosen) ? chosen : listed[0]?.id;
       fill($('study-list'), listed.map((study) => h('li', {},
         h('a', { id: `study-${study.id}`, href: state.link({ tab: 'studies', study: study.id }), 'aria-current': study.id === id ? 'true' : null },
-          study.name, h('small', {}, cellsOf(study.cells))))));
+          nameIn(listed, study), h('small', {}, cellsOf(study.cells))))));
       $('study-list').hidden = listed.length < 2;
       if (id === undefined) return;
       const key = `${id} ${theme()}`;
@@ -70,7 +77,7 @@ export function makeStudies(state) {
       held = key;
       const found = await get(`/api/studies/${id}`);
       // Another may have been chosen meanwhile.
-      if (held === key) open(found);
+      if (held === key) open({ ...found, name: nameIn(listed, found) });
     } catch (error) {
       held = null;
       $('study-refusal').hidden = false;
