@@ -48,8 +48,8 @@ export function seconds(value) {
   return value < 10 ? `${value.toFixed(1)} s` : value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`;
 }
 
-/** A name as the programs spell it, for people: `mean_bias` is mean bias; MLP keeps its capitals. */
-export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP');
+/** A name as the programs spell it, for people: `mean_bias` is mean bias; MLP keeps its capitals, and one-step its line. */
+export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP').replace(/\bone step accuracy\b/, 'one-step accuracy');
 
 /** The same at the beginning of a line. */
 export const title = (name) => words(name).replace(/^./, (letter) => letter.toUpperCase());

@@ -54,5 +54,5 @@ export function describe(config) {
   const number = (value) => value.toLocaleString('en-US');
   const model = config.width === null ? 'attention only' : `MLP m = ${number(config.width)}, ${config.activation}`;
   const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
-  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding}, ${trigger}`;
+  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding} embeddings, ${trigger}`;
 }

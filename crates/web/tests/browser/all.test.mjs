@@ -11,5 +11,6 @@ await import('./try.mjs');
 await import('./views.mjs');
 await import('./words.mjs');
 await import('./narrow.mjs');
+await import('./contrast.mjs');
 await import('./keyboard.mjs');
 await import('./speed.mjs');

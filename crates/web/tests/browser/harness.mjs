@@ -102,6 +102,12 @@ export async function withPage({ at = '', size = 'desktop', dark = false }, test
   }
 }
 
+/** That nothing makes the page itself scroll sideways. On a phone `innerWidth` grows with what is too wide, so it is no measure. */
+export async function fits(page) {
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
+}
+
 /** Waits until map and numbers are those of the present view. */
 export async function drawn(page) {
   await page.waitForSelector('#map[aria-busy=false]', { state: 'attached' });

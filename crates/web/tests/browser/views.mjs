@@ -3,12 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { drawn, number, picture, runSweep, SIZES, text, withPage } from './harness.mjs';
-
-const fits = async (page) => {
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
-};
+import { drawn, fits, number, picture, runSweep, SIZES, text, withPage } from './harness.mjs';
 
 let samples = 800;
 
@@ -34,7 +29,7 @@ for (const size of Object.keys(SIZES)) {
   test(`${size}: the planner answers, draws, and refuses in words`, () => withPage({ size, at: '#plan' }, async (page) => {
     await page.waitForSelector('#plan-result .answer');
     const first = await text(page, '#plan-result .answer');
-    assert.match(first, /^d = [0-9,]+, N = [0-9,]+$/);
+    assert.match(first, /^Dimension d = [0-9,]+, samples N = [0-9,]+$/);
     assert.ok(await page.$eval('#plan-result img', (image) => image.decode().then(() => image.naturalWidth)) > 100);
     assert.ok(await page.locator('#plan-result tbody tr').count() > 3);
     await page.fill('#plan-facts', '500');

@@ -41,13 +41,14 @@ function sideFor({ x, y }, taken, frame) {
 function noteOf(run, usual) {
   const { mean, low, high } = run.accuracy;
   const others = unusual(run.config, usual);
-  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), predicted ${share(run.predicted)}. ${describe(run.config)}.`
-    + (others ? ` Not as on this map: ${others}.` : '');
+  const predicted = run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`;
+  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Unlike the map: ${others}.` : ''}`;
 }
 
-/** Makes the measured points; `place(frame)` puts them on the plot. */
+/** Makes the measured points; `place(frame, names)` puts them on the plot, their numbers beside the boxes of names on it. */
 export function makeDots(state) {
   let frame = null;
+  let names = [];
 
   /** Runs that are on the plot, with their places in pixels. Newest first, since they have the first choice of room. */
   function onPlot() {
@@ -65,7 +66,7 @@ export function makeDots(state) {
   function show() {
     if (!frame) return;
     const dots = onPlot().map((dot) => ({ ...dot, kind: kindOf(dot.run.config, state.get(), state.usual) }));
-    const taken = dots.filter((dot) => dot.kind === 'here').map((dot) => ({ ...dot.at, ...DOT }));
+    const taken = [...names, ...dots.filter((dot) => dot.kind === 'here').map((dot) => ({ ...dot.at, ...DOT }))];
     fill($('dots'), dots.map(({ run, at, kind }) => {
       const side = kind === 'here' ? sideFor(at, taken, frame) : null;
       const note = noteOf(run, state.usual);
@@ -89,8 +90,9 @@ export function makeDots(state) {
   });
   onTheme(show);
   return {
-    place(next) {
+    place(next, written) {
       frame = next;
+      names = written;
       show();
     },
   };

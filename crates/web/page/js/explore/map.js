@@ -75,6 +75,7 @@ export function makeMap(state, about) {
   const note = $('map-note');
   let key = null;
   let shown = null;
+  let names = [];
 
   const point = makePoint(state, about);
   const dots = makeDots(state);
@@ -94,7 +95,7 @@ export function makeMap(state, about) {
     if (shown && at.width > 0) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
       const fine = raster(shown.map, held.x, held.y);
-      paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
+      names = paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
       legend(shown.map, fine);
     }
     place();
@@ -103,7 +104,7 @@ export function makeMap(state, about) {
   function place() {
     if (state.get().tab !== 'explore') return;
     point.place(frame());
-    dots.place(frame());
+    dots.place(frame(), names);
   }
 
   const ask = newest('/api/map', {

@@ -46,6 +46,7 @@ function darkAt(accuracy, [across, up], theme) {
   return Number.isNaN(value) ? theme === 'dark' : theme === 'light' ? value > 0.55 : value < 0.55;
 }
 
+/** Writes a name at a place of the plot, and gives the box that it takes there. */
 function label(pen, text, found, frame, dark) {
   const [across, up] = found;
   pen.textAlign = 'center';
@@ -57,6 +58,7 @@ function label(pen, text, found, frame, dark) {
   const at = [frame.left + across * frame.across, frame.top + (1 - up) * frame.down];
   pen.strokeText(text, ...at);
   pen.fillText(text, ...at);
+  return { x: at[0] - frame.left, y: at[1] - frame.top, across: pen.measureText(text).width / 2, up: LABEL_SIZE / 2 };
 }
 
 function lines(pen, boundary, frame) {
@@ -105,7 +107,7 @@ function axes(pen, frame, style, symbols) {
   pen.restore();
 }
 
-/** Paints a whole map. `style` has the page's ink, muted and axis colours and its font. */
+/** Paints a whole map and gives the boxes of the names on it. `style` has the page's ink, muted and axis colours and its font. */
 export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   const ratio = Math.min(devicePixelRatio || 1, 2);
   canvas.width = Math.round(frame.width * ratio);
@@ -152,10 +154,11 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
 
   pen.font = `500 ${LABEL_SIZE}px ${style.font}`;
   const named = map.dominants.map((dominant, kind) => [kind, nameOf(dominant)]);
+  const boxes = [];
   for (const [kind, text] of [...named, [REACHED, `recall above ${map.level}`], [NONE, 'no such model']]) {
     const width = (pen.measureText(text).width + 14) / frame.across;
     const found = roomFor(region, kind, width, (LABEL_SIZE + 12) / frame.down);
-    if (found) label(pen, text, found, frame, darkAt(accuracy, found, theme));
+    if (found) boxes.push(label(pen, text, found, frame, darkAt(accuracy, found, theme)));
   }
   pen.restore();
 
@@ -163,4 +166,5 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   pen.lineWidth = 1;
   pen.strokeRect(frame.left + 0.5, frame.top + 0.5, frame.across - 1, frame.down - 1);
   axes(pen, frame, style, { x: map.x.symbol, y: map.y.symbol });
+  return boxes;
 }

@@ -6,6 +6,7 @@ import { count, digits, parseWhole, share, title, words } from '../format.js';
 import { pictured } from '../scroll.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
+import { term } from '../terms.js';
 import { onTheme, theme } from '../theme.js';
 
 const NEEDED = ['facts', 'length'];
@@ -27,13 +28,14 @@ function cheapest(found, state) {
   const { dim, width, samples, parameters } = found.cheapest;
   const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger };
   if (plan.activation) config.activation = plan.activation;
-  const model = width === null ? `d = ${count(dim)}` : `d = ${count(dim)} and m = ${count(width)}`;
+  const sizes = [`Dimension d = ${count(dim)}`, width === null ? null : `width m = ${count(width)}`, `samples N = ${count(samples)}`];
   return [
-    h('p', { class: 'answer' }, model, `, N = ${count(samples)}`),
+    // A line may break between two sizes, and not within one.
+    h('p', { class: 'answer' }, sizes.filter((size) => size).map((size, index) => [index ? ', ' : null, h('span', {}, size)])),
     h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
       `and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
     h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
-      found.error === null ? `${title(found.error_reason)}.` : `The closed form is off by about ${digits(found.error)} here.`),
+      found.error === null ? `${title(found.error_reason)}.` : ['The closed form is ', term('error', `off by about ${digits(found.error)}`), ' here.']),
     h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
   ];
 }
@@ -41,7 +43,7 @@ function cheapest(found, state) {
 function curve(points) {
   const mlp = points.some((point) => point.width !== null);
   const sizes = mlp ? ['dim', 'width', 'parameters', 'samples'] : ['dim', 'parameters', 'samples'];
-  const symbols = { dim: 'd', width: 'm', parameters: mlp ? 'm d' : 'd²', samples: 'N' };
+  const symbols = { dim: 'dimension d', width: 'width m', parameters: `parameters ${mlp ? 'm d' : 'd²'}`, samples: 'samples N' };
   const limited = points.some((point) => !point.allowed);
   const cell = (point, size) => (point[size] === null ? null : count(point[size]));
   return table({

@@ -9,6 +9,7 @@ import { table } from '../table.js';
 import { onTheme, theme } from '../theme.js';
 
 const PAUSE = 1000;
+const KINDS = { study: 'study', store: 'store', folder: 'folder', embedding: 'embeddings' };
 
 const cellsOf = (cells) => (cells ? `${count(cells.done)} runs done${cells.failed ? `, ${count(cells.failed)} failed` : ''}` : '');
 
@@ -66,10 +67,11 @@ export function makeStudies(state) {
     try {
       listed ??= (await get('/api/studies')).studies;
       $('no-studies').hidden = listed.length > 0;
+      $('studies-note').hidden = listed.length === 0;
       const id = listed.some((study) => study.id === chosen) ? chosen : listed[0]?.id;
       fill($('study-list'), listed.map((study) => h('li', {},
         h('a', { id: `study-${study.id}`, href: state.link({ tab: 'studies', study: study.id }), 'aria-current': study.id === id ? 'true' : null },
-          nameIn(listed, study), h('small', {}, cellsOf(study.cells))))));
+          nameIn(listed, study), h('small', {}, cellsOf(study.cells) || KINDS[study.kind])))));
       $('study-list').hidden = listed.length < 2;
       if (id === undefined) return;
       const key = `${id} ${theme()}`;

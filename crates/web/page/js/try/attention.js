@@ -24,7 +24,7 @@ export function attention({ tokens, length, rest, label, answer, right }, model)
   const where = heaviest.trigger ? 'on the trigger' : trigger ? `not on the trigger, which has ${share(trigger.weight)}` : 'not on the trigger';
   return [
     h('p', {}, `One test sequence of ${model}. The largest weight, ${share(heaviest.weight)}, is ${where}. `,
-      right ? `The answer, ${answer}, is right.` : `The answer is ${answer}; right would be ${label}.`),
+      right ? `The model answers with label ${answer}, which is right.` : `The model answers with label ${answer}; the right one is ${label}.`),
     h('ol', { class: 'attention', 'data-tokens': tokens.length }, tokens.map((each) => bar(each, few || each.trigger))),
     h('p', { class: 'note' }, few ? '▼ trigger. Below: the token at each position. ' : '▼ trigger, and its token. ',
       tokens.length < length ? `The other ${length - tokens.length} tokens have ${share(rest)} together.` : null),

@@ -15,14 +15,14 @@ function standing(run) {
       const repeat = run.config.repeats > 1 ? ` ${run.repeat + 1} of ${run.config.repeats}` : '';
       return `${run.stage ?? 'starting'}${repeat}, ${seconds(run.seconds ?? 0)}`;
     }
-    case 'done': return `${share(run.accuracy?.mean)}, predicted ${share(run.predicted)}`;
+    case 'done': return `${share(run.accuracy?.mean)}, ${run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`}`;
     case 'failed': return run.error;
     default: return 'cancelled';
   }
 }
 
 /** The line of a run's settings for which the page has no control, if it has any. */
-export function unusualLine(run, usual) {
+function unusualLine(run, usual) {
   const others = unusual(run.config, usual);
   return others ? h('p', { class: 'unusual' }, others) : null;
 }

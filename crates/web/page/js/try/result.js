@@ -4,11 +4,11 @@ import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
 import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
 import { share } from '../format.js';
-import { describe } from '../sizes.js';
+import { describe, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
-import { course, dropButton, showRun, unusualLine } from './queue.js';
+import { course, dropButton, showRun } from './queue.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
 
@@ -68,6 +68,12 @@ function details({ record, prediction, example, margins: histogram }) {
   ];
 }
 
+/** What of a run's settings the page has no control for, and what follows from it. */
+function unusualNote(run, usual) {
+  const others = unusual(run.config, usual);
+  return others ? h('p', { class: 'unusual' }, `Unlike the map: ${others}. The page has no control for this, and its point on the map is a square.`) : null;
+}
+
 /** Keeps the chosen run on show. */
 export function makeResult(state, fail) {
   const node = $('result');
@@ -100,7 +106,7 @@ export function makeResult(state, fail) {
       return [
         h('h2', {}, `Run ${id}`),
         h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
-        unusualLine(run, state.usual),
+        unusualNote(run, state.usual),
         run.state === 'done' ? measured(id) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
       ];
     });
