@@ -38,16 +38,23 @@ export const needsWidth = (size) => size === 'width' || size === 'parameters';
 /** What the page has controls for. */
 const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'repeats', 'seed'];
 
-/**
- * Settings of a run for which the page has no control and that are not the usual ones, in words; null when there are none.
- * Programs can ask for them. The map and its predictions are of the usual ones.
- */
-export function unusual(config, usual) {
-  const names = [...new Set([...Object.keys(usual), ...Object.keys(config)])].filter((name) => !CONTROLLED.includes(name));
-  const value = (settings, name) => settings[name] ?? null;
-  const others = names.filter((name) => value(config, name) !== value(usual, name));
-  return others.length ? others.map((name) => `${words(name)} ${value(config, name) ?? 'none'}`).join(', ') : null;
+/** What changes how closely a run is measured, and not what is measured. */
+const CLOSENESS = ['precision', 'test_samples'];
+
+/** The names of settings for which the page has no control and that are not the usual ones. Programs can ask for them. */
+function uncontrolled(config, usual) {
+  const names = [...new Set([...Object.keys(usual), ...Object.keys(config)])];
+  return names.filter((name) => !CONTROLLED.includes(name) && (config[name] ?? null) !== (usual[name] ?? null));
 }
+
+/** These settings in words; null when there are none. */
+export function unusual(config, usual) {
+  const names = uncontrolled(config, usual);
+  return names.length ? names.map((name) => `${words(name)} ${config[name] ?? 'none'}`).join(', ') : null;
+}
+
+/** Whether a run is of another task or training than any map of the page. */
+export const foreign = (config, usual) => uncontrolled(config, usual).some((name) => !CLOSENESS.includes(name));
 
 /** The configuration in a line. */
 export function describe(config) {

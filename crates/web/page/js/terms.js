@@ -34,7 +34,7 @@ export const TERMS = {
   interval: [null, '95% interval of the mean: about 95 of 100 made like this hold the true value. It counts the differences between seeds (Student’s t) and the finite number of test sequences (Wilson); with one repeat the latter alone.'],
   repeats: [null, 'Trainings with seeds of their own. More make the interval narrower and more honest.'],
   seed: [null, 'The same seed gives the same numbers, bit by bit.'],
-  unusual: [null, 'A run with settings for which the page has no control, such as Zipf tokens or exact steps. The map is not of its kind: point at it to see which.'],
+  foreign: [null, 'A run with settings for which the page has no control, such as Zipf tokens or exact steps. No map here is of its kind. Point at it to see which settings.'],
   boundary: [null, 'The line where predicted recall crosses this accuracy.'],
   effective_dimension: [null, 'One over the mean square cosine of two rows: the dimension at which Gaussian vectors would overlap as much.'],
 };

@@ -15,8 +15,12 @@ for (const at of ['#explore?width=1024', '#try', '#studies', '#studies?study=1',
     if (at.startsWith('#studies')) await page.waitForSelector('#study h2');
     if (at.startsWith('#plan')) await page.waitForSelector('#plan-result .answer');
     if (at.includes('file')) await page.waitForSelector('#inspect-result .answer', { timeout: 60000 });
-    assert.deepEqual(await overflowing(page), []);
-    await fits(page);
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      assert.deepEqual(await overflowing(page), [], `at ${width} pixels`);
+      await fits(page);
+    }
   }));
 }
 

@@ -28,16 +28,22 @@ test('settings without a control are named beside the run, and its point is no m
   await withPage({}, async (page) => {
     const dot = (run) => page.locator(`#dots .dot[data-run="${run.id}"]`);
     assert.equal(await dot(plain).getAttribute('class'), 'dot here');
-    assert.equal(await dot(other).getAttribute('class'), 'dot unusual');
+    assert.equal(await dot(other).getAttribute('class'), 'dot foreign');
     assert.equal(await dot(other).textContent(), '', 'it has no number as if it were of this map');
     assert.match(await dot(other).getAttribute('data-note'), words);
-    assert.ok(await page.locator('#key-unusual').isVisible(), 'the legend has it');
+    assert.ok(await page.locator('#key-foreign').isVisible(), 'the legend has it');
     await page.selectOption('#choose-trigger', 'keys');
     await drawn(page);
-    assert.equal(await dot(other).getAttribute('class'), 'dot unusual');
+    assert.equal(await dot(other).getAttribute('class'), 'dot foreign');
   });
-  for (const { id } of [plain, other]) await api(`/api/runs/${id}`, null, 'DELETE');
-  await withPage({}, async (page) => assert.ok(await page.locator('#key-unusual').isHidden()));
+  const close = await measured({ samples: 5000, test_samples: 500 });
+  await withPage({}, async (page) => {
+    const dot = page.locator(`#dots .dot[data-run="${close.id}"]`);
+    assert.equal(await dot.getAttribute('class'), 'dot here', 'how many were tested does not change what is measured');
+    assert.match(await dot.getAttribute('data-note'), /Also: test samples 500/);
+  });
+  for (const { id } of [plain, other, close]) await api(`/api/runs/${id}`, null, 'DELETE');
+  await withPage({}, async (page) => assert.ok(await page.locator('#key-foreign').isHidden()));
 });
 
 test('± has a note, and sizes that were not checked are said to be so', () => withPage({}, async (page) => {

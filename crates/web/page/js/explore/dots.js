@@ -7,7 +7,7 @@ import { fill, h, $ } from '../dom.js';
 import { share } from '../format.js';
 import { allRuns, listenRuns } from '../events.js';
 import { place } from '../scale.js';
-import { describe, setBy, sizeOf, unusual } from '../sizes.js';
+import { describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 
 const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger'];
@@ -16,9 +16,9 @@ const DOT = { across: 8, up: 8 };
 const NUMBER = { across: 18, up: 9 };
 const AWAY = 30;
 
-/** How a run stands to the slice that the map shows: `here`, `elsewhere` at other settings, or `unusual`. */
+/** How a run stands to the slice that the map shows: `here`, `elsewhere` at other settings, or `foreign`. */
 function kindOf(run, { config, x, y }, usual) {
-  if (unusual(run, usual)) return 'unusual';
+  if (foreign(run, usual)) return 'foreign';
   const axes = [setBy(x), setBy(y)];
   const names = config.width === null ? SAME : [...SAME, 'activation'];
   return names.every((name) => axes.includes(name) || run[name] === config[name]) ? 'here' : 'elsewhere';
@@ -42,7 +42,7 @@ function noteOf(run, usual) {
   const { mean, low, high } = run.accuracy;
   const others = unusual(run.config, usual);
   const predicted = run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`;
-  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Unlike the map: ${others}.` : ''}`;
+  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
 }
 
 /** Makes the measured points; `place(frame, names)` puts them on the plot, their numbers beside the boxes of names on it. */
@@ -76,7 +76,7 @@ export function makeDots(state) {
         style: { left: `${at.x}px`, top: `${at.y}px`, '--dot': colour(run.accuracy.mean, theme()) },
       }, side ? h('span', { class: side }, run.accuracy.mean.toFixed(2)) : null);
     }));
-    for (const kind of ['here', 'elsewhere', 'unusual']) $(`key-${kind}`).hidden = dots.every((dot) => dot.kind !== kind);
+    for (const kind of ['here', 'elsewhere', 'foreign']) $(`key-${kind}`).hidden = dots.every((dot) => dot.kind !== kind);
     $('measured').hidden = dots.length === 0;
   }
 

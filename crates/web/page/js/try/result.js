@@ -4,7 +4,7 @@ import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
 import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
 import { share } from '../format.js';
-import { describe, unusual } from '../sizes.js';
+import { describe, foreign, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
@@ -69,9 +69,10 @@ function details({ record, prediction, example, margins: histogram }) {
 }
 
 /** What of a run's settings the page has no control for, and what follows from it. */
-function unusualNote(run, usual) {
-  const others = unusual(run.config, usual);
-  return others ? h('p', { class: 'unusual' }, `Unlike the map: ${others}. The page has no control for this, and its point on the map is a square.`) : null;
+function unusualNote({ config }, usual) {
+  const others = unusual(config, usual);
+  const apart = foreign(config, usual) ? ' No map here is of its kind, so its point is a square.' : '';
+  return others ? h('p', { class: 'unusual' }, `Set without a control of the page: ${others}.${apart}`) : null;
 }
 
 /** Keeps the chosen run on show. */
