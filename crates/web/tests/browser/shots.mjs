@@ -25,6 +25,7 @@ try {
         await withPage({ at, size, dark }, async (page) => {
           await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => {}); // the stream of events never rests
           if (tab === 'explore') await page.click('#welcome-close');
+          await page.mouse.move(0, 0); // a note may have shown where the pointer came to lie
           await page.screenshot({ path: join(folder, `${tab}-${size}-${dark ? 'dark' : 'light'}.png`) });
         });
       }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, drawn, text, withPage } from './harness.mjs';
+import { api, drawn, middle, number, text, withPage } from './harness.mjs';
 
 /** Runs a configuration to its end without the page. */
 async function measured(config) {
@@ -45,6 +45,24 @@ test('settings without a control are named beside the run, and its point is no m
   for (const { id } of [plain, other, close]) await api(`/api/runs/${id}`, null, 'DELETE');
   await withPage({}, async (page) => assert.ok(await page.locator('#key-foreign').isHidden()));
 });
+
+test('the name of a region makes way for a point that is measured under it', () => withPage({}, async (page) => {
+  const name = '#names span:has-text("recall above 0.5")';
+  const before = await middle(page, name);
+  await page.mouse.click(before.x, before.y);
+  await drawn(page);
+  const run = await measured({ dim: await number(page, 'dim'), samples: await number(page, 'samples'), repeats: 1 });
+  const dot = await middle(page, `#dots .dot[data-run="${run.id}"]`);
+  assert.ok(Math.hypot(dot.x - before.x, dot.y - before.y) < 5, 'the point is where the name was');
+  await page.waitForFunction(([selector, y]) => {
+    const named = [...document.querySelectorAll('#names span')].find((span) => span.textContent === selector);
+    return Math.abs(named.getBoundingClientRect().y - y) > 1;
+  }, ['recall above 0.5', before.top]);
+  const after = await middle(page, name);
+  const apart = Math.abs(after.x - dot.x) >= (after.width + dot.width) / 2 || Math.abs(after.y - dot.y) >= (after.height + dot.height) / 2;
+  assert.ok(apart, 'the name and the point do not overlap');
+  await api(`/api/runs/${run.id}`, null, 'DELETE');
+}));
 
 test('± has a note, and sizes that were not checked are said to be so', () => withPage({}, async (page) => {
   await page.click('#error .term-word');

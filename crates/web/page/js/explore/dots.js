@@ -45,10 +45,11 @@ function noteOf(run, usual) {
   return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
 }
 
-/** Makes the measured points; `place(frame, names)` puts them on the plot, their numbers beside the boxes of names on it. */
-export function makeDots(state) {
+/** Makes the measured points; `changed` is called when there are others. */
+export function makeDots(state, changed) {
   let frame = null;
   let names = [];
+  let dots = [];
 
   /** Runs that are on the plot, with their places in pixels. Newest first, since they have the first choice of room. */
   function onPlot() {
@@ -63,10 +64,12 @@ export function makeDots(state) {
       .filter((dot) => dot.at.x >= 0 && dot.at.x <= frame.across && dot.at.y >= 0 && dot.at.y <= frame.down);
   }
 
+  const boxesOf = (dots) => dots.filter((dot) => dot.kind === 'here').map((dot) => ({ ...dot.at, ...DOT }));
+
   function show() {
     if (!frame) return;
-    const dots = onPlot().map((dot) => ({ ...dot, kind: kindOf(dot.run.config, state.get(), state.usual) }));
-    const taken = [...names, ...dots.filter((dot) => dot.kind === 'here').map((dot) => ({ ...dot.at, ...DOT }))];
+    dots = onPlot().map((dot) => ({ ...dot, kind: kindOf(dot.run.config, state.get(), state.usual) }));
+    const taken = [...names, ...boxesOf(dots)];
     fill($('dots'), dots.map(({ run, at, kind }) => {
       const side = kind === 'here' ? sideFor(at, taken, frame) : null;
       const note = noteOf(run, state.usual);
@@ -87,11 +90,19 @@ export function makeDots(state) {
     if (done === known) return;
     known = done;
     show();
+    changed();
   });
   onTheme(show);
   return {
-    place(next, written) {
+    /** Puts them on the plot. */
+    place(next) {
       frame = next;
+      show();
+    },
+    /** The boxes that they take on it, without their numbers. */
+    taken: () => boxesOf(dots),
+    /** Leaves the boxes of names free of numbers. */
+    leave(written) {
       names = written;
       show();
     },

@@ -8,6 +8,7 @@ import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 import { term } from '../terms.js';
 import { makeDots } from './dots.js';
+import { writeNames } from './names.js';
 import { frameOf, paint } from './paint.js';
 import { makePoint } from './point.js';
 import { raster } from './raster.js';
@@ -75,10 +76,9 @@ export function makeMap(state, about) {
   const note = $('map-note');
   let key = null;
   let shown = null;
-  let names = [];
 
   const point = makePoint(state, about);
-  const dots = makeDots(state);
+  const dots = makeDots(state, write);
 
   function frame() {
     const width = figure.clientWidth;
@@ -94,17 +94,25 @@ export function makeMap(state, about) {
     canvas.style.setProperty('height', `${at.height}px`);
     if (shown && at.width > 0) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
-      const fine = raster(shown.map, held.x, held.y);
-      names = paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
-      legend(shown.map, fine);
+      shown.fine = raster(shown.map, held.x, held.y);
+      paint(canvas, shown.map, shown.fine, held, theme(), styleOf(canvas));
+      legend(shown.map, shown.fine);
     }
     place();
+    write();
+  }
+
+  /** Writes the names of the regions beside the measured points. */
+  function write() {
+    const at = frame();
+    if (!shown?.fine || at.width <= 0) return;
+    dots.leave(writeNames(shown.map, shown.fine, at, theme(), getComputedStyle(canvas).fontFamily, dots.taken()));
   }
 
   function place() {
     if (state.get().tab !== 'explore') return;
     point.place(frame());
-    dots.place(frame(), names);
+    dots.place(frame());
   }
 
   const ask = newest('/api/map', {
