@@ -48,7 +48,7 @@ export function raster(map, xRange, yRange) {
       accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
       region[pixel] = Number.isNaN(accuracy[pixel]) ? NONE
         : accuracy[pixel] >= map.level ? REACHED
-        : cells.every((cell) => map.dominant[cell] < 0) ? -1
+        : map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0 ? -1
         : most(spread, cells, weights);
     }
   }
