@@ -35,6 +35,7 @@ export function digits(value) {
   if (value === null || value === undefined) return 'unknown';
   if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
+  if (size >= 1000 && size < 1e5) return grouped(Number(value.toPrecision(3)));
   return size >= 0.001 && size < 1e5 ? trim(value) : scientific(value);
 }
 

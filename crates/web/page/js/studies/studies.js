@@ -23,7 +23,7 @@ function section(study, { title, headline, sentences, pictures, tables }) {
     h('h3', {}, title),
     headline ? h('p', { class: 'headline' }, headline) : null,
     (pictures ?? []).map((each) => picture(study, each)),
-    (sentences ?? []).map((sentence) => h('p', {}, sentence)),
+    (sentences ?? []).filter((sentence) => sentence !== headline).map((sentence) => h('p', {}, sentence)),
     (tables ?? []).map((each) => h('details', { open: study.kind === 'store' }, h('summary', {}, `Table: ${each.caption}`), table(each))));
 }
 
