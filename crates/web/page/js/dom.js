@@ -36,10 +36,6 @@ export function fill(node, ...children) {
 /** The element with an id. */
 export const $ = (id) => document.getElementById(id);
 
-/** A picture with its caption; on a phone it keeps its size and scrolls. */
-export const pictured = (image, caption) =>
-  h('figure', {}, h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, image), h('figcaption', {}, caption));
-
 /** Changes a node's text only where it differs, so that screen readers do not hear it again. */
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;

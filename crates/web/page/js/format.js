@@ -4,8 +4,11 @@ const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 /** A count: 8,192; from a thousand million on 1.26e9. */
 export function count(value) {
-  return Math.abs(value) < 1e9 ? WHOLE.format(value) : scientific(value);
+  return Math.abs(value) < 1e9 ? grouped(value) : scientific(value);
 }
+
+/** A whole number with all its digits: 2,147,483,647. */
+export const grouped = (value) => WHOLE.format(value);
 
 /** A count in the space of an axis tick: 500, 20k, 3M. */
 export function brief(value) {
@@ -32,6 +35,7 @@ export function digits(value) {
   if (value === null || value === undefined) return 'unknown';
   if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
+  if (size >= 1000 && size < 1e5) return grouped(Number(value.toPrecision(3)));
   return size >= 0.001 && size < 1e5 ? trim(value) : scientific(value);
 }
 
@@ -45,17 +49,18 @@ export function seconds(value) {
   return value < 10 ? `${value.toFixed(1)} s` : value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`;
 }
 
-/** A name as the programs spell it, for people: `mean_bias` is mean bias; MLP keeps its capitals. */
-export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP');
+/** A name as the programs spell it, for people: `mean_bias` is mean bias; MLP keeps its capitals, and one-step its line. */
+export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP').replace(/\bone step accuracy\b/, 'one-step accuracy');
 
 /** The same at the beginning of a line. */
 export const title = (name) => words(name).replace(/^./, (letter) => letter.toUpperCase());
 
-/** A whole number of at least 1 as people type it (8192, 8,192, 8e3, 10k, 2M), or null. */
-export function parseCount(text) {
+/** A whole number as people type it (8192, 8,192, 8e3, 1.5k, 2M), or null; 12.7 is none. */
+export function parseWhole(text) {
   const match = /^([0-9][0-9,_ ]*(?:\.[0-9]+)?(?:e\+?[0-9]+)?)\s*([km]?)$/i.exec(text.trim());
   if (!match) return null;
   const unit = { '': 1, k: 1e3, m: 1e6 }[match[2].toLowerCase()];
-  const value = Math.round(Number(match[1].replace(/[,_ ]/g, '')) * unit);
-  return Number.isSafeInteger(value) && value >= 1 ? value : null;
+  // 1.1 times a thousand is not quite 1100 in floating point.
+  const value = Number((Number(match[1].replace(/[,_ ]/g, '')) * unit).toPrecision(15));
+  return Number.isSafeInteger(value) ? value : null;
 }

@@ -6,6 +6,7 @@ import { connect, listenLink } from './events.js';
 import { makeControls } from './explore/controls.js';
 import { makeMap } from './explore/map.js';
 import { makeReadout } from './explore/readout.js';
+import { makeIgnored } from './ignored.js';
 import { makeInspect } from './plan/inspect.js';
 import { makePlan } from './plan/plan.js';
 import { TABS, makeState } from './state.js';
@@ -15,6 +16,7 @@ import { switchTheme } from './theme.js';
 import { makeQueue } from './try/queue.js';
 import { makeResult } from './try/result.js';
 import { makeTraining } from './try/train.js';
+import { makeWelcome } from './welcome.js';
 
 const TITLES = { explore: 'Explore', try: 'Try', studies: 'Studies', plan: 'Plan', help: 'How to read this' };
 
@@ -50,6 +52,8 @@ async function start() {
     say($('copied'), copied ? 'Copied.' : 'Copy it from the address bar.');
     setTimeout(() => say($('copied'), ''), 2000);
   });
+  makeIgnored(state);
+  makeWelcome(state);
   makeControls(state, about);
   makeMap(state, about);
   makeReadout(state, about);

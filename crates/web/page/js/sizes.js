@@ -1,5 +1,7 @@
 // Sizes of a configuration: what sliders set and axes span. `parameters` is width times dimension.
 
+import { words } from './format.js';
+
 const NAMES = { vocab: 'facts', dim: 'dimension' };
 
 /** A size in a word for people; most are called what the programs call them. */
@@ -33,10 +35,31 @@ export function rangeOf(about, config, size) {
 /** Whether a size is of the MLP alone. */
 export const needsWidth = (size) => size === 'width' || size === 'parameters';
 
+/** What the page has controls for. */
+const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'repeats', 'seed'];
+
+/** What changes how closely a run is measured, and not what is measured. */
+const CLOSENESS = ['precision', 'test_samples'];
+
+/** The names of settings for which the page has no control and that are not the usual ones. Programs can ask for them. */
+function uncontrolled(config, usual) {
+  const names = [...new Set([...Object.keys(usual), ...Object.keys(config)])];
+  return names.filter((name) => !CONTROLLED.includes(name) && (config[name] ?? null) !== (usual[name] ?? null));
+}
+
+/** These settings in words; null when there are none. */
+export function unusual(config, usual) {
+  const names = uncontrolled(config, usual);
+  return names.length ? names.map((name) => `${words(name)} ${config[name] ?? 'none'}`).join(', ') : null;
+}
+
+/** Whether a run is of another task or training than any map of the page. */
+export const foreign = (config, usual) => uncontrolled(config, usual).some((name) => !CLOSENESS.includes(name));
+
 /** The configuration in a line. */
 export function describe(config) {
   const number = (value) => value.toLocaleString('en-US');
   const model = config.width === null ? 'attention only' : `MLP m = ${number(config.width)}, ${config.activation}`;
   const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
-  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding}, ${trigger}`;
+  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding} embeddings, ${trigger}`;
 }

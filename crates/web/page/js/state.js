@@ -1,6 +1,8 @@
 // What the page shows, and its address. Everything that makes a view is in the address after `#`: the tab, then what differs
 // from the defaults, as in `#explore?dim=256&x=length`. A link reproduces the view; back and forward go through what was set.
 
+import { wholeWords } from './number.js';
+
 export const TABS = ['explore', 'try', 'studies', 'plan', 'help'];
 export const COUNTS = ['vocab', 'dim', 'length', 'samples', 'width'];
 export const CHOICES = ['activation', 'embedding', 'trigger'];
@@ -8,49 +10,62 @@ export const CHOICES = ['activation', 'embedding', 'trigger'];
 export const PLAN = {
   facts: 2000, length: 64, accuracy: 0.9, trigger: 'values', activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
 };
-const SEED_MOST = 2 ** 32;
+/** What whole numbers of a configuration may be. */
+export const RANGES = { size: [1, 2 ** 31 - 1], repeats: [1, 100], seed: [0, 2 ** 32] };
+/** Characters of a wrong value that are quoted. */
+const QUOTED = 24;
 
-/** Checks of what stands in an address: each gives the value, or undefined where it is none. */
-const wholeFrom = (low, high) => (text) => {
-  const number = Number(text);
-  return /^[0-9]+$/.test(text) && number >= low && number <= high ? number : undefined;
+/** Checks of what stands in an address: `read` gives the value, or undefined where it is none; `allowed` says what it may be. */
+const wholeFrom = (low, high) => ({
+  allowed: wholeWords(low, high),
+  read(text) {
+    const number = Number(text);
+    return /^[0-9]+$/.test(text) && number >= low && number <= high ? number : undefined;
+  },
+});
+const oneOf = (words) => ({ allowed: words.join(' or '), read: (text) => (words.includes(text) ? text : undefined) });
+const between = {
+  allowed: 'a number above 0 and below 1',
+  read(text) {
+    const number = Number(text);
+    return number > 0 && number < 1 ? number : undefined;
+  },
 };
-const oneOf = (words) => (text) => (words.includes(text) ? text : undefined);
-const between = (text) => {
-  const number = Number(text);
-  return number > 0 && number < 1 ? number : undefined;
-};
+const anything = { allowed: 'a name', read: (text) => text };
+const orEmpty = ({ allowed, read }) => ({ allowed: `${allowed}, or empty`, read: (text) => (text === '' ? '' : read(text)) });
 
 /** The fields of a view: where each is kept, and what it may be. */
 function fieldsOf(about) {
   const sizes = about.sizes.map((line) => line.size);
   const fields = [];
   const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
-  for (const name of COUNTS) field(name, 'config', name, wholeFrom(1, 2 ** 31 - 1));
+  for (const name of COUNTS) field(name, 'config', name, wholeFrom(...RANGES.size));
   for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
-  field('repeats', 'config', 'repeats', wholeFrom(1, 100));
-  field('seed', 'config', 'seed', wholeFrom(0, SEED_MOST));
+  field('repeats', 'config', 'repeats', wholeFrom(...RANGES.repeats));
+  field('seed', 'config', 'seed', wholeFrom(...RANGES.seed));
   field('x', null, 'x', oneOf(sizes));
   field('y', null, 'y', oneOf(sizes));
   field('accuracy', null, 'accuracy', between);
-  field('run', null, 'run', wholeFrom(0, SEED_MOST));
-  field('study', null, 'study', wholeFrom(0, SEED_MOST));
-  field('file', null, 'file', (text) => text);
-  field('tensor', null, 'tensor', (text) => text);
+  field('run', null, 'run', wholeFrom(0, 2 ** 32));
+  field('study', null, 'study', wholeFrom(0, 2 ** 32));
+  field('file', null, 'file', anything);
+  field('tensor', null, 'tensor', anything);
   for (const name of Object.keys(PLAN)) {
     const check = { accuracy: between, trigger: oneOf(about.choices.trigger), activation: oneOf(about.choices.activation) };
     const one = check[name] ?? wholeFrom(1, Number.MAX_SAFE_INTEGER);
     const needed = ['facts', 'length', 'accuracy', 'trigger'].includes(name);
-    field(`plan.${name}`, 'plan', name, (text) => (text === '' && !needed ? '' : one(text)));
+    field(`plan.${name}`, 'plan', name, needed ? one : orEmpty(one));
   }
   return fields;
 }
 
-/** Two axes that go together: `parameters` is m d at the given d. */
-function apart({ x, y, ...rest }) {
-  const clash = x === y || (x === 'parameters' && (y === 'dim' || y === 'width')) || (y === 'parameters' && (x === 'dim' || x === 'width'));
-  return clash ? { ...rest, x: 'dim', y: 'samples' } : { ...rest, x, y };
-}
+/** Whether two axes do not go together: `parameters` is m d at the given d. */
+const clash = (x, y) => x === y || (x === 'parameters' && (y === 'dim' || y === 'width')) || (y === 'parameters' && (x === 'dim' || x === 'width'));
+
+/** A view with axes that go together. */
+const apart = (view) => (clash(view.x, view.y) ? { ...view, x: 'dim', y: 'samples' } : view);
+
+const quote = (text) => (text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text);
 
 /** The page's state, made from what the server says of itself. */
 export function makeState(about) {
@@ -62,16 +77,22 @@ export function makeState(about) {
     run: null, study: null, file: null, tensor: null, plan: PLAN,
   };
   const listeners = [];
+  let ignored = [];
   let now = read(location.hash);
 
+  /** The view of an address. What it asks for and cannot have is noted. */
   function read(hash) {
     const [tab, query = ''] = hash.slice(1).split('?');
     const view = { ...defaults, config: { ...defaults.config }, plan: { ...PLAN }, tab: TABS.includes(tab) ? tab : 'explore' };
     const given = new URLSearchParams(query);
-    for (const { key, holder, name, check } of fields) {
-      const value = given.has(key) ? check(given.get(key)) : undefined;
-      if (value !== undefined) (holder ? view[holder] : view)[name] = value;
+    ignored = tab && !TABS.includes(tab) ? [`the tab ${quote(tab)} (must be ${TABS.join(' or ')})`] : [];
+    for (const [key, text] of given) {
+      const field = fields.find((each) => each.key === key);
+      const value = field?.check.read(text);
+      if (value !== undefined) (field.holder ? view[field.holder] : view)[field.name] = value;
+      else ignored.push(`${quote(key)} = ${quote(text) || 'nothing'} (${field ? `must be ${field.check.allowed}` : 'the page has no such setting'})`);
     }
+    if (clash(view.x, view.y)) ignored.push(`x = ${view.x} with y = ${view.y} (two axes that do not go together)`);
     return apart(view);
   }
 
@@ -96,7 +117,11 @@ export function makeState(about) {
 
   return {
     defaults,
+    /** All settings of a run as they usually are, also those without a control. */
+    usual: about.defaults,
     get: () => now,
+    /** What the last address that was read asked for in vain, in words; a new list for every address. */
+    ignored: () => ignored,
     /** Calls back with the new and the old state. */
     listen: (listener) => listeners.push(listener),
     /** Changes what is shown; `config` and `plan` are merged. The address waits for `settle`. */

@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { digits } from './format.js';
+import { scrolling } from './scroll.js';
 
 const FIRST = 12;
 const NUMBER = /^[0-9][0-9,.]*(e-?[0-9]+)?$/;
@@ -20,7 +21,7 @@ const worded = (rows, index) => rows.some((row) => typeof row[index] === 'string
 /** A table; long ones show all their rows on a click. */
 export function table({ caption, columns, rows, total }) {
   const body = h('tbody', {});
-  const shown = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+  const shown = scrolling(caption,
     h('table', { class: 'data' },
       h('thead', {}, h('tr', {}, columns.map((name, index) => h('th', { scope: 'col', class: worded(rows, index) ? null : 'value' }, name)))),
       body));

@@ -30,9 +30,11 @@ export const TERMS = {
   logits: [null, 'The model’s scores of labels. Noise here means a wrong label may win.'],
   scores: [null, 'The attention’s scores of tokens. Noise here means the wrong token may be looked at.'],
   margin: [null, 'The right label’s logit minus the largest other one. Above zero the answer is right.'],
-  interval: [null, '95% interval, over repeats with other seeds and over test sequences.'],
+  error: [null, 'How far the closed form is usually off: root mean square of predicted minus simulated recall, over many models of checked sizes, chance of the seeds taken off. It is no bound and no interval, and single trainings scatter more than this.'],
+  interval: [null, '95% interval of the mean: about 95 of 100 made like this hold the true value. It counts the differences between seeds (Student’s t) and the finite number of test sequences (Wilson); with one repeat the latter alone.'],
   repeats: [null, 'Trainings with seeds of their own. More make the interval narrower and more honest.'],
   seed: [null, 'The same seed gives the same numbers, bit by bit.'],
+  foreign: [null, 'A run with settings for which the page has no control, such as Zipf tokens or exact steps. No map here is of its kind. Point at it to see which settings.'],
   boundary: [null, 'The line where predicted recall crosses this accuracy.'],
   effective_dimension: [null, 'One over the mean square cosine of two rows: the dimension at which Gaussian vectors would overlap as much.'],
 };

@@ -1,19 +1,11 @@
 // Light or dark: what the system asks for, until the reader says otherwise.
 
+import { keep, kept } from './keep.js';
+
 const KEY = 'superpose-theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
 const listeners = [];
-
-// Storage may be switched off in a browser; the choice then lasts as long as the page.
-function stored() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-let chosen = stored();
+let chosen = kept(KEY);
 
 /** 'light' or 'dark'. */
 export const theme = () => (chosen === 'light' || chosen === 'dark' ? chosen : system.matches ? 'dark' : 'light');
@@ -31,11 +23,7 @@ export function switchTheme(button) {
   };
   button.addEventListener('click', () => {
     chosen = theme() === 'dark' ? 'light' : 'dark';
-    try {
-      localStorage.setItem(KEY, chosen);
-    } catch {
-      // Kept in memory alone.
-    }
+    keep(KEY, chosen);
     show();
   });
   system.addEventListener('change', show);

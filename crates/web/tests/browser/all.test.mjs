@@ -9,5 +9,8 @@ after(stop);
 await import('./explore.mjs');
 await import('./try.mjs');
 await import('./views.mjs');
+await import('./words.mjs');
+await import('./narrow.mjs');
+await import('./contrast.mjs');
 await import('./keyboard.mjs');
 await import('./speed.mjs');

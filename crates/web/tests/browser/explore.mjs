@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drag, drawn, middle, number, picture, SIZES, text, withPage } from './harness.mjs';
+import { drag, drawn, fits, middle, number, picture, SIZES, text, withPage } from './harness.mjs';
 
 /** Colours on the map's canvas. */
 const colours = (page) => page.$eval('#map-canvas', (canvas) => {
@@ -30,8 +30,7 @@ for (const size of Object.keys(SIZES)) {
     assert.ok(await page.locator('#budget-logits tbody tr').count() >= 4);
     assert.ok(await page.locator('#critical li').count() >= 4);
     assert.ok(await page.locator('#hatchings li').count() >= 2, 'what limits recall is named');
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
+    await fits(page);
   }));
 
   test(`${size}: a slider moves the map, the sentence and the address`, () => withPage({ size }, async (page) => {

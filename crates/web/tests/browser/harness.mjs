@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +35,11 @@ let base;
 export async function start() {
   folder = mkdtempSync(join(tmpdir(), 'superpose-browser-'));
   runSweep([200, 800]);
-  execFileSync(program, ['run', '--vocab', '200', '--dim', '16', '--samples', '400', '--export', join(folder, 'model.safetensors')], { stdio: 'ignore' });
-  server = spawn(program, ['serve', '--port', '0', '--open', join(folder, 'sweep.sqlite'), '--open', join(folder, 'model.safetensors')]);
+  mkdirSync(join(folder, 'other'));
+  exportModel('200', join(folder, 'model.safetensors'));
+  exportModel('150', join(folder, 'other', 'model.safetensors'));
+  const opened = ['sweep.sqlite', 'model.safetensors', 'other'].flatMap((name) => ['--open', join(folder, name)]);
+  server = spawn(program, ['serve', '--port', '0', ...opened]);
   base = await new Promise((found, failed) => {
     let text = '';
     server.stdout.on('data', (data) => {
@@ -48,6 +51,11 @@ export async function start() {
     server.on('exit', (status) => failed(new Error(`the server ended with ${status}: ${text}`)));
   });
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+}
+
+/** Writes the tensors of a small model with so many facts. */
+function exportModel(vocab, file) {
+  execFileSync(program, ['run', '--vocab', vocab, '--dim', '16', '--samples', '400', '--export', file], { stdio: 'ignore' });
 }
 
 export async function stop() {
@@ -64,9 +72,9 @@ export function runSweep(samples) {
 }
 
 /** The server's answer to a question, without the page. With a body it is posted. */
-export async function api(path, body) {
-  const options = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  return (await fetch(base + path, options)).json();
+export async function api(path, body, method = body ? 'POST' : 'GET') {
+  const given = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return (await fetch(base + path, { method, ...given })).json();
 }
 
 /** Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left. */
@@ -77,8 +85,8 @@ export async function withPage({ at = '', size = 'desktop', dark = false }, test
   page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(`console: ${message.text()}`); });
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('requestfailed', (request) => {
-    // The page itself gives up a question that is late and no longer the newest.
-    const given = request.failure()?.errorText === 'net::ERR_ABORTED' && /\/api\/(map|predict|events)$/.test(request.url());
+    // The page itself gives up a question that is late and no longer the newest, or that the reader cancels.
+    const given = request.failure()?.errorText === 'net::ERR_ABORTED' && /\/api\/(map|predict|events|inspect)$/.test(request.url());
     if (!given) complaints.push(`request: ${request.url()} ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => { if (response.status() >= 400) complaints.push(`status ${response.status()}: ${response.url()}`); });
@@ -92,6 +100,12 @@ export async function withPage({ at = '', size = 'desktop', dark = false }, test
   } finally {
     await context.close();
   }
+}
+
+/** That nothing makes the page itself scroll sideways. On a phone `innerWidth` grows with what is too wide, so it is no measure. */
+export async function fits(page) {
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
 }
 
 /** Waits until map and numbers are those of the present view. */

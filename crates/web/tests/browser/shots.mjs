@@ -10,7 +10,8 @@ const TRAINED = [
   { dim: 400, samples: 4000 }, { dim: 600, samples: 60000 }, { dim: 20, samples: 1500 }, { dim: 160, samples: 1000000 },
   { vocab: 200, dim: 64, length: 128, samples: 4000 },
 ];
-const TABS = { explore: '#explore?dim=256&samples=6000', try: '#try?run=8', studies: '#studies', plan: '#plan', help: '#help' };
+// `first` is the page as a newcomer sees it; in the others the words of welcome have been put away.
+const TABS = { first: '#explore', explore: '#explore?dim=256&samples=6000', try: '#try?run=8', studies: '#studies', plan: '#plan', help: '#help' };
 
 const folder = process.argv[2] ?? 'target/shots';
 mkdirSync(folder, { recursive: true });
@@ -23,6 +24,8 @@ try {
       for (const [tab, at] of Object.entries(TABS)) {
         await withPage({ at, size, dark }, async (page) => {
           await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => {}); // the stream of events never rests
+          if (tab === 'explore') await page.click('#welcome-close');
+          await page.mouse.move(0, 0); // a note may have shown where the pointer came to lie
           await page.screenshot({ path: join(folder, `${tab}-${size}-${dark ? 'dark' : 'light'}.png`) });
         });
       }

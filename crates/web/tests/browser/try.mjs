@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, drawn, middle, SIZES, text, withPage } from './harness.mjs';
+import { api, drawn, fits, middle, SIZES, text, withPage } from './harness.mjs';
 
 /** A run of a second or more, so that its progress can be watched. */
 const SLOW = 'vocab=1000&samples=200000&length=32&repeats=4';
@@ -35,7 +35,7 @@ for (const size of Object.keys(SIZES)) {
     await page.focus('#point');
     await page.keyboard.press('Shift+ArrowLeft');
     await drawn(page);
-    assert.equal(await dot.getAttribute('class'), 'dot');
+    assert.equal(await dot.getAttribute('class'), 'dot here');
     await page.selectOption('#choose-trigger', 'keys');
     await drawn(page);
     assert.equal(await dot.getAttribute('class'), 'dot elsewhere');
@@ -59,8 +59,7 @@ for (const size of Object.keys(SIZES)) {
     const bias = await budget.locator('tr', { hasText: 'mean bias' }).locator('td.measured').textContent();
     const { mean_bias: part, signal } = result.record.noise.logits;
     assert.ok(Math.abs(Number(bias) / Math.sqrt(part / signal) - 1) < 0.01, 'the measured mean bias is the record’s');
-    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
+    await fits(page);
     await page.click('#result >> text=Show on the map');
     await drawn(page);
     assert.ok(await page.locator(`#dots .dot[data-run="${id}"]`).isVisible());

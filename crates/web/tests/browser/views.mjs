@@ -3,12 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { drawn, number, picture, runSweep, SIZES, text, withPage } from './harness.mjs';
-
-const fits = async (page) => {
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wider <= 0, `the page is ${wider} pixels wider than the screen`);
-};
+import { drawn, fits, number, picture, runSweep, SIZES, text, withPage } from './harness.mjs';
 
 let samples = 800;
 
@@ -34,7 +29,7 @@ for (const size of Object.keys(SIZES)) {
   test(`${size}: the planner answers, draws, and refuses in words`, () => withPage({ size, at: '#plan' }, async (page) => {
     await page.waitForSelector('#plan-result .answer');
     const first = await text(page, '#plan-result .answer');
-    assert.match(first, /^d = [0-9,]+, N = [0-9,]+$/);
+    assert.match(first, /^Dimension d = [0-9,]+, samples N = [0-9,]+$/);
     assert.ok(await page.$eval('#plan-result img', (image) => image.decode().then(() => image.naturalWidth)) > 100);
     assert.ok(await page.locator('#plan-result tbody tr').count() > 3);
     await page.fill('#plan-facts', '500');
@@ -47,8 +42,8 @@ for (const size of Object.keys(SIZES)) {
     await page.fill('#plan-accuracy', '0.9');
     await page.fill('#plan-max', '100');
     await page.click('#plan-form button.main');
-    await page.waitForSelector('#plan-result >> text=No model does it.');
-    assert.match(await text(page, '#plan-result'), /Max parameters binds: 100 are allowed/);
+    await page.waitForSelector('#plan-result >> text=No model does it within these limits: at most 1,000,000 samples, at most 100 trained parameters.');
+    assert.match(await text(page, '#plan-result'), /500 facts in sequences of 64 tokens at accuracy 0.9 need more.*Max parameters binds: 100 are allowed/);
     await page.goBack();
     await page.waitForSelector('#plan-result >> text=Show on the map');
     await fits(page);
@@ -117,4 +112,30 @@ test('an address with nonsense shows the defaults', () => withPage({ at: '#explo
   assert.equal(await number(page, 'vocab'), 512);
   assert.equal(await number(page, 'dim'), 128);
   assert.equal(await page.inputValue('#axis-x'), 'dim');
+  const said = await text(page, '#ignored-text');
+  assert.ok(said.includes('vocab = -3 (must be a whole number from 1 to 2,147,483,647)'), said);
+  assert.ok(said.includes('x = y (must be vocab or dim or length'), said);
+  assert.ok(said.includes('accuracy = 7 (must be a number above 0 and below 1)'), said);
+  assert.ok(said.includes('tab = <b> (the page has no such setting)'), said);
+  await page.click('#ignored-close');
+  assert.ok(await page.locator('#ignored').isHidden());
+}));
+
+test('a good address says nothing; one with two axes that clash, or an unknown tab, does', async () => {
+  await withPage({ at: '#explore?dim=256&x=length' }, async (page) => {
+    assert.ok(await page.locator('#ignored').isHidden());
+    await page.evaluate(() => { location.hash = '#explore?dim=abc'; });
+    await page.waitForSelector('#ignored-text >> text=dim = abc');
+    await page.goBack();
+    await page.waitForSelector('#ignored', { state: 'hidden' });
+  });
+  await withPage({ at: '#nowhere?x=dim&y=dim' }, async (page) => {
+    const said = await text(page, '#ignored-text');
+    assert.ok(said.includes('the tab nowhere (must be explore or try') && said.includes('x = dim with y = dim'), said);
+  });
+});
+
+test('the accuracy of a link that is not in the list is shown in it', () => withPage({ at: '#explore?accuracy=0.8' }, async (page) => {
+  assert.equal(await page.inputValue('#level'), '0.8');
+  assert.equal(await text(page, '#critical-level'), '0.8');
 }));

@@ -1,9 +1,10 @@
 // The controls of a configuration: a slider on a logarithmic scale and a number for each size, and choices by name.
 
 import { h, $ } from '../dom.js';
-import { count, parseCount } from '../format.js';
+import { count } from '../format.js';
+import { wholeField } from '../number.js';
 import { place, step, value, whole } from '../scale.js';
-import { CHOICES, COUNTS } from '../state.js';
+import { CHOICES, COUNTS, RANGES } from '../state.js';
 import { lineOf, nameOfSize, needsWidth } from '../sizes.js';
 import { TERMS, term } from '../terms.js';
 
@@ -35,32 +36,23 @@ function sizeControl(state, line) {
     },
     onkeyup: (event) => { if (event.key in KEYS || event.key === 'Home' || event.key === 'End') state.settle(); },
   });
-  const number = h('input', {
-    type: 'text', inputmode: 'numeric', id: `number-${size}`, class: 'number', autocomplete: 'off',
-    onchange: () => {
-      const typed = parseCount(number.value);
-      number.setAttribute('aria-invalid', typed === null);
-      refusal.hidden = typed !== null;
-      refusal.textContent = `${line.symbol} = ${number.value}: must be a whole number from 1`;
-      if (typed !== null) state.set({ config: { [size]: typed } });
-    },
-  });
-  const refusal = h('p', { class: 'refusal', role: 'alert', hidden: true });
+  const number = h('input', { type: 'text', inputmode: 'numeric', id: `number-${size}`, class: 'number', autocomplete: 'off' });
+  const [least, most] = RANGES.size;
+  const put = (typed) => state.set({ config: { [size]: typed } });
+  const field = wholeField(number, { name: line.symbol, low: least, high: most, put });
   const row = h('div', { class: 'control' },
-    term(size, TERMS[size][0]), h('label', { for: number.id }, nameOfSize(size)), number, slider, refusal);
+    term(size, TERMS[size][0]), h('label', { for: number.id }, nameOfSize(size)), number, slider, field.refusal);
   const show = ({ config }) => {
     const held = config[size];
     slider.disabled = number.disabled = held === null;
     row.classList.toggle('off', held === null);
     if (held === null) {
-      number.value = 'none';
+      field.clear('none');
       return;
     }
     slider.value = Math.round(TRACK * place(Math.min(Math.max(held, low), high), low, high));
     slider.setAttribute('aria-valuetext', `${line.symbol} = ${count(held)}`);
-    number.value = count(held);
-    number.removeAttribute('aria-invalid');
-    refusal.hidden = true;
+    field.show(held);
   };
   return { row, show };
 }
@@ -129,8 +121,14 @@ export function makeControls(state, about) {
   $('choices').append(...[...rest, mlp, width, activation].map(({ row }) => row));
   const level = $('level');
   level.addEventListener('change', () => state.set({ accuracy: Number(level.value) }));
+  // A plan or a link may ask for an accuracy between those of the list.
+  const showLevel = ({ accuracy }) => {
+    const listed = () => [...level.options].some((option) => Number(option.value) === accuracy);
+    if (!listed()) level.append(h('option', { value: accuracy }, accuracy));
+    level.value = accuracy;
+  };
   const shows = [...sizes, width, mlp, ...choices].map(({ show }) => show);
-  shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), ({ accuracy }) => { level.value = accuracy; });
+  shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), showLevel);
   const show = (now) => shows.forEach((each) => each(now));
   $('reset').addEventListener('click', () => state.set({ ...state.defaults, tab: 'explore', run: state.get().run }));
   state.listen(show);

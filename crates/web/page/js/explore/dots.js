@@ -1,12 +1,13 @@
 // Measured points on the map. A run at the same settings, but for the axes, is a dot in the colour of its accuracy with the
-// number beside it, where there is room; one at other settings is a faint ring.
+// number beside it, where there is room; one at other settings is a faint ring, and one of another task or training, for which
+// the page has no control, a faint square: no setting of the sliders makes the map its own.
 
 import { colour } from '../colour.js';
 import { fill, h, $ } from '../dom.js';
 import { share } from '../format.js';
 import { allRuns, listenRuns } from '../events.js';
 import { place } from '../scale.js';
-import { describe, setBy, sizeOf } from '../sizes.js';
+import { describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 
 const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger'];
@@ -15,10 +16,12 @@ const DOT = { across: 8, up: 8 };
 const NUMBER = { across: 18, up: 9 };
 const AWAY = 30;
 
-/** Whether a run was made in the slice that the map shows. */
-function inSlice(run, config, axes) {
+/** How a run stands to the slice that the map shows: `here`, `elsewhere` at other settings, or `foreign`. */
+function kindOf(run, { config, x, y }, usual) {
+  if (foreign(run, usual)) return 'foreign';
+  const axes = [setBy(x), setBy(y)];
   const names = config.width === null ? SAME : [...SAME, 'activation'];
-  return names.every((name) => axes.includes(name) || run[name] === config[name]);
+  return names.every((name) => axes.includes(name) || run[name] === config[name]) ? 'here' : 'elsewhere';
 }
 
 /** The side of a dot on which its number overlaps no other and stays on the plot; null when there is none. */
@@ -35,14 +38,18 @@ function sideFor({ x, y }, taken, frame) {
   return null;
 }
 
-function noteOf(run) {
+function noteOf(run, usual) {
   const { mean, low, high } = run.accuracy;
-  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), predicted ${share(run.predicted)}. ${describe(run.config)}.`;
+  const others = unusual(run.config, usual);
+  const predicted = run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`;
+  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
 }
 
-/** Makes the measured points; `place(frame)` puts them on the plot. */
-export function makeDots(state) {
+/** Makes the measured points; `changed` is called when there are others. */
+export function makeDots(state, changed) {
   let frame = null;
+  let names = [];
+  let dots = [];
 
   /** Runs that are on the plot, with their places in pixels. Newest first, since they have the first choice of room. */
   function onPlot() {
@@ -57,21 +64,22 @@ export function makeDots(state) {
       .filter((dot) => dot.at.x >= 0 && dot.at.x <= frame.across && dot.at.y >= 0 && dot.at.y <= frame.down);
   }
 
+  const boxesOf = (dots) => dots.filter((dot) => dot.kind === 'here').map((dot) => ({ ...dot.at, ...DOT }));
+
   function show() {
     if (!frame) return;
-    const { config, x, y } = state.get();
-    const axes = [setBy(x), setBy(y)];
-    const dots = onPlot().map((dot) => ({ ...dot, same: inSlice(dot.run.config, config, axes) }));
-    const taken = dots.filter((dot) => dot.same).map((dot) => ({ ...dot.at, ...DOT }));
-    fill($('dots'), dots.map(({ run, at, same }) => {
-      const side = same ? sideFor(at, taken, frame) : null;
+    dots = onPlot().map((dot) => ({ ...dot, kind: kindOf(dot.run.config, state.get(), state.usual) }));
+    const taken = [...names, ...boxesOf(dots)];
+    fill($('dots'), dots.map(({ run, at, kind }) => {
+      const side = kind === 'here' ? sideFor(at, taken, frame) : null;
+      const note = noteOf(run, state.usual);
       return h('a', {
-        class: same ? 'dot' : 'dot elsewhere', href: state.link({ tab: 'try', run: run.id }), 'data-run': run.id, 'data-note': noteOf(run),
-        'aria-label': `Run ${run.id}, ${run.accuracy.mean.toFixed(2)}. ${noteOf(run)}`,
+        class: `dot ${kind}`, href: state.link({ tab: 'try', run: run.id }), 'data-run': run.id, 'data-note': note,
+        'aria-label': `Run ${run.id}, ${run.accuracy.mean.toFixed(2)}. ${note}`,
         style: { left: `${at.x}px`, top: `${at.y}px`, '--dot': colour(run.accuracy.mean, theme()) },
       }, side ? h('span', { class: side }, run.accuracy.mean.toFixed(2)) : null);
     }));
-    $('elsewhere').hidden = dots.every((dot) => dot.same);
+    for (const kind of ['here', 'elsewhere', 'foreign']) $(`key-${kind}`).hidden = dots.every((dot) => dot.kind !== kind);
     $('measured').hidden = dots.length === 0;
   }
 
@@ -82,11 +90,20 @@ export function makeDots(state) {
     if (done === known) return;
     known = done;
     show();
+    changed();
   });
   onTheme(show);
   return {
+    /** Puts them on the plot. */
     place(next) {
       frame = next;
+      show();
+    },
+    /** The boxes that they take on it, without their numbers. */
+    taken: () => boxesOf(dots),
+    /** Leaves the boxes of names free of numbers. */
+    leave(written) {
+      names = written;
       show();
     },
   };

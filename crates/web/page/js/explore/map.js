@@ -8,6 +8,7 @@ import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 import { term } from '../terms.js';
 import { makeDots } from './dots.js';
+import { writeNames } from './names.js';
 import { frameOf, paint } from './paint.js';
 import { makePoint } from './point.js';
 import { raster } from './raster.js';
@@ -15,6 +16,9 @@ import { hatch, nameOf } from './regions.js';
 
 const RESOLUTION = 64;
 const NARROW = 480;
+/** Room for the legend and the button under the map, and the least height that is still a map. */
+const BELOW = 170;
+const LEAST = 340;
 
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
@@ -74,11 +78,13 @@ export function makeMap(state, about) {
   let shown = null;
 
   const point = makePoint(state, about);
-  const dots = makeDots(state);
+  const dots = makeDots(state, write);
 
   function frame() {
     const width = figure.clientWidth;
-    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600));
+    // Beside other columns the map is as high as leaves the button under it on the screen.
+    const room = Math.max(innerHeight - figure.getBoundingClientRect().top - scrollY - BELOW, LEAST);
+    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600, room));
     const { config, x, y } = state.get();
     return frameOf(width, height, rangeOf(about, config, x), rangeOf(about, config, y));
   }
@@ -88,11 +94,19 @@ export function makeMap(state, about) {
     canvas.style.setProperty('height', `${at.height}px`);
     if (shown && at.width > 0) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
-      const fine = raster(shown.map, held.x, held.y);
-      paint(canvas, shown.map, fine, held, theme(), styleOf(canvas));
-      legend(shown.map, fine);
+      shown.fine = raster(shown.map, held.x, held.y);
+      paint(canvas, shown.map, shown.fine, held, theme(), styleOf(canvas));
+      legend(shown.map, shown.fine);
     }
     place();
+    write();
+  }
+
+  /** Writes the names of the regions beside the measured points. */
+  function write() {
+    const at = frame();
+    if (!shown?.fine || at.width <= 0) return;
+    dots.leave(writeNames(shown.map, shown.fine, at, theme(), getComputedStyle(canvas).fontFamily, dots.taken()));
   }
 
   function place() {
@@ -128,7 +142,9 @@ export function makeMap(state, about) {
     place();
   }
 
-  new ResizeObserver(draw).observe(figure);
+  const watch = new ResizeObserver(draw);
+  for (const node of [figure, $('welcome'), $('ignored')]) watch.observe(node);
+  addEventListener('resize', draw);
   onTheme(draw);
   state.listen(update);
   listenLink((there) => { if (there) update(); });

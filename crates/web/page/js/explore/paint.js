@@ -4,12 +4,11 @@ import { INKS, colours } from '../colour.js';
 import { brief } from '../format.js';
 import { place, ticks } from '../scale.js';
 import { nameOfSize } from '../sizes.js';
-import { FINE, NONE, REACHED } from './raster.js';
-import { areaOf, bordersOf, hatch, nameOf, roomFor } from './regions.js';
+import { FINE, NONE } from './raster.js';
+import { areaOf, bordersOf, hatch } from './regions.js';
 
 const HATCH_STRENGTH = 0.2;
 const BORDER_STRENGTH = 0.45;
-const LABEL_SIZE = 12.5;
 const TICK_SIZE = 12;
 
 /** Where the plot lies on a canvas of the given width and height, and how its values are placed. */
@@ -37,26 +36,6 @@ function heat(accuracy, theme) {
   canvas.width = canvas.height = FINE;
   canvas.getContext('2d').putImageData(picture, 0, 0);
   return canvas;
-}
-
-/** Whether a place of the picture is dark, so that writing on it must be light. */
-function darkAt(accuracy, [across, up], theme) {
-  const pixel = Math.min(Math.floor(up * FINE), FINE - 1) * FINE + Math.min(Math.floor(across * FINE), FINE - 1);
-  const value = accuracy[pixel];
-  return Number.isNaN(value) ? theme === 'dark' : theme === 'light' ? value > 0.55 : value < 0.55;
-}
-
-function label(pen, text, found, frame, dark) {
-  const [across, up] = found;
-  pen.textAlign = 'center';
-  pen.textBaseline = 'middle';
-  pen.lineJoin = 'round';
-  pen.lineWidth = 3.5;
-  pen.strokeStyle = dark ? 'rgb(8 12 20 / 0.3)' : 'rgb(255 255 255 / 0.75)';
-  pen.fillStyle = dark ? '#ffffff' : '#10161f';
-  const at = [frame.left + across * frame.across, frame.top + (1 - up) * frame.down];
-  pen.strokeText(text, ...at);
-  pen.fillText(text, ...at);
 }
 
 function lines(pen, boundary, frame) {
@@ -105,7 +84,7 @@ function axes(pen, frame, style, symbols) {
   pen.restore();
 }
 
-/** Paints a whole map. `style` has the page's ink, muted and axis colours and its font. */
+/** Paints a whole map, but for the names on it. `style` has the page's ink, muted and axis colours and its font. */
 export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   const ratio = Math.min(devicePixelRatio || 1, 2);
   canvas.width = Math.round(frame.width * ratio);
@@ -150,13 +129,6 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   lines(pen, map.boundary, frame);
   pen.restore();
 
-  pen.font = `500 ${LABEL_SIZE}px ${style.font}`;
-  const named = map.dominants.map((dominant, kind) => [kind, nameOf(dominant)]);
-  for (const [kind, text] of [...named, [REACHED, `recall above ${map.level}`], [NONE, 'no such model']]) {
-    const width = (pen.measureText(text).width + 14) / frame.across;
-    const found = roomFor(region, kind, width, (LABEL_SIZE + 12) / frame.down);
-    if (found) label(pen, text, found, frame, darkAt(accuracy, found, theme));
-  }
   pen.restore();
 
   pen.strokeStyle = style.axis;

@@ -33,6 +33,7 @@ export function raster(map, xRange, yRange) {
   const y = along(map.y.values, yRange);
   const right = columns > 1 ? 1 : 0;
   const up = map.y.values.length > 1 ? columns : 0;
+  const spread = map.dominants.map((_, kind) => spreadOf(map.dominant, kind, columns));
   const accuracy = new Float32Array(FINE * FINE);
   const region = new Int8Array(FINE * FINE);
   for (let row = 0, pixel = 0; row < FINE; row++) {
@@ -47,7 +48,8 @@ export function raster(map, xRange, yRange) {
       accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
       region[pixel] = Number.isNaN(accuracy[pixel]) ? NONE
         : accuracy[pixel] >= map.level ? REACHED
-        : most(map.dominant, cells, weights);
+        : map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0 ? -1
+        : most(spread, cells, weights);
     }
   }
   return { accuracy, region };
@@ -66,16 +68,40 @@ function between(values, cells, weights, nearest) {
   return sum / weight;
 }
 
-/** The kind that weighs most among the four cells around. */
-function most(kinds, cells, weights) {
+/** Weights of a cell and of the two on either side. */
+const BELL = [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16];
+
+/** How much a kind holds around every cell. Cells have one kind each, and borders drawn by them alone would be staircases. */
+function spreadOf(kinds, kind, columns) {
+  const rows = kinds.length / columns;
+  let from = Float32Array.from(kinds, (each) => (each === kind ? 1 : 0));
+  for (const [count, stride, others, otherStride] of [[columns, 1, rows, columns], [rows, columns, columns, 1]]) {
+    const to = new Float32Array(from.length);
+    for (let line = 0; line < others; line++) {
+      for (let at = 0; at < count; at++) {
+        let sum = 0;
+        for (let step = -2; step <= 2; step++) {
+          const near = Math.min(Math.max(at + step, 0), count - 1);
+          sum += BELL[step + 2] * from[line * otherStride + near * stride];
+        }
+        to[line * otherStride + at * stride] = sum;
+      }
+    }
+    from = to;
+  }
+  return from;
+}
+
+/** The kind that holds most between the four cells around. */
+function most(spread, cells, weights) {
   let best = -1;
   let heaviest = -1;
-  for (let index = 0; index < 4; index++) {
+  for (let kind = 0; kind < spread.length; kind++) {
     let weight = 0;
-    for (let other = 0; other < 4; other++) if (kinds[cells[other]] === kinds[cells[index]]) weight += weights[other];
+    for (let index = 0; index < 4; index++) weight += weights[index] * spread[kind][cells[index]];
     if (weight > heaviest) {
       heaviest = weight;
-      best = kinds[cells[index]];
+      best = kind;
     }
   }
   return best;

@@ -4,7 +4,7 @@ import { newest } from '../api.js';
 import { budget } from '../budget.js';
 import { fill, h, say, $ } from '../dom.js';
 import { listenLink } from '../events.js';
-import { count, share, words } from '../format.js';
+import { count, share, title, words } from '../format.js';
 import { term } from '../terms.js';
 import { lineOf, nameOfSize } from '../sizes.js';
 
@@ -31,8 +31,10 @@ function critical(state, about, found, size) {
 
 function show(state, about, found) {
   say($('predicted'), share(found.accuracy));
-  say($('error'), found.error === null ? '' : `± ${found.error}`);
+  say($('error-size'), found.error === null ? '' : String(found.error));
   $('error').hidden = found.error === null;
+  $('unchecked').hidden = found.error_reason === null;
+  say($('unchecked-reason'), found.error_reason ? `${title(found.error_reason)}.` : '');
   say($('sentence'), found.advice.sentence);
   fill($('rates'), RATES.map((name) => meter(name, found[name])));
   say($('critical-level'), String(found.target.accuracy));
@@ -62,7 +64,7 @@ export function makeReadout(state, about) {
       key = null;
       refused(true);
       say($('predicted'), 'none');
-      say($('error'), '');
+      $('error').hidden = $('unchecked').hidden = true;
       say($('sentence'), error.message);
       fill($('gaps'));
     },

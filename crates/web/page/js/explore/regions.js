@@ -103,9 +103,11 @@ function sums(region, kind) {
 
 /**
  * The middle of a box of the given size (shares of the plot) that lies inside a region with the most room around it, as
- * shares of the plot from the lower left; null when there is no room.
+ * shares of the plot from the lower left; null when there is no room. It overlaps no box of `taken` where that can be.
  */
-export function roomFor(region, kind, width, height) {
+export function roomFor(region, kind, width, height, taken) {
+  const free = ([x, y]) => taken.every((box) => Math.abs(box.x - x) >= box.across + width / 2 || Math.abs(box.y - y) >= box.up + height / 2);
+  let any = null;
   const table = sums(region, kind);
   const side = FINE + 1;
   for (const scale of [3, 2, 1.5, 1.15, 1]) {
@@ -120,7 +122,10 @@ export function roomFor(region, kind, width, height) {
       }
     }
     // The middle one of those that fit does not jump about as the map changes.
-    if (found.length) return found[Math.floor(found.length / 2)];
+    const best = (some) => some[Math.floor(some.length / 2)] ?? null;
+    const open = best(found.filter(free));
+    if (open) return open;
+    any ??= best(found);
   }
-  return null;
+  return any;
 }

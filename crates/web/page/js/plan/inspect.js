@@ -2,7 +2,8 @@
 
 import { get, post } from '../api.js';
 import { fill, h, say, $ } from '../dom.js';
-import { count, digits } from '../format.js';
+import { count, seconds } from '../format.js';
+import { nameIn } from '../studies/studies.js';
 import { table } from '../table.js';
 import { term } from '../terms.js';
 import { onTheme } from '../theme.js';
@@ -12,6 +13,7 @@ const ROWS = [
   ['mean square cosine', 'mean_square_cosine'], ['effective dimension', 'effective_dimension'], ['mean cosine', 'mean_cosine'],
   ['mean length', 'norm_mean'], ['spread of lengths', 'norm_cv'],
 ];
+const TICK = 500;
 
 function show(found) {
   const facts = (number) => (number === null || number === undefined ? null : count(number));
@@ -19,18 +21,48 @@ function show(found) {
   rows.push([`facts at accuracy ${found.accuracy}`, facts(found.raw.facts), facts(found.centred.facts)]);
   fill($('inspect-result'),
     h('p', { class: 'answer' }, `${count(found.rows)} × ${count(found.dim)}`),
-    h('p', {}, `${found.tensor}. As Gaussian vectors of the same dimension its rows would hold ${facts(found.gaussian_facts) ?? 'an unknown number of'} facts.`),
+    h('p', {}, `${found.tensor} has ${count(found.rows)} rows of dimension ${count(found.dim)}. Gaussian vectors of that dimension would hold `,
+      `${facts(found.gaussian_facts) ?? 'an unknown number of'} facts at accuracy ${found.accuracy}.`),
     table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['quantity', 'raw', 'centred'], rows, total: rows.length }),
-    h('p', { class: 'note' }, 'With the ', term('effective_dimension'), ', Gaussian vectors would overlap as much.'),
+    h('p', { class: 'note' }, 'Raw: the rows as they are; centred: with their mean taken off. With the ', term('effective_dimension'), ', Gaussian vectors would overlap as much.'),
     found.svg ? drawing(found.svg, 'Predicted memory accuracy against the number of facts.') : null);
+}
+
+/** Shows that the matrix is being read, since when, and a way to stop; gives what ends it. */
+function waiting(node, name, stop) {
+  const since = performance.now();
+  const clock = h('span', { 'aria-hidden': 'true' });
+  const tick = () => say(clock, ` ${seconds((performance.now() - since) / 1000)}`);
+  tick();
+  fill(node, h('p', { class: 'waiting' }, h('span', {}, `Reading ${name} …`, clock),
+    h('button', { type: 'button', class: 'small', id: 'inspect-cancel', onclick: stop }, 'Cancel')));
+  const timer = setInterval(tick, TICK);
+  return () => clearInterval(timer);
+}
+
+/** All files of embeddings that can be read, with the study each is of. */
+async function embeddings() {
+  const { studies } = await get('/api/studies');
+  const files = studies.flatMap((study) => (study.embeddings ?? [])
+    .filter((each) => !each.error)
+    .map((each) => ({ ...each, study: study.id, within: nameIn(studies, study) })));
+  // Two files of one name are told apart by what they were opened in.
+  const alike = ({ file }) => files.filter((other) => other.file === file).length > 1;
+  return files.map((each) => ({ ...each, shown: !alike(each) ? each.file : each.within.startsWith(each.file) ? each.within : `${each.file} in ${each.within}` }));
 }
 
 /** Makes the second half of the tab. */
 export function makeInspect(state) {
   const form = $('inspect-form');
+  const node = $('inspect-result');
   const { file, tensor, output_tensor: output, accuracy } = form.elements;
   let files = null;
+  let loading = null;
   let last = null;
+  /** Which matrix the address asked for when it was last looked at. */
+  let asked = null;
+  /** What stops the inspection under way. */
+  let abort = null;
 
   const refuse = (text) => {
     $('inspect-refusal').hidden = !text;
@@ -45,49 +77,99 @@ export function makeInspect(state) {
     fill(output, h('option', { value: '' }, 'Gaussian vectors'), all.map(shape));
   }
 
-  async function open() {
-    if (state.get().tab !== 'plan' || files) return;
-    try {
-      const { studies } = await get('/api/studies');
-      files = studies.flatMap(({ id, embeddings }) => (embeddings ?? []).filter((each) => !each.error).map((each) => ({ ...each, study: id })));
-    } catch (error) {
-      refuse(error.message);
-      return;
-    }
+  async function load() {
+    files = await embeddings();
     form.hidden = files.length === 0;
     $('no-embeddings').hidden = files.length > 0;
     if (!files.length) return;
-    fill(file, files.map((each, index) => h('option', { value: index }, each.file)));
-    const wanted = files.findIndex((each) => each.file === state.get().file);
-    if (wanted >= 0) file.selectedIndex = wanted;
+    fill(file, files.map((each, index) => h('option', { value: index }, each.shown)));
     tensors();
-    tensor.value = state.get().tensor ?? '';
-    if (wanted >= 0) ask();
+  }
+
+  const keyOf = (view) => JSON.stringify([view.study, view.file, view.tensor]);
+
+  /** Chooses the file of the address, and inspects it when the address is another than before. */
+  async function follow() {
+    if (state.get().tab !== 'plan') {
+      // What was cancelled or refused is tried again by the next link to it.
+      if (!last && !abort) asked = null;
+      return;
+    }
+    try {
+      await (loading ??= load());
+    } catch (error) {
+      loading = null;
+      refuse(error.message);
+      return;
+    }
+    const now = state.get();
+    if (now.file === null || keyOf(now) === asked) return;
+    asked = keyOf(now);
+    const named = (each) => each.file === now.file;
+    const exact = files.findIndex((each) => named(each) && each.study === now.study);
+    const wanted = exact >= 0 ? exact : files.findIndex(named);
+    if (wanted < 0) {
+      refuse(`file = ${now.file}: is not open here`);
+      return;
+    }
+    file.selectedIndex = wanted;
+    tensors();
+    const known = [...tensor.options].some((option) => option.value === (now.tensor ?? ''));
+    if (!known) {
+      refuse(`tensor = ${now.tensor}: is no matrix of ${now.file}`);
+      return;
+    }
+    tensor.value = now.tensor ?? '';
+    ask();
   }
 
   async function ask() {
-    const { study, file: name } = files[file.selectedIndex];
-    const node = $('inspect-result');
-    refuse(null);
-    node.setAttribute('aria-busy', 'true');
-    fill(node, h('p', { class: 'note' }, 'Reading the matrix …'));
-    try {
-      last = await post('/api/inspect', { study, file: name, tensor: tensor.value || null, output_tensor: output.value || null, accuracy: Number(accuracy.value) });
-      show(last);
-    } catch (error) {
-      fill(node);
-      refuse(error.message);
+    const { study, file: name, shown } = files[file.selectedIndex];
+    const level = Number(accuracy.value);
+    const right = accuracy.value.trim() !== '' && level > 0 && level < 1;
+    accuracy.setAttribute('aria-invalid', !right);
+    if (!right) {
+      refuse(`accuracy = ${accuracy.value.trim() || 'nothing'}: must be a number above 0 and below 1`);
+      return;
     }
-    node.setAttribute('aria-busy', 'false');
+    refuse(null);
+    abort?.abort();
+    const mine = abort = new AbortController();
+    node.setAttribute('aria-busy', 'true');
+    const end = waiting(node, tensor.value ? `${tensor.value} of ${shown}` : shown, () => mine.abort());
+    try {
+      const body = { study, file: name, tensor: tensor.value || null, output_tensor: output.value || null, accuracy: level };
+      const found = await post('/api/inspect', body, mine.signal);
+      if (abort !== mine) return;
+      last = found;
+      show(found);
+    } catch (error) {
+      if (abort !== mine) return;
+      last = null;
+      if (error.name === 'AbortError') fill(node, h('p', { class: 'note' }, 'Cancelled.'));
+      else {
+        fill(node);
+        refuse(error.message);
+      }
+    } finally {
+      end();
+      if (abort === mine) {
+        abort = null;
+        node.setAttribute('aria-busy', 'false');
+      }
+    }
   }
 
   file.addEventListener('change', tensors);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    state.set({ file: files[file.selectedIndex].file, tensor: tensor.value || null });
+    const { study, file: name } = files[file.selectedIndex];
+    const chosen = { study, file: name, tensor: tensor.value || null };
+    asked = keyOf(chosen);
+    state.set(chosen);
     ask();
   });
-  onTheme(() => { if (last) show(last); });
-  state.listen(open);
-  open();
+  onTheme(() => { if (last && !abort) show(last); });
+  state.listen(follow);
+  follow();
 }

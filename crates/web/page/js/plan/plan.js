@@ -1,10 +1,12 @@
 // The planner as a form: the smallest model for so many facts, what binds it, and what more dimensions would save.
 
 import { post } from '../api.js';
-import { fill, h, pictured, say, $ } from '../dom.js';
-import { count, digits, parseCount, share, title, words } from '../format.js';
+import { fill, h, say, $ } from '../dom.js';
+import { count, digits, parseWhole, share, title, words } from '../format.js';
+import { pictured } from '../scroll.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
+import { term } from '../terms.js';
 import { onTheme, theme } from '../theme.js';
 
 const NEEDED = ['facts', 'length'];
@@ -26,13 +28,14 @@ function cheapest(found, state) {
   const { dim, width, samples, parameters } = found.cheapest;
   const config = { vocab: plan.facts, length: plan.length, dim, width, samples, trigger: plan.trigger };
   if (plan.activation) config.activation = plan.activation;
-  const model = width === null ? `d = ${count(dim)}` : `d = ${count(dim)} and m = ${count(width)}`;
+  const sizes = [`Dimension d = ${count(dim)}`, width === null ? null : `width m = ${count(width)}`, `samples N = ${count(samples)}`];
   return [
-    h('p', { class: 'answer' }, model, `, N = ${count(samples)}`),
+    // A line may break between two sizes, and not within one.
+    h('p', { class: 'answer' }, sizes.filter((size) => size).map((size, index) => [index ? ', ' : null, h('span', {}, size)])),
     h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
       `and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
     h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
-      found.error === null ? `${title(found.error_reason)}.` : `The closed form is off by about ${digits(found.error)} here.`),
+      found.error === null ? `${title(found.error_reason)}.` : ['The closed form is ', term('error', `off by about ${digits(found.error)}`), ' here.']),
     h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
   ];
 }
@@ -40,7 +43,7 @@ function cheapest(found, state) {
 function curve(points) {
   const mlp = points.some((point) => point.width !== null);
   const sizes = mlp ? ['dim', 'width', 'parameters', 'samples'] : ['dim', 'parameters', 'samples'];
-  const symbols = { dim: 'd', width: 'm', parameters: mlp ? 'm d' : 'd²', samples: 'N' };
+  const symbols = { dim: 'dimension d', width: 'width m', parameters: `parameters ${mlp ? 'm d' : 'd²'}`, samples: 'samples N' };
   const limited = points.some((point) => !point.allowed);
   const cell = (point, size) => (point[size] === null ? null : count(point[size]));
   return table({
@@ -50,9 +53,26 @@ function curve(points) {
   });
 }
 
+/** The limits that were set, in words. */
+const LIMITS = [
+  ['dim', (value) => `d = ${value}`], ['width', (value) => `m = ${value}`],
+  ['samples', (value) => `at most ${value} samples`], ['max_parameters', (value) => `at most ${value} trained parameters`],
+];
+
+/** That there is no such model, within which limits, and what stands in the way. */
+function none({ request: asked, binds }) {
+  const set = LIMITS.filter(([name]) => asked[name] !== null).map(([name, say]) => say(count(asked[name])));
+  const goal = `${count(asked.facts)} facts in sequences of ${count(asked.length)} tokens at accuracy ${asked.accuracy}`;
+  return [
+    h('p', { class: 'answer' }, `No model does it within these limits${set.length ? `: ${set.join(', ')}` : ''}.`),
+    h('p', {}, `${goal} need more. ${set.length ? '' : 'No limit was set; even d = 1,000,000 is not enough. '}`, title(binds?.text ?? '')),
+    set.length ? h('p', {}, 'Loosen a limit, or ask for less.') : null,
+  ];
+}
+
 function show(found, state) {
   fill($('plan-result'),
-    found.cheapest ? cheapest(found, state) : [h('p', { class: 'answer' }, 'No model does it.'), h('p', {}, title(found.binds?.text ?? ''))],
+    found.cheapest ? cheapest(found, state) : none(found),
     found.svg ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
     found.curve?.length ? [h('h3', {}, 'The trade-off'), curve(found.curve)] : null,
     h('p', { class: 'note' }, `Cheapest: ${found.criterion}. Checked for: ${found.checked}.`));
@@ -65,10 +85,11 @@ function readForm(form) {
     const text = form.elements.namedItem(name).value.trim();
     if (WORDS.includes(name)) plan[name] = text;
     else if (name === 'accuracy') plan[name] = Number(text);
-    else plan[name] = text === '' ? '' : parseCount(text);
-    const bad = plan[name] === null || (name === 'accuracy' && !(plan[name] > 0 && plan[name] < 1)) || (NEEDED.includes(name) && plan[name] === '');
+    else plan[name] = text === '' ? '' : parseWhole(text);
+    const bad = name === 'accuracy' ? !(plan[name] > 0 && plan[name] < 1)
+      : plan[name] === null || plan[name] === 0 || (NEEDED.includes(name) && plan[name] === '');
     const allowed = name === 'accuracy' ? 'a number above 0 and below 1' : 'a whole number from 1';
-    if (bad) return { wrong: `${name.replaceAll('_', ' ')} = ${text || 'nothing'}: must be ${allowed}` };
+    if (bad) return { field: name, wrong: `${words(name)} = ${text || 'nothing'}: must be ${allowed}` };
   }
   return { plan };
 }
@@ -81,9 +102,15 @@ export function makePlan(state, about) {
   let held = null;
   let last = null;
 
-  const refuse = (text) => {
+  /** Says what is wrong, and with which field; null: nothing. */
+  const refuse = (text, name = null) => {
     refusal.hidden = !text;
     say(refusal, text ?? '');
+    for (const field of form.elements) field.removeAttribute('aria-invalid');
+    if (name === null) return;
+    const field = form.elements.namedItem(name);
+    field.setAttribute('aria-invalid', 'true');
+    field.focus();
   };
 
   async function update() {
@@ -113,8 +140,8 @@ export function makePlan(state, about) {
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    const { plan, wrong } = readForm(form);
-    if (wrong) return refuse(wrong);
+    const { plan, wrong, field } = readForm(form);
+    if (wrong) return refuse(wrong, field);
     refuse(null);
     state.set({ plan });
   });

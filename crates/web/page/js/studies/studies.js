@@ -1,13 +1,15 @@
 // Opened studies: their tables and figures, live while a sweep runs, and files to download.
 
 import { get } from '../api.js';
-import { fill, h, pictured, say, $ } from '../dom.js';
+import { fill, h, say, $ } from '../dom.js';
 import { listenStudies } from '../events.js';
 import { bytes, count } from '../format.js';
+import { pictured } from '../scroll.js';
 import { table } from '../table.js';
 import { onTheme, theme } from '../theme.js';
 
 const PAUSE = 1000;
+const KINDS = { study: 'study', store: 'store', folder: 'folder', embedding: 'embeddings' };
 
 const cellsOf = (cells) => (cells ? `${count(cells.done)} runs done${cells.failed ? `, ${count(cells.failed)} failed` : ''}` : '');
 
@@ -21,7 +23,7 @@ function section(study, { title, headline, sentences, pictures, tables }) {
     h('h3', {}, title),
     headline ? h('p', { class: 'headline' }, headline) : null,
     (pictures ?? []).map((each) => picture(study, each)),
-    (sentences ?? []).map((sentence) => h('p', {}, sentence)),
+    (sentences ?? []).filter((sentence) => sentence !== headline).map((sentence) => h('p', {}, sentence)),
     (tables ?? []).map((each) => h('details', { open: study.kind === 'store' }, h('summary', {}, `Table: ${each.caption}`), table(each))));
 }
 
@@ -39,12 +41,18 @@ function facts(pairs) {
     h('dl', { class: 'facts' }, pairs.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])));
 }
 
+/** The name of a study among others; of several with one name, which it is. */
+export function nameIn(studies, { id, name }) {
+  const alike = studies.filter((other) => other.name === name).map((other) => other.id);
+  return alike.length > 1 ? `${name} (${alike.indexOf(id) + 1})` : name;
+}
+
 /** What a folder without tables or figures has. */
 function bare(study, state) {
   if (study.error) return h('p', { class: 'refusal' }, study.error);
   if (!study.embeddings?.length) return h('p', { class: 'empty' }, 'There are no tables or figures here.');
-  return h('ul', {}, study.embeddings.map(({ file, bytes: size }) =>
-    h('li', {}, h('a', { href: state.link({ tab: 'plan', file }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`))));
+  return h('ul', {}, study.embeddings.map(({ file, bytes: size, error }) => h('li', {}, error ? [`${file}: `, h('span', { class: 'refusal' }, error)]
+    : [h('a', { href: state.link({ tab: 'plan', study: study.id, file, tensor: null }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`)])));
 }
 
 /** Makes the tab. */
@@ -59,10 +67,11 @@ export function makeStudies(state) {
     try {
       listed ??= (await get('/api/studies')).studies;
       $('no-studies').hidden = listed.length > 0;
+      $('studies-note').hidden = listed.length === 0;
       const id = listed.some((study) => study.id === chosen) ? chosen : listed[0]?.id;
       fill($('study-list'), listed.map((study) => h('li', {},
         h('a', { id: `study-${study.id}`, href: state.link({ tab: 'studies', study: study.id }), 'aria-current': study.id === id ? 'true' : null },
-          study.name, h('small', {}, cellsOf(study.cells))))));
+          nameIn(listed, study), h('small', {}, cellsOf(study.cells) || KINDS[study.kind])))));
       $('study-list').hidden = listed.length < 2;
       if (id === undefined) return;
       const key = `${id} ${theme()}`;
@@ -70,7 +79,7 @@ export function makeStudies(state) {
       held = key;
       const found = await get(`/api/studies/${id}`);
       // Another may have been chosen meanwhile.
-      if (held === key) open(found);
+      if (held === key) open({ ...found, name: nameIn(listed, found) });
     } catch (error) {
       held = null;
       $('study-refusal').hidden = false;

@@ -16,15 +16,15 @@ function bar({ position, token, weight, trigger }, labelled) {
     h('span', { class: 'token', 'aria-hidden': 'true' }, labelled ? token : ''));
 }
 
-/** The example of a run. */
-export function attention({ tokens, length, rest, label, answer, right }) {
+/** The example of a run; `model` says of which trained model it is. */
+export function attention({ tokens, length, rest, label, answer, right }, model) {
   const heaviest = tokens.reduce((best, each) => (each.weight > best.weight ? each : best));
   const trigger = tokens.find((each) => each.trigger);
   const few = tokens.length <= LABELLED;
   const where = heaviest.trigger ? 'on the trigger' : trigger ? `not on the trigger, which has ${share(trigger.weight)}` : 'not on the trigger';
   return [
-    h('p', {}, `The largest weight, ${share(heaviest.weight)}, is ${where}. `,
-      right ? `The answer, ${answer}, is right.` : `The answer is ${answer}; right would be ${label}.`),
+    h('p', {}, `One test sequence of ${model}. The largest weight, ${share(heaviest.weight)}, is ${where}. `,
+      right ? `The model answers with label ${answer}, which is right.` : `The model answers with label ${answer}; the right one is ${label}.`),
     h('ol', { class: 'attention', 'data-tokens': tokens.length }, tokens.map((each) => bar(each, few || each.trigger))),
     h('p', { class: 'note' }, few ? '▼ trigger. Below: the token at each position. ' : '▼ trigger, and its token. ',
       tokens.length < length ? `The other ${length - tokens.length} tokens have ${share(rest)} together.` : null),

@@ -1,7 +1,7 @@
 // The histogram of margins: wrong answers left of zero, right ones right of it.
 
 import { h, s } from '../dom.js';
-import { digits, share } from '../format.js';
+import { count, digits, share } from '../format.js';
 import { evenTicks } from '../scale.js';
 
 const WIDTH = 480;
@@ -9,8 +9,8 @@ const HEIGHT = 170;
 const FLOOR = 140;
 const TOP = 24;
 
-/** The histogram as a picture with its sentence. */
-export function margins({ edges, counts, unit, share_right: right }) {
+/** The histogram as a picture with its sentence; `model` says of which trained model it is. */
+export function margins({ edges, counts, unit, share_right: right }, model) {
   const low = edges[0];
   const high = edges[edges.length - 1];
   const tallest = Math.max(...counts, 1);
@@ -27,8 +27,9 @@ export function margins({ edges, counts, unit, share_right: right }) {
   const zero = x(0);
   const beside = (text, away, anchor) => s('text', { class: 'side', x: zero + away, y: 12, 'text-anchor': anchor }, text);
   const summary = `Histogram of margins, ${counts.length} bars; ${share(right)} above zero`;
+  const tested = counts.reduce((sum, number) => sum + number, 0);
   return [
-    h('p', {}, `${share(right)} of the margins are above zero: those answers are right.`),
+    h('p', {}, `${share(right)} of the margins are above zero: those answers are right. Shown are ${count(tested)} test sequences of ${model}.`),
     s('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'margins', role: 'img', 'aria-label': summary },
       counts.map(bar),
       s('line', { class: 'floor', x1: x(low), x2: x(high), y1: FLOOR, y2: FLOOR }),

@@ -3,7 +3,7 @@
 import { fill, h, say, $ } from '../dom.js';
 import { active, allRuns, drop, listenRuns } from '../events.js';
 import { seconds, share } from '../format.js';
-import { describe } from '../sizes.js';
+import { describe, unusual } from '../sizes.js';
 
 const places = (ahead) => (ahead === 0 ? 'next in the queue' : `${ahead} ahead in the queue`);
 
@@ -15,10 +15,16 @@ function standing(run) {
       const repeat = run.config.repeats > 1 ? ` ${run.repeat + 1} of ${run.config.repeats}` : '';
       return `${run.stage ?? 'starting'}${repeat}, ${seconds(run.seconds ?? 0)}`;
     }
-    case 'done': return `${share(run.accuracy?.mean)}, predicted ${share(run.predicted)}`;
+    case 'done': return `${share(run.accuracy?.mean)}, ${run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`}`;
     case 'failed': return run.error;
     default: return 'cancelled';
   }
+}
+
+/** The line of a run's settings for which the page has no control, if it has any. */
+function unusualLine(run, usual) {
+  const others = unusual(run.config, usual);
+  return others ? h('p', { class: 'unusual' }, others) : null;
 }
 
 /** The button that cancels a run or removes it from the list. */
@@ -64,7 +70,7 @@ export function makeQueue(state, fail) {
     node.classList.toggle('chosen', chosen);
     showRun(node, run, link, () => [
       h('a', { id: `run-${run.id}`, href: link, 'aria-current': chosen ? 'true' : null }, `Run ${run.id}`),
-      course(run), dropButton(run, fail), h('p', { class: 'note' }, describe(run.config)),
+      course(run), dropButton(run, fail), h('p', { class: 'note' }, describe(run.config)), unusualLine(run, state.usual),
     ]);
     return node;
   }

@@ -4,7 +4,7 @@ import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
 import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
 import { share } from '../format.js';
-import { describe } from '../sizes.js';
+import { describe, foreign, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
@@ -44,24 +44,35 @@ function verdict({ accuracy, interval }, prediction) {
   const { mean, low, high } = accuracy;
   const held = `Recall is ${share(mean)}, with a 95% interval from ${share(low)} to ${share(high)} (${interval.replace('95%, ', '')}).`;
   if (prediction.accuracy === null) return `${held} There is no prediction for these settings.`;
-  const error = prediction.error ?? 0;
-  const inside = prediction.accuracy >= low - error && prediction.accuracy <= high + error;
+  const away = Math.max(low - prediction.accuracy, prediction.accuracy - high, 0);
+  const near = away <= (prediction.error ?? 0) ? ', but by no more than its own usual error' : '';
+  const where = away === 0 ? 'inside the interval' : `outside the interval${near}`;
   const wide = high - low > WIDE ? ' The interval is wide: more repeats would narrow it.' : '';
-  return `${held} The closed form said ${share(prediction.accuracy)}, ${inside ? 'inside' : 'outside'} the interval.${wide}`;
+  return `${held} The closed form said ${share(prediction.accuracy)}, ${where}.${wide}`;
 }
+
+/** Pictures of single sequences are of one trained model, numbers with intervals are of all. */
+const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} repeats (seed ${seed})` : `the one repeat (seed ${seed})`);
 
 function details({ record, prediction, example, margins: histogram }) {
   return [
     h('p', { class: 'verdict' }, verdict(record, prediction)),
     h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction),
       h('p', { class: 'note' }, 'Lines from 0 to 1; the thick part is the ', term('interval', '95% interval'), '.')),
-    example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example)) : null,
-    histogram ? h('section', {}, h('h3', {}, term('margin', 'Margins')), margins(histogram)) : null,
+    example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example, ofFirst(record.config))) : null,
+    histogram ? h('section', {}, h('h3', {}, term('margin', 'Margins')), margins(histogram, ofFirst(record.config))) : null,
     h('section', { class: 'pair' },
       h('div', {}, h('h3', {}, 'Noise in the ', term('logits')), budget({ predicted: prediction.noise.logits, measured: record.noise.logits })),
       h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
       h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), '.')),
   ];
+}
+
+/** What of a run's settings the page has no control for, and what follows from it. */
+function unusualNote({ config }, usual) {
+  const others = unusual(config, usual);
+  const apart = foreign(config, usual) ? ' No map here is of its kind, so its point is a square.' : '';
+  return others ? h('p', { class: 'unusual' }, `Set without a control of the page: ${others}.${apart}`) : null;
 }
 
 /** Keeps the chosen run on show. */
@@ -96,6 +107,7 @@ export function makeResult(state, fail) {
       return [
         h('h2', {}, `Run ${id}`),
         h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
+        unusualNote(run, state.usual),
         run.state === 'done' ? measured(id) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
       ];
     });

@@ -2,18 +2,24 @@
 
 import { h, say, $ } from '../dom.js';
 import { active, allRuns, listenRuns, train } from '../events.js';
+import { wholeField } from '../number.js';
 import { describe } from '../sizes.js';
+import { RANGES } from '../state.js';
 import { course, dropButton, showRun } from './queue.js';
 
 /** A field for a whole number of the configuration. */
-function field(state, name, least, most) {
-  const input = $(name);
-  input.addEventListener('change', () => {
-    const number = Number(input.value);
-    if (Number.isInteger(number) && number >= least && number <= most) state.set({ config: { [name]: number } });
-    else input.value = state.get().config[name];
-  });
-  return ({ config }) => { if (document.activeElement !== input) input.value = config[name]; };
+function field(state, name) {
+  const [low, high] = RANGES[name];
+  const { refusal, show } = wholeField($(name), { name, low, high, put: (number) => state.set({ config: { [name]: number } }) });
+  $('train-fields').append(refusal);
+  return ({ config }) => show(config[name]);
+}
+
+/** Puts the focus on a field of the present tab whose number was refused; whether there was one. */
+function refused(state) {
+  const field = $(state.get().tab).querySelector('[aria-invalid=true]');
+  field?.focus();
+  return field !== null;
 }
 
 /** The strip under the map: the run of this page that goes on, or else the newest. */
@@ -38,6 +44,8 @@ export function makeTraining(state) {
   };
   const start = async (openIt) => {
     fail(null);
+    // What stands in the field is not what would be trained.
+    if (refused(state)) return;
     try {
       const run = await train(state.get().config);
       mine.add(run.id);
@@ -49,7 +57,7 @@ export function makeTraining(state) {
   };
   $('train').addEventListener('click', () => start(true));
   $('train-here').addEventListener('click', () => start(false));
-  const shows = [field(state, 'repeats', 1, 100), field(state, 'seed', 0, 2 ** 32)];
+  const shows = [field(state, 'repeats'), field(state, 'seed')];
   const show = (now) => {
     shows.forEach((each) => each(now));
     say($('train-config'), describe(now.config));

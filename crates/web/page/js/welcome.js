@@ -1,0 +1,19 @@
+// The first minute: one line that says what is seen and what to do first, until the reader has had it.
+
+import { $ } from './dom.js';
+import { keep, kept } from './keep.js';
+
+const KEY = 'superpose-welcomed';
+
+/** Shows the line to whoever has not put it away. */
+export function makeWelcome(state) {
+  $('welcome').hidden = kept(KEY) !== null;
+  $('welcome-close').addEventListener('click', () => {
+    keep(KEY, 'yes');
+    $('welcome').hidden = true;
+    $('main').focus({ preventScroll: true });
+  });
+  const show = () => { $('welcome-more').href = state.link({ tab: 'help' }); };
+  state.listen(show);
+  show();
+}
