@@ -26,6 +26,20 @@ pub enum MemoryError {
         /// The rate.
         rate: f64,
     },
+    /// It does not fit in memory.
+    #[error(
+        "facts = {facts}: needs about {:.1} GB of memory, and {:.1} GB are available; fewer facts or threads need less",
+        needed / 1e9,
+        available / 1e9
+    )]
+    TooLarge {
+        /// The facts asked for.
+        facts: usize,
+        /// Bytes that they would take.
+        needed: f64,
+        /// Bytes that there are.
+        available: f64,
+    },
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,
@@ -94,6 +108,15 @@ pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
         _ => 6.0 * facts * dim + ROWS as f64 * (labels + 3.0 * inputs) + 8.0 * dim * (inputs + dim),
     };
     4.0 * numbers * threads.min(settings.repeats) as f64
+}
+
+/// Refuses memories side by side that would take more memory than is available.
+pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> Result<(), MemoryError> {
+    let needed = bytes(settings, threads);
+    match needed <= available {
+        true => Ok(()),
+        false => Err(MemoryError::TooLarge { facts: settings.facts, needed, available }),
+    }
 }
 
 /// Student's interval of a mean over repeats, whatever they were tested on.
