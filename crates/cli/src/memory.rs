@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -112,7 +113,7 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
         let config = settings.check()?;
         room(&config)?;
         let spinner = Spinner::new();
-        let record = run(&config, &backend()?, &mut |done| {
+        let record = run(&config, &backend()?, &AtomicBool::new(false), &mut |done| {
             spinner.say(&format!("{done} of {} memories made", config.repeats));
         });
         spinner.finish();
