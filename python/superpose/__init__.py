@@ -7,16 +7,17 @@ True
 >>> config.predict().accuracy > 0.9
 True
 
-Names are those of the command line: :class:`Config` with :meth:`Config.run`, :meth:`Config.predict` and
-:meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :func:`sweep`, :func:`bound`, :func:`plan`
-and :func:`inspect`. Every call gives a :class:`Result`. Whatever cannot be is a ``ValueError``.
+Names are those of the command line: :class:`Config` with :meth:`Config.run`, :meth:`Config.predict`, :meth:`Config.train`
+and :meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :func:`sweep`, :func:`bound`, :func:`plan`,
+:func:`inspect` and :func:`memory`. Every call gives a :class:`Result`. Whatever cannot be is a ``ValueError``.
 """
 
 from ._config import Config
 from ._engine import version as __version__
-from ._experiments import bound, inspect, phase, plan, sweep, threshold
+from ._experiments import bound, inspect, memory, phase, plan, sweep, threshold
 from ._model import Gradients, Model
 from ._result import Fields, Result
+from ._training import Training
 
 __all__ = [
     "Config",
@@ -24,8 +25,10 @@ __all__ = [
     "Gradients",
     "Model",
     "Result",
+    "Training",
     "bound",
     "inspect",
+    "memory",
     "phase",
     "plan",
     "sweep",

@@ -11,6 +11,7 @@ from . import _arrays, _engine
 from ._model import Model
 from ._progress import Progress, listener
 from ._result import Result
+from ._training import Training
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -128,6 +129,53 @@ class Config(_engine.Config):
         arrays = _arrays.tensors(given)
         with listener(progress) as tell:
             return Result(_engine.run(self, arrays, threads, export, tell))
+
+    def train(
+        self,
+        *,
+        checkpoint: Optional[Path] = None,
+        store: Optional[Path] = None,
+        z_in: Any = None,
+        z_out: Any = None,
+        z_trig: Any = None,
+        z_eos: Any = None,
+        w_in: Any = None,
+        tokens: Any = None,
+        position: Any = None,
+        labels: Any = None,
+        threads: Optional[int] = None,
+        progress: Progress = None,
+    ) -> Training:
+        """Trains the model for the configuration's ``steps``: ``superpose train``. How (``optimiser``, ``rate``, ``schedule``,
+        ``batch``, ``warm_start``, ...) and what (``heads``, ``factored``, ``train_embeddings``, ...) are keys of the configuration.
+
+        ``checkpoint`` is a safetensors file, renewed at every record, at the end and on Ctrl-C. If it is there already the run goes
+        on from it, bit for bit; ``Config().train(checkpoint=...)`` needs nothing else. The command line reads and writes the
+        same files. ``store`` keeps the result and its trajectory. Arrays, ``threads`` and ``progress`` are as for :meth:`run`; arrays
+        are not in a checkpoint, so give them again to go on.
+
+        >>> import superpose
+        >>> config = superpose.Config(vocab=32, dim=16, length=4, samples=1000, steps=40, rate=0.05, schedule="cosine")
+        >>> training = config.train()
+        >>> training.steps_taken, training.trajectory[-1].loss < training.trajectory[0].loss
+        (40, True)
+        >>> training.tensors()["m"].shape
+        (16, 16)
+
+        What is saved goes on:
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "run.safetensors"
+        ...     saved = config.train(checkpoint=path)
+        ...     again = superpose.Config().train(checkpoint=path)
+        >>> again.trajectory == training.trajectory
+        True
+        """
+        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
+        arrays = _arrays.tensors(given)
+        with listener(progress) as tell:
+            return Training(*_engine.train(self, arrays, checkpoint, store, threads, tell))
 
     def predict(self, *, accuracy: float = 0.5) -> Result:
         """What :meth:`run` would measure, in closed form: ``superpose predict``. ``accuracy`` is what the critical sizes are for.

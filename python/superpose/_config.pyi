@@ -6,6 +6,7 @@ from . import _engine
 from ._model import Model
 from ._progress import Progress
 from ._result import Result
+from ._training import Training
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -161,6 +162,22 @@ class Config(_engine.Config):
         threads: Optional[int] = None,
         progress: Progress = None,
     ) -> Result: ...
+    def train(
+        self,
+        *,
+        checkpoint: Optional[Path] = None,
+        store: Optional[Path] = None,
+        z_in: Any = None,
+        z_out: Any = None,
+        z_trig: Any = None,
+        z_eos: Any = None,
+        w_in: Any = None,
+        tokens: Any = None,
+        position: Any = None,
+        labels: Any = None,
+        threads: Optional[int] = None,
+        progress: Progress = None,
+    ) -> Training: ...
     def model(
         self,
         *,

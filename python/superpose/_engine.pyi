@@ -38,11 +38,31 @@ class Model:
         self, m: Any, w: Any, threads: Optional[int] = None, listener: Listener = None
     ) -> Tuple[float, Array, Array]: ...
 
+class Network:
+    def names(self) -> List[str]: ...
+    def tensor(self, name: str) -> Array: ...
+
 def run(
     config: Config,
     tensors: Dict[str, Array],
     threads: Optional[int],
     export: Optional[Path],
+    listener: Listener,
+) -> Record: ...
+def train(
+    config: Config,
+    tensors: Dict[str, Array],
+    checkpoint: Optional[Path],
+    store: Optional[Path],
+    threads: Optional[int],
+    listener: Listener,
+) -> Tuple[Record, Network]: ...
+def memory(
+    keys: Dict[str, Any],
+    find: Optional[str],
+    precision: Optional[float],
+    max_runs: Optional[float],
+    threads: Optional[int],
     listener: Listener,
 ) -> Record: ...
 def time_runs(config: Config, count: int) -> List[float]: ...

@@ -158,6 +158,62 @@ def inspect(
         return Result(_engine.inspect(file, tensor, output_tensor, accuracy, threads, tell))
 
 
+def memory(
+    *,
+    facts: Optional[float] = None,
+    dim: float = 64,
+    rule: str = "hebbian",
+    width: Optional[float] = None,
+    embedding: str = "sphere",
+    labels: str = "permutation",
+    zipf: Optional[float] = None,
+    optimiser: str = "adamw",
+    rate: Optional[float] = None,
+    steps: Optional[float] = None,
+    batch: Optional[float] = None,
+    accuracy: float = 1.0,
+    repeats: Optional[float] = None,
+    seed: float = 0,
+    find: Optional[str] = None,
+    precision: Optional[float] = None,
+    max_runs: Optional[float] = None,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+) -> Result:
+    """An associative memory alone: ``facts`` (100 unless said) pairs of a key and a value in ``dim`` dimensions, weights by a ``rule``
+    (hebbian, least-squares, trained or hopfield), as many ``repeats`` (20 unless said) with consecutive seeds.
+
+    ``accuracy`` is the share of right answers that is success. With ``find="facts"`` it is how many facts can be stored so that half
+    of the repeats succeed, with a 95% interval, to a ``precision`` (0.05) and with ``max_runs`` (400) memories at most.
+
+    >>> import superpose
+    >>> found = superpose.memory(facts=40, dim=64, repeats=5)
+    >>> found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
+    True
+    >>> capacity = superpose.memory(find="facts", dim=32, precision=0.2)
+    >>> 20 < capacity.threshold.found.estimate < 40
+    True
+    """
+    keys = dict(
+        facts=facts,
+        dim=dim,
+        rule=rule,
+        width=width,
+        embedding=embedding,
+        labels=labels,
+        zipf=zipf,
+        optimiser=optimiser,
+        rate=rate,
+        steps=steps,
+        batch=batch,
+        accuracy=accuracy,
+        repeats=repeats,
+        seed=seed,
+    )
+    with listener(progress) as tell:
+        return Result(_engine.memory(keys, find, precision, max_runs, threads, tell))
+
+
 def sweep(
     file: Optional[Path] = None,
     *,

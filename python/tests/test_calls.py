@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import sqlite3
 import subprocess
@@ -43,6 +44,9 @@ CALLS = {
     "threshold": "superpose.threshold(find='samples', vocab=2000, dim=300, length=64, precision=0.001, max_runs=100000, store=store)",
     "phase": "superpose.phase(x=('dim', 16, 512), y=('samples', 1000, 200_000), repeats=20, store=store)",
     "bound": "superpose.bound(vocab=1500, dim=300, seeds=20)",
+    "train": "superpose.Config(steps=1_000_000).train()",
+    "memory": "superpose.memory(facts=500, rule='trained', accuracy=1.0, repeats=100_000)",
+    "capacity": "superpose.memory(find='facts', dim=256, rule='trained', precision=0.001, max_runs=100_000)",
 }
 
 
@@ -165,11 +169,24 @@ def test_threads_change_nothing():
 def test_examples_in_the_documentation():
     import doctest
 
-    import superpose._config, superpose._experiments, superpose._model, superpose._result  # noqa: E401
+    import superpose._config, superpose._experiments, superpose._model, superpose._result, superpose._training  # noqa: E401
 
-    for module in (superpose, superpose._config, superpose._experiments, superpose._model, superpose._result):
+    modules = (superpose._config, superpose._experiments, superpose._model, superpose._result, superpose._training)
+    for module in (superpose, *modules):
         failed, tried = doctest.testmod(module)
         assert tried > 0 and failed == 0, module.__name__
+
+
+def test_examples_in_the_book(tmp_path, monkeypatch):
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["training"].steps_taken == 200
+    assert superpose.Config().train(checkpoint="run.safetensors").trajectory == names["training"].trajectory
 
 
 def test_the_package_is_typed():

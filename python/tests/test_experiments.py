@@ -61,6 +61,31 @@ def test_inspect(command, tmp_path):
         superpose.inspect(path, "columns")
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"facts": 60, "repeats": 4},
+        {"facts": 20, "dim": 100, "rule": "hopfield", "repeats": 3, "seed": 5},
+        {"facts": 30, "dim": 10, "rule": "trained", "width": 12, "steps": 200, "rate": 0.03, "optimiser": "adam", "repeats": 2},
+        {"facts": 30, "dim": 10, "rule": "trained", "labels": "mod:5", "zipf": 1.5, "batch": 8, "steps": 50, "embedding": "gaussian"},
+        {"find": "facts", "dim": 24, "precision": 0.2, "max_runs": 60, "rule": "least-squares", "accuracy": 0.9},
+    ],
+)
+def test_memory(command, keys):
+    flags = [part for name, value in keys.items() for part in (f"--{name.replace('_', '-')}", value)]
+    found = superpose.memory(**keys)
+    assert without(found.to_dict(), "seconds") == without(json.loads(command("memory", *flags, "--json")), "seconds")
+    # All but the last line, which has the time.
+    assert str(found).split("\n")[:-1] == command("memory", *flags).rstrip("\n").split("\n")[:-1]
+    assert len(found.to_pandas()) == 1 and found._repr_html_().startswith("<table>")
+
+
+def test_defaults_of_a_memory(command):
+    assert without(superpose.memory().to_dict(), "seconds") == without(json.loads(command("memory", "--json")), "seconds")
+    found, printed = superpose.memory(find="facts", dim=16), json.loads(command("memory", "--find", "facts", "--dim", 16, "--json"))
+    assert without(found.to_dict(), "seconds") == without(printed, "seconds")
+
+
 def test_sweep_of_a_file_and_of_axes(command, tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('vocab = 30\nlength = 4\nrepeats = 2\n[axes]\nsamples = [200, 2000]\ndim = [8, 16]\n[rays]\nlead = "2 + dim / 8"\n')
@@ -105,6 +130,22 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
         (lambda: superpose.sweep(vocab=3, axes={"vocab": [3, 4]}), "vocab is given twice"),
         (lambda: superpose.sweep(axes={"vocab": [1, 20]}), "the cell with vocab = 1: vocab = 1: must be"),
         (lambda: superpose.inspect("missing.safetensors"), "missing.safetensors"),
+        (lambda: superpose.memory(facts=1), "facts = 1: must be a whole number from 2"),
+        (lambda: superpose.memory(facts="few"), "facts = few: must be a whole number"),
+        (lambda: superpose.memory(rule="best"), "rule = best: must be one of hebbian, least-squares, trained, hopfield"),
+        (lambda: superpose.memory(rule=3), "rule = 3: must be a word"),
+        (lambda: superpose.memory(zipf="steep"), "zipf = steep: must be a number"),
+        (lambda: superpose.memory(width=10), "width = 10: only with rule = trained"),
+        (lambda: superpose.memory(rule="trained", rate=1e9), "rate = 1000000000: must be from 1e-12 to 1e6"),
+        (lambda: superpose.memory(precision=0.1), "precision is given without find"),
+        (lambda: superpose.memory(max_runs=100), "max_runs is given without find"),
+        (lambda: superpose.memory(find="dim"), "find = dim: must be facts"),
+        (lambda: superpose.memory(find="facts", facts=30), "facts is given with find"),
+        (lambda: superpose.memory(find="facts", repeats=3), "repeats is given with find"),
+        (lambda: superpose.memory(find="facts", precision=0), "precision = 0: must be"),
+        (lambda: superpose.memory(find="facts", max_runs=3), "max_runs = 3: must be"),
+        (lambda: superpose.memory(facts=2**20, dim=256, threads=1024), "facts = 1048576: needs about .* GB of memory"),
+        (lambda: superpose.memory(threads=0), "threads = 0: must be a whole number from 1 to 1024"),
         (lambda: Config().predict(accuracy=0), "accuracy = 0: must be above 0 and below 1"),
         (lambda: Config(vocab=10**9, dim=10**9).run(), "this needs about .* of memory"),
         (lambda: Config(eta=1e20, gamma=1e30, eta2=1e30, regime="exact", samples=100).run(), "not finite"),

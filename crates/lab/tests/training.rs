@@ -30,7 +30,7 @@ fn config() -> Config {
 fn run(config: &Config) -> Record {
     let backend = Backend::single();
     match train(config, &Inputs::default(), None, None, &backend, &mut ()).unwrap() {
-        Finish::Done(record) => *record,
+        Finish::Done(record, _) => *record,
         Finish::Interrupted { step } => panic!("interrupted after {step}"),
     }
 }

@@ -107,6 +107,16 @@ impl Config {
         Ok(Config { settings, given: values.into_keys().collect() })
     }
 
+    /// Settings that were checked elsewhere; none of them counts as given.
+    pub fn of(settings: Settings) -> Config {
+        Config { settings, given: Vec::new() }
+    }
+
+    /// Whether nothing was given.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Whether a setting was given.
     pub fn gives(&self, name: &str) -> bool {
         self.given.iter().any(|given| given == name)

@@ -41,15 +41,15 @@ impl Given {
     }
 
     /// Tries what the value may stand for; the error says what is allowed.
-    pub fn put(&self, name: &str, mut put: impl FnMut(&Value) -> Result<(), String>) -> PyResult<()> {
-        let mut result = Err(String::new());
+    pub fn put<T>(&self, name: &str, mut put: impl FnMut(&Value) -> Result<T, String>) -> PyResult<T> {
+        let mut refusal = String::new();
         for value in &self.values {
-            result = put(value);
-            if result.is_ok() {
-                return Ok(());
+            match put(value) {
+                Ok(found) => return Ok(found),
+                Err(allowed) => refusal = allowed,
             }
         }
-        result.map_err(|allowed| wrong(name, &self.text, &allowed))
+        Err(wrong(name, &self.text, &refusal))
     }
 }
 
@@ -59,15 +59,26 @@ fn wrong(name: &str, value: &str, allowed: &str) -> PyErr {
 
 /// A whole number.
 pub fn count(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let mut found = 0;
     Given::new(value)?.put(name, |value| match value {
-        Value::Count(count) => {
-            found = *count;
-            Ok(())
-        }
+        Value::Count(count) => Ok(*count),
         _ => Err("must be a whole number such as 4096 or 1e6".into()),
-    })?;
-    Ok(found)
+    })
+}
+
+/// A number.
+pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    Given::new(value)?.put(name, |value| match value {
+        Value::Number(number) => Ok(*number),
+        _ => Err("must be a number".into()),
+    })
+}
+
+/// A word out of a few, whatever was given.
+pub fn choice<T: FromStr<Err = String>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
+    Given::new(value)?.put(name, |value| match value {
+        Value::Word(word) => word.parse(),
+        _ => Err("must be a word".into()),
+    })
 }
 
 /// A whole number, or none.

@@ -7,10 +7,12 @@ mod arrays;
 mod config;
 mod experiments;
 mod given;
+mod memory;
 mod model;
 mod record;
 mod run;
 mod sweep;
+mod train;
 mod work;
 
 use pyo3::prelude::*;
@@ -28,6 +30,8 @@ mod _engine {
     #[pymodule_export]
     use crate::experiments::{bound, inspect, phase, plan, predict, threshold};
     #[pymodule_export]
+    use crate::memory::memory;
+    #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
     use crate::record::Record;
@@ -35,4 +39,6 @@ mod _engine {
     use crate::run::{run, time_runs};
     #[pymodule_export]
     use crate::sweep::sweep;
+    #[pymodule_export]
+    use crate::train::{Network, train};
 }

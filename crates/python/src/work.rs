@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,6 +18,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long work that was told to stop may take before it is left behind. Whatever it finished is kept by then.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The same of work that saves how far it is before it stops. Whoever cannot wait says so twice.
+const SAVING: Duration = Duration::from_secs(60);
 
 /// A call that failed, in one sentence.
 pub struct Failure(pub String);
@@ -47,6 +50,7 @@ pub struct Watch {
     done: AtomicU64,
     total: AtomicU64,
     note: Mutex<String>,
+    saves: AtomicBool,
 }
 
 /// The payload of a panic that is none: work that was told to stop leaves this way where it cannot return.
@@ -63,6 +67,11 @@ impl Watch {
         if self.stop.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
+    }
+
+    /// Whether the work, from now on, saves how far it is when it is told to stop.
+    pub fn will_save(&self, saves: bool) {
+        self.saves.store(saves, Ordering::Relaxed);
     }
 
     /// So much is to be done.
@@ -144,7 +153,13 @@ pub fn work<R: Send + 'static>(
         let told = listener.as_ref().map_or(Ok(()), |listener| watch.tell(py, listener));
         if let Err(error) = py.check_signals().and(told) {
             watch.stop.store(true, Ordering::Relaxed);
-            let _ = wait(PATIENCE);
+            let patience = if watch.saves.load(Ordering::Relaxed) { SAVING } else { PATIENCE };
+            let until = Instant::now() + patience;
+            while matches!(wait(LOOK), Err(RecvTimeoutError::Timeout)) && Instant::now() < until {
+                if py.check_signals().is_err() {
+                    break;
+                }
+            }
             return Err(error);
         }
     }

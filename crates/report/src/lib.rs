@@ -15,6 +15,7 @@ mod sizes;
 mod sweep;
 mod table;
 mod training;
+mod trajectory;
 mod words;
 
 use superpose_figure::Figure;
@@ -26,6 +27,7 @@ pub use phase::diagram;
 pub use plan::trade_off;
 pub use sweep::sweep;
 pub use table::{Table, Value};
+pub use trajectory::trajectory;
 
 /// A figure with the name of its file.
 #[derive(Clone, Debug)]

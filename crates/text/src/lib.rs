@@ -4,6 +4,7 @@
 
 mod bound;
 mod inspect;
+mod memory;
 mod numbers;
 mod phase;
 mod plan;
@@ -11,9 +12,11 @@ mod predict;
 mod run;
 mod sweep;
 mod threshold;
+mod train;
 
 pub use bound::bound;
 pub use inspect::inspect;
+pub use memory::{capacity, memory};
 pub use numbers::{duration, number};
 pub use phase::phase;
 pub use plan::plan;
@@ -21,3 +24,4 @@ pub use predict::predict;
 pub use run::run;
 pub use sweep::{count, sweep};
 pub use threshold::threshold;
+pub use train::train;

@@ -1,6 +1,6 @@
 //! How many facts a memory holds: the number at which half of the repeats still reach the accuracy asked for.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -95,15 +95,12 @@ impl Hunt {
             };
             let configs: Result<Vec<MemoryConfig>, ConfigError> =
                 trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
-            // As many at a time as there are threads, so that a wish to stop is soon heard.
+            // As many at a time as there are threads, so that whoever observes soon hears.
             for (trials, configs) in trials.chunks(backend.threads()).zip(configs?.chunks(backend.threads()))
             {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(MemoryError::Stopped);
-                }
                 observe(search.runs(), trials[0].value);
                 for (trial, (config, found)) in
-                    trials.iter().zip(configs.iter().zip(recalls(configs, backend)?))
+                    trials.iter().zip(configs.iter().zip(recalls(configs, backend, stop)?))
                 {
                     search.tell(trial.value, reaches(config, &found), 1.0);
                 }

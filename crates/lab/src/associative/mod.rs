@@ -2,6 +2,7 @@
 
 mod capacity;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,20 @@ pub enum MemoryError {
     NotFinite {
         /// The rate.
         rate: f64,
+    },
+    /// It does not fit in memory.
+    #[error(
+        "facts = {facts}: needs about {:.1} GB of memory, and {:.1} GB are available; fewer facts or threads need less",
+        needed / 1e9,
+        available / 1e9
+    )]
+    TooLarge {
+        /// The facts asked for.
+        facts: usize,
+        /// Bytes that they would take.
+        needed: f64,
+        /// Bytes that there are.
+        available: f64,
     },
     /// It was asked to stop.
     #[error("stopped")]
@@ -50,17 +65,18 @@ pub struct MemoryRecord {
     pub version: String,
 }
 
-/// Runs every repeat. `observe` hears how many are done.
+/// Runs every repeat, until `stop` becomes true. `observe` hears how many are done.
 pub fn run(
     config: &MemoryConfig,
     backend: &Backend,
+    stop: &AtomicBool,
     observe: &mut dyn FnMut(usize),
 ) -> Result<MemoryRecord, MemoryError> {
     let started = Instant::now();
     let configs: Vec<MemoryConfig> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
     let mut found = Vec::with_capacity(configs.len());
     for part in configs.chunks(backend.threads().max(config.repeats / 64)) {
-        found.extend(recalls(part, backend)?);
+        found.extend(recalls(part, backend, stop)?);
         observe(found.len());
     }
     let mut success = Tally::default();
@@ -96,6 +112,15 @@ pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
     4.0 * numbers * threads.min(settings.repeats) as f64
 }
 
+/// Refuses memories side by side that would take more memory than is available.
+pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> Result<(), MemoryError> {
+    let needed = bytes(settings, threads);
+    match needed <= available {
+        true => Ok(()),
+        false => Err(MemoryError::TooLarge { facts: settings.facts, needed, available }),
+    }
+}
+
 /// Student's interval of a mean over repeats, whatever they were tested on.
 pub fn over_repeats(repeats: &[Measure]) -> Interval {
     let exact: Vec<Measure> =
@@ -103,9 +128,16 @@ pub fn over_repeats(repeats: &[Measure]) -> Interval {
     number(&exact)
 }
 
-/// The memories of several configurations, one thread each.
-pub fn recalls(configs: &[MemoryConfig], backend: &Backend) -> Result<Vec<Recall>, MemoryError> {
-    let found = backend.map(configs.len(), |i| recall(&configs[i], &Backend::single()));
+/// The memories of several configurations, one thread each. None is begun after `stop` has become true.
+pub fn recalls(
+    configs: &[MemoryConfig],
+    backend: &Backend,
+    stop: &AtomicBool,
+) -> Result<Vec<Recall>, MemoryError> {
+    let found = backend.map(configs.len(), |i| {
+        (!stop.load(Ordering::Relaxed)).then(|| recall(&configs[i], &Backend::single()))
+    });
+    let found: Vec<Recall> = found.into_iter().collect::<Option<_>>().ok_or(MemoryError::Stopped)?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {
         Some((config, _)) => Err(MemoryError::NotFinite { rate: config.training_rate() }),
         None => Ok(found),

@@ -53,6 +53,18 @@ pub enum RunError {
         /// The sizes that take most.
         what: &'static str,
     },
+    /// A checkpoint is of another configuration.
+    #[error(
+        "{name} = {given}: the checkpoint was made with {saved}; make them agree, give nothing but the checkpoint, or name another file"
+    )]
+    Checkpoint {
+        /// The setting.
+        name: String,
+        /// What was given.
+        given: String,
+        /// What the checkpoint was made with.
+        saved: String,
+    },
     /// Training left the range of the floating-point type.
     #[error(transparent)]
     Diverged(#[from] Diverged),

@@ -4,7 +4,7 @@
 //! memory under other conventions, and the share of repeats that succeed at the reference's own number of facts.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemorySettings, Rule};
+use superpose_core::associative::{MemorySettings, Recall, Rule};
 use superpose_core::config::{Embedding, Labels};
 use superpose_core::random::{Stream, Words, unit};
 use superpose_core::train::Optimiser;
@@ -292,7 +292,8 @@ fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError>
             ..settings
         };
         let config = settings.check()?;
-        anchor.at_reference = Some(repeats(&config, study.backend, &mut |_| {}).map_err(stopped)?.success);
+        anchor.at_reference =
+            Some(repeats(&config, study.backend, study.stop, &mut |_| {}).map_err(stopped)?.success);
         anchor.runs += config.repeats;
     }
     Ok(anchor)
@@ -350,18 +351,13 @@ fn error(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
     let Case { kind, variant, settings, reference } = case;
     (study.say)(&format!("{} at d = {}", kind.label(), settings.dim));
     let config = settings.check()?;
-    let mut errors: Vec<Measure> = Vec::new();
     let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
-    for part in all.chunks(study.backend.threads()) {
-        if study.stop.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(StudyError::Stopped);
-        }
-        let found = recalls(part, study.backend).map_err(stopped)?;
-        errors.extend(found.iter().map(|found| {
-            let accuracy: Measure = found.accuracy.into();
-            Measure { mean: 1.0 - accuracy.mean, ..accuracy }
-        }));
-    }
+    let found = recalls(&all, study.backend, study.stop).map_err(stopped)?;
+    let missed = |found: &Recall| {
+        let accuracy: Measure = found.accuracy.into();
+        Measure { mean: 1.0 - accuracy.mean, ..accuracy }
+    };
+    let errors: Vec<Measure> = found.iter().map(missed).collect();
     let ours = over_repeats(&errors);
     // The reference is a mean over ten seeds: its error is what ten of ours have.
     let count = errors.len() as f64;

@@ -6,12 +6,14 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use superpose_core::backend::Real;
 use superpose_core::config::{Config, Settings};
 use superpose_core::train::{Counters, Moments, Network, Point, State, Tensor};
 use superpose_tensors::{Entry, TensorError, TensorFile};
 
 use crate::cell::NUMERICS_REVISION;
+use crate::run::RunError;
 
 /// What tells a checkpoint from other files, and one whose steps would not be the same from one that goes on.
 const KIND: &str = "superpose checkpoint";
@@ -115,6 +117,24 @@ impl Checkpoint {
     /// The configuration that was being trained.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Fails where the checkpoint is of another configuration, and names the setting.
+    pub fn check(&self, given: &Settings) -> Result<(), RunError> {
+        let keys = |settings: &Settings| match serde_json::to_value(settings) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let show = |value: Option<&Value>| value.map_or("its default".into(), Value::to_string);
+        let (given, saved) = (keys(given), keys(&self.settings));
+        for name in given.keys().chain(saved.keys()) {
+            let (given, saved) = (given.get(name), saved.get(name));
+            if given != saved {
+                let name = name.clone();
+                return Err(RunError::Checkpoint { name, given: show(given), saved: show(saved) });
+            }
+        }
+        Ok(())
     }
 
     /// Steps taken.

@@ -10,8 +10,9 @@ use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Settings};
 use superpose_core::train::{End, Event, Network, Point, State};
 
-use crate::cell::Outcome;
+use crate::cell::{Entry, Key, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
+use crate::store::{Store, StoreError};
 pub use checkpoint::Checkpoint;
 use checkpoint::Saved;
 
@@ -34,6 +35,15 @@ pub struct Record {
     pub version: String,
 }
 
+impl Record {
+    /// Keeps the result as a cell like any other, and its trajectory.
+    pub fn keep(&self, config: &Config, store: &mut Store) -> Result<(), StoreError> {
+        let key = Key::new(config);
+        store.keep(&[Entry::new(key, config, Ok(self.outcome))])?;
+        store.keep_trajectory(key, &self.trajectory)
+    }
+}
+
 /// Hears about a run.
 pub trait Observer {
     /// So many of the steps are taken. With `false` the run is saved and ends.
@@ -51,10 +61,30 @@ impl Observer for () {
     fn point(&mut self, _: &Point) {}
 }
 
+/// A network in either precision.
+pub enum AnyNetwork {
+    /// 32 bits.
+    F32(Network<f32>),
+    /// 64 bits.
+    F64(Network<f64>),
+}
+
+impl From<Network<f32>> for AnyNetwork {
+    fn from(network: Network<f32>) -> AnyNetwork {
+        AnyNetwork::F32(network)
+    }
+}
+
+impl From<Network<f64>> for AnyNetwork {
+    fn from(network: Network<f64>) -> AnyNetwork {
+        AnyNetwork::F64(network)
+    }
+}
+
 /// How a run ended.
 pub enum Finish {
-    /// With a result.
-    Done(Box<Record>),
+    /// With a result, and the network as it was trained.
+    Done(Box<Record>, Box<AnyNetwork>),
     /// By its observer's wish, after so many steps.
     Interrupted {
         /// Steps taken.
@@ -94,7 +124,10 @@ fn train_as<T: Real + Saved>(
     to: Option<&Path>,
     backend: &Backend,
     observer: &mut dyn Observer,
-) -> Result<Finish, RunError> {
+) -> Result<Finish, RunError>
+where
+    AnyNetwork: From<Network<T>>,
+{
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
@@ -141,7 +174,7 @@ fn train_as<T: Real + Saved>(
     let sign = learned.phase.trigger_sign;
     let outcome =
         Outcome { seconds: started.elapsed().as_secs_f64(), ..Outcome::new(&learned.evaluation, sign) };
-    Ok(Finish::Done(Box::new(Record {
+    let record = Record {
         config: (**config).clone(),
         steps_taken: step,
         stopped_early: end == End::Stopped,
@@ -149,5 +182,6 @@ fn train_as<T: Real + Saved>(
         early_phase: Outcome::new(&early, sign),
         trajectory,
         version: env!("CARGO_PKG_VERSION").into(),
-    })))
+    };
+    Ok(Finish::Done(Box::new(record), Box::new(state.network.into())))
 }

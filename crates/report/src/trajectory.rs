@@ -5,8 +5,8 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::train::Record;
 use superpose_lab::words::grouped;
 
-/// Three panels over the steps.
-pub fn figure(record: &Record) -> Figure {
+/// Recall, loss, direction and lead over the steps of a training run.
+pub fn trajectory(record: &Record) -> Figure {
     let config = &record.config;
     let title = format!(
         "{} at rate {}: V = {}, d = {}, L = {}, N = {}",
