@@ -1,0 +1,30 @@
+//! Associative memories that somebody no longer waits for.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use superpose_core::associative::MemorySettings;
+use superpose_core::backend::Backend;
+use superpose_lab::associative::{MemoryError, check_room, run};
+
+#[test]
+fn a_wish_to_stop_is_heard_between_repeats() {
+    let config = MemorySettings { facts: 20, dim: 16, repeats: 200, ..MemorySettings::default() };
+    let config = config.check().unwrap();
+    let (stop, mut heard) = (AtomicBool::new(false), Vec::new());
+    let stopped = run(&config, &Backend::single(), &stop, &mut |done| {
+        heard.push(done);
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(MemoryError::Stopped)));
+    assert_eq!(heard.len(), 1);
+    assert!(heard[0] < 200);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let settings = MemorySettings::default();
+    assert!(check_room(&settings, 2, 1e9).is_ok());
+    let refused = check_room(&settings, 2, 1e3).unwrap_err().to_string();
+    assert!(refused.starts_with("facts = 100: needs about 0.0 GB of memory"), "{refused}");
+}
