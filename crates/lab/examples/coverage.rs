@@ -1,11 +1,16 @@
 //! How well threshold intervals hold, on curves with known crossings and on the engine itself, and what bisection would take.
 //!
-//! `cargo run --release -p superpose-lab --example coverage` (`-- simulated` leaves out the engine)
+//! `cargo run --release -p superpose-lab --example coverage` (`-- simulated` leaves out the engine, `-- memories` is of
+//! associative memories alone)
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
+use superpose_core::associative::{MemorySettings, Rule};
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
+use superpose_lab::associative::{self, Hunt};
 use superpose_lab::cell::Runner;
 use superpose_lab::interval::Interval;
 use superpose_lab::threshold::known::{Dice, Known, tables};
@@ -15,6 +20,9 @@ use superpose_lab::threshold::{
 use superpose_theory::critical::Parameter;
 
 fn main() {
+    if std::env::args().any(|argument| argument == "memories") {
+        return memories();
+    }
     let tables = tables();
     let family: Vec<Known> = (0..400).map(|i| Known::draw(2026, i, &tables)).collect();
     simulated(&family);
@@ -278,4 +286,48 @@ fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner
         .collect();
     let curve = Curve::fit(&data, plan.target, sign * around.ln(), plan.slope, 1.0)?;
     Some(((sign * curve.crossing).exp(), 0.5 * (curve.high? - curve.low?)))
+}
+
+/// How often `memory --find facts` covers the number of facts at which half of many other memories succeed.
+fn memories() {
+    println!(
+        "| memory | half succeed at, of memories at every number | intervals that cover | mean memories |"
+    );
+    println!("|---|---|---|---|");
+    let hebbian = MemorySettings { dim: 32, ..MemorySettings::default() };
+    let trained =
+        MemorySettings { dim: 16, rule: Rule::Trained, accuracy: 0.99, ..MemorySettings::default() };
+    for (settings, facts, others, searches) in [(hebbian, 31..=36, 8000, 300), (trained, 61..=65, 1000, 120)]
+    {
+        let (backend, stop) = (Backend::cpu(2).unwrap(), AtomicBool::new(false));
+        let success = |facts: usize| {
+            let others = MemorySettings { facts, repeats: others, seed: 900_000_000, ..settings.clone() };
+            let found = associative::run(&others.check().unwrap(), &backend, &stop, &mut |_| {});
+            found.unwrap().success.mean
+        };
+        let shares: Vec<(f64, f64)> = facts.map(|facts| (facts as f64, success(facts))).collect();
+        let crossing = shares
+            .windows(2)
+            .find(|pair| pair[1].1 < 0.5)
+            .map(|pair| {
+                let [(low, above), (high, below)] = [pair[0], pair[1]];
+                low * (high / low).powf((above - 0.5) / (above - below))
+            })
+            .unwrap();
+        let (mut covered, mut runs) = (0, 0);
+        for search in 0..searches {
+            let settings = MemorySettings { seed: 1000 * search, ..settings.clone() };
+            let hunt = Hunt::new(&settings, 0.05, 400).unwrap();
+            let found = hunt.search(&backend, &stop, &mut |_, _| {}).unwrap();
+            runs += found.runs;
+            let interval = found.threshold.interval();
+            covered += u64::from(interval.is_some_and(|n| n.low <= crossing && crossing <= n.high));
+        }
+        println!(
+            "| {:?}, d = {} | {crossing:.2}, {others} | {covered} of {searches} | {:.0} |",
+            settings.rule,
+            settings.dim,
+            runs as f64 / searches as f64
+        );
+    }
 }
