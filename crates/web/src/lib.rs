@@ -11,6 +11,7 @@ mod design;
 mod events;
 mod explore;
 mod guard;
+mod json;
 mod openapi;
 mod page;
 mod refusal;
