@@ -14,6 +14,7 @@ mod guard;
 mod json;
 mod openapi;
 mod page;
+mod patience;
 mod refusal;
 mod runs;
 mod server;

@@ -4,14 +4,16 @@
 //! the member by its path, shows its value and says what is allowed: `config.dim = "many": must be a whole number from 0 on`.
 //! What serde would let pass is refused: a list in place of an object.
 
+mod member;
+mod wrong;
+
 use std::fmt;
 
-use serde::de::value::{SeqDeserializer, StrDeserializer};
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, MapAccess, SeqAccess, Unexpected,
-    Visitor,
-};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use member::Member;
+pub use wrong::Wrong;
 
 /// A value.
 pub enum Json {
@@ -119,205 +121,6 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// A value and where it stands.
-#[derive(Clone)]
-struct Member<'a> {
-    path: String,
-    value: &'a Json,
-}
-
-impl Member<'_> {
-    fn inner(&self, name: &str) -> String {
-        if self.path.is_empty() { short(name) } else { format!("{}.{}", self.path, short(name)) }
-    }
-
-    /// What went wrong, said of this member unless it is said of one inside already.
-    fn placed(&self, wrong: Wrong) -> Wrong {
-        if wrong.place.is_some() {
-            return wrong;
-        }
-        let place = match &wrong.of {
-            Some(name) => self.inner(name),
-            None if self.path.is_empty() => format!("the body = {}", self.value),
-            None => format!("{} = {}", self.path, self.value),
-        };
-        Wrong { place: Some(place), ..wrong }
-    }
-}
-
-/// The members of an object, one after another.
-struct Members<'a> {
-    object: &'a Member<'a>,
-    rest: std::slice::Iter<'a, (String, Json)>,
-    next: Option<Member<'a>>,
-}
-
-impl<'de> MapAccess<'de> for Members<'_> {
-    type Error = Wrong;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
-        let Some((name, value)) = self.rest.next() else { return Ok(None) };
-        self.next = Some(Member { path: self.object.inner(name), value });
-        seed.deserialize(StrDeserializer::new(name)).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
-        let member = self.next.take().ok_or_else(|| Wrong::new("a value has no name".into()))?;
-        // Here it is known which member a complaint is about, also one that comes after the value was read.
-        seed.deserialize(member.clone()).map_err(|wrong| member.placed(wrong))
-    }
-}
-
-impl<'de> de::IntoDeserializer<'de, Wrong> for Member<'_> {
-    type Deserializer = Self;
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Member<'_> {
-    type Error = Wrong;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        match self.value {
-            Json::Null => visitor.visit_unit(),
-            Json::Flag(x) => visitor.visit_bool(*x),
-            Json::Whole(x) => visitor.visit_u64(*x),
-            Json::Negative(x) => visitor.visit_i64(*x),
-            Json::Real(x) => visitor.visit_f64(*x),
-            Json::Text(x) => visitor.visit_str(x),
-            Json::List(items) => {
-                let items = items.iter().map(|value| Member { path: self.path.clone(), value });
-                visitor.visit_seq(SeqDeserializer::new(items))
-            }
-            Json::Object(members) => {
-                visitor.visit_map(Members { object: &self, rest: members.iter(), next: None })
-            }
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        match self.value {
-            Json::Null => visitor.visit_none(),
-            _ => visitor.visit_some(self),
-        }
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        match self.value {
-            Json::Object(_) => self.deserialize_any(visitor),
-            _ => Err(Wrong::new(format!("must be an object with members of {}", names.join(", ")))),
-        }
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        words: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        match self.value {
-            Json::Text(word) => visitor.visit_enum(StrDeserializer::new(word)),
-            _ => Err(Wrong::new(one_of(words))),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier ignored_any
-    }
-}
-
-/// Why JSON is not what is wanted.
-#[derive(Debug)]
-pub struct Wrong {
-    /// The path, and the value where there is one.
-    place: Option<String>,
-    /// A member that the complaint is about, of the object at hand.
-    of: Option<String>,
-    allowed: String,
-}
-
-impl Wrong {
-    fn new(allowed: String) -> Wrong {
-        Wrong { place: None, of: None, allowed }
-    }
-
-    fn of(name: &str, allowed: String) -> Wrong {
-        Wrong { of: Some(name.to_owned()), ..Wrong::new(allowed) }
-    }
-}
-
-fn one_of(words: &[&str]) -> String {
-    format!("must be one of {}", words.join(", "))
-}
-
-/// What serde calls it, in words.
-fn allowed(expected: &dyn Expected) -> String {
-    let expected = expected.to_string();
-    let words = match expected.as_str() {
-        "usize" | "u64" => "a whole number from 0 on",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        other => other,
-    };
-    format!("must be {words}")
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.allowed),
-            None => f.write_str(&self.allowed),
-        }
-    }
-}
-
-impl std::error::Error for Wrong {}
-
-impl de::Error for Wrong {
-    fn custom<T: fmt::Display>(what: T) -> Wrong {
-        Wrong::new(what.to_string())
-    }
-
-    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Wrong {
-        Wrong::new(allowed(expected))
-    }
-
-    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Wrong {
-        Wrong::new(allowed(expected))
-    }
-
-    fn unknown_variant(_: &str, words: &'static [&'static str]) -> Wrong {
-        Wrong::new(one_of(words))
-    }
-
-    fn unknown_field(name: &str, names: &'static [&'static str]) -> Wrong {
-        Wrong::of(name, format!("there is no such member; it {}", one_of(names)))
-    }
-
-    fn missing_field(name: &'static str) -> Wrong {
-        Wrong::of(name, "must be given".into())
-    }
-
-    fn duplicate_field(name: &'static str) -> Wrong {
-        Wrong::of(name, "is given twice".into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,6 +159,7 @@ mod tests {
             ("[1]", "the body = [...]: must be an object with members of x, level"),
             ("7", "the body = 7: must be an object with members of x, level"),
             ("{}", "x: must be given"),
+            (r#"{"": 1}"#, r#""": there is no such member; it must be one of x, level"#),
             (
                 r#"{"x": ["dim", 1, 9]}"#,
                 "x = [...]: must be an object with members of size, low, high, scale",
