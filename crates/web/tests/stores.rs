@@ -25,7 +25,7 @@ fn outcome() -> Outcome {
 
 /// Cells with so many samples each, that all came out the same.
 fn entries(samples: impl Iterator<Item = usize>, outcome: &Outcome) -> Vec<Entry> {
-    samples.map(config).map(|config| Entry::new(Key::new(&config), &config, Ok(outcome.clone()))).collect()
+    samples.map(config).map(|config| Entry::new(Key::new(&config), &config, Ok(*outcome))).collect()
 }
 
 /// The first column of the table of a store's runs.
@@ -53,7 +53,7 @@ fn a_slow_summary_keeps_no_listener_waiting() {
     let cell = |i: usize| {
         let settings = Settings { samples: 1000 + i % 1900, seed: i as u64, ..(*config(1000)).clone() };
         let config = settings.check().unwrap();
-        Entry::new(Key::new(&config), &config, Ok(outcome.clone()))
+        Entry::new(Key::new(&config), &config, Ok(outcome))
     };
     Store::open(&path).unwrap().keep(&(0..60_000).map(cell).collect::<Vec<_>>()).unwrap();
     let server = Running::open(vec![path]);
