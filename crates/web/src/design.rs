@@ -101,7 +101,7 @@ pub async fn inspect(
 }
 
 /// Seconds of one core that an inspection may take.
-pub const INSPECT_SECONDS: f64 = 60.0;
+pub const INSPECT_SECONDS: f64 = 90.0;
 
 /// Refuses matrices that would take too long together, and names the one that takes most.
 fn bound(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Refusal> {
