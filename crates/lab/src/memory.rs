@@ -2,6 +2,7 @@
 
 use superpose_core::config::{Config, Embedding, Positions, Precision};
 
+use crate::excess::Excess;
 use crate::run::RunError;
 
 /// An estimate of a run's peak memory in bytes, in floating point so that absurd sizes do not overflow: what lives
@@ -74,15 +75,8 @@ pub fn check(
     if needed <= available {
         return Ok(());
     }
-    Err(RunError::TooLarge {
-        needed,
-        available,
-        what: if export || stored {
-            "samples, length, vocab, dim and width"
-        } else {
-            "vocab, dim, width, samples and test_samples"
-        },
-    })
+    let excess = Excess::find(config, available, |config| run_bytes(config, threads, stored, export));
+    Err(RunError::TooLarge { needed, available, excess })
 }
 
 /// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.

@@ -12,6 +12,15 @@ use crate::words::{blame, grouped};
 /// What cheapest means.
 pub const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
 
+/// Largest number of facts, and of tokens in a sequence.
+pub const MOST_FACTS: u64 = 1_000_000_000;
+/// Largest dimension.
+pub const MOST_DIM: u64 = 1_000_000;
+/// Largest width.
+pub const MOST_WIDTH: u64 = 1_000_000_000;
+/// Largest number of samples, and of trained parameters.
+pub const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
+
 /// What is asked of a plan, as it was typed. Sizes that are absent are to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,16 +85,16 @@ impl Options {
             value.map(|value| whole(parameter, value, 1, most)).transpose()
         };
         Ok(Request {
-            facts: whole("facts", self.facts, 2, 1_000_000_000)?,
-            length: whole("length", self.length, 1, 1_000_000_000)?,
+            facts: whole("facts", self.facts, 2, MOST_FACTS)?,
+            length: whole("length", self.length, 1, MOST_FACTS)?,
             accuracy: self.accuracy,
-            dim: maybe("dim", self.dim, 1_000_000)?,
-            width: maybe("width", self.width, 1_000_000_000)?,
+            dim: maybe("dim", self.dim, MOST_DIM)?,
+            width: maybe("width", self.width, MOST_WIDTH)?,
             activation: self.activation,
             embedding: Embedding::Gaussian,
             trigger: self.trigger,
-            samples: maybe("samples", self.samples, 1_000_000_000_000_000)?,
-            max_parameters: maybe("max_parameters", self.max_parameters, 1_000_000_000_000_000)?,
+            samples: maybe("samples", self.samples, MOST_SAMPLES)?,
+            max_parameters: maybe("max_parameters", self.max_parameters, MOST_SAMPLES)?,
         })
     }
 }

@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
-use superpose_lab::phase::{MOST_VALUES, Size};
+use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
 use crate::app::{App, STREAMS};
 use crate::body::{BODY_BYTES, EMBEDDING_KINDS};
-use crate::runs::{KEPT, QUEUE, RUN_SECONDS};
+use crate::design::INSPECT_SECONDS;
+use crate::runs::{KEPT, QUEUE, REPEATS, RUN_SECONDS};
 
 #[derive(Serialize)]
 pub struct About {
@@ -47,8 +48,10 @@ struct SizeLine {
 struct Limits {
     body_bytes: usize,
     resolution: [usize; 2],
+    repeats: usize,
     run_bytes: f64,
     run_seconds: f64,
+    inspect_seconds: f64,
     queue: usize,
     kept: usize,
     streams: usize,
@@ -92,9 +95,11 @@ pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
         ],
         limits: Limits {
             body_bytes: BODY_BYTES,
-            resolution: [8, MOST_VALUES],
+            resolution: [LEAST_VALUES, MOST_VALUES],
+            repeats: REPEATS,
             run_bytes: app.runs.memory(),
             run_seconds: RUN_SECONDS,
+            inspect_seconds: INSPECT_SECONDS,
             queue: QUEUE,
             kept: KEPT,
             streams: STREAMS,

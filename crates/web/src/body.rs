@@ -8,10 +8,11 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use superpose_core::config::{Config, ConfigError, Embedding, Settings};
 use superpose_lab::cell;
 
+use crate::json::Json;
 use crate::refusal::Refusal;
 
 /// Largest body that is read.
@@ -37,8 +38,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
         let bytes = read(request.into_body()).await?;
         let malformed = |error: String| Refusal::new(StatusCode::BAD_REQUEST, error);
         let text = std::str::from_utf8(&bytes).map_err(|error| malformed(error.to_string()))?;
-        serde_json::from_str::<IgnoredAny>(text).map_err(|error| malformed(error.to_string()))?;
-        serde_json::from_str(text).map(Asked).map_err(Refusal::value)
+        let json: Json = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        json.read().map(Asked).map_err(Refusal::value)
     }
 }
 
@@ -66,7 +67,10 @@ async fn read(mut body: Body) -> Result<Vec<u8>, Refusal> {
             }
         }
     };
-    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in 10 seconds");
+    let late = |_| {
+        let what = format!("the body did not arrive in {} s", PATIENCE.as_secs());
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, what)
+    };
     tokio::time::timeout(PATIENCE, collect).await.map_err(late)?
 }
 

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
 use superpose_figure::{Figure, Theme};
-use superpose_lab::inspect::{Held, Inspection, inspect_and_trace};
+use superpose_lab::inspect::{Held, Inspection, estimated_seconds, inspect_and_trace};
 use superpose_lab::plan;
 use superpose_report::{holdings, trade_off};
 use superpose_tensors::Tensors;
@@ -15,6 +15,7 @@ use superpose_tensors::Tensors;
 use crate::app::App;
 use crate::body::Asked;
 use crate::refusal::Refusal;
+use crate::work::Wanted;
 
 /// A figure in both colours of the page.
 #[derive(Serialize)]
@@ -84,38 +85,41 @@ pub async fn inspect(
         ))
     })?;
     let threads = app.threads;
-    let work = move || {
+    let work = move |wanted: &Wanted| {
         let file = study.tensors(&asked.file).map_err(Refusal::value)?;
         let tensors = file.tensors().map_err(Refusal::value)?;
         let name = asked.tensor.clone().or_else(|| tensors.largest_matrix());
-        for name in [&name, &asked.output_tensor].into_iter().flatten() {
-            bound(&tensors, name)?;
-        }
+        bound(&tensors, [name.as_deref(), asked.output_tensor.as_deref()])?;
         let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
         let (tensor, output) = (asked.tensor.as_deref(), asked.output_tensor.as_deref());
-        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend);
+        let mut progress = |_, _| wanted.or_end();
+        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend, &mut progress);
         let (found, curve) = found.map_err(Refusal::value)?;
         Ok(Inspected { svg: holdings(&found, &curve).into(), found, curve })
     };
-    app.slow.run(work).await.map(Json)
+    app.slow.run_while_wanted(work).await.map(Json)
 }
 
 /// Seconds of one core that an inspection may take.
-const INSPECT_SECONDS: f64 = 60.0;
+pub const INSPECT_SECONDS: f64 = 90.0;
 
-/// Refuses a matrix that would take too long.
-fn bound(tensors: &Tensors<'_>, name: &str) -> Result<(), Refusal> {
-    let shape = tensors.shape(name).map_err(Refusal::value)?;
-    if let [rows, columns] = shape[..] {
-        let (rows, columns) = (rows as f64, columns as f64);
-        // Overlaps of all columns, and of two thousand rows with all others; measured on a matrix of 150,000 x 4,096.
-        let seconds = 3.6e-11 * rows * columns * (columns + 2048.0);
-        if seconds > INSPECT_SECONDS {
-            let what = format!(
-                "tensor {name} has {rows} rows and {columns} columns, which would take about {seconds:.0} s, and {INSPECT_SECONDS:.0} s are allowed"
-            );
-            return Err(Refusal::value(what).hint("superpose inspect takes larger ones"));
+/// Refuses matrices that would take too long together, and names the one that takes most.
+fn bound(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Refusal> {
+    let mut all = 0.0;
+    let mut most = (0.0, String::new());
+    for (parameter, name) in ["tensor", "output_tensor"].into_iter().zip(names) {
+        let Some(name) = name else { continue };
+        // What is no matrix is refused when it is looked at.
+        let [rows, columns] = tensors.shape(name).map_err(Refusal::value)?[..] else { continue };
+        let seconds = estimated_seconds(rows, columns);
+        all += seconds;
+        if seconds > most.0 {
+            most = (seconds, format!("{parameter} = {name}: {rows} rows and {columns} columns"));
         }
+    }
+    if all > INSPECT_SECONDS {
+        let why = format!("would take about {all:.0} s, and {INSPECT_SECONDS:.0} s are allowed");
+        return Err(Refusal::value(format!("{} {why}", most.1)).hint("superpose inspect takes larger ones"));
     }
     Ok(())
 }

@@ -44,29 +44,24 @@ impl Guard {
     }
 
     fn check(&self, request: &Request) -> Result<(), Refusal> {
-        let forbidden = |what: String| Refusal::new(StatusCode::FORBIDDEN, what);
         let headers = request.headers();
-        let hosts: Vec<_> = headers.get_all(header::HOST).iter().collect();
-        let named = [text(headers, header::HOST), request.uri().authority().map(|a| a.as_str().to_owned())];
-        if hosts.len() != 1 || !named.iter().flatten().all(|host| self.knows(host)) {
-            let hint = "open the address that superpose serve printed";
-            return Err(forbidden(format!(
-                "host = {}: must be 127.0.0.1:{} or localhost:{}",
-                named.into_iter().flatten().collect::<Vec<_>>().join(", "),
-                self.port,
-                self.port
-            ))
-            .hint(hint));
+        let target = request.uri().authority().map(|authority| authority.as_str().to_owned());
+        let host = single(headers, header::HOST)?;
+        let named: Vec<&str> = host.iter().chain(&target).map(String::as_str).collect();
+        if host.is_none() || !named.iter().all(|host| self.knows(host)) {
+            let port = self.port;
+            let what = format!("host = {}: must be 127.0.0.1:{port} or localhost:{port}", named.join(", "));
+            return Err(forbidden(what).hint("open the address that superpose serve printed"));
         }
-        if let Some(origin) = text(headers, header::ORIGIN)
+        if let Some(origin) = single(headers, header::ORIGIN)?
             && !origin.strip_prefix("http://").is_some_and(|host| self.knows(host))
         {
             return Err(forbidden(format!("origin = {origin}: requests from other sites are refused")));
         }
-        let fetch = |name| text(headers, HeaderName::from_static(name));
+        let mode = single(headers, HeaderName::from_static("sec-fetch-mode"))?;
         // A link elsewhere may lead here: to the page, not into the API.
-        let follows = fetch("sec-fetch-mode").as_deref() == Some("navigate") && request.uri().path() == "/";
-        match fetch("sec-fetch-site").as_deref() {
+        let follows = mode.as_deref() == Some("navigate") && request.uri().path() == "/";
+        match single(headers, HeaderName::from_static("sec-fetch-site"))?.as_deref() {
             None | Some("same-origin" | "none") => Ok(()),
             Some(_) if follows => Ok(()),
             Some(site) => {
@@ -76,8 +71,18 @@ impl Guard {
     }
 }
 
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+fn forbidden(what: String) -> Refusal {
+    Refusal::new(StatusCode::FORBIDDEN, what)
+}
+
+/// A header that may be there once. Of two, one might be checked and the other believed.
+fn single(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>, Refusal> {
+    let values: Vec<&HeaderValue> = headers.get_all(&name).iter().collect();
+    match values[..] {
+        [] => Ok(None),
+        [value] => Ok(Some(String::from_utf8_lossy(value.as_bytes()).into_owned())),
+        _ => Err(forbidden(format!("{name} is given {} times: must be given once", values.len()))),
+    }
 }
 
 /// Checks every request, and says on every answer what a browser may do with it.

@@ -15,12 +15,15 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::app::{App, Options};
+use crate::patience::Patient;
 use crate::studies::Studies;
 
 /// Connections at once; others wait.
 const CONNECTIONS: usize = 512;
 /// Time for the head of a request, and of an idle connection.
 const HEAD: Duration = Duration::from_secs(30);
+/// Time in which the other end must take something of an answer.
+const TAKEN: Duration = Duration::from_secs(30);
 /// Largest head of a request.
 const HEAD_BYTES: usize = 16 << 10;
 /// Time for answers to end when the server does.
@@ -118,7 +121,10 @@ async fn accept(listener: TcpListener, router: Router, end: impl Future<Output =
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+            .serve_connection(
+                TokioIo::new(Patient::new(stream, TAKEN)),
+                TowerToHyperService::new(router.clone()),
+            );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A client that breaks off is no news.

@@ -3,7 +3,10 @@
 
 mod common;
 
+use std::io::Write;
+use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use common::{Answer, Running};
 use serde_json::{Value, json};
@@ -158,7 +161,7 @@ fn plans_have_their_figure() {
 }
 
 /// A store with a few cells.
-fn store(path: &std::path::Path, samples: &[usize]) {
+fn store(path: &Path, samples: &[usize]) {
     let mut cells = Vec::new();
     for &samples in samples {
         let settings = Settings { vocab: 32, dim: 24, length: 4, samples, repeats: 2, ..Settings::default() };
@@ -300,6 +303,38 @@ fn embeddings_are_inspected_where_they_were_opened() {
         conforms(&server, "post", "/api/inspect", &answer);
     }
     server.post("/api/inspect", &json!({ "study": 7, "file": "model.safetensors" })).refusal(422);
+}
+
+/// A file of embeddings with so many rows, in a folder.
+fn embeddings(folder: &Path, rows: usize, dim: usize) {
+    let data: Vec<f32> = (0..rows * dim).map(|i| ((i * i % 1_000_003) as f32 * 0.37).sin()).collect();
+    let entries = [superpose_tensors::Entry::f32("rows", &[rows, dim], data)];
+    superpose_tensors::write(&folder.join("model.safetensors"), &entries).unwrap();
+}
+
+#[test]
+fn an_inspection_ends_when_nobody_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    embeddings(folder.path(), 4096, 64);
+    let server = Running::open(vec![folder.path().to_owned()]);
+    let asked = json!({ "study": 0, "file": "model.safetensors" }).to_string();
+    let started = Instant::now();
+    assert_eq!(server.post("/api/inspect", &serde_json::from_str(&asked).unwrap()).status, 200);
+    let whole = started.elapsed();
+    // Two who go away at once: what comes after waits for neither.
+    for _ in 0..2 {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST /api/inspect HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{asked}",
+            server.address,
+            asked.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(whole / 20);
+    }
+    let started = Instant::now();
+    assert_eq!(server.post("/api/plan", &json!({ "facts": 100, "length": 4 })).status, 200);
+    assert!(started.elapsed() < whole / 2, "{:?} of {whole:?}", started.elapsed());
 }
 
 #[test]

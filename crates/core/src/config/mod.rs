@@ -205,7 +205,7 @@ impl Settings {
         whole("length", self.length, 1, MOST)?;
         whole("samples", self.samples, 1, MOST)?;
         whole("test_samples", self.test_samples, 2, MOST)?;
-        whole("repeats", self.repeats, 1, 1_000_000)?;
+        whole("repeats", self.repeats, 1, MOST_REPEATS)?;
         if let Some(width) = self.width {
             whole("width", width, 1, MOST)?;
         }
@@ -284,7 +284,10 @@ pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
 }
 
 /// The largest count accepted anywhere: tokens and sample numbers fit in 32 bits.
-const MOST: usize = u32::MAX as usize / 2;
+pub const MOST: usize = u32::MAX as usize / 2;
+
+/// Most runs of one configuration.
+pub const MOST_REPEATS: usize = 1_000_000;
 
 fn real(parameter: &'static str, value: f64, allowed: bool, range: &str) -> Result<(), ConfigError> {
     if allowed {

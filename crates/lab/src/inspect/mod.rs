@@ -13,24 +13,25 @@
 //! Logits are compared with each other, so what all output embeddings share has no effect: of the output matrix the centred
 //! rows count, in both cases.
 
+mod cost;
+mod facts;
 mod matrix;
 mod pairs;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_tensors::{TensorError, Tensors};
-use superpose_theory::{Measured, Memory, Point};
+use superpose_theory::Measured;
 
+pub use cost::seconds as estimated_seconds;
+pub use facts::{facts_by_means, gaussian_facts};
+use facts::{gaussian_accuracy, largest};
 use matrix::{Mapped, Weight};
 use pairs::Outputs;
 pub use pairs::Pairs;
 
 /// Samples for every fact in the predictions: plenty for coverage, few enough for a shared mean direction to show.
 pub const SAMPLES_PER_FACT: f64 = 100.0;
-
-/// More facts than anybody will ask about; the search ends here.
-const MOST_FACTS: f64 = 1e12;
 
 /// A matrix that cannot be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -142,8 +143,8 @@ pub struct Held {
     pub gaussian: f64,
 }
 
-/// Inspects a matrix, the largest one unless it is named. `progress` hears how many rows have been gone through, and of
-/// how many.
+/// Inspects a matrix, the largest one unless it is named. `progress` hears how much has been done, and of how much; it hears of every
+/// block of rows and of every prediction, and may unwind to end the inspection, which leaves nothing behind.
 pub fn inspect(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
@@ -162,11 +163,12 @@ pub fn inspect_and_trace(
     output_tensor: Option<&str>,
     accuracy: f64,
     backend: &Backend,
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Inspection, Vec<Held>), InspectError> {
-    let (found, [raw, centred]) =
-        inspect_both(tensors, tensor, output_tensor, accuracy, backend, &mut |_, _| {})?;
+    let (found, [raw, centred]) = inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress)?;
     let mut curve: Vec<Held> = Vec::new();
     for power in 1..MOST_TRACED {
+        progress(1, 1);
         let facts = 1_u64 << power;
         let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
         let gaussian = gaussian_accuracy(found.dim, facts as f64);
@@ -237,7 +239,10 @@ fn inspect_both(
         let kernel = Measured { output_coherence: coherence, output_spread: spread, ..lie.kernel() };
         vectors.push(Vectors {
             geometry: lie.geometry(),
-            facts: largest(accuracy, |vocab| pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)),
+            facts: largest(accuracy, |vocab| {
+                passed(0);
+                pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
+            }),
             facts_by_means: facts_by_means(&kernel, accuracy),
             kernel,
         });
@@ -272,56 +277,6 @@ pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<P
     let outputs = Outputs { coherence: 1.0 / dim, spread: (2.0 / dim).sqrt() };
     let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {});
     input.check().map(|()| raw)
-}
-
-/// Facts that vectors with these statistics hold at an accuracy, if all are alike.
-pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
-    let usable = kernel.xi > 0.0 && kernel.s2.is_finite() && kernel.output_coherence.is_finite();
-    if !usable {
-        return 0;
-    }
-    largest(accuracy, |vocab| Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab))
-}
-
-/// Facts that Gaussian vectors of a dimension hold at an accuracy.
-pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
-    largest(accuracy, |vocab| gaussian_accuracy(dim, vocab))
-}
-
-/// Memory accuracy of Gaussian vectors of a dimension.
-fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
-    let samples = SAMPLES_PER_FACT * vocab;
-    let point = Point {
-        vocab,
-        dim: dim as f64,
-        length: 1.0,
-        samples,
-        width: None,
-        activation: Activation::Relu,
-        embedding: Embedding::Gaussian,
-        trigger: Trigger::Keys,
-    };
-    Memory::new(&point).accuracy(samples)
-}
-
-/// The largest number of facts, two at least, at which the accuracy is reached; 0 if none. Accuracy falls with facts.
-fn largest(accuracy: f64, at: impl Fn(f64) -> f64) -> u64 {
-    let reached = |vocab: u64| at(vocab as f64) >= accuracy;
-    if !reached(2) {
-        return 0;
-    }
-    let (mut low, mut high) = (2, 4);
-    while reached(high) {
-        if high as f64 >= MOST_FACTS {
-            return high;
-        }
-        (low, high) = (high, 2 * high);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if reached(middle) { low = middle } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]
@@ -391,7 +346,12 @@ mod tests {
     fn the_trace_falls_and_crosses_where_the_facts_say() {
         let bytes = file(150, 40, 1.0, 0.3);
         let tensors = Tensors::parse(&bytes).unwrap();
-        let (found, curve) = inspect_and_trace(&tensors, None, None, 0.9, &Backend::single()).unwrap();
+        let mut shares = Vec::new();
+        let mut progress = |done: usize, total: usize| shares.push(done as f64 / total as f64);
+        let (found, curve) =
+            inspect_and_trace(&tensors, None, None, 0.9, &Backend::single(), &mut progress).unwrap();
+        assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
+        assert!(shares.len() > 2 * curve.len() && shares.last() == Some(&1.0), "{shares:?}");
         assert!(curve.last().unwrap().gaussian < FORGOTTEN && curve[0].gaussian > 0.99);
         for held in &curve {
             assert_eq!(held.raw >= 0.9, held.facts <= found.raw.facts, "{held:?}");

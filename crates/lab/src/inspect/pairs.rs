@@ -18,7 +18,7 @@ use superpose_core::embedding::Rows;
 use superpose_core::random::{Stream, shuffle};
 
 /// Rows asked, at most.
-const QUERIES: usize = 2048;
+pub(super) const QUERIES: usize = 2048;
 /// Overlaps of a query that are kept one by one: its largest.
 const NEAREST: usize = 32;
 /// Groups that stand for the others, equal in number.

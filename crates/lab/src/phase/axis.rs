@@ -74,7 +74,7 @@ impl From<Size> for String {
 impl TryFrom<String> for Size {
     type Error = String;
     fn try_from(text: String) -> Result<Size, String> {
-        text.parse().map_err(|allowed| format!("size = {text}: {allowed}"))
+        text.parse()
     }
 }
 
@@ -98,6 +98,9 @@ impl FromStr for Scale {
         }
     }
 }
+
+/// Values on an axis at least: its ends.
+pub const LEAST_VALUES: usize = 2;
 
 /// Values on an axis at most. Filling in a map solves a system of its measured cells: at 80 by 80 that is seconds, at 200 by 200 hours.
 pub const MOST_VALUES: usize = 80;
@@ -126,7 +129,7 @@ impl Axis {
             let allowed = "must be whole numbers from 1 on, the first below the second";
             return Err(ConfigError::value(size.word(), format!("{low}..{high}"), allowed));
         }
-        whole("resolution", count, 2, MOST_VALUES)?;
+        whole("resolution", count, LEAST_VALUES, MOST_VALUES)?;
         Ok(Axis { size, scale, low, high, count, unit: 1 })
     }
 

@@ -17,7 +17,7 @@ use superpose_theory::predict::{Dominant, uncovered};
 use crate::threshold::{Measure, SearchError, Share};
 
 pub(crate) use axis::closed_form;
-pub use axis::{Axis, MOST_VALUES, Scale, Size};
+pub use axis::{Axis, LEAST_VALUES, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
 pub(crate) use record::apart;
 pub use record::{Options, Record, Span};

@@ -18,6 +18,7 @@ pub use record::{Noise, Record};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use trained::{Gradients, Trained};
 
+use crate::excess::Excess;
 use crate::memory::readable;
 pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
@@ -44,14 +45,14 @@ pub enum RunError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// It does not fit in memory.
-    #[error("this needs about {} of memory, and {} are available: {what} are the sizes to reduce", readable(*needed), readable(*available))]
+    #[error("{}", excess.refusal(&format!("this needs about {} of memory, and {} are available", readable(*needed), readable(*available))))]
     TooLarge {
         /// Bytes that the run would take.
         needed: f64,
         /// Bytes that there are.
         available: f64,
-        /// The sizes that take most.
-        what: &'static str,
+        /// The size that takes most.
+        excess: Excess,
     },
     /// A checkpoint is of another configuration.
     #[error(

@@ -59,8 +59,19 @@ impl Store {
         Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
+    /// Opens a file that this process has opened as a store before, without looking it over again. Other connections to it may be
+    /// open: looking it over would close the file once, and with that the system would drop their locks.
+    pub fn reopen(path: &Path) -> Result<Store, StoreError> {
+        Store::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, 0)
+    }
+
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         let size = schema::recognise(path)?;
+        Store::connect(path, flags, size)
+    }
+
+    /// Connects, and checks the pages of a file of that many bytes.
+    fn connect(path: &Path, flags: OpenFlags, size: u64) -> Result<Store, StoreError> {
         let failed = |error| StoreError::sqlite(path, error);
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;

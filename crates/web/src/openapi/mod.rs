@@ -1,11 +1,15 @@
 //! The API's own description, OpenAPI 3.1. Tests check every answer against it, and that it has every path.
 
-mod schemas;
+mod requests;
+mod runs;
+mod studies;
+mod theory;
+mod words;
 
 use axum::Json;
 use serde_json::{Map, Value, json};
 
-use schemas::{named, schemas, text, whole, words};
+use words::{maybe, named, object, text, whole, words};
 
 /// The document.
 pub async fn document() -> Json<Value> {
@@ -19,7 +23,7 @@ const REFUSALS: [(u16, &str); 10] = [
     (404, "There is no such thing."),
     (405, "The path has no such method."),
     (408, "The body did not arrive in time."),
-    (413, "The body is larger than 64 KiB."),
+    (413, "The body is too large."),
     (415, "The body is not declared as JSON."),
     (422, "A value that is refused; the sentence names it."),
     (429, "The queue is full."),
@@ -39,9 +43,8 @@ impl Operation {
     fn new(name: &str, summary: &str, status: u16, content: Value, refusals: &[u16]) -> Operation {
         let mut responses = Map::new();
         responses.insert(status.to_string(), json!({ "description": summary, "content": content }));
-        for (status, why) in
-            REFUSALS.iter().filter(|(status, _)| ANY.contains(status) || refusals.contains(status))
-        {
+        let given = |status: &u16| ANY.contains(status) || refusals.contains(status);
+        for (status, why) in REFUSALS.iter().filter(|(status, _)| given(status)) {
             responses.insert(status.to_string(), json!({ "description": why, "content": answer("Refusal") }));
         }
         Operation(json!({ "operationId": name, "summary": summary, "responses": responses }))
@@ -67,6 +70,14 @@ fn answer(schema: &str) -> Value {
 
 fn place(name: &str, schema: Value, description: &str) -> Value {
     json!({ "name": name, "in": "path", "required": true, "schema": schema, "description": description })
+}
+
+/// All schemas by name.
+fn schemas() -> Value {
+    let refusal = object([("error", text()), ("hint", maybe(text()))]);
+    let all = [requests::schemas(), theory::schemas(), runs::schemas(), studies::schemas()].concat();
+    let all = all.into_iter().chain([("Refusal", refusal)]);
+    all.map(|(name, schema)| (name.to_owned(), schema)).collect::<Map<_, _>>().into()
 }
 
 /// The document as a value.

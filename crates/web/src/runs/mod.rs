@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use serde::Serialize;
-use superpose_core::config::{Config, Settings};
+use superpose_core::config::{Config, Settings, whole};
 use superpose_lab::cell::estimated_seconds;
+use superpose_lab::excess::Excess;
 use superpose_lab::interval::Interval;
 use superpose_lab::memory::{readable, run_bytes};
 use superpose_lab::predict;
@@ -29,7 +30,7 @@ pub const KEPT: usize = 100;
 /// Estimated time of a run at most.
 pub const RUN_SECONDS: f64 = 60.0;
 /// Seeds of a run at most.
-const REPEATS: usize = 100;
+pub const REPEATS: usize = 100;
 /// Removals that late listeners still hear of.
 const REMEMBERED: usize = 1000;
 
@@ -190,30 +191,24 @@ impl Runs {
 
     /// Refuses what would take too much; otherwise the estimated seconds.
     fn bound(&self, config: &Config) -> Result<f64, Refusal> {
-        if config.repeats > REPEATS {
-            return Err(Refusal::value(format!(
-                "repeats = {}: must be at most {REPEATS} here",
-                config.repeats
-            )));
+        let hint = "superpose run takes larger ones";
+        whole("repeats", config.repeats, 1, REPEATS).map_err(|error| Refusal::value(error).hint(hint))?;
+        let refuse = |why: String, excess: Excess| Err(Refusal::value(excess.refusal(&why)).hint(hint));
+        let bytes = |config: &Config| run_bytes(config, self.threads, false, false);
+        let needed = bytes(config);
+        if needed > self.memory {
+            let (needed, allowed) = (readable(needed), readable(self.memory));
+            let why = format!("this run needs about {needed} of memory, and {allowed} are allowed");
+            return refuse(why, Excess::find(config, self.memory, bytes));
         }
-        let bytes = run_bytes(config, self.threads, false, false);
-        if bytes > self.memory {
-            return Err(Refusal::value(format!(
-                "this run needs about {} of memory, and {} are allowed: vocab, dim, width and samples are the sizes to reduce",
-                readable(bytes),
-                readable(self.memory)
-            ))
-            .hint("superpose run takes larger ones"));
+        let seconds = |config: &Config| estimated_seconds(&config.repeat(0), true) * config.repeats as f64;
+        let needed = seconds(config);
+        if needed > RUN_SECONDS {
+            let about = if needed < 1e6 { format!("{needed:.0}") } else { format!("{needed:.0e}") };
+            let why = format!("this run would take about {about} s, and {RUN_SECONDS:.0} s are allowed");
+            return refuse(why, Excess::find(config, RUN_SECONDS, seconds));
         }
-        let seconds = estimated_seconds(&config.repeat(0), true) * config.repeats as f64;
-        if seconds > RUN_SECONDS {
-            return Err(Refusal::value(format!(
-                "this run would take about {} s, and {RUN_SECONDS:.0} s are allowed: samples, length, vocab, dim and width are the sizes to reduce",
-                if seconds < 1e6 { format!("{seconds:.0}") } else { format!("{seconds:.0e}") }
-            ))
-            .hint("superpose run takes larger ones"));
-        }
-        Ok(seconds)
+        Ok(needed)
     }
 
     /// One run, with all that it has to show.

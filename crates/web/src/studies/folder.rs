@@ -7,9 +7,24 @@ use std::path::Path;
 /// Largest file that is read whole.
 const MOST_BYTES: u64 = 64 << 20;
 
+fn refused() -> Error {
+    Error::new(ErrorKind::PermissionDenied, "it is not a plain file of the folder")
+}
+
 /// Opens a file of the folder; `name` may lead through folders in it.
 pub fn open(root: &Path, name: &str) -> std::io::Result<(File, Metadata)> {
-    let refused = || Error::new(ErrorKind::PermissionDenied, "it is not a plain file of the folder");
+    let named = look(root, name)?;
+    let file = File::open(root.join(name))?;
+    let opened = file.metadata()?;
+    // Between the look and the opening somebody may have put a link there.
+    if !same(&named, &opened) {
+        return Err(refused());
+    }
+    Ok((file, opened))
+}
+
+/// Looks at a file of the folder without opening it.
+pub fn look(root: &Path, name: &str) -> std::io::Result<Metadata> {
     let mut path = root.to_owned();
     let mut found: Option<Metadata> = None;
     for part in name.split('/') {
@@ -20,21 +35,15 @@ pub fn open(root: &Path, name: &str) -> std::io::Result<(File, Metadata)> {
         path.push(part);
         found = Some(path.symlink_metadata()?);
     }
-    let named = found.filter(Metadata::is_file).ok_or_else(refused)?;
-    let file = File::open(&path)?;
-    let opened = file.metadata()?;
-    // Between the look and the opening somebody may have put a link there.
-    if !same(&named, &opened) {
-        return Err(refused());
-    }
-    Ok((file, opened))
+    found.filter(Metadata::is_file).ok_or_else(refused)
 }
 
 /// Whether both are of one file, not of two that had the same name one after the other.
 #[cfg(unix)]
 pub fn same(a: &Metadata, b: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
+    // A number is given again when its file is gone; not so the time when the file was made, where that is known.
+    (a.dev(), a.ino(), a.created().ok()) == (b.dev(), b.ino(), b.created().ok())
 }
 
 /// The same where files have no numbers: as far as it can be told.

@@ -7,6 +7,7 @@ mod export;
 mod folder;
 mod opened;
 mod routes;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! One thing that was opened, and what it shows now.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,6 +10,7 @@ use superpose_lab::study::Results;
 use superpose_report::{Section, sections, sweep};
 use superpose_tensors::TensorFile;
 
+use super::source::{Source, log_name};
 use super::{Change, folder};
 
 /// Outcomes that are summarised at most.
@@ -82,20 +82,25 @@ pub struct Brief {
     pub error: Option<String>,
 }
 
-/// When the files that make the report last changed.
+/// When files last changed, and how long they were.
 type Stamp = Vec<Option<(SystemTime, u64)>>;
 
+/// What the last look at the files found.
+#[derive(Default)]
+struct Look {
+    /// Of the files that make a study's report.
+    report: Stamp,
+    /// Of the store and its log, when its cells were counted.
+    store: Stamp,
+    /// How often the store was another file.
+    replaced: u64,
+}
+
+/// What is known. It is locked for as long as it takes to copy, since every listener asks.
 #[derive(Default)]
 struct Now {
-    store: Option<Store>,
-    /// The store's file when it was last looked at.
-    file: Option<Metadata>,
     cells: Option<Cells>,
     revision: u64,
-    /// Of the folder's files, when `revision` was counted.
-    stamp: Stamp,
-    /// The revision that the sections show, and when they were made.
-    shown: Option<(u64, Instant)>,
     sections: Arc<Vec<Section>>,
     facts: Vec<(String, String)>,
     error: Option<String>,
@@ -108,7 +113,16 @@ pub struct Opened {
     root: PathBuf,
     file: Option<String>,
     name: String,
+    source: Source,
     now: Mutex<Now>,
+    /// Locked while files are looked at.
+    look: Mutex<Look>,
+    /// The revision that the sections show, and when they were made. Locked while they are.
+    shown: Mutex<Option<(u64, Instant)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Opened {
@@ -120,10 +134,19 @@ impl Opened {
             (false, Some(parent)) => (parent.to_owned(), Some(name.clone())),
             (false, None) => return Err("it is neither a file nor a folder".into()),
         };
-        let opened = Opened { id, root, file, name, now: Mutex::default() };
+        let opened = Opened {
+            id,
+            root,
+            file,
+            name,
+            source: Source::default(),
+            now: Mutex::default(),
+            look: Mutex::default(),
+            shown: Mutex::default(),
+        };
         match opened.kind() {
             Kind::Store => {
-                opened.lock().store = Some(opened.open_store()?);
+                opened.open_store()?;
             }
             Kind::Embedding => {
                 TensorFile::open(path).map_err(|error| error.to_string())?;
@@ -134,15 +157,11 @@ impl Opened {
         Ok(opened)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn kind(&self) -> Kind {
         match &self.file {
             Some(file) if file.ends_with(".safetensors") => Kind::Embedding,
             Some(_) => Kind::Store,
-            None if folder::open(&self.root, "manifest.json").is_ok() => Kind::Study,
+            None if folder::look(&self.root, "manifest.json").is_ok() => Kind::Study,
             None => Kind::Folder,
         }
     }
@@ -156,88 +175,99 @@ impl Opened {
         }
     }
 
-    /// A connection of its own to the store.
+    /// A connection to the store as it is now.
     pub fn open_store(&self) -> Result<Store, String> {
-        let name = self.store_name().ok_or("it has no store")?;
-        folder::open(&self.root, name).map_err(|error| error.to_string())?;
-        let path = self.root.join(name);
-        // Where the folder cannot be written its log cannot be read: then what the file alone says must do.
-        Store::open_existing(&path).or_else(|error| Store::peek(&path).map_err(|_| error.to_string()))
+        self.source.open(&self.root, self.store_name().ok_or("it has no store")?)
     }
 
     /// Looks whether something has changed.
     pub fn refresh(&self) {
-        let stamp: Stamp = match self.kind() {
+        let mut look = lock(&self.look);
+        let report: Stamp = match self.kind() {
             Kind::Study => ["study.json", "manifest.json"].map(|name| self.stamp(name)).to_vec(),
             _ => Vec::new(),
         };
-        let file =
-            self.store_name().and_then(|name| folder::open(&self.root, name).ok()).map(|found| found.1);
-        let mut now = self.lock();
-        // An open connection goes on reading a file that was removed or replaced.
-        if !now.file.as_ref().zip(file.as_ref()).is_some_and(|(before, after)| folder::same(before, after)) {
-            now.store = None;
-        }
-        now.file = file;
-        if now.store.is_none() && self.store_name().is_some() {
-            now.store = self.open_store().ok();
-        }
-        let counted = now.store.as_ref().map(Store::counts);
-        let cells = match counted {
-            Some(Ok((done, failed))) => Some(Cells { done, failed }),
-            Some(Err(_)) => {
-                // Removed or replaced: opened anew next time.
-                now.store = None;
-                None
-            }
-            None => None,
+        let store: Stamp = match self.store_name() {
+            Some(name) => [self.stamp(name), self.stamp(&log_name(name))].to_vec(),
+            None => Vec::new(),
         };
+        let mut cells = lock(&self.now).cells;
+        let before = cells;
+        if store != look.store {
+            // Unless it can be counted it is looked at again.
+            look.store.clear();
+            cells = self.open_store().ok().and_then(|open| open.counts().ok()).map(|(done, failed)| {
+                look.store = store;
+                Cells { done, failed }
+            });
+        }
+        let replaced = self.source.replaced();
         let changed = match self.kind() {
-            Kind::Store => cells != now.cells,
-            _ => stamp != now.stamp,
+            Kind::Store => cells != before || replaced != look.replaced,
+            _ => report != look.report,
         };
+        (look.report, look.replaced) = (report, replaced);
+        let mut now = lock(&self.now);
         now.cells = cells;
-        now.stamp = stamp;
         if changed || now.revision == 0 {
             now.revision += 1;
         }
     }
 
     fn stamp(&self, name: &str) -> Option<(SystemTime, u64)> {
-        let (_, metadata) = folder::open(&self.root, name).ok()?;
+        let metadata = folder::look(&self.root, name).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     }
 
     pub fn change(&self) -> Change {
-        let now = self.lock();
+        let now = lock(&self.now);
         Change { id: self.id, cells: now.cells, revision: now.revision }
     }
 
     /// Sections and facts as they are now.
     pub fn shown(&self) -> (Arc<Vec<Section>>, Vec<(String, String)>) {
         self.refresh();
-        let mut now = self.lock();
-        let fresh = now.shown.is_some_and(|(revision, made)| {
-            revision == now.revision || (self.kind() == Kind::Store && made.elapsed() < PAUSE)
-        });
-        if !fresh {
-            let revision = now.revision;
-            let made = match self.kind() {
-                Kind::Study => self.study().map(|sections| (sections, self.facts())),
-                Kind::Store => summarise(now.store.as_ref()).map(|section| (vec![section], Vec::new())),
-                Kind::Folder | Kind::Embedding => Ok((Vec::new(), Vec::new())),
-            };
-            match made {
-                Ok((sections, facts)) => {
-                    now.sections = Arc::new(sections);
-                    now.facts = facts;
-                    now.error = None;
-                }
-                Err(error) => now.error = Some(error),
-            }
-            now.shown = Some((revision, Instant::now()));
-        }
+        self.show();
+        let now = lock(&self.now);
         (Arc::clone(&now.sections), now.facts.clone())
+    }
+
+    /// Makes what is shown, unless it is there.
+    fn show(&self) {
+        let mut shown = match self.shown.try_lock() {
+            Ok(shown) => shown,
+            // Somebody makes it already. What there was before must do meanwhile; the first time there is nothing.
+            Err(_) if !lock(&self.now).sections.is_empty() => return,
+            Err(_) => lock(&self.shown),
+        };
+        let revision = lock(&self.now).revision;
+        let fresh = shown.is_some_and(|(made_of, made)| {
+            made_of == revision || (self.kind() == Kind::Store && made.elapsed() < PAUSE)
+        });
+        if fresh {
+            return;
+        }
+        let made = match self.kind() {
+            Kind::Study => self.study().map(|sections| (sections, self.facts())),
+            Kind::Store => self.summary().map(|section| (vec![section], Vec::new())),
+            Kind::Folder | Kind::Embedding => Ok((Vec::new(), Vec::new())),
+        };
+        *shown = Some((revision, Instant::now()));
+        let mut now = lock(&self.now);
+        match made {
+            Ok((sections, facts)) => {
+                now.sections = Arc::new(sections);
+                now.facts = facts;
+                now.error = None;
+            }
+            Err(error) => now.error = Some(error),
+        }
+    }
+
+    fn summary(&self) -> Result<Section, String> {
+        let store = self.open_store().map_err(|error| format!("the store cannot be read: {error}"))?;
+        let summary = Summary::read(&store, MOST_CELLS).map_err(|error| error.to_string())?;
+        Ok(sweep(&summary))
     }
 
     /// The sections of a study; those of one that has no results yet are none.
@@ -271,7 +301,7 @@ impl Opened {
     /// Files that may be downloaded. Their names follow from what is known of a study, not from a request.
     pub fn files(&self) -> Vec<Download> {
         let there = |name: String| {
-            let (_, metadata) = folder::open(&self.root, &name).ok()?;
+            let metadata = folder::look(&self.root, &name).ok()?;
             Some(Download { name, bytes: Some(metadata.len()) })
         };
         let made = |name: &str| Download { name: name.into(), bytes: None };
@@ -289,7 +319,7 @@ impl Opened {
                     }
                     names.extend(section.tables.iter().map(|table| format!("tables/{}.csv", table.name)));
                 }
-                let cells = cells().filter(|_| self.lock().cells.is_some());
+                let cells = cells().filter(|_| lock(&self.now).cells.is_some());
                 names.into_iter().filter_map(there).chain(cells).collect()
             }
         }
@@ -304,7 +334,7 @@ impl Opened {
         self.refresh();
         let files = self.files();
         let embeddings = self.embeddings();
-        let now = self.lock();
+        let now = lock(&self.now);
         Brief {
             id: self.id,
             name: self.name.clone(),
@@ -341,7 +371,7 @@ impl Opened {
             Ok(tensors.names().into_iter().filter_map(matrix).take(TENSORS).collect())
         };
         let listed = |file: String| {
-            let bytes = folder::open(&self.root, &file).map_or(0, |(_, metadata)| metadata.len());
+            let bytes = folder::look(&self.root, &file).map_or(0, |metadata| metadata.len());
             let (tensors, error) = match matrices(&file) {
                 Ok(tensors) => (tensors, None),
                 Err(error) => (Vec::new(), Some(error)),
@@ -359,10 +389,4 @@ impl Opened {
         folder::open(&self.root, name).map_err(|error| error.to_string())?;
         TensorFile::open(&self.root.join(name)).map_err(|error| error.to_string())
     }
-}
-
-fn summarise(store: Option<&Store>) -> Result<Section, String> {
-    let store = store.ok_or("the store cannot be read")?;
-    let summary = Summary::read(store, MOST_CELLS).map_err(|error| error.to_string())?;
-    Ok(sweep(&summary))
 }

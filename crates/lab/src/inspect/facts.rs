@@ -1,0 +1,59 @@
+//! The facts that vectors hold at an accuracy: the largest number at which recall still reaches it.
+
+use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_theory::{Measured, Memory, Point};
+
+use super::SAMPLES_PER_FACT;
+
+/// More facts than anybody will ask about; the search ends here.
+const MOST_FACTS: f64 = 1e12;
+
+/// Facts that vectors with these statistics hold at an accuracy, if all are alike.
+pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
+    let usable = kernel.xi > 0.0 && kernel.s2.is_finite() && kernel.output_coherence.is_finite();
+    if !usable {
+        return 0;
+    }
+    largest(accuracy, |vocab| Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab))
+}
+
+/// Facts that Gaussian vectors of a dimension hold at an accuracy.
+pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
+    largest(accuracy, |vocab| gaussian_accuracy(dim, vocab))
+}
+
+/// Memory accuracy of Gaussian vectors of a dimension.
+pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
+    let samples = SAMPLES_PER_FACT * vocab;
+    let point = Point {
+        vocab,
+        dim: dim as f64,
+        length: 1.0,
+        samples,
+        width: None,
+        activation: Activation::Relu,
+        embedding: Embedding::Gaussian,
+        trigger: Trigger::Keys,
+    };
+    Memory::new(&point).accuracy(samples)
+}
+
+/// The largest number of facts, two at least, at which the accuracy is reached; 0 if none. Accuracy falls with facts.
+pub(super) fn largest(accuracy: f64, mut at: impl FnMut(f64) -> f64) -> u64 {
+    let mut reached = |vocab: u64| at(vocab as f64) >= accuracy;
+    if !reached(2) {
+        return 0;
+    }
+    let (mut low, mut high) = (2, 4);
+    while reached(high) {
+        if high as f64 >= MOST_FACTS {
+            return high;
+        }
+        (low, high) = (high, 2 * high);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if reached(middle) { low = middle } else { high = middle }
+    }
+    low
+}

@@ -1,0 +1,125 @@
+//! Stores while others write, replace and read them.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::Running;
+use serde_json::{Value, json};
+use superpose_core::Settings;
+use superpose_core::backend::Backend;
+use superpose_core::config::Config;
+use superpose_lab::cell::{Entry, Key, Outcome, Results, measure};
+use superpose_lab::store::Store;
+
+fn config(samples: usize) -> Config {
+    Settings { vocab: 32, dim: 24, length: 4, samples, ..Settings::default() }.check().unwrap()
+}
+
+/// An outcome, whatever it is.
+fn outcome() -> Outcome {
+    measure(&config(100), false, &Backend::single()).unwrap()
+}
+
+/// Cells with so many samples each, that all came out the same.
+fn entries(samples: impl Iterator<Item = usize>, outcome: &Outcome) -> Vec<Entry> {
+    samples.map(config).map(|config| Entry::new(Key::new(&config), &config, Ok(*outcome))).collect()
+}
+
+/// The first column of the table of a store's runs.
+fn samples(server: &Running) -> Vec<Value> {
+    let shown = server.get("/api/studies/0").json();
+    assert!(shown["error"].is_null(), "{shown}");
+    shown["sections"][0]["tables"][0]["rows"].as_array().unwrap().iter().map(|row| row[0].clone()).collect()
+}
+
+/// A store is not summarised more often than every two seconds.
+fn pause() {
+    std::thread::sleep(Duration::from_millis(2100));
+}
+
+fn log(path: &Path) -> std::path::PathBuf {
+    path.with_file_name(format!("{}-wal", path.file_name().unwrap().to_string_lossy()))
+}
+
+#[test]
+fn a_slow_summary_keeps_no_listener_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sweep.sqlite");
+    // So many cells take a second or more: all are read, and every configuration is predicted.
+    let outcome = outcome();
+    let cell = |i: usize| {
+        let settings = Settings { samples: 1000 + i % 1900, seed: i as u64, ..(*config(1000)).clone() };
+        let config = settings.check().unwrap();
+        Entry::new(Key::new(&config), &config, Ok(outcome))
+    };
+    Store::open(&path).unwrap().keep(&(0..60_000).map(cell).collect::<Vec<_>>()).unwrap();
+    let server = Running::open(vec![path]);
+    let (heard, whole) = std::thread::scope(|scope| {
+        let summary = scope.spawn(|| {
+            let started = Instant::now();
+            assert_eq!(samples(&server).len(), 500);
+            started.elapsed()
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let started = Instant::now();
+        let heard = server.listen("/api/events").next().unwrap();
+        assert_eq!((heard.0.as_str(), &heard.1["cells"]["done"]), ("study", &json!(60_000)));
+        (started.elapsed(), summary.join().unwrap())
+    });
+    assert!(
+        whole > Duration::from_millis(400),
+        "the summary was too quick to be in anybody's way: {whole:?}"
+    );
+    assert!(heard < whole / 3, "heard after {heard:?} of {whole:?}");
+}
+
+#[test]
+fn a_store_that_is_replaced_is_read_without_the_log_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("sweep.sqlite"), folder.path().join("other.sqlite"));
+    let outcome = outcome();
+    // Somebody has the old one open and its last cells are in the log alone.
+    let mut old = Store::open(&path).unwrap();
+    old.keep(&entries([200, 300].into_iter(), &outcome)).unwrap();
+    let server = Running::open(vec![path.clone()]);
+    assert_eq!(samples(&server), [200, 300]);
+    assert!(std::fs::metadata(log(&path)).unwrap().len() > 0);
+    // As many cells, so that only the file itself tells.
+    Store::open(&other).unwrap().keep(&entries([5000, 7000].into_iter(), &outcome)).unwrap();
+    let bytes = std::fs::read(&other).unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    pause();
+    assert_eq!(samples(&server), [5000, 7000]);
+    let csv = server.get("/api/studies/0/files/cells.csv").text();
+    assert!(csv.contains("5000") && csv.lines().count() == 3, "{csv}");
+    // Nothing of the old one was written into it.
+    drop(server);
+    assert!(std::fs::read(&path).unwrap() == bytes);
+    drop(old);
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
+
+#[test]
+fn a_look_leaves_no_log_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sweep.sqlite");
+    let outcome = outcome();
+    let mut store = Store::open(&path).unwrap();
+    store.keep(&entries([100, 200].into_iter(), &outcome)).unwrap();
+    let server = Running::open(vec![path.clone()]);
+    assert_eq!(samples(&server), [100, 200]);
+    store.keep(&entries([300].into_iter(), &outcome)).unwrap();
+    // The one who writes closes: all is in the one file, while the page is still there.
+    drop(store);
+    assert!(!log(&path).exists());
+    pause();
+    assert_eq!(samples(&server), [100, 200, 300]);
+    assert!(!log(&path).exists());
+    // It is seen to grow again.
+    Store::open(&path).unwrap().keep(&entries([400].into_iter(), &outcome)).unwrap();
+    pause();
+    assert_eq!(samples(&server), [100, 200, 300, 400]);
+}
