@@ -30,6 +30,12 @@ impl Count {
     }
 }
 
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl FromStr for Count {
     type Err = String;
     fn from_str(text: &str) -> Result<Count, String> {

@@ -10,7 +10,7 @@ use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Embedding, Labels};
 use superpose_core::train::Optimiser;
-use superpose_lab::associative::{Hunt, MemoryError, check_room, run};
+use superpose_lab::associative::{Hunt, MemoryError, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
@@ -61,10 +61,10 @@ pub struct MemoryArguments {
     #[arg(long, value_name = "facts")]
     find: Option<String>,
     /// Half width of that interval, over the estimate, at which to stop
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_hyphen_values = true, requires = "find")]
+    #[arg(long, value_name = "SHARE", default_value_t = USUAL_PRECISION, allow_hyphen_values = true, requires = "find")]
     precision: f64,
     /// Memories made in the search at most
-    #[arg(long, value_name = "COUNT", default_value = "400", allow_hyphen_values = true, requires = "find")]
+    #[arg(long, value_name = "COUNT", default_value_t = Count(USUAL_RUNS as u64), allow_hyphen_values = true, requires = "find")]
     max_runs: Count,
     /// Memories with consecutive seeds (default 20)
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, conflicts_with = "find")]

@@ -2,8 +2,6 @@
 
 use superpose_core::config::{Config, Settings};
 
-use crate::words::grouped;
-
 /// The size that an estimate owes most to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
@@ -11,7 +9,7 @@ pub struct Excess {
     pub size: &'static str,
     /// Its value.
     pub value: usize,
-    /// The largest value that would do with the others as they are, to two digits; absent where none would.
+    /// A value that would do with the others as they are, near the largest; absent where none was found.
     pub most: Option<usize>,
 }
 
@@ -30,8 +28,8 @@ const SIZES: [(&str, Size); 8] = [
 ];
 
 impl Excess {
-    /// Finds it: half of which size lowers the estimate most, and how large it may be for the estimate to be `allowed`. The estimate
-    /// grows with every size.
+    /// Finds it: half of which size lowers the estimate most, and how large it may be for the estimate to be `allowed`. Estimates grow
+    /// with every size but for their blocks, so what is found is tried.
     pub fn find(config: &Config, allowed: f64, estimate: impl Fn(&Config) -> f64) -> Excess {
         // None where the settings have no such size, or the others do not bear the value.
         let with = |size: Size, value: usize| {
@@ -55,15 +53,14 @@ impl Excess {
             let fits = with(size, middle).is_none_or(|config| estimate(&config) <= allowed);
             if fits { low = middle } else { high = middle }
         }
-        let most = two_digits(low);
-        Excess { size: name, value, most: with(size, most).map(|_| most) }
+        let fits = |value: &usize| with(size, *value).is_some_and(|config| estimate(&config) <= allowed);
+        Excess { size: name, value, most: [two_digits(low), low].into_iter().find(fits) }
     }
 
     /// A refusal that names it.
     pub fn refusal(&self, why: &str) -> String {
         let Excess { size, value, most } = self;
-        let most =
-            most.map_or(String::new(), |most| format!("; {size} up to {} would do", grouped(most as f64)));
+        let most = most.map_or(String::new(), |most| format!("; {size} up to {most} would do"));
         format!("{size} = {value}: {why}{most}")
     }
 }

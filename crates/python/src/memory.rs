@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
 use superpose_core::backend::Backend;
-use superpose_lab::associative::{Hunt, check_room, run};
+use superpose_lab::associative::{Hunt, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 use superpose_lab::memory::available;
 
 use crate::given::{choice, count, number, size};
@@ -46,8 +46,8 @@ pub fn memory(
     }
     refuse("facts", given("facts"), "is given with find: the search decides how many")?;
     refuse("repeats", given("repeats"), "is given with find: the search decides how many")?;
-    let most = max_runs.map_or(Ok(400), |most| size("max_runs", most))?;
-    let hunt = Hunt::new(&settings, precision.unwrap_or(0.05), most).map_err(Failure::from)?;
+    let most = max_runs.map_or(Ok(USUAL_RUNS), |most| size("max_runs", most))?;
+    let hunt = Hunt::new(&settings, precision.unwrap_or(USUAL_PRECISION), most).map_err(Failure::from)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         check_room(hunt.largest(), threads, available())?;
         Ok(hunt.record(&Backend::cpu(threads)?, watch.stop(), &mut |runs, facts| {

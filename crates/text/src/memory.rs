@@ -69,7 +69,7 @@ pub fn capacity(record: &CapacityRecord) -> String {
         ),
         Threshold::Imprecise { estimate, low, high, .. } => writeln!(
             text,
-            "  {facts} {:>12}  [{}, {}]  95% interval; not as precise as {}: the runs were used up (--max-runs)",
+            "  {facts} {:>12}  [{}, {}]  95% interval; not as precise as {}: the runs were used up",
             grouped(estimate as f64),
             end(low),
             end(high),

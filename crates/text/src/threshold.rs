@@ -28,11 +28,8 @@ pub fn threshold(record: &Record) -> String {
             end(o.high)
         );
         if !o.precise {
-            let _ = writeln!(
-                text,
-                "              not as precise as {}: the runs were used up (--max-runs)",
-                record.precision
-            );
+            let _ =
+                writeln!(text, "              not as precise as {}: the runs were used up", record.precision);
         }
     }
     if let Some(unreached) = &record.unreached {

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
 use superpose_figure::{Figure, Theme};
-use superpose_lab::inspect::{Held, Inspection, estimated_seconds, inspect_and_trace};
+use superpose_lab::inspect::{self, Held, Inspection, inspect_and_trace};
 use superpose_lab::plan;
 use superpose_report::{holdings, trade_off};
 use superpose_tensors::Tensors;
@@ -107,18 +107,21 @@ pub const INSPECT_SECONDS: f64 = 90.0;
 fn bound(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Refusal> {
     let mut all = 0.0;
     let mut most = (0.0, String::new());
-    for (parameter, name) in ["tensor", "output_tensor"].into_iter().zip(names) {
+    let costs: [(&str, fn(usize, usize) -> f64); 2] =
+        [("tensor", inspect::seconds), ("output_tensor", inspect::output_seconds)];
+    for ((parameter, cost), name) in costs.into_iter().zip(names) {
         let Some(name) = name else { continue };
         // What is no matrix is refused when it is looked at.
         let [rows, columns] = tensors.shape(name).map_err(Refusal::value)?[..] else { continue };
-        let seconds = estimated_seconds(rows, columns);
+        let seconds = cost(rows, columns);
         all += seconds;
         if seconds > most.0 {
             most = (seconds, format!("{parameter} = {name}: {rows} rows and {columns} columns"));
         }
     }
     if all > INSPECT_SECONDS {
-        let why = format!("would take about {all:.0} s, and {INSPECT_SECONDS:.0} s are allowed");
+        let together = if most.0 < all { ", with the other" } else { "" };
+        let why = format!("would take about {all:.0} s{together}, and {INSPECT_SECONDS:.0} s are allowed");
         return Err(Refusal::value(format!("{} {why}", most.1)).hint("superpose inspect takes larger ones"));
     }
     Ok(())

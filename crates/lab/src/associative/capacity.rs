@@ -11,6 +11,11 @@ use superpose_core::config::{ConfigError, Labels, whole};
 use super::{MemoryError, reaches, recalls};
 use crate::threshold::{Plan, Search, Step, Threshold};
 
+/// Half width of the interval, over the estimate, at which a search stops unless told otherwise.
+pub const USUAL_PRECISION: f64 = 0.05;
+/// Memories that a search makes at most unless told otherwise.
+pub const USUAL_RUNS: usize = 400;
+
 /// A search for the number of facts, checked.
 #[derive(Clone, Debug)]
 pub struct Hunt {

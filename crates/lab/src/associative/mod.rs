@@ -11,9 +11,10 @@ use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 
-pub use capacity::{Capacity, CapacityRecord, Hunt};
+pub use capacity::{Capacity, CapacityRecord, Hunt, USUAL_PRECISION, USUAL_RUNS};
 
 use crate::interval::{Interval, Measure, number, share};
+use crate::memory::readable;
 
 /// A memory that gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +30,9 @@ pub enum MemoryError {
     },
     /// It does not fit in memory.
     #[error(
-        "facts = {facts}: needs about {:.1} GB of memory, and {:.1} GB are available; fewer facts or threads need less",
-        needed / 1e9,
-        available / 1e9
+        "facts = {facts}: needs about {} of memory, and {} are available; fewer facts or threads need less",
+        readable(*needed),
+        readable(*available)
     )]
     TooLarge {
         /// The facts asked for.

@@ -23,7 +23,7 @@ use superpose_core::backend::Backend;
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
-pub use cost::seconds as estimated_seconds;
+pub use cost::{output_seconds, seconds};
 pub use facts::{facts_by_means, gaussian_facts};
 use facts::{gaussian_accuracy, largest};
 use matrix::{Mapped, Weight};

@@ -20,7 +20,7 @@
 //! T itself is `(1 - 1/L) (1 + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of which there are
 //! `N^2 / 2V`; a Gaussian trigger's squared length multiplies it. With an MLP a sample is also pulled along its own head output,
 //! by `b = E[phi'' phi]`: then all samples of a fact err together, by its token's length and overlap with the mean token,
-//! `s^2 = (2/d)/L^2 + 1/(V d)`. An even phi has little signal and much of this.
+//! `s^2 = ((2 + 4t)/d)/L^2 + 1/(V d)`, where a trigger in the values adds its own overlap. An even phi has little signal and much of this.
 
 use super::gradient::Gradient;
 use super::{Scores, in_squares};
@@ -58,7 +58,8 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let layer_pairs = pairs_unit * per_pair(layer_unit * layer.pair, layer_unit * layer.own);
     let own_lengths = length * (lengths * vocab).sqrt() * own / (samples * dim);
     let coefficient = ((1.0 + t) * dim / length).sqrt();
-    let fact = rest * (lengths / length.powi(2) + (1.0 - 2.0 / length).powi(2) / vocab).sqrt() / dim.sqrt();
+    let fact = rest * ((lengths + 4.0 * t) / length.powi(2) + (1.0 - 2.0 / length).powi(2) / vocab).sqrt()
+        / dim.sqrt();
     let facts = along_own * length * (vocab * labels / samples).sqrt() * fact;
 
     Scores {
@@ -118,7 +119,7 @@ mod tests {
         }
     }
     /// Mean of T and its relative spread over 48 seeds with an even activation, the spread of `|z_eos|^2` taken off. Without the
-    /// term of the facts the spread would be a third too small.
+    /// term of the facts the spread would be two fifths too small.
     #[test]
     fn samples_of_a_fact_err_together() {
         for (vocab, dim, length, samples, width, seen) in [

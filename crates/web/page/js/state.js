@@ -10,8 +10,8 @@ export const CHOICES = ['activation', 'embedding', 'trigger'];
 export const PLAN = {
   facts: 2000, length: 64, accuracy: 0.9, trigger: 'values', activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
 };
-/** What whole numbers of a configuration may be. */
-export const RANGES = { size: [1, 2 ** 31 - 1], repeats: [1, 100], seed: [0, 2 ** 32] };
+/** What whole numbers of a configuration may be; how many repeats, the server says. */
+export const RANGES = { size: [1, 2 ** 31 - 1], seed: [0, 2 ** 32] };
 /** Characters of a wrong value that are quoted. */
 const QUOTED = 24;
 
@@ -41,7 +41,7 @@ function fieldsOf(about) {
   const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
   for (const name of COUNTS) field(name, 'config', name, wholeFrom(...RANGES.size));
   for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
-  field('repeats', 'config', 'repeats', wholeFrom(...RANGES.repeats));
+  field('repeats', 'config', 'repeats', wholeFrom(1, about.limits.repeats));
   field('seed', 'config', 'seed', wholeFrom(...RANGES.seed));
   field('x', null, 'x', oneOf(sizes));
   field('y', null, 'y', oneOf(sizes));
@@ -49,6 +49,7 @@ function fieldsOf(about) {
   field('run', null, 'run', wholeFrom(0, 2 ** 32));
   field('study', null, 'study', wholeFrom(0, 2 ** 32));
   field('file', null, 'file', anything);
+  field('file.study', null, 'holder', wholeFrom(0, 2 ** 32));
   field('tensor', null, 'tensor', anything);
   for (const name of Object.keys(PLAN)) {
     const check = { accuracy: between, trigger: oneOf(about.choices.trigger), activation: oneOf(about.choices.activation) };
@@ -74,7 +75,7 @@ export function makeState(about) {
   for (const name of [...COUNTS, ...CHOICES]) config[name] = about.defaults[name];
   const defaults = {
     tab: 'explore', config: { ...config, repeats: 3, seed: 0 }, x: 'dim', y: 'samples', accuracy: 0.5,
-    run: null, study: null, file: null, tensor: null, plan: PLAN,
+    run: null, study: null, file: null, holder: null, tensor: null, plan: PLAN,
   };
   const listeners = [];
   let ignored = [];
@@ -119,6 +120,7 @@ export function makeState(about) {
     defaults,
     /** All settings of a run as they usually are, also those without a control. */
     usual: about.defaults,
+    ranges: { ...RANGES, repeats: [1, about.limits.repeats] },
     get: () => now,
     /** What the last address that was read asked for in vain, in words; a new list for every address. */
     ignored: () => ignored,

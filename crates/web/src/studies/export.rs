@@ -1,19 +1,15 @@
 //! A store's cells as they are read: however many there are, only a few are in memory.
 
 use std::io::{Error, ErrorKind, Write};
-use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::stream::unfold;
 use superpose_lab::store::{ExportError, Store, csv, json_lines};
-use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 
 /// Bytes that are sent at once.
 const CHUNK: usize = 64 << 10;
-/// A reader that takes none for so long has gone.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How cells are written.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +20,13 @@ pub enum Format {
 
 struct Pipe {
     sender: Sender<std::io::Result<Vec<u8>>>,
-    runtime: Handle,
     chunk: Vec<u8>,
 }
 
 impl Pipe {
+    /// Waits for a reader; one that takes nothing loses its connection, and with it the receiver.
     fn send(&self, part: std::io::Result<Vec<u8>>) -> std::io::Result<()> {
-        let sent = self.runtime.block_on(tokio::time::timeout(PATIENCE, self.sender.send(part)));
-        match sent {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(Error::new(ErrorKind::BrokenPipe, "nobody reads")),
-        }
+        self.sender.blocking_send(part).map_err(|_| Error::new(ErrorKind::BrokenPipe, "nobody reads"))
     }
 }
 
@@ -56,9 +48,8 @@ impl Write for Pipe {
 /// The body of a download. A failure on the way breaks the connection off, so that half a file does not pass for a whole one.
 pub fn body(store: Store, format: Format, place: OwnedSemaphorePermit) -> Body {
     let (sender, receiver) = channel(4);
-    let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
-        let mut pipe = Pipe { sender, runtime, chunk: Vec::with_capacity(2 * CHUNK) };
+        let mut pipe = Pipe { sender, chunk: Vec::with_capacity(2 * CHUNK) };
         let written = match format {
             Format::Csv => csv(&store, &mut pipe),
             Format::JsonLines => json_lines(&store, &mut pipe),

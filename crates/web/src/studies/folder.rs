@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// Largest file that is read whole.
 const MOST_BYTES: u64 = 64 << 20;
@@ -38,18 +39,25 @@ pub fn look(root: &Path, name: &str) -> std::io::Result<Metadata> {
     found.filter(Metadata::is_file).ok_or_else(refused)
 }
 
-/// Whether both are of one file, not of two that had the same name one after the other.
+/// Which file it is, whatever its name.
+pub type Identity = (u64, u64, Option<SystemTime>);
+
+/// Which file it is. A number is given again when its file is gone; not so the time when the file was made, where that is known.
 #[cfg(unix)]
-pub fn same(a: &Metadata, b: &Metadata) -> bool {
+pub fn identity(file: &Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
-    // A number is given again when its file is gone; not so the time when the file was made, where that is known.
-    (a.dev(), a.ino(), a.created().ok()) == (b.dev(), b.ino(), b.created().ok())
+    (file.dev(), file.ino(), file.created().ok())
 }
 
 /// The same where files have no numbers: as far as it can be told.
 #[cfg(not(unix))]
+pub fn identity(file: &Metadata) -> Identity {
+    (file.len(), 0, file.modified().ok())
+}
+
+/// Whether both are of one file, not of two that had the same name one after the other.
 pub fn same(a: &Metadata, b: &Metadata) -> bool {
-    a.len() == b.len() && a.modified().ok() == b.modified().ok()
+    identity(a) == identity(b)
 }
 
 /// A whole file of the folder.

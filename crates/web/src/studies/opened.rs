@@ -1,7 +1,7 @@
 //! One thing that was opened, and what it shows now.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
@@ -82,8 +82,8 @@ pub struct Brief {
     pub error: Option<String>,
 }
 
-/// When files last changed, and how long they were.
-type Stamp = Vec<Option<(SystemTime, u64)>>;
+/// When files last changed, how long they were, and which they were.
+type Stamp = Vec<Option<(SystemTime, u64, folder::Identity)>>;
 
 /// What the last look at the files found.
 #[derive(Default)]
@@ -214,9 +214,9 @@ impl Opened {
         }
     }
 
-    fn stamp(&self, name: &str) -> Option<(SystemTime, u64)> {
+    fn stamp(&self, name: &str) -> Option<(SystemTime, u64, folder::Identity)> {
         let metadata = folder::look(&self.root, name).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
+        Some((metadata.modified().ok()?, metadata.len(), folder::identity(&metadata)))
     }
 
     pub fn change(&self) -> Change {
@@ -237,12 +237,14 @@ impl Opened {
         let mut shown = match self.shown.try_lock() {
             Ok(shown) => shown,
             // Somebody makes it already. What there was before must do meanwhile; the first time there is nothing.
-            Err(_) if !lock(&self.now).sections.is_empty() => return,
+            Err(TryLockError::WouldBlock) if !lock(&self.now).sections.is_empty() => return,
             Err(_) => lock(&self.shown),
         };
         let revision = lock(&self.now).revision;
         let fresh = shown.is_some_and(|(made_of, made)| {
-            made_of == revision || (self.kind() == Kind::Store && made.elapsed() < PAUSE)
+            // A failure may pass, also where nothing changes any more.
+            (made_of == revision && lock(&self.now).error.is_none())
+                || (self.kind() == Kind::Store && made.elapsed() < PAUSE)
         });
         if fresh {
             return;

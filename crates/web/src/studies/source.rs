@@ -3,7 +3,7 @@
 //! A connection that stayed open would go on reading a file that was removed or replaced, and would keep SQLite's log (`-wal`)
 //! from being written into the file when a sweep ends. The log goes by the store's name, not by its file: after a replacement
 //! the log of the file before may still be there, and SQLite would take it for that of the new one, read its pages and write
-//! them into the new file. So what is beside the file is remembered, and a log that was there before the file was is not read.
+//! them into the new file. So what is beside the file is remembered, and a log that was seen beside the file before is not read.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -21,23 +21,27 @@ type Log = [u8; 32];
 #[derive(Default)]
 struct Trail {
     file: Option<Metadata>,
-    log: Option<Log>,
+    log: Option<(Log, Metadata)>,
     /// The log of a file that was here before.
     left: Option<Log>,
     replaced: u64,
-    /// Whether this very file has been opened before.
+    /// Whether this very file has been opened before, and found whole.
     known: bool,
 }
 
 impl Trail {
-    fn follow(&mut self, file: Option<Metadata>, log: Option<Log>) {
+    fn follow(&mut self, file: Option<Metadata>, log: Option<(Log, Metadata)>) {
         let same = match (&self.file, &file) {
             (Some(before), Some(now)) => folder::same(before, now),
             (before, now) => before.is_none() && now.is_none(),
         };
         if !same {
             self.replaced += 1;
-            self.left = log.filter(|_| log == self.log);
+            // The old file's writer may have begun its log anew since the last look, in the same file.
+            let old = |(head, now): &&(Log, Metadata)| {
+                self.log.as_ref().is_some_and(|(before, was)| head == before || folder::same(was, now))
+            };
+            self.left = log.as_ref().filter(old).map(|(head, _)| *head);
             self.known = false;
         }
         (self.file, self.log) = (file, log);
@@ -55,22 +59,26 @@ impl Source {
     pub fn open(&self, root: &Path, name: &str) -> Result<Store, String> {
         let mut trail = self.trail.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, log) = (folder::look(root, name), log(root, name));
+        let head = log.as_ref().map(|(head, _)| *head);
         trail.follow(found.as_ref().ok().cloned(), log);
         let file = found.map_err(|error| error.to_string())?;
         let path = root.join(name);
         // Where the folder cannot be written its log cannot be read: then what the file alone says must do.
-        let alone = |error: String| Store::peek(&path).map_err(|_| error);
-        let store = match (trail.left.is_some() && trail.left == log, trail.known) {
+        let alone = |error: String| Store::peek(&path).map(|store| (store, false)).map_err(|_| error);
+        let whole = |store: Store| (store, true);
+        let (store, known) = match (trail.left.is_some() && trail.left == head, trail.known) {
             (true, _) => alone("the log beside it is that of another file".into()),
-            (false, true) => Store::reopen(&path).or_else(|error| alone(error.to_string())),
-            (false, false) => Store::open_existing(&path).or_else(|error| alone(error.to_string())),
+            (false, true) => Store::reopen(&path).map(whole).or_else(|error| alone(error.to_string())),
+            (false, false) => {
+                Store::open_existing(&path).map(whole).or_else(|error| alone(error.to_string()))
+            }
         }?;
         // Somebody may have replaced it between the look and the opening.
         let now = folder::look(root, name).map_err(|error| error.to_string())?;
         if !folder::same(&file, &now) {
             return Err("it is being replaced".into());
         }
-        trail.known = true;
+        trail.known = known;
         Ok(store)
     }
 
@@ -85,8 +93,9 @@ pub fn log_name(name: &str) -> String {
     format!("{name}-wal")
 }
 
-fn log(root: &Path, name: &str) -> Option<Log> {
+fn log(root: &Path, name: &str) -> Option<(Log, Metadata)> {
     let mut head = [0; 32];
-    folder::open(root, &log_name(name)).ok()?.0.read_exact(&mut head).ok()?;
-    Some(head)
+    let (mut file, metadata) = folder::open(root, &log_name(name)).ok()?;
+    file.read_exact(&mut head).ok()?;
+    Some((head, metadata))
 }

@@ -129,13 +129,19 @@ test('a file is inspected by its link, also when another of its name was opened 
     await page.waitForSelector(`#inspect-result .answer >> text=${rows}`, { timeout: 60000 });
     assert.equal(await page.$eval('#inspect-file', (select) => select.selectedIndex), study - 1);
   }
+  // Another study that is looked at is no wish to inspect another file.
+  await page.click('#to-studies');
+  await page.click('#study-0');
+  await page.click('#to-plan');
+  assert.equal(await page.$eval('#inspect-file', (select) => select.selectedIndex), 1);
+  assert.match(await text(page, '#inspect-result .answer'), /150 × 16/);
 }));
 
 test('an inspection under way is shown and can be cancelled', () => withPage({ at: '#plan' }, async (page) => {
   await page.waitForSelector('#inspect-form:not([hidden])');
   // The answer is held back, so that there is something to cancel.
-  let let_go;
-  const held = new Promise((done) => { let_go = done; });
+  let release;
+  const held = new Promise((done) => { release = done; });
   await page.route('**/api/inspect', async (route) => {
     await held;
     await route.continue().catch(() => {});
@@ -146,7 +152,7 @@ test('an inspection under way is shown and can be cancelled', () => withPage({ a
   assert.equal(failed.failure().errorText, 'net::ERR_ABORTED');
   await page.waitForSelector('#inspect-result >> text=Cancelled.');
   assert.ok(await page.locator('#inspect-refusal').isHidden());
-  let_go();
+  release();
   await page.unroute('**/api/inspect');
   await page.click('#inspect-form button.main');
   await page.waitForSelector('#inspect-result .answer', { timeout: 60000 });

@@ -86,7 +86,7 @@ export function makeInspect(state) {
     tensors();
   }
 
-  const keyOf = (view) => JSON.stringify([view.study, view.file, view.tensor]);
+  const keyOf = (view) => JSON.stringify([view.holder, view.file, view.tensor]);
 
   /** Chooses the file of the address, and inspects it when the address is another than before. */
   async function follow() {
@@ -106,8 +106,7 @@ export function makeInspect(state) {
     if (now.file === null || keyOf(now) === asked) return;
     asked = keyOf(now);
     const named = (each) => each.file === now.file;
-    const exact = files.findIndex((each) => named(each) && each.study === now.study);
-    const wanted = exact >= 0 ? exact : files.findIndex(named);
+    const wanted = files.findIndex((each) => named(each) && (now.holder === null || each.study === now.holder));
     if (wanted < 0) {
       refuse(`file = ${now.file}: is not open here`);
       return;
@@ -164,7 +163,7 @@ export function makeInspect(state) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const { study, file: name } = files[file.selectedIndex];
-    const chosen = { study, file: name, tensor: tensor.value || null };
+    const chosen = { holder: study, file: name, tensor: tensor.value || null };
     asked = keyOf(chosen);
     state.set(chosen);
     ask();

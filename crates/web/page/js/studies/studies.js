@@ -52,7 +52,7 @@ function bare(study, state) {
   if (study.error) return h('p', { class: 'refusal' }, study.error);
   if (!study.embeddings?.length) return h('p', { class: 'empty' }, 'There are no tables or figures here.');
   return h('ul', {}, study.embeddings.map(({ file, bytes: size, error }) => h('li', {}, error ? [`${file}: `, h('span', { class: 'refusal' }, error)]
-    : [h('a', { href: state.link({ tab: 'plan', study: study.id, file, tensor: null }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`)])));
+    : [h('a', { href: state.link({ tab: 'plan', holder: study.id, file, tensor: null }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`)])));
 }
 
 /** Makes the tab. */

@@ -4,12 +4,11 @@ import { h, say, $ } from '../dom.js';
 import { active, allRuns, listenRuns, train } from '../events.js';
 import { wholeField } from '../number.js';
 import { describe } from '../sizes.js';
-import { RANGES } from '../state.js';
 import { course, dropButton, showRun } from './queue.js';
 
 /** A field for a whole number of the configuration. */
 function field(state, name) {
-  const [low, high] = RANGES[name];
+  const [low, high] = state.ranges[name];
   const { refusal, show } = wholeField($(name), { name, low, high, put: (number) => state.set({ config: { [name]: number } }) });
   $('train-fields').append(refusal);
   return ({ config }) => show(config[name]);
