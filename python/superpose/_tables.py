@@ -165,7 +165,7 @@ def _lines(prefix: str, values: Dict[str, Any]) -> Iterable[List[Any]]:
         elif isinstance(value, list) and value and all(isinstance(item, dict) and "text" in item for item in value):
             # Things that say in words what they are.
             yield from ([name, item["text"], None, None] for item in value)
-        elif value is not None:
+        elif value is not None and value != []:
             yield [name, value, None, None]
 
 
@@ -180,7 +180,7 @@ def _table(names: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     if isinstance(value, list):
         several = ", ".join(_shown(item) for item in value[:5])
         return several if len(value) <= 5 else f"{several}, ... ({len(value)} in all)"
