@@ -47,11 +47,11 @@ class Config(_engine.Config):
     A configuration goes round: ``Config(**config.to_dict())``, ``Config(**result.config)``, ``eval(repr(config))`` and a pickle are equal to it.
 
     Args:
-        vocab: facts V, one per token; whole numbers may be written 1e6, here and below.
-        dim: embedding dimension d.
-        length: sequence length L.
-        samples: training samples N.
-        width: width m of the MLP; a width makes it the attention-MLP model.
+        vocab: facts V, one per token, from 2 on. Whole numbers may be written 1e6, here and below.
+        dim: embedding dimension d, from 1 on.
+        length: sequence length L, from 1 on.
+        samples: training samples N, from 1 on.
+        width: width m of the MLP, from 1 on; a width makes it the attention-MLP model.
         activation: of the MLP: ``"relu"``, ``"gelu"``, ``"tanh"``, ``"softplus"``, ``"abs"``, ``"he2"``, ``"he3"`` or ``"identity"``.
         embedding: ``"gaussian"``, ``"sphere"``, ``"orthonormal"``, ``"rademacher"``, ``"low_rank"``, ``"clustered"`` or ``"file"``.
         embedding_file: safetensors file whose rows are the input embeddings.
@@ -60,32 +60,32 @@ class Config(_engine.Config):
         import_: safetensors file to take ``z_in``, ``z_out``, ``z_trig``, ``z_eos``, ``w_in``, ``tokens``, ``position`` and ``labels`` from; what is
             missing is generated.
         trigger: ``"values"``, in keys and values, or ``"keys"``, in keys only.
-        labels: ``"permutation"``, or ``"mod:M"`` for M classes.
+        labels: ``"permutation"``, or ``"mod:M"`` for M classes, from 2 to ``vocab``.
         zipf: exponent of Zipf's law, from 0 to 10, to draw tokens by instead of uniformly.
-        noise_vocab: size of a vocabulary of their own for the noise tokens.
+        noise_vocab: size of a vocabulary of their own for the noise tokens, from 1 on.
         regime: ``"infinitesimal"``, the limit of a small first rate, or ``"exact"``.
-        eta: rate of step 1.
-        gamma: rate of step 2; ``None``: set by the lead. Not together with ``lead``.
-        eta2: rate of step 3; ``None``: that of step 2.
-        lead: the trigger's lead over an average token, in units of ln(L + 1).
+        eta: rate of step 1, from 1e-20 to 1e20.
+        gamma: rate of step 2, at most 1e30 in size; ``None``: set by the lead. Not together with ``lead``.
+        eta2: rate of step 3, at most 1e30 in size; ``None``: that of step 2.
+        lead: the trigger's lead over an average token, in units of ln(L + 1), above 0 and at most 1e6.
         precision: floating-point type of the large arrays, ``"f32"`` or ``"f64"``.
-        test_samples: fresh sequences to test on.
-        repeats: repeats, with consecutive seeds.
-        seed: seed of everything random.
-        rank: dimensions that the rows of ``low_rank`` embeddings span.
-        clusters: centres of ``clustered`` embeddings.
+        test_samples: fresh sequences to test on, from 2 on.
+        repeats: repeats, with consecutive seeds, from 1 to 1,000,000.
+        seed: seed of everything random, from 0 on.
+        rank: dimensions that the rows of ``low_rank`` embeddings span, from 1 to ``dim``.
+        clusters: centres of ``clustered`` embeddings, from 1 to the number of tokens.
         spread: part of a clustered row that is its own, from 0 to 1; ``None``: 0.5.
         steps: training steps for :meth:`train`; 0: the three steps of the early phase alone. The keys below need it.
         optimiser: ``"adamw"``, ``"adam"``, ``"sgd"`` or ``"muon"``.
-        rate: rate of the optimiser.
+        rate: rate of the optimiser, above 0 and at most 1e20.
         schedule: the rate over the steps, ``"constant"`` or ``"cosine"``.
-        batch: samples in a step; ``None``: all.
-        momentum: of sgd (``None``: 0) and muon (``None``: 0.95).
-        weight_decay: weight decay, 0 or more.
+        batch: samples in a step, from 1 on; ``None``: all.
+        momentum: of sgd (``None``: 0) and muon (``None``: 0.95), at least 0 and below 1.
+        weight_decay: weight decay, from 0 to 1e6.
         every: steps between two records of the trajectory; ``None``: a fiftieth of all.
         early_stopping: stop after so many records without a smaller loss on the test samples.
         warm_start: whether to start where the early phase ends.
-        heads: attention heads.
+        heads: attention heads, from 1 to 1024.
         positions: ``"none"``, ``"sinusoidal"``, ``"learned"`` or ``"rotary"``.
         factored: whether W is trained as a product of a key and a query matrix.
         train_embeddings: whether the embeddings are trained, too.

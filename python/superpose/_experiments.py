@@ -144,7 +144,8 @@ def phase(
     Args:
         config: the other sizes and settings. Without ``repeats`` two seeds are run at a cell.
         x: the horizontal axis, ``("dim", 16, 256)``, or ``"dim:16..256"`` as on the command line: ``samples``, ``dim``, ``width``, ``length``,
-            ``vocab``, or ``parameters`` (m d, by way of the width).
+            ``vocab``, or ``parameters`` (m d, by way of the width). Where the width varies and an ``activation`` is given, give any
+            ``width``, too.
         y: the vertical axis, of another size.
         resolution: values on each axis, from 2 to 80.
         scale: spacing of both axes, ``"log"`` or ``"linear"``, or of each: ``("log", "linear")``.
