@@ -8,7 +8,7 @@ import json
 from typing import Any, ClassVar, Dict, Optional, SupportsIndex, Type
 
 from . import _arrays, _engine, _tables
-from ._given import Number, Path, maybe_path, number, text_of
+from ._given import Number, Path, maybe_path, text_of
 from ._given import path as _path
 from ._model import Model
 from ._progress import Progress, listener
@@ -23,6 +23,9 @@ _RECORDED = frozenset(
     ("vocab", "dim", "length", "samples", "width", "activation", "embedding", "trigger", "labels", "zipf", "noise_vocab")
     + ("regime", "eta", "gamma", "eta2", "lead", "precision", "test_samples", "repeats", "seed")
 )
+
+#: Arrays that a call takes.
+_TENSORS = frozenset(("z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"))
 
 
 class Config(_engine.Config):
@@ -104,10 +107,6 @@ class Config(_engine.Config):
             if keys.get(name) is not None:
                 keys[name] = _path(name, keys[name])
         _refuse_arrays(keys.get("import"))
-        for name, value in keys.items():
-            # Minus zero is equal to zero, so it is to be the same.
-            if isinstance(value, float) and value == 0.0:
-                keys[name] = 0.0
         return super().__new__(cls, **keys)
 
     @classmethod
@@ -272,7 +271,7 @@ class Config(_engine.Config):
         >>> 0 < prediction.accuracy < 1
         True
         """
-        return Result(_engine.predict(self, number("accuracy", accuracy)), "predict")
+        return Result(_engine.predict(self, accuracy), "predict")
 
     def model(
         self,
@@ -328,7 +327,7 @@ def _refuse_arrays(source: Any) -> None:
     """A record says of arrays that there were some, which no file will bring back."""
     if isinstance(source, str) and source.startswith("arrays "):
         names = source[len("arrays ") :].split(", ")
-        if set(names) <= set(_arrays.FLOATS + _arrays.WHOLE):
+        if set(names) <= _TENSORS:
             again = ", ".join(f"{name}=..." for name in names)
             raise ValueError(f"import = {source}: arrays are not part of a configuration; leave import out and give them to the call: run({again})")
 

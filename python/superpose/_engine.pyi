@@ -1,6 +1,6 @@
 """The compiled part of the package; the rest of it is what people call."""
 
-from typing import Any, Callable, Dict, List, Optional, SupportsIndex, Tuple, final
+from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsIndex, Tuple, final
 
 import numpy
 from typing_extensions import disjoint_base
@@ -84,17 +84,17 @@ def train(
 def memory(
     keys: Dict[str, Any],
     find: Optional[str],
-    precision: Optional[float],
+    precision: Optional[Number],
     max_runs: Optional[Number],
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...
 def time_runs(config: Config, count: int) -> List[float]: ...
-def predict(config: Config, accuracy: float) -> Record: ...
+def predict(config: Config, accuracy: Number) -> Record: ...
 def plan(
     facts: Number,
     length: Number,
-    accuracy: float,
+    accuracy: Number,
     dim: Optional[Number],
     width: Optional[Number],
     activation: Optional[str],
@@ -105,12 +105,12 @@ def plan(
 def threshold(
     config: Config,
     find: str,
-    accuracy: float,
-    precision: float,
+    accuracy: Number,
+    precision: Number,
     criterion: str,
     measure: str,
     max_runs: Number,
-    range: Optional[Tuple[Any, Any]],
+    range: Optional[Sequence[Number]],
     store: Optional[str],
     threads: Optional[SupportsIndex],
     listener: _Listener,
@@ -120,19 +120,19 @@ def phase(
     x: Tuple[str, Any, Any, str],
     y: Tuple[str, Any, Any, str],
     resolution: Number,
-    accuracy: float,
+    accuracy: Number,
     measure: str,
-    most: float,
+    most: Number,
     store: Optional[str],
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...
-def bound(config: Config, accuracy: float, seeds: Number, threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
+def bound(config: Config, accuracy: Number, seeds: Number, threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
 def inspect(
     file: str,
     tensor: Optional[str],
     output_tensor: Optional[str],
-    accuracy: float,
+    accuracy: Number,
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...

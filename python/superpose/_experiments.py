@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, SupportsInd
 
 from . import _engine
 from ._config import Config
-from ._given import Number, Path, maybe_path, number, path, text_of, truth, word, wrong
+from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._progress import Progress, listener
 from ._result import Result
 from ._toml import sweep_text
@@ -54,10 +54,7 @@ def plan(
     >>> "samples" in plan.to_rows()[0]
     True
     """
-    level = number("accuracy", accuracy)
-    kind = None if activation is None else word("activation", activation)
-    where = word("trigger", trigger)
-    record = _engine.plan(facts, length, level, dim, width, kind, where, samples, max_parameters)
+    record = _engine.plan(facts, length, accuracy, dim, width, activation, trigger, samples, max_parameters)
     return Result(record, "plan")
 
 
@@ -103,20 +100,12 @@ def threshold(
     True
     """
     base = _config(config, keys)
-    size = word("find", find, "one of samples, dim, width, length, vocab")
-    level, width = number("accuracy", accuracy), number("precision", precision)
-    by, what = word("criterion", criterion), word("measure", measure)
-    sizes = None if range is None else _pair("range", range, "two whole numbers: (lowest, highest)")
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        record = _engine.threshold(base, size, level, width, by, what, max_runs, sizes, kept, threads, tell)
+        record = _engine.threshold(
+            base, find, accuracy, precision, criterion, measure, max_runs, range, kept, threads, tell
+        )
     return Result(record, "threshold")
-
-
-def _pair(name: str, value: Any, allowed: str) -> Tuple[Any, Any]:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or len(value) != 2:
-        raise wrong(name, value, allowed)
-    return value[0], value[1]
 
 
 #: What a phase diagram varies: ``("dim", 16, 256)`` or ``"dim:16..256"``.
@@ -163,12 +152,13 @@ def phase(
     (64, True)
     """
     base = _config(config, keys)
-    scales = (scale, scale) if isinstance(scale, str) else _pair("scale", scale, '"log", "linear", or one for each axis')
+    scales = (scale, scale) if isinstance(scale, str) else scale
+    if not isinstance(scales, (list, tuple)) or len(scales) != 2:
+        raise wrong("scale", scale, "log, linear, or one for each axis")
     across, up = _axis("x", x, word("scale", scales[0])), _axis("y", y, word("scale", scales[1]))
-    level, share = number("accuracy", accuracy), number("most", most)
-    what, kept = word("measure", measure), maybe_path("store", store)
+    kept = maybe_path("store", store)
     with listener(progress) as tell:
-        record = _engine.phase(base, across, up, resolution, level, what, share, kept, threads, tell)
+        record = _engine.phase(base, across, up, resolution, accuracy, measure, most, kept, threads, tell)
     return Result(record, "phase")
 
 
@@ -181,7 +171,7 @@ def _axis(name: str, axis: Any, scale: str) -> Tuple[str, Any, Any, str]:
             axis = (size, float(low), float(high))
         except ValueError:
             raise refusal from None
-    if not isinstance(axis, (list, tuple)) or len(axis) != 3 or not isinstance(axis[0], str):
+    if not isinstance(axis, (list, tuple)) or len(axis) != 3:
         raise refusal
     return (axis[0], axis[1], axis[2], scale)
 
@@ -213,9 +203,8 @@ def bound(
     True
     """
     base = _config(config, keys if config is not None else {"vocab": 200, "dim": 100, **keys})
-    level = number("accuracy", accuracy)
     with listener(progress) as tell:
-        return Result(_engine.bound(base, level, seeds, threads, tell), "bound")
+        return Result(_engine.bound(base, accuracy, seeds, threads, tell), "bound")
 
 
 def inspect(
@@ -247,9 +236,8 @@ def inspect(
     """
     source = path("file", file)
     names = [None if name is None else word(key, name) for key, name in (("tensor", tensor), ("output_tensor", output_tensor))]
-    level = number("accuracy", accuracy)
     with listener(progress) as tell:
-        return Result(_engine.inspect(source, names[0], names[1], level, threads, tell), "inspect")
+        return Result(_engine.inspect(source, names[0], names[1], accuracy, threads, tell), "inspect")
 
 
 def memory(
@@ -321,10 +309,8 @@ def memory(
         repeats=repeats,
         seed=seed,
     )
-    what = None if find is None else word("find", find, "facts")
-    width_of_interval = None if precision is None else number("precision", precision)
     with listener(progress) as tell:
-        return Result(_engine.memory(keys, what, width_of_interval, max_runs, threads, tell), "memory")
+        return Result(_engine.memory(keys, find, precision, max_runs, threads, tell), "memory")
 
 
 def sweep(
@@ -364,20 +350,19 @@ def sweep(
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
-    budget, again, kept = truth("noise", noise), truth("retry_failed", retry_failed), maybe_path("store", store)
-    source = maybe_path("file", file)
+    source, kept = maybe_path("file", file), maybe_path("store", store)
     if source is not None:
-        given = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": budget or None, **keys}
+        given = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **keys}
         named = [name for name, value in given.items() if value is not None]
         if named:
             raise ValueError(f"{', '.join(named)} given together with a file: the file describes the sweep; put it there")
         text = text_of(source)
         kept = os.path.splitext(source)[0] + ".sqlite" if kept is None else kept
     else:
-        text = sweep_text({**keys, "repeats": repeats, "noise": budget}, axes, points, rays)
+        text = sweep_text({**keys, "repeats": repeats, "noise": noise}, axes, points, rays)
     with listener(progress) as tell:
         try:
-            record = _engine.sweep(text, source is not None, kept, again, threads, tell)
+            record = _engine.sweep(text, source is not None, kept, retry_failed, threads, tell)
         except ValueError as error:
             raise error if source is None else ValueError(f"{source}: {error}") from None
     return Result(record, "sweep")

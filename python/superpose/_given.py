@@ -1,4 +1,5 @@
-"""What was given, looked at before the engine sees it: a sentence names the parameter, the value and what is allowed."""
+"""What was given, looked at before it is made into what the engine takes: a sentence names the parameter, the value and what is
+allowed. What goes to the engine as it is, the engine looks at."""
 
 from __future__ import annotations
 
@@ -16,33 +17,15 @@ SHOWN = 60
 
 def wrong(name: str, value: Any, allowed: str) -> ValueError:
     """The error of a parameter."""
-    shown = repr(value)
+    shown = value if isinstance(value, str) and value else repr(value)
     return ValueError(f"{name} = {shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + '...'}: must be {allowed}")
 
 
-def number(name: str, value: Any) -> float:
-    """A number; neither a truth nor a text."""
-    kind = type(value).__name__
-    if isinstance(value, (str, bytes, bool, complex)) or kind in ("bool_", "bool"):
-        raise wrong(name, value, "a number")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise wrong(name, value, "a number") from None
-
-
-def word(name: str, value: Any, allowed: str = "a word") -> str:
+def word(name: str, value: Any) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise wrong(name, value, allowed)
+        raise wrong(name, value, "a word")
     return value
-
-
-def truth(name: str, value: Any) -> bool:
-    """True or False, of Python or NumPy."""
-    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
-        return bool(value)
-    raise wrong(name, value, "True or False")
 
 
 def mapping(name: str, value: Any) -> Mapping[str, Any]:
@@ -57,12 +40,11 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
 def path(name: str, value: Any) -> str:
     """The name of a file."""
     try:
-        # The file system's own bytes are a name, too.
-        found = os.fsdecode(value)
+        found = os.fspath(value)
     except TypeError:
-        raise wrong(name, value, "the path of a file") from None
-    if not found:
-        raise wrong(name, value, "the path of a file")
+        found = None
+    if not isinstance(found, str) or not found:
+        raise wrong(name, value, "the name of a file")
     return found
 
 

@@ -21,7 +21,7 @@ def sweep_text(
         if isinstance(points, (str, bytes, Mapping)) or not isinstance(points, Iterable):
             raise wrong("points", points, "a list of dictionaries")
         moving = f"points = [{', '.join(_value('points', mapping('points', point)) for point in points)}]\n"
-    formulas = {name: word(f"rays: {name}", formula, "a formula in words") for name, formula in mapping("rays", rays).items()}
+    formulas = {name: word(f"rays: {name}", formula) for name, formula in mapping("rays", rays).items()}
     return f"{_lines(base)}{moving}[axes]\n{_lines(mapping('axes', axes))}[rays]\n{_lines(formulas)}"
 
 

@@ -96,11 +96,6 @@ def test_arrays_are_no_file():
     assert Config(import_="arrays of mine").import_ == "arrays of mine"
 
 
-def test_equal_configurations_have_equal_hashes():
-    one, other = Config(steps=1, weight_decay=-0.0), Config(steps=1, weight_decay=0.0)
-    assert one == other and hash(one) == hash(other)
-
-
 # Nothing is ignored in silence
 
 
@@ -117,15 +112,6 @@ def test_a_file_describes_the_whole_sweep(description, given):
         superpose.sweep(description, **given)
 
 
-def test_names_of_files_may_be_bytes(description, tmp_path):
-    assert superpose.sweep(bytes(description)).done == 2
-    assert (tmp_path / "sweep.sqlite").exists()
-    assert Config(embedding_file=b"x", embedding_tensor="y").embedding_file == "x"
-    assert Config(import_=b"x").import_ == "x"
-    Config(**TINY).run(export=bytes(tmp_path / "run.safetensors"))
-    assert (tmp_path / "run.safetensors").exists()
-
-
 AXES = {"x": ("dim", 8, 16), "y": ("samples", 50, 500)}
 
 
@@ -134,32 +120,23 @@ AXES = {"x": ("dim", 8, 16), "y": ("samples", 50, 500)}
     [
         (lambda: Config(**{"import": "a", "import_": "b"}), "import and import_ are both given"),
         (lambda: Config().replace(**{"import": "a", "import_": "b"}), "import and import_ are both given"),
-        (lambda: Config(embedding_file=5), "embedding_file = 5: must be the path of a file"),
-        (lambda: Config().run(export=5), "export = 5: must be the path of a file"),
-        (lambda: Config().run(progress="yes"), "progress = 'yes': must be None, True, False or a function"),
-        (lambda: Config().predict(accuracy="0.5"), "accuracy = '0.5': must be a number"),
-        (lambda: Config().predict(accuracy=None), "accuracy = None: must be a number"),
-        (lambda: Config().predict(accuracy=True), "accuracy = True: must be a number"),
-        (lambda: Config(steps=1).train(store=""), "store = '': must be the path of a file"),
-        (lambda: superpose.threshold(find="samples", precision="f64"), "precision = 'f64': must be a number"),
-        (lambda: superpose.threshold(find=None), "find = None: must be one of samples, dim, width, length, vocab"),
-        (lambda: superpose.threshold(find="samples", criterion=1), "criterion = 1: must be a word"),
-        (lambda: superpose.threshold(find="samples", range=5), "range = 5: must be two whole numbers"),
-        (lambda: superpose.threshold(find="samples", range=[1, 2, 3]), r"range = \[1, 2, 3\]: must be two whole numbers"),
-        (lambda: superpose.threshold(find="samples", store=""), "store = '': must be the path of a file"),
+        (lambda: Config(embedding_file=5), "embedding_file = 5: must be the name of a file"),
+        (lambda: Config(embedding_file=b"x"), "embedding_file = b'x': must be the name of a file"),
+        (lambda: Config(import_=b"x"), "import = b'x': must be the name of a file"),
+        (lambda: superpose.sweep(b"sweep.toml"), "file = b'sweep.toml': must be the name of a file"),
+        (lambda: Config().run(export=5), "export = 5: must be the name of a file"),
+        (lambda: Config().run(progress="yes"), "progress = yes: must be None, True, False or a function"),
+        (lambda: Config(steps=1).train(store=""), "store = '': must be the name of a file"),
+        (lambda: superpose.threshold(find="samples", store=""), "store = '': must be the name of a file"),
         (lambda: superpose.threshold({"vocab": 3}, find="samples"), "config = {'vocab': 3}: must be a Config"),
-        (lambda: superpose.plan(500, 16, activation=5), "activation = 5: must be a word"),
-        (lambda: superpose.plan(500, 16, trigger=5), "trigger = 5: must be a word"),
-        (lambda: superpose.phase(**{**AXES, "x": "dim=8..32"}), r"x = 'dim=8..32': must be \(size, low, high\)"),
+        (lambda: superpose.phase(**{**AXES, "x": "dim=8..32"}), r"x = dim=8..32: must be \(size, low, high\)"),
         (lambda: superpose.phase(**{**AXES, "x": 5}), r"x = 5: must be \(size, low, high\)"),
-        (lambda: superpose.phase(**{**AXES, "x": (5, 8, 32)}), r"x = \(5, 8, 32\): must be \(size, low, high\)"),
         (lambda: superpose.phase(**AXES, scale=("log",)), r"scale = \('log',\): must be"),
         (lambda: superpose.phase(**AXES, scale=("log", "linear", "x")), r"scale = \('log', 'linear', 'x'\): must be"),
-        (lambda: superpose.phase(**AXES, most="all"), "most = 'all': must be a number"),
         (lambda: superpose.sweep(axes=[1]), r"axes = \[1\]: must be a dictionary"),
         (lambda: superpose.sweep(points={"vocab": 3}), "points = {'vocab': 3}: must be a list of dictionaries"),
         (lambda: superpose.sweep(points=[3]), "points = 3: must be a dictionary"),
-        (lambda: superpose.sweep(rays={"samples": 20}), "rays: samples = 20: must be a formula"),
+        (lambda: superpose.sweep(rays={"samples": 20}), "rays: samples = 20: must be a word"),
         (lambda: superpose.sweep(axes={"samples": [float("nan")]}), "samples = nan: must be a word, a truth, a finite number"),
         (lambda: superpose.sweep(axes={"samples": [None]}), "samples = None: must be a word"),
         (lambda: superpose.sweep(axes={"samples": [float("inf")]}), "samples = inf: must be a word"),
@@ -167,11 +144,9 @@ AXES = {"x": ("dim", 8, 16), "y": ("samples", 50, 500)}
         (lambda: superpose.sweep(axes={"samples": (n for n in [50])}), "samples = <generator"),
         (lambda: superpose.sweep(axes={"samples": [decimal.Decimal(50)]}), r"samples = Decimal\('50'\): must be a word"),
         (lambda: superpose.sweep(axes={3: [1]}), "key = 3: must be a word"),
-        (lambda: superpose.sweep(axes={"samples": [50]}, retry_failed=1), "retry_failed = 1: must be True or False"),
-        (lambda: superpose.memory(find=3), "find = 3: must be facts"),
         (lambda: superpose.inspect("x", tensor=3), "tensor = 3: must be a word"),
-        (lambda: superpose.inspect(3), "file = 3: must be the path of a file"),
-        (lambda: superpose.inspect(None), "file = None: must be the path of a file"),
+        (lambda: superpose.inspect(3), "file = 3: must be the name of a file"),
+        (lambda: superpose.inspect(None), "file = None: must be the name of a file"),
     ],
 )
 def test_refusals_name_what_they_refuse(call, sentence):
@@ -181,8 +156,6 @@ def test_refusals_name_what_they_refuse(call, sentence):
 
 
 def test_lists_are_as_good_as_tuples():
-    found = superpose.threshold(find="samples", range=[10, 2000], precision=0.3, vocab=60, dim=40, length=4, trigger="keys")
-    assert 10 < found.observed.estimate < 2000
     assert superpose.phase(x=["dim", 8, 16], y=["samples", 50, 500], resolution=3, scale=["log", "linear"], vocab=20).measured > 0
 
 
