@@ -26,6 +26,7 @@ __all__ = [
     "Model",
     "Result",
     "Training",
+    "__version__",
     "bound",
     "inspect",
     "memory",

@@ -1,25 +1,23 @@
 import inspect
-import os
-from typing import Any, Dict, Optional, Union
+from typing import Any, ClassVar, Dict, Optional, SupportsIndex
 
 from . import _engine
+from ._given import Number, Path
 from ._model import Model
 from ._progress import Progress
 from ._result import Result
 from ._training import Training
 
-Path = Union[str, "os.PathLike[str]"]
-
 class Config(_engine.Config):
-    __signature__: inspect.Signature
+    __signature__: ClassVar[inspect.Signature]
     def __new__(
         cls,
         *,
-        vocab: float = 512,
-        dim: float = 128,
-        length: float = 16,
-        samples: float = 8192,
-        width: Optional[float] = None,
+        vocab: Number = 512,
+        dim: Number = 128,
+        length: Number = 16,
+        samples: Number = 8192,
+        width: Optional[Number] = None,
         activation: str = "relu",
         embedding: str = "gaussian",
         embedding_file: Optional[Path] = None,
@@ -28,31 +26,31 @@ class Config(_engine.Config):
         import_: Optional[Path] = None,
         trigger: str = "values",
         labels: str = "permutation",
-        zipf: Optional[float] = None,
-        noise_vocab: Optional[float] = None,
+        zipf: Optional[Number] = None,
+        noise_vocab: Optional[Number] = None,
         regime: str = "infinitesimal",
-        eta: float = 1.0,
-        gamma: Optional[float] = None,
-        eta2: Optional[float] = None,
-        lead: float = 4.0,
+        eta: Number = 1.0,
+        gamma: Optional[Number] = None,
+        eta2: Optional[Number] = None,
+        lead: Number = 4.0,
         precision: str = "f32",
-        test_samples: float = 4096,
-        repeats: float = 1,
-        seed: float = 0,
-        rank: Optional[float] = None,
-        clusters: Optional[float] = None,
-        spread: Optional[float] = None,
-        steps: float = 0,
+        test_samples: Number = 4096,
+        repeats: Number = 1,
+        seed: Number = 0,
+        rank: Optional[Number] = None,
+        clusters: Optional[Number] = None,
+        spread: Optional[Number] = None,
+        steps: Number = 0,
         optimiser: str = "adamw",
-        rate: float = 0.01,
+        rate: Number = 0.01,
         schedule: str = "constant",
-        batch: Optional[float] = None,
-        momentum: Optional[float] = None,
-        weight_decay: float = 0.0,
-        every: Optional[float] = None,
-        early_stopping: Optional[float] = None,
+        batch: Optional[Number] = None,
+        momentum: Optional[Number] = None,
+        weight_decay: Number = 0.0,
+        every: Optional[Number] = None,
+        early_stopping: Optional[Number] = None,
         warm_start: bool = False,
-        heads: float = 1,
+        heads: Number = 1,
         positions: str = "none",
         factored: bool = False,
         train_embeddings: bool = False,
@@ -145,8 +143,10 @@ class Config(_engine.Config):
     @classmethod
     def from_toml(cls, path: Path) -> "Config": ...
     def to_dict(self) -> Dict[str, Any]: ...
+    def __reduce__(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
     def replace(self, **keys: Any) -> "Config": ...
-    def predict(self, *, accuracy: float = 0.5) -> Result: ...
+    def predict(self, *, accuracy: Number = 0.5) -> Result: ...
     def run(
         self,
         *,
@@ -159,7 +159,7 @@ class Config(_engine.Config):
         position: Any = None,
         labels: Any = None,
         export: Optional[Path] = None,
-        threads: Optional[int] = None,
+        threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
     ) -> Result: ...
     def train(
@@ -175,7 +175,7 @@ class Config(_engine.Config):
         tokens: Any = None,
         position: Any = None,
         labels: Any = None,
-        threads: Optional[int] = None,
+        threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
     ) -> Training: ...
     def model(
@@ -189,6 +189,6 @@ class Config(_engine.Config):
         tokens: Any = None,
         position: Any = None,
         labels: Any = None,
-        threads: Optional[int] = None,
+        threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
     ) -> Model: ...

@@ -1,15 +1,36 @@
 """The compiled part of the package; the rest of it is what people call."""
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsIndex, Tuple, final
 
 import numpy
+from typing_extensions import disjoint_base
 
-from ._config import Path
+from ._given import Number
 
-Listener = Optional[Callable[[int, int, str], Any]]
-Array = numpy.ndarray[Any, numpy.dtype[Any]]
+_Listener = Optional[Callable[[int, int, str], Any]]
+_Array = numpy.ndarray[Any, numpy.dtype[Any]]
 version: str
 
+__all__ = [
+    "version",
+    "Config",
+    "Record",
+    "Model",
+    "Network",
+    "run",
+    "train",
+    "memory",
+    "time_runs",
+    "predict",
+    "plan",
+    "threshold",
+    "phase",
+    "bound",
+    "inspect",
+    "sweep",
+]
+
+@disjoint_base
 class Config:
     def __new__(cls, **keys: Any) -> "Config": ...
     @staticmethod
@@ -17,106 +38,109 @@ class Config:
     def _json(self) -> str: ...
     def _names(self) -> List[str]: ...
 
+@final
 class Record:
     def json(self) -> str: ...
     def text(self) -> str: ...
 
+@final
 class Model:
     def __new__(
         cls,
         config: Config,
-        tensors: Dict[str, Array],
-        threads: Optional[int],
-        listener: Listener,
+        tensors: Dict[str, _Array],
+        threads: Optional[SupportsIndex],
+        listener: _Listener,
     ) -> "Model": ...
     def config(self) -> str: ...
     def rates(self) -> Tuple[float, float, int]: ...
-    def tensor(self, name: str) -> Array: ...
-    def attention(self, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Array: ...
-    def logits(self, m: Any, w: Any, tokens: Any, position: Any, threads: Optional[int] = None) -> Array: ...
+    def tensor(self, name: str) -> _Array: ...
+    def attention(self, w: Any, tokens: Any, position: Any, threads: Optional[SupportsIndex] = None) -> _Array: ...
+    def logits(self, m: Any, w: Any, tokens: Any, position: Any, threads: Optional[SupportsIndex] = None) -> _Array: ...
     def gradients(
-        self, m: Any, w: Any, threads: Optional[int] = None, listener: Listener = None
-    ) -> Tuple[float, Array, Array]: ...
+        self, m: Any, w: Any, threads: Optional[SupportsIndex] = None, listener: _Listener = None
+    ) -> Tuple[float, _Array, _Array]: ...
 
+@final
 class Network:
     def names(self) -> List[str]: ...
-    def tensor(self, name: str) -> Array: ...
+    def tensor(self, name: str) -> _Array: ...
 
 def run(
     config: Config,
-    tensors: Dict[str, Array],
-    threads: Optional[int],
-    export: Optional[Path],
-    listener: Listener,
+    tensors: Dict[str, _Array],
+    threads: Optional[SupportsIndex],
+    export: Optional[str],
+    listener: _Listener,
 ) -> Record: ...
 def train(
     config: Config,
-    tensors: Dict[str, Array],
-    checkpoint: Optional[Path],
-    store: Optional[Path],
-    threads: Optional[int],
-    listener: Listener,
+    tensors: Dict[str, _Array],
+    checkpoint: Optional[str],
+    store: Optional[str],
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Tuple[Record, Network]: ...
 def memory(
     keys: Dict[str, Any],
     find: Optional[str],
-    precision: Optional[float],
-    max_runs: Optional[float],
-    threads: Optional[int],
-    listener: Listener,
+    precision: Optional[Number],
+    max_runs: Optional[Number],
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Record: ...
 def time_runs(config: Config, count: int) -> List[float]: ...
-def predict(config: Config, accuracy: float) -> Record: ...
+def predict(config: Config, accuracy: Number) -> Record: ...
 def plan(
-    facts: float,
-    length: float,
-    accuracy: float,
-    dim: Optional[float],
-    width: Optional[float],
+    facts: Number,
+    length: Number,
+    accuracy: Number,
+    dim: Optional[Number],
+    width: Optional[Number],
     activation: Optional[str],
     trigger: str,
-    samples: Optional[float],
-    max_parameters: Optional[float],
+    samples: Optional[Number],
+    max_parameters: Optional[Number],
 ) -> Record: ...
 def threshold(
     config: Config,
     find: str,
-    accuracy: float,
-    precision: float,
+    accuracy: Number,
+    precision: Number,
     criterion: str,
     measure: str,
-    max_runs: float,
-    range: Optional[Tuple[float, float]],
-    store: Optional[Path],
-    threads: Optional[int],
-    listener: Listener,
+    max_runs: Number,
+    range: Optional[Sequence[Number]],
+    store: Optional[str],
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Record: ...
 def phase(
     config: Config,
     x: Tuple[str, Any, Any, str],
     y: Tuple[str, Any, Any, str],
-    resolution: float,
-    accuracy: float,
+    resolution: Number,
+    accuracy: Number,
     measure: str,
-    most: float,
-    store: Optional[Path],
-    threads: Optional[int],
-    listener: Listener,
+    most: Number,
+    store: Optional[str],
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Record: ...
-def bound(config: Config, accuracy: float, seeds: float, threads: Optional[int], listener: Listener) -> Record: ...
+def bound(config: Config, accuracy: Number, seeds: Number, threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
 def inspect(
-    file: Path,
+    file: str,
     tensor: Optional[str],
     output_tensor: Optional[str],
-    accuracy: float,
-    threads: Optional[int],
-    listener: Listener,
+    accuracy: Number,
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Record: ...
 def sweep(
     text: str,
     lines: bool,
-    store: Optional[Path],
+    store: Optional[str],
     retry_failed: bool,
-    threads: Optional[int],
-    listener: Listener,
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
 ) -> Record: ...

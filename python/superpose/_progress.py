@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import importlib
 import importlib.util
 import sys
-from typing import Any, Callable, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
+
+from ._given import wrong
 
 #: Seconds that a call may take without a bar.
 DELAY = 1.0
@@ -20,8 +22,13 @@ def listener(progress: Progress) -> Iterator[Optional[Listener]]:
     """What the engine is to call: nothing, the caller's function, or a bar that ends with the call."""
     if callable(progress):
         yield progress
+    elif progress is not None and progress is not True and progress is not False:
+        raise wrong("progress", progress, "None, True, False or a function of (done, total, note)")
     elif progress is False or (progress is None and not (_someone_looks() and _has("tqdm"))):
         yield None
+    elif not _has("tqdm"):
+        # Said now rather than in the middle of the work.
+        raise ImportError("progress = True: needs tqdm (pip install tqdm); a function of (done, total, note) needs nothing")
     else:
         bar = _Bar()
         try:
@@ -31,19 +38,25 @@ def listener(progress: Progress) -> Iterator[Optional[Listener]]:
 
 
 class _Bar:
-    """A bar that appears when the engine first tells of work, which short calls never do."""
+    """A bar that appears when the engine first tells of work, which short calls never do. Work goes on without it where it
+    cannot be drawn."""
 
     def __init__(self) -> None:
         self._bar: Any = None
+        self._broken = False
 
     def tell(self, done: int, total: int, note: str) -> None:
+        if not self._broken:
+            try:
+                self._draw(done, total, note)
+            except Exception:
+                self._broken = True
+
+    def _draw(self, done: int, total: int, note: str) -> None:
         if self._bar is None:
-            if _in_notebook() and _has("ipywidgets"):
-                from tqdm.notebook import tqdm
-            else:
-                from tqdm import tqdm
             kind = "{desc} {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left" if total else "{desc} {elapsed}"
-            self._bar = tqdm(total=total or None, bar_format=kind, delay=DELAY, leave=False)
+            drawing = importlib.import_module("tqdm.notebook" if _in_notebook() and _has("ipywidgets") else "tqdm")
+            self._bar = drawing.tqdm(total=total or None, bar_format=kind, delay=DELAY, leave=False)
         if total:
             self._bar.total = total
             done = min(done, total)
@@ -54,18 +67,28 @@ class _Bar:
 
     def close(self) -> None:
         if self._bar is not None:
-            self._bar.close()
+            with contextlib.suppress(Exception):
+                self._bar.close()
 
 
-@functools.lru_cache(maxsize=None)
+#: Whether a module is installed, for those that were asked for.
+_FOUND: Dict[str, bool] = {}
+
+
 def _has(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+    if module not in _FOUND:
+        _FOUND[module] = importlib.util.find_spec(module) is not None
+    return _FOUND[module]
 
 
 def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return callable(shell) and getattr(shell(), "kernel", None) is not None
 
 
 def _someone_looks() -> bool:
-    return _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    try:
+        return _in_notebook() or sys.stderr.isatty()
+    except (AttributeError, ValueError, OSError):
+        # No stream, one that is closed, or an object that only writes.
+        return False

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import html
+import importlib
 import json
-from typing import Any, Dict, Iterator, List, Optional, Type
+from typing import Any, Dict, Iterator, KeysView, List, Type
 
-from . import _engine
+from . import _engine, _tables
 
 
 class Fields:
-    """Values by name: ``fields.mean``. Nested ones are fields, too."""
+    """Values by name: ``fields.mean`` or ``fields["mean"]``. Nested ones are fields, too. ``dict(fields)``, ``len``, ``in`` and
+    ``**fields`` work as for a dictionary.
 
+    >>> import superpose
+    >>> accuracy = superpose.Config(vocab=64, dim=64, samples=4096).run().accuracy
+    >>> list(accuracy), len(accuracy), accuracy.mean == accuracy["mean"], accuracy.get("median", "none")
+    (['mean', 'low', 'high'], 3, True, 'none')
+    """
+
+    # No values() and items(), hence no Mapping: a measure has a field of the name items.
     __slots__ = ("_values",)
 
     def __init__(self, values: Dict[str, Any]) -> None:
@@ -25,7 +33,29 @@ class Fields:
         except KeyError:
             raise AttributeError(f"no field {name}: there are {', '.join(self._values)}") from None
 
-    __getitem__ = __getattr__
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(f"field {name!r}: must be one of {', '.join(self._values)}; tables are in to_rows()")
+        if name not in self._values:
+            raise KeyError(f"no field {name}: there are {', '.join(self._values)}")
+        return _dressed(self._values[name])
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field, or ``default`` where there is none of this ``name``."""
+        return self[name] if name in self._values else default
+
+    def keys(self) -> KeysView[str]:
+        """Names of the fields."""
+        return self._values.keys()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
 
     def __dir__(self) -> List[str]:
         return [*super().__dir__(), *self._values]
@@ -34,7 +64,7 @@ class Fields:
         return iter(self._values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Fields) and self.to_dict() == other.to_dict()
+        return isinstance(other, Fields) and _untimed(self._values) == _untimed(other._values)
 
     def __repr__(self) -> str:
         return f"({', '.join(f'{name}={_dressed(value)!r}' for name, value in self._values.items())})"
@@ -47,23 +77,30 @@ class Fields:
         plain: Dict[str, Any] = json.loads(json.dumps(self._values))
         return plain
 
+    def _repr_html_(self) -> str:
+        return f"<table>{_tables.sheet(self._values)}</table>"
+
 
 class Result(Fields):
-    """The record of a call, with the names of ``--json`` on the command line.
+    """The record of a call, with the names of ``--json`` on the command line. It prints as there and shows as a table in a
+    notebook. Two results are equal when all but the times in them is.
 
     >>> import superpose
-    >>> result = superpose.Config(vocab=64, dim=64, samples=4096).run()
+    >>> config = superpose.Config(vocab=64, dim=64, samples=4096)
+    >>> result = config.run()
     >>> result.lock_rate.mean > 0.99
     True
     >>> result.to_dict()["config"]["vocab"]
     64
+    >>> superpose.Config(**result.config).run() == result
+    True
     """
 
-    __slots__ = ("_record", "_text", "_rows_in")
+    __slots__ = ("_record", "_text", "_kind")
 
-    def __init__(self, record: _engine.Record, rows: Optional[str] = None) -> None:
+    def __init__(self, record: _engine.Record, kind: str) -> None:
         self._record = record
-        self._rows_in = rows
+        self._kind = kind
 
     def __getattr__(self, name: str) -> Any:
         # Read from the engine's record when someone first looks.
@@ -73,7 +110,7 @@ class Result(Fields):
         if name == "_text":
             self._text = self._record.text()
             return self._text
-        if name.startswith("__") or name in ("_record", "_rows_in"):
+        if name.startswith("__") or name in ("_record", "_kind"):
             raise AttributeError(name)
         return super().__getattr__(name)
 
@@ -83,38 +120,30 @@ class Result(Fields):
     __repr__ = __str__
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._values, self._text, self._rows_in)
+        return _restored, (type(self), self._values, self._text, self._kind)
 
     def to_rows(self) -> List[Dict[str, Any]]:
-        """The table behind the data frames: a row per cell, point or decoder where the result is a table, else one row with
-        all fields, nested names joined by underscores."""
-        if self._rows_in is None:
-            return [flat(self._values)]
-        rows = self._values[self._rows_in]
-        if isinstance(rows, dict):
-            rows = [{"name": name, **row} for name, row in rows.items()]
-        return [flat(row) for row in rows]
+        """The table behind the data frames, a dictionary per row. ``phase`` and ``sweep`` have a row per cell, ``plan`` one per dimension,
+        ``bound`` one per decoder with the bound first, ``train`` one per record of the trajectory. Columns of a sweep that are empty in
+        all rows are left out. Everything else is one row with all fields, nested names joined by underscores; what is
+        told repeat by repeat is a list."""
+        return _tables.rows(self._kind, self._values)
 
     def to_pandas(self) -> Any:
         """A pandas data frame of :meth:`to_rows`."""
-        import pandas
-
-        return pandas.DataFrame(self.to_rows())
+        return importlib.import_module("pandas").DataFrame(self.to_rows())
 
     def to_polars(self) -> Any:
         """A polars data frame of :meth:`to_rows`."""
-        import polars
-
-        return polars.DataFrame(self.to_rows(), infer_schema_length=None)
+        return importlib.import_module("polars").DataFrame(self.to_rows(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        title = self._text.split("\n", 1)[0]
-        return sheet(self._values, title) if self._rows_in is None else table(self.to_rows(), title)
+        return _tables.page(self._kind, self._values, self._text)
 
 
-def _restored(kind: Type[Result], values: Dict[str, Any], text: str, rows: Optional[str]) -> Result:
+def _restored(kind: Type[Result], values: Dict[str, Any], text: str, command: str) -> Result:
     result = kind.__new__(kind)
-    result._values, result._text, result._rows_in = values, text, rows
+    result._values, result._text, result._kind = values, text, command
     return result
 
 
@@ -126,50 +155,10 @@ def _dressed(value: Any) -> Any:
     return value
 
 
-def flat(values: Dict[str, Any], prefix: str = "") -> Dict[str, Any]:
-    """One level of names: ``{"accuracy": {"mean": 1}}`` becomes ``{"accuracy_mean": 1}``."""
-    row: Dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            row.update(flat(value, f"{prefix}{name}_"))
-        else:
-            row[prefix + name] = value
-    return row
-
-
-#: Rows that a notebook shows.
-SHOWN = 20
-
-
-def table(rows: List[Dict[str, Any]], title: str) -> str:
-    """Rows as an HTML table."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [[row.get(name) for name in names] for row in rows[:SHOWN]]
-    more = f"<p>and {len(rows) - SHOWN} more rows</p>" if len(rows) > SHOWN else ""
-    return _table(title, names, lines) + more
-
-
-def sheet(values: Dict[str, Any], title: str) -> str:
-    """One record as an HTML table: a line per quantity, with its interval where it has one, without the configuration."""
-    lines: List[List[Any]] = []
-    for name, value in values.items():
-        if name == "config":
-            continue
-        if isinstance(value, dict) and {"low", "high"} <= value.keys():
-            middle = value.get("mean", value.get("estimate"))
-            lines.append([name, middle, value["low"], value["high"]])
-        elif isinstance(value, dict):
-            lines += [[f"{name}_{inner}", x, None, None] for inner, x in flat(value).items() if x is not None]
-        elif value is not None:
-            lines.append([name, value, None, None])
-    return _table(title, ["", "value", "low", "high"], lines)
-
-
-def _table(title: str, names: List[str], lines: List[List[Any]]) -> str:
-    def cell(value: Any, tag: str) -> str:
-        shown = f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
-        return f"<{tag}>{html.escape(shown)}</{tag}>"
-
-    head = "".join(cell(name, "th") for name in names)
-    body = "".join(f"<tr>{''.join(cell(value, 'td') for value in line)}</tr>" for line in lines)
-    return f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def _untimed(value: Any) -> Any:
+    """Without the times that calls took, which no two calls share."""
+    if isinstance(value, dict):
+        return {name: _untimed(inner) for name, inner in value.items() if not name.endswith("seconds")}
+    if isinstance(value, list):
+        return [_untimed(item) for item in value]
+    return value

@@ -7,7 +7,7 @@ from typing import Any, Dict
 import numpy
 
 from . import _engine
-from ._result import SHOWN, Result, table
+from ._result import Result
 
 
 class Training(Result):
@@ -29,7 +29,7 @@ class Training(Result):
     __slots__ = ("_tensors",)
 
     def __init__(self, record: _engine.Record, network: _engine.Network) -> None:
-        super().__init__(record, "trajectory")
+        super().__init__(record, "train")
         self._tensors = {name: network.tensor(name) for name in network.names()}
 
     def tensors(self) -> Dict[str, numpy.ndarray]:
@@ -44,13 +44,6 @@ class Training(Result):
         """The trajectory as arrays by name, an entry per record: ``step``, ``loss``, ``accuracy`` and all else in it."""
         rows = self.to_rows()
         return {name: numpy.array([row[name] for row in rows]) for name in rows[0]}
-
-    def _repr_html_(self) -> str:
-        # As many as a notebook shows, the first and the last among them.
-        rows = self.to_rows()
-        every = -(-len(rows) // (SHOWN - 1))
-        last = [] if (len(rows) - 1) % every == 0 else rows[-1:]
-        return table(rows[::every] + last, self._text.split("\n", 1)[0])
 
     def __reduce__(self) -> Any:
         return (*super().__reduce__(), (None, {"_tensors": self._tensors}))

@@ -1,5 +1,7 @@
 """Long calls: other threads go on, Ctrl-C ends them soon, what was done is kept, progress is told."""
 
+import ast
+import importlib.util
 import os
 import pathlib
 import re
@@ -177,16 +179,37 @@ def test_examples_in_the_documentation():
         assert tried > 0 and failed == 0, module.__name__
 
 
+def told(block, names):
+    """Lines that end with what they are worth: the values, and what the comment says."""
+    for line in block.splitlines():
+        expression, _, comment = line.partition("  #")
+        try:
+            said = ast.literal_eval(comment.split(":")[0].strip())
+        except (SyntaxError, ValueError):
+            continue
+        yield eval(expression, names), said
+
+
 def test_examples_in_the_book(tmp_path, monkeypatch):
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
+    pages = ["python.md", "how-to/results.md", "how-to/embeddings.md", "how-to/noise.md"]
+    if importlib.util.find_spec("torch"):
+        pages.append("how-to/pytorch.md")
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in blocks:
-        exec(block, names)
-    assert names["training"].steps_taken == 200
-    assert superpose.Config().train(checkpoint="run.safetensors").trajectory == names["training"].trajectory
+    worth = 0
+    for page in pages:
+        blocks = re.findall(r"```python\n(.*?)```", (docs / page).read_text(encoding="utf-8"), re.DOTALL)
+        assert blocks, page
+        names = {}
+        for block in blocks:
+            exec(block, names)
+            for value, said in told(block, names):
+                assert value == pytest.approx(said, abs=5e-4), block
+                worth += 1
+        if page == "python.md":
+            assert names["training"].steps_taken == 200
+            assert superpose.Config().train(checkpoint="run.safetensors").trajectory == names["training"].trajectory
+    assert worth >= 6
 
 
 def test_the_package_is_typed():

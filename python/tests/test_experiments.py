@@ -36,7 +36,7 @@ def test_phase(command):
     assert without(found.to_dict(), "seconds") == without(printed, "seconds")
     same = superpose.phase(x="dim:8..64", y="samples:50..5e3", resolution=6, scale=("log", "log"), **sizes)
     assert same.cells == found.cells
-    assert len(found.to_rows()) == 36 and {"x", "y", "value"} <= found.to_rows()[0].keys()
+    assert len(found.to_rows()) == 36 and {"dim", "samples", "accuracy"} <= found.to_rows()[0].keys()
 
 
 def test_plan(command):
@@ -49,7 +49,7 @@ def test_bound(command):
     found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
     printed = command("bound", "--vocab", 30, "--dim", 16, "--length", 4, "--seeds", 2, "--json")
     assert found.to_dict() == json.loads(printed)
-    assert [row["name"] for row in found.to_rows()] == ["argmax", "assignment", "mmse", "mmse_assignment"]
+    assert [row["name"] for row in found.to_rows()] == ["bound", "argmax", "assignment", "mmse", "mmse_assignment", "three_step"]
 
 
 def test_inspect(command, tmp_path):

@@ -1,15 +1,17 @@
-//! The reference: what can be typed, written in a file, found in the store and read from JSON. All of it comes from the
-//! code: the arguments that the program parses, the defaults it takes, and the comments on what it writes. `cargo xtask reference`
+//! The reference: what can be typed, written in a file, found in the store, read from JSON and called from Python. All of it comes
+//! from the code: the arguments that the program parses, the defaults it takes, and the comments on what it writes. `cargo xtask reference`
 //! writes the pages; a test fails when the pages in `docs/` are not these.
 
 mod commands;
 mod keys;
+mod python;
 mod results;
 mod source;
 mod store;
 
 pub use commands::commands;
 pub use keys::keys;
+pub use python::python;
 pub use results::results;
 pub use store::store;
 
@@ -20,6 +22,7 @@ pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
         ("docs/reference/keys.md", keys()?),
         ("docs/reference/store.md", store()?),
         ("docs/reference/results.md", results()?),
+        ("docs/reference/python.md", python()?),
     ])
 }
 

@@ -1,0 +1,46 @@
+"""A sweep that is described in Python, in the words of its file."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Iterable, Mapping, Optional
+
+from ._given import mapping, word, wrong
+
+
+def sweep_text(
+    base: Mapping[str, Any],
+    axes: Optional[Mapping[str, Any]],
+    points: Optional[Iterable[Mapping[str, Any]]],
+    rays: Optional[Mapping[str, str]],
+) -> str:
+    """The TOML of a sweep. What TOML cannot say is refused by its name."""
+    moving = ""
+    if points is not None:
+        if isinstance(points, (str, bytes, Mapping)) or not isinstance(points, Iterable):
+            raise wrong("points", points, "a list of dictionaries")
+        moving = f"points = [{', '.join(_value('points', mapping('points', point)) for point in points)}]\n"
+    formulas = {name: word(f"rays: {name}", formula) for name, formula in mapping("rays", rays).items()}
+    return f"{_lines(base)}{moving}[axes]\n{_lines(mapping('axes', axes))}[rays]\n{_lines(formulas)}"
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{_name(name)} = {_value(name, value)}\n" for name, value in table.items() if value is not None)
+
+
+def _name(name: Any) -> str:
+    return json.dumps(word("key", name))
+
+
+def _value(name: str, value: Any) -> str:
+    # Arrays and numbers of NumPy.
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_name(key)} = {_value(f'{name}.{key}', inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple, range)):
+        return "[" + ", ".join(_value(name, item) for item in value) + "]"
+    if isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return json.dumps(value, ensure_ascii=False)
+    raise wrong(name, value, "a word, a truth, a finite number, or a list of these")

@@ -1,0 +1,305 @@
+"""Manners: what goes in comes out, nothing is ignored in silence, refusals name what they refuse, tables show what was found."""
+
+import decimal
+import inspect
+import io
+import pickle
+import subprocess
+import sys
+import types
+
+import numpy
+import pytest
+
+import superpose
+from superpose import Config
+
+TINY = {"vocab": 40, "dim": 24, "length": 4, "samples": 500}
+
+
+class OnlyWrites:
+    def write(self, text):
+        return len(text)
+
+
+# Streams and bars
+
+
+@pytest.mark.parametrize("stream", [None, OnlyWrites(), io.StringIO()], ids=["none", "only writes", "closed"])
+@pytest.mark.parametrize("progress", [None, True])
+def test_any_stream_will_do(monkeypatch, stream, progress):
+    if isinstance(stream, io.StringIO):
+        stream.close()
+    monkeypatch.setattr("superpose._progress.DELAY", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert Config(vocab=256, dim=64, samples=100_000).run(progress=progress, threads=1).accuracy.mean > 0
+
+
+def test_a_module_that_calls_itself_ipython(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    assert Config(**TINY).run().repeats == 1
+
+
+def test_a_bar_without_tqdm_is_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr("superpose._progress._FOUND", {"tqdm": False})
+    with pytest.raises(ImportError, match="progress = True: needs tqdm"):
+        Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run(progress=True)
+    assert Config(**TINY).run().repeats == 1
+
+
+# Configurations go round
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Config(),
+        Config(**TINY),
+        Config(width=30, activation="he2", **TINY),
+        Config(gamma=3.0, eta2=2.0, regime="exact", **TINY),
+        Config(steps=5, optimiser="sgd", rate=0.5, heads=2, factored=True, **TINY),
+        Config(steps=0),
+        Config(embedding="clustered", clusters=4, labels="mod:5", zipf=1.0, **TINY),
+        Config(embedding_file="x.safetensors", embedding_tensor="y"),
+        Config(import_="x.safetensors"),
+    ],
+    ids=repr,
+)
+def test_a_configuration_goes_round(config):
+    assert Config(**config.to_dict()) == config
+    assert repr(Config(**Config().to_dict())) == "Config()"
+    assert eval(repr(Config(**config.to_dict()))) == config
+
+
+def test_the_configuration_of_a_result_makes_it_again():
+    for keys in ({}, {"width": 30}, {"gamma": 3.0}, {"repeats": 2}):
+        result = Config(**TINY, **keys).run()
+        again = Config(**result.config)
+        assert again == Config(**result.config.to_dict()) == Config(**TINY, **keys)
+        assert again.run() == result and pickle.loads(pickle.dumps(result)) == result
+        assert again.replace(seed=1).run() != result
+    training = Config(steps=3, **TINY).train()
+    assert Config(**training.config).train() == training
+    model = Config(**TINY).model()
+    assert numpy.array_equal(Config(**model.config).model().m2, model.m2)
+
+
+def test_arrays_are_no_file():
+    rows = numpy.random.default_rng(0).standard_normal((20, 12))
+    result = Config(samples=100).run(z_in=rows, z_trig=rows[0])
+    sentence = r"import = arrays z_in, z_trig: arrays are not part of a configuration; .*run\(z_in=\.\.\., z_trig=\.\.\.\)"
+    with pytest.raises(ValueError, match=sentence):
+        Config(**result.config)
+    keys = {name: value for name, value in result.config.to_dict().items() if name != "import"}
+    assert Config(**keys).run(z_in=rows, z_trig=rows[0]) == result
+    # A file may have a name like that.
+    assert Config(import_="arrays of mine").import_ == "arrays of mine"
+
+
+# Nothing is ignored in silence
+
+
+@pytest.fixture
+def description(tmp_path):
+    path = tmp_path / "sweep.toml"
+    path.write_text("vocab = 20\ndim = 8\n[axes]\nsamples = [50, 100]\n")
+    return path
+
+
+@pytest.mark.parametrize("given", [{"repeats": 5}, {"noise": True}, {"axes": {}}, {"points": []}, {"vocab": 30}])
+def test_a_file_describes_the_whole_sweep(description, given):
+    with pytest.raises(ValueError, match=f"{next(iter(given))} given together with a file"):
+        superpose.sweep(description, **given)
+
+
+AXES = {"x": ("dim", 8, 16), "y": ("samples", 50, 500)}
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Config(**{"import": "a", "import_": "b"}), "import and import_ are both given"),
+        (lambda: Config().replace(**{"import": "a", "import_": "b"}), "import and import_ are both given"),
+        (lambda: Config(embedding_file=5), "embedding_file = 5: must be the name of a file"),
+        (lambda: Config(embedding_file=b"x"), "embedding_file = b'x': must be the name of a file"),
+        (lambda: Config(import_=b"x"), "import = b'x': must be the name of a file"),
+        (lambda: superpose.sweep(b"sweep.toml"), "file = b'sweep.toml': must be the name of a file"),
+        (lambda: Config().run(export=5), "export = 5: must be the name of a file"),
+        (lambda: Config().run(progress="yes"), "progress = yes: must be None, True, False or a function"),
+        (lambda: Config(steps=1).train(store=""), "store = '': must be the name of a file"),
+        (lambda: superpose.threshold(find="samples", store=""), "store = '': must be the name of a file"),
+        (lambda: superpose.threshold({"vocab": 3}, find="samples"), "config = {'vocab': 3}: must be a Config"),
+        (lambda: superpose.phase(**{**AXES, "x": "dim=8..32"}), r"x = dim=8..32: must be \(size, low, high\)"),
+        (lambda: superpose.phase(**{**AXES, "x": 5}), r"x = 5: must be \(size, low, high\)"),
+        (lambda: superpose.phase(**AXES, scale=("log",)), r"scale = \('log',\): must be"),
+        (lambda: superpose.phase(**AXES, scale=("log", "linear", "x")), r"scale = \('log', 'linear', 'x'\): must be"),
+        (lambda: superpose.sweep(axes=[1]), r"axes = \[1\]: must be a dictionary"),
+        (lambda: superpose.sweep(points={"vocab": 3}), "points = {'vocab': 3}: must be a list of dictionaries"),
+        (lambda: superpose.sweep(points=[3]), "points = 3: must be a dictionary"),
+        (lambda: superpose.sweep(rays={"samples": 20}), "rays: samples = 20: must be a word"),
+        (lambda: superpose.sweep(axes={"samples": [float("nan")]}), "samples = nan: must be a word, a truth, a finite number"),
+        (lambda: superpose.sweep(axes={"samples": [None]}), "samples = None: must be a word"),
+        (lambda: superpose.sweep(axes={"samples": [float("inf")]}), "samples = inf: must be a word"),
+        (lambda: superpose.sweep(axes={"samples": {50, 100}}), "samples = {.*}: must be a word"),
+        (lambda: superpose.sweep(axes={"samples": (n for n in [50])}), "samples = <generator"),
+        (lambda: superpose.sweep(axes={"samples": [decimal.Decimal(50)]}), r"samples = Decimal\('50'\): must be a word"),
+        (lambda: superpose.sweep(axes={3: [1]}), "key = 3: must be a word"),
+        (lambda: superpose.inspect("x", tensor=3), "tensor = 3: must be a word"),
+        (lambda: superpose.inspect(3), "file = 3: must be the name of a file"),
+        (lambda: superpose.inspect(None), "file = None: must be the name of a file"),
+    ],
+)
+def test_refusals_name_what_they_refuse(call, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        call()
+    assert len(str(caught.value)) < 250
+
+
+def test_lists_are_as_good_as_tuples():
+    assert superpose.phase(x=["dim", 8, 16], y=["samples", 50, 500], resolution=3, scale=["log", "linear"], vocab=20).measured > 0
+
+
+def test_text_files_name_themselves(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_bytes(b"vocab = 3 # \xff\n")
+    for call in (Config.from_toml, superpose.sweep):
+        with pytest.raises(ValueError, match=r"broken.toml: not UTF-8 text at byte 12"):
+            call(path)
+
+
+# Results as dictionaries
+
+
+def test_results_as_dictionaries():
+    result = Config(**TINY).run()
+    assert len(result) == len(list(result)) == len(result.keys()) and set(dict(result)) == set(result.to_dict())
+    assert result.get("accuracy") == result.accuracy == result["accuracy"] and result.get("nope", 3) == 3
+    assert "accuracy" in result and "nope" not in result and bool(result)
+    with pytest.raises(KeyError, match="no field nope: there are config, repeats"):
+        result["nope"]
+    with pytest.raises(TypeError, match="field 0: must be one of config"):
+        result[0]
+    measure = Config(steps=2, **TINY).train().outcome.accuracy
+    assert measure.items == 4096
+
+
+# Tables
+
+
+def test_a_run_says_what_was_run_and_what_limits_it():
+    page = Config(**TINY).run()._repr_html_()
+    assert "attention only, d = 24, N = 500 samples" in page and "limits recall" in page
+    several = Config(repeats=7, **TINY).run()._repr_html_()
+    assert "[" not in several and "(7 in all)" in several
+
+
+def test_a_prediction_says_its_conditions_in_words():
+    page = Config(**TINY).predict()._repr_html_()
+    assert "<td>conditions</td><td>capacity: d^2 &gt; 4 V log V" in page and "{" not in page
+
+
+def test_a_threshold_says_why_not_and_how_sure():
+    page = superpose.threshold(find="samples", vocab=600, dim=4, length=4, range=(10, 2000))._repr_html_()
+    assert "not reached: at most" in page and "d = 4, L = 4, V = 600" in page
+    page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, precision=0.02, max_runs=30)._repr_html_()
+    assert "<td>observed_precise</td><td>False</td>" in page
+
+
+def test_a_capacity_has_its_interval():
+    found = superpose.memory(find="facts", dim=16, precision=0.2)
+    interval = found.threshold.found
+    assert f"<td>threshold_found</td><td>{interval.estimate}</td><td>{interval.low}</td><td>{interval.high}</td>" in found._repr_html_()
+
+
+def test_the_bound_is_in_its_table():
+    found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
+    rows = {row["name"]: row for row in found.to_rows()}
+    assert rows["bound"]["estimate"] == found.bound and rows["three_step"]["limit"] == found.three_step.limit
+    assert all(row.keys() == rows["bound"].keys() for row in rows.values())
+    page = found._repr_html_()
+    assert f"<td>bound</td><td>{found.bound:.6g}</td>" in page and "<td>three_step</td>" in page
+
+
+def test_a_plan_says_whether_it_is_one():
+    plan = superpose.plan(500, 16, accuracy=0.9)
+    cheapest = [row for row in plan.to_rows() if row["cheapest"]]
+    assert [row["dim"] for row in cheapest] == [plan.cheapest.dim]
+    assert "Cheapest: dimension d = 170" in plan._repr_html_()
+    none = superpose.plan(500, 16, accuracy=0.9, dim=8)
+    assert not none.feasible and [row["forbids_term"] for row in none.to_rows()] == ["interference"]
+    assert none.to_rows()[0].keys() == plan.to_rows()[0].keys()
+    page = none._repr_html_()
+    assert "No model within these limits" in page and "What binds: interference in the memory" in page
+
+
+def test_a_phase_diagram_names_its_sizes_and_has_a_picture():
+    found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=6, vocab=40, length=4, measure="lock_rate")
+    rows = found.to_rows()
+    assert list(rows[0]) == ["dim", "samples", "lock_rate", "measured", "predicted", "dominant_part", "dominant_term"]
+    assert [row["lock_rate"] for row in rows] == [cell.value for cell in found.cells]
+    page = found._repr_html_()
+    assert page.startswith("<svg") and page.count("<rect") == 36
+    assert page.count("<polyline") == len(found.boundary) + len(found.predicted_boundary)
+    assert "<th>lock_rate</th>" in page and "cells run" in page
+
+
+def test_a_sweep_has_what_varies_first_and_nothing_empty():
+    found = superpose.sweep(axes={"samples": [200, 400], "factored": [False, True]}, steps=2, **{**TINY, "samples": None})
+    rows = found.to_rows()
+    assert list(rows[0])[:2] == ["samples", "factored"] and list(rows[0])[-1] == "key"
+    assert [row["factored"] for row in rows] == [False, True, False, True]
+    assert not [name for name in rows[0] if all(row[name] is None for row in rows)]
+    assert "width" not in rows[0] and len(rows[0]) < len(found.cells[0])
+    page = found._repr_html_()
+    assert "<tr><th>samples</th><th>factored</th><th>accuracy</th>" in page and "<th>key</th>" not in page
+    assert "<th>vocab</th>" not in page and "<th>reason</th>" not in page
+
+
+def test_a_sweep_says_what_failed():
+    found = superpose.sweep(axes={"eta": [1.0, 1e20]}, regime="exact", gamma=1e30, eta2=1e30, **TINY)
+    assert found.failed > 0 and "<th>reason</th>" in found._repr_html_()
+
+
+def test_settings_and_fields_show_as_tables():
+    page = Config(**TINY)._repr_html_()
+    assert "<td>vocab</td><td>40</td><td>given</td>" in page and "<td>lead</td><td>4</td><td></td>" in page
+    assert Config(**TINY).run().noise._repr_html_().startswith("<table>")
+
+
+# Documentation and types
+
+
+def test_settings_are_attributes_that_can_be_found():
+    defaults = {"import_" if name == "import" else name for name in Config().to_dict()}
+    assert defaults <= set(dir(Config())) and defaults <= set(dir(Config))
+
+
+def public():
+    calls = [getattr(superpose, name) for name in ("bound", "inspect", "memory", "phase", "plan", "sweep", "threshold")]
+    methods = [Config.run, Config.train, Config.predict, Config.model, Config.from_toml, Config.replace]
+    return [Config, *calls, *methods]
+
+
+@pytest.mark.parametrize("call", public(), ids=lambda call: call.__qualname__)
+def test_every_parameter_is_explained(call):
+    said = inspect.getdoc(call)
+    for name in inspect.signature(call).parameters:
+        if name not in ("self", "cls"):
+            explained = any(name in line.split(":")[0].replace(",", " ").split() for line in said.splitlines() if ":" in line)
+            assert explained or f"``{name}``" in said, name
+
+
+def test_stubs_agree_with_the_package(tmp_path):
+    """Where mypy is installed: types are complete, stubs are those of what runs, and calls as people write them are right."""
+    pytest.importorskip("mypy")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy\nimport superpose\n"
+        "print(superpose.__version__, superpose.Config(seed=numpy.int64(3), vocab=1e2).vocab + 1)\n"
+        'superpose.phase(x=("dim", 2, 3), y="samples:1..3", resolution=numpy.int64(10), scale=("log", "linear"))\n'
+        'superpose.threshold(find="samples", max_runs=1e3, range=[10, 20], threads=numpy.int64(2))\n'
+    )
+    cache = f"--cache-dir={tmp_path}"
+    for arguments in (["mypy", "--strict", cache, "-p", "superpose"], ["mypy", "--strict", cache, str(script)], ["mypy.stubtest", "superpose"]):
+        done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
