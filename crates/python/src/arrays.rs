@@ -32,6 +32,12 @@ impl From<TensorError> for Refusal {
     }
 }
 
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Refusal {
+        Refusal(failure.into())
+    }
+}
+
 impl From<PyErr> for Refusal {
     fn from(error: PyErr) -> Refusal {
         Refusal(error)
@@ -138,8 +144,7 @@ fn entries<T: Element + Copy, X, Y>(
         return Ok(None);
     }
     let read = || -> Result<Vec<X>, Refusal> {
-        let borrowed: PyReadonlyArrayDyn<'_, T> =
-            typed.try_readonly().map_err(|error| Failure::from(error)).map_err(PyErr::from)?;
+        let borrowed: PyReadonlyArrayDyn<'_, T> = typed.try_readonly().map_err(Failure::from)?;
         let view = borrowed.as_array();
         let mut data = Vec::new();
         let bytes = view.len() as f64 * size_of::<X>() as f64;
@@ -150,7 +155,7 @@ fn entries<T: Element + Copy, X, Y>(
                 readable(bytes)
             ))
         };
-        data.try_reserve_exact(view.len()).map_err(refused).map_err(PyErr::from)?;
+        data.try_reserve_exact(view.len()).map_err(refused)?;
         for (index, &x) in view.iter().enumerate() {
             data.push(hold(index, x)?);
             if index % AT_ONCE == AT_ONCE - 1 {

@@ -32,6 +32,8 @@ impl Given {
         let whole = tried(value.py(), value.extract::<u64>())?;
         values.extend(whole.map(Value::Count));
         if let Some(number) = tried(value.py(), value.extract::<f64>())? {
+            // A zero has no sign here, so that what is equal has the same hash.
+            let number = number + 0.0;
             // 1e6 is how people write a million.
             if whole.is_none() && number.fract() == 0.0 && (0.0..=2_f64.powi(53)).contains(&number) {
                 values.push(Value::Count(number as u64));

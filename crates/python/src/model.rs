@@ -48,7 +48,7 @@ impl Model {
     ) -> PyResult<Model> {
         let job = Job::new(config, tensors, threads, true)?;
         let trained = work(py, job.seconds, listener, move |watch| {
-            watch.begin(3 * job.config.samples as u64);
+            watch.begin(4 * job.config.samples as u64);
             Ok(match job.config.precision {
                 Precision::F32 => Precise::F32(train(&job, watch)?),
                 Precision::F64 => Precise::F64(train(&job, watch)?),

@@ -19,7 +19,8 @@ const SHORT: f64 = 0.05;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long work that was told to stop may take to finish what is worth keeping. Then it is told to leave, and has as long again:
-/// what does not look up by then (an assignment, a closed form, a first copy of the samples) goes on in the background to its end.
+/// what does not look up by then (a decoder's assignment, a closed form, the writing of a file) goes on in the background to its
+/// end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The same of work that saves how far it is before it stops. Whoever cannot wait says so twice.

@@ -39,7 +39,8 @@ pub struct Gradients {
 }
 
 impl<T: Real> Trained<T> {
-    /// Draws what was not brought along and trains. `progress` hears how far it is.
+    /// Draws what was not brought along and trains. `progress` hears how far it is: every sample is read four times, first to be
+    /// kept and then in each of the three steps.
     pub fn new(
         config: &Config,
         inputs: &Inputs,
@@ -50,7 +51,9 @@ impl<T: Real> Trained<T> {
         stoppable(|| {
             let instance = Instance::<T>::new(config, inputs, backend)?;
             let model = Model::new(config, &instance.embeddings);
-            let samples = Stored::copy(&*instance.samples(config));
+            let drawn = instance.samples(config);
+            let samples = Stored::copy(&Metered::new(&*drawn, progress));
+            drop(drawn);
             let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
             let w1 = phase.w1_matrix(&model);
             Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
