@@ -46,44 +46,50 @@ impl Backend {
         Backend { pool: None, stop: self.stop.clone() }
     }
 
-    /// Leaves the work if it was told to stop. Long tasks ask at every block.
-    pub fn leave_if_stopped(&self) {
-        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            resume_unwind(Box::new(Stopped));
-        }
-    }
-
     /// The number of threads that work.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, ThreadPool::current_num_threads)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Leaves the work if it was told to stop. Long tasks ask at every block.
+    pub fn leave_if_stopped(&self) {
+        if self.is_stopped() {
+            resume_unwind(Box::new(Stopped));
+        }
+    }
+
     /// Runs the tasks `0..count` and returns their results in order.
     pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        let task = |i| {
-            self.leave_if_stopped();
-            task(i)
-        };
-        match &self.pool {
+        // Tasks after the stop are passed over and the work is left once: thousands that unwind one by one take seconds.
+        let task = |i| (!self.is_stopped()).then(|| task(i));
+        let results: Option<Vec<R>> = match &self.pool {
             Some(pool) if count > 1 => {
-                pool.install(|| (0..count).into_par_iter().with_max_len(1).map(&task).collect())
+                let run = || (0..count).into_par_iter().with_max_len(1).map(task).collect::<Vec<Option<R>>>();
+                pool.install(run).into_iter().collect()
             }
             _ => (0..count).map(task).collect(),
-        }
+        };
+        results.unwrap_or_else(|| resume_unwind(Box::new(Stopped)))
     }
 
     /// Runs a task on each chunk of `data`; the last may be shorter.
     pub fn for_chunks<T: Send>(&self, data: &mut [T], chunk: usize, task: impl Fn(usize, &mut [T]) + Sync) {
-        let task = |i: usize, part: &mut [T]| {
-            self.leave_if_stopped();
-            task(i, part);
+        let task = |(i, part): (usize, &mut [T])| {
+            if !self.is_stopped() {
+                task(i, part);
+            }
         };
         match &self.pool {
-            Some(pool) if data.len() > chunk => pool.install(|| {
-                data.par_chunks_mut(chunk).with_max_len(1).enumerate().for_each(|(i, part)| task(i, part));
-            }),
-            _ => data.chunks_mut(chunk).enumerate().for_each(|(i, part)| task(i, part)),
+            Some(pool) if data.len() > chunk => {
+                pool.install(|| data.par_chunks_mut(chunk).with_max_len(1).enumerate().for_each(task));
+            }
+            _ => data.chunks_mut(chunk).enumerate().for_each(task),
         }
+        self.leave_if_stopped();
     }
 
     /// `out = a b`, panels of rows on different threads: large ones, which are efficient, if there are enough of
