@@ -1,44 +1,40 @@
-"""Arrays of any library as the engine takes them: NumPy, aligned, 32 or 64 bits. No copy where none is needed."""
+"""Arrays of any library as NumPy's. No copy where none is needed; the engine itself reads any type, alignment and stride."""
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 import numpy
-
-#: Tensors that may take the place of generated ones, those of ``--import``.
-FLOATS = ("z_in", "z_out", "z_trig", "z_eos", "w_in")
-WHOLE = ("tokens", "position", "labels")
 
 
 def tensors(given: Dict[str, Any]) -> Dict[str, numpy.ndarray]:
     """The tensors that were given, by name."""
-    kinds = {name: floats if name in FLOATS else whole for name in FLOATS + WHOLE}
-    return {name: kinds[name](name, value) for name, value in given.items() if value is not None}
+    return {name: array(name, value) for name, value in given.items() if value is not None}
 
 
-def floats(name: str, value: Any) -> numpy.ndarray:
-    """Floating-point numbers; shorter ones are widened to 32 bits, which loses nothing."""
-    array = _array(name, value)
-    if array.dtype == numpy.float64 or array.dtype == numpy.float32:
-        dtype = array.dtype.newbyteorder("=")
-    elif array.dtype.kind == "f" or "float" in array.dtype.name:
-        dtype = numpy.dtype(numpy.float32 if array.dtype.itemsize <= 2 else numpy.float64)
-    else:
-        raise ValueError(f"tensor {name} holds {array.dtype}: must hold floating-point numbers")
-    return numpy.require(array, dtype, ["ALIGNED"])
+def maybe(name: str, value: Any) -> Optional[numpy.ndarray]:
+    """The array that was given, if any."""
+    return None if value is None else array(name, value)
 
 
-def whole(name: str, value: Any) -> numpy.ndarray:
-    """Whole numbers."""
-    array = _array(name, value)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"tensor {name} holds {array.dtype}: must hold whole numbers")
-    dtype = numpy.uint64 if array.dtype == numpy.uint64 else numpy.int64
-    return numpy.require(array, dtype, ["ALIGNED"])
+def array(name: str, value: Any) -> numpy.ndarray:
+    """An array of whatever holds one. What cannot be read is a ``ValueError`` that names the tensor and the cause."""
+    if type(value) is numpy.ndarray:
+        return value
+    try:
+        found = _array(value)
+    except Exception as error:
+        # Libraries differ in what they raise for a tensor without storage, on another device, or deleted.
+        cause = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(f"tensor {name} is of type {_type(value)} and cannot be read as an array: {cause}") from error
+    if found is None:
+        raise ValueError(f"tensor {name} is of type {_type(value)}: must be an array (NumPy, DLPack or the array interface)")
+    if isinstance(found, numpy.ma.MaskedArray) and numpy.ma.is_masked(found):
+        raise ValueError(f"tensor {name} has masked entries: must have none; fill them first, such as with .filled(0)")
+    return found
 
 
-def _array(name: str, value: Any) -> numpy.ndarray:
+def _array(value: Any) -> Optional[numpy.ndarray]:
     if isinstance(value, numpy.ndarray):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):
@@ -50,4 +46,8 @@ def _array(name: str, value: Any) -> numpy.ndarray:
         return numpy.asarray(value)
     if hasattr(value, "__dlpack__"):
         return numpy.from_dlpack(value)
-    raise ValueError(f"tensor {name} is of type {type(value).__name__}: must be an array (NumPy, DLPack or the array interface)")
+    return None
+
+
+def _type(value: Any) -> str:
+    return type(value).__name__

@@ -26,8 +26,10 @@ class Gradients(NamedTuple):
 class Model:
     """A model after the three steps, with everything that made it: the tensors of ``superpose run --export``.
 
-    Arrays are looks at the engine's own memory in the configuration's precision, and cannot be written to. In the exact
-    regime ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal one they are per unit of rate.
+    Arrays are looks at the engine's own memory in the configuration's precision, and cannot be written to (``tokens``,
+    ``position`` and ``labels`` are copies with 64 bits, which cannot either). Libraries that take them through DLPack may not
+    heed that: ``torch.from_dlpack(model.m2)`` is a tensor that writes into the model. Give them ``model.m2.copy()``. In the
+    exact regime ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal one they are per unit of rate.
 
     >>> import superpose
     >>> model = superpose.Config(vocab=64, dim=128, samples=4096).model()
@@ -132,7 +134,7 @@ class Model:
     ) -> numpy.ndarray:
         """Attention weights over positions, a row per sequence: of the training samples, or of other ``tokens`` with the trigger
         at ``position``; as trained, or at another attention matrix ``w``."""
-        w, tokens, position = _maybe(_arrays.floats, "w", w), _maybe(_arrays.whole, "tokens", tokens), _maybe(_arrays.whole, "position", position)
+        w, tokens, position = _arrays.maybe("w", w), _arrays.maybe("tokens", tokens), _arrays.maybe("position", position)
         return self._model.attention(w, tokens, position, threads)
 
     def logits(
@@ -145,8 +147,8 @@ class Model:
         threads: Optional[int] = None,
     ) -> numpy.ndarray:
         """Logits over labels, a row per sequence: as :meth:`attention`, at ``m2`` or another value matrix ``m``."""
-        m, w = _maybe(_arrays.floats, "m", m), _maybe(_arrays.floats, "w", w)
-        tokens, position = _maybe(_arrays.whole, "tokens", tokens), _maybe(_arrays.whole, "position", position)
+        m, w = _arrays.maybe("m", m), _arrays.maybe("w", w)
+        tokens, position = _arrays.maybe("tokens", tokens), _arrays.maybe("position", position)
         return self._model.logits(m, w, tokens, position, threads)
 
     def gradients(self, m: Any, w: Any, *, threads: Optional[int] = None, progress: Progress = None) -> Gradients:
@@ -160,14 +162,10 @@ class Model:
         (True, True, False)
         """
         with listener(progress) as tell:
-            m, w = _arrays.floats("m", m), _arrays.floats("w", w)
+            m, w = _arrays.array("m", m), _arrays.array("w", w)
             return Gradients(*self._model.gradients(m, w, threads, tell))
 
     def __repr__(self) -> str:
         c = self.config
         mlp = f", width={c.width}" if c.width else ""
         return f"Model(vocab={c.vocab}, dim={c.dim}, length={c.length}, samples={c.samples}{mlp}, precision={c.precision!r})"
-
-
-def _maybe(convert: Any, name: str, value: Any) -> Any:
-    return None if value is None else convert(name, value)

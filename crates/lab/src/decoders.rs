@@ -114,7 +114,8 @@ pub fn bound(
     backend: &Backend,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
-    let all: Vec<Seed> = backend.map(seeds, |r| config.repeat(r)).into_iter().map(Seed::new).collect();
+    let all = backend.map(seeds, |r| config.repeat(r)).into_iter();
+    let all: Vec<Seed> = all.map(|config| Seed::new(config, &backend.alone())).collect();
     let bound = surrogate_lower_bound(&Point::from(config), accuracy);
     let most = (4.0 * (TOKENS / config.length as f64).log2()).floor() as i32;
     let first = bound.map_or(16, |bound| (4.0 * bound.max(4.0).log2()).floor() as i32).clamp(8, most);
@@ -125,14 +126,14 @@ pub fn bound(
     };
 
     progress("unlimited data", f64::INFINITY);
-    let limits = backend.map(seeds, |r| all[r].limits(&Backend::single()));
+    let limits = backend.map(seeds, |r| all[r].limits(&backend.alone()));
     let limit = |i: usize| limits.iter().map(|limits| limits[i]).sum::<f64>() / seeds as f64;
     let mut seen: BTreeMap<i32, Vec<[f64; 4]>> = BTreeMap::new();
     let mut decoders = BTreeMap::new();
     for (i, name) in DECODERS.iter().enumerate() {
         let critical = search.unless_hopeless(limit(i), |index| {
             progress(name, samples_at(index) as f64);
-            let single = Backend::single();
+            let single = backend.alone();
             let at = || backend.map(seeds, |r| all[r].decode(samples_at(index), &single));
             let found = seen.entry(index).or_insert_with(at);
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
@@ -143,7 +144,7 @@ pub fn bound(
         progress("three-step", samples_at(index) as f64);
         let runs = backend.map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
-            let found = evaluation(&settings.check()?, &Inputs::default(), &Backend::single())?;
+            let found = evaluation(&settings.check()?, &Inputs::default(), &backend.alone())?;
             Ok(found.accuracy.mean())
         });
         runs.into_iter().collect::<Result<Vec<f64>, RunError>>()
@@ -176,11 +177,10 @@ struct Seed {
 }
 
 impl Seed {
-    fn new(config: Config) -> Seed {
-        let backend = Backend::single();
-        let embeddings = Embeddings::draw(&config, &backend);
+    fn new(config: Config, backend: &Backend) -> Seed {
+        let embeddings = Embeddings::draw(&config, backend);
         let task = Task::new(&config);
-        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, &backend);
+        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend);
         Seed { config, embeddings, task, whitener }
     }
 

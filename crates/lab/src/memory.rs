@@ -79,12 +79,26 @@ pub fn check(
     Err(RunError::TooLarge { needed, available, excess })
 }
 
-/// Bytes that a run may take: what the system calls available, within the control group's limit if there is one.
+/// Bytes that a run may take: what the system calls available, within the limits of the control group and of the process if
+/// there are any.
 pub fn available() -> f64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory() as f64;
-    system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64))
+    let free = system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64));
+    address_space().map_or(free, |space| free.min(space))
+}
+
+/// What `ulimit -v` leaves to this process, where there is such a limit and Linux tells: beyond it an allocation ends the program.
+fn address_space() -> Option<f64> {
+    let number = |file: &str, name: &str| -> Option<f64> {
+        let text = std::fs::read_to_string(file).ok()?;
+        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    let limit = number("/proc/self/limits", "Max address space")?;
+    let used = 1024.0 * number("/proc/self/status", "VmSize:")?;
+    Some((limit - used).max(0.0))
 }
 
 /// A number of bytes for people.

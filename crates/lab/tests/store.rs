@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::backend::Backend;
@@ -211,6 +212,18 @@ fn stopping_keeps_what_is_finished() {
     assert!(done == finished && (50..3000).contains(&done), "{done} {finished}");
     assert!(outcomes.contains(&Err(CellError::Stopped)));
     assert_eq!(entries(&path).len(), done);
+}
+
+#[test]
+fn a_cell_that_is_left_is_neither_done_nor_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sqlite");
+    let leave = Arc::new(AtomicBool::new(true));
+    let runner = Runner::new(2).with_results(Store::open(&path).unwrap());
+    let outcomes = runner.with_leave(leave).run(&cells(5), &mut |_| {}).unwrap();
+    assert!(outcomes.iter().all(|outcome| *outcome == Err(CellError::Stopped)));
+    assert!(entries(&path).is_empty());
+    assert_eq!(run(&path, &cells(5), |runner| runner), 5);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use superpose_core::backend::Backend;
 use superpose_lab::cell::Runner;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
@@ -15,7 +14,7 @@ use superpose_tensors::TensorFile;
 use superpose_theory::critical::Parameter;
 
 use crate::config::Config;
-use crate::given::{count, maybe_count, size, word};
+use crate::given::{Value, choice, count, file, maybe_count, number, pair, put, size};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, Watch, work};
@@ -25,8 +24,8 @@ const LONG: f64 = f64::INFINITY;
 
 /// `superpose predict`
 #[pyfunction]
-pub fn predict(py: Python<'_>, config: &Config, accuracy: f64) -> PyResult<Record> {
-    let settings = config.settings.clone();
+pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> PyResult<Record> {
+    let (settings, accuracy) = (config.settings.clone(), number("accuracy", accuracy)?);
     let record =
         work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
     Ok(Record::new(record, superpose_text::predict))
@@ -39,22 +38,22 @@ pub fn plan(
     py: Python<'_>,
     facts: &Bound<'_, PyAny>,
     length: &Bound<'_, PyAny>,
-    accuracy: f64,
+    accuracy: &Bound<'_, PyAny>,
     dim: Option<&Bound<'_, PyAny>>,
     width: Option<&Bound<'_, PyAny>>,
-    activation: Option<&str>,
-    trigger: &str,
+    activation: Option<&Bound<'_, PyAny>>,
+    trigger: &Bound<'_, PyAny>,
     samples: Option<&Bound<'_, PyAny>>,
     max_parameters: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Record> {
     let options = PlanOptions {
         facts: count("facts", facts)?,
         length: count("length", length)?,
-        accuracy,
+        accuracy: number("accuracy", accuracy)?,
         dim: maybe_count("dim", dim)?,
         width: maybe_count("width", width)?,
-        activation: activation.map(|name| word("activation", name)).transpose()?,
-        trigger: word("trigger", trigger)?,
+        activation: activation.map(|name| choice("activation", name)).transpose()?,
+        trigger: choice("trigger", trigger)?,
         samples: maybe_count("samples", samples)?,
         max_parameters: maybe_count("max_parameters", max_parameters)?,
     };
@@ -65,7 +64,8 @@ pub fn plan(
 
 /// A runner that keeps its results in a file, if there is one, and ends when nobody waits for it any more.
 pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Result<Runner<'a>, Failure> {
-    let runner = Runner::new(threads).with_memory(available()).with_stop(watch.stop());
+    let runner = Runner::new(threads).with_memory(available());
+    let runner = runner.with_stop(watch.stop()).with_leave(watch.leave());
     Ok(match store {
         Some(path) => runner.with_results(Store::open(path)?),
         None => runner,
@@ -78,32 +78,34 @@ pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Res
 pub fn threshold(
     py: Python<'_>,
     config: &Config,
-    find: &str,
-    accuracy: f64,
-    precision: f64,
-    criterion: &str,
-    measure: &str,
+    find: &Bound<'_, PyAny>,
+    accuracy: &Bound<'_, PyAny>,
+    precision: &Bound<'_, PyAny>,
+    criterion: &Bound<'_, PyAny>,
+    measure: &Bound<'_, PyAny>,
     max_runs: &Bound<'_, PyAny>,
-    range: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    range: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
+    file("store", store.as_deref())?;
     if config.gives("repeats") {
         return Err(Failure("repeats is given: the search decides how often to run".into()).into());
     }
-    let known = Parameter::ALL.into_iter().find(|parameter| parameter.word() == find);
-    let allowed = || Failure(format!("find = {find}: must be one of samples, dim, width, length, vocab"));
+    let find = put("find", find, |value| {
+        let named = |parameter: &Parameter| matches!(value, Value::Word(word) if parameter.word() == word);
+        let known = Parameter::ALL.into_iter().find(named);
+        known.ok_or_else(|| "must be one of samples, dim, width, length, vocab".into())
+    })?;
     let options = ThresholdOptions {
-        find: known.ok_or_else(allowed)?,
-        accuracy,
-        precision,
-        criterion: word("criterion", criterion)?,
-        measure: word("measure", measure)?,
+        find,
+        accuracy: number("accuracy", accuracy)?,
+        precision: number("precision", precision)?,
+        criterion: choice("criterion", criterion)?,
+        measure: choice("measure", measure)?,
         max_runs: size("max_runs", max_runs)?,
-        range: range
-            .map(|(low, high)| Ok::<_, PyErr>((count("range", &low)?, count("range", &high)?)))
-            .transpose()?,
+        range: range.map(|range| pair("range", range)).transpose()?,
     };
     let threads = self::threads(threads)?;
     let hunt = options.check(config.settings.clone()).map_err(Failure::from)?;
@@ -115,14 +117,14 @@ pub fn threshold(
 }
 
 /// An axis: what varies, from, to, and how values are spaced.
-type Axis<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>, String);
+type Axis<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 fn span(name: &str, (size, low, high, scale): &Axis<'_>) -> PyResult<Span> {
     Ok(Span {
-        size: word::<Size>(name, size)?,
+        size: choice::<Size>(name, size)?,
         low: count(name, low)?,
         high: count(name, high)?,
-        scale: word::<Scale>("scale", scale)?,
+        scale: choice::<Scale>("scale", scale)?,
     })
 }
 
@@ -135,20 +137,21 @@ pub fn phase(
     x: Axis<'_>,
     y: Axis<'_>,
     resolution: &Bound<'_, PyAny>,
-    accuracy: f64,
-    measure: &str,
-    most: f64,
+    accuracy: &Bound<'_, PyAny>,
+    measure: &Bound<'_, PyAny>,
+    most: &Bound<'_, PyAny>,
     store: Option<PathBuf>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
+    file("store", store.as_deref())?;
     let options = PhaseOptions {
         x: span("x", &x)?,
         y: span("y", &y)?,
         resolution: size("resolution", resolution)?,
-        accuracy,
-        measure: word("measure", measure)?,
-        most,
+        accuracy: number("accuracy", accuracy)?,
+        measure: choice("measure", measure)?,
+        most: number("most", most)?,
     };
     let mut settings = config.settings.clone();
     if !config.gives("repeats") {
@@ -170,17 +173,17 @@ pub fn phase(
 pub fn bound(
     py: Python<'_>,
     config: &Config,
-    accuracy: f64,
+    accuracy: &Bound<'_, PyAny>,
     seeds: &Bound<'_, PyAny>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let seeds = size("seeds", seeds)?;
+    let (seeds, accuracy) = (size("seeds", seeds)?, number("accuracy", accuracy)?);
     let threads = self::threads(threads)?;
     let config =
         superpose_lab::decoders::check(config.settings.clone(), accuracy, seeds).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
-        let backend = Backend::cpu(threads)?;
+        let backend = watch.backend(threads)?;
         let mut progress = |what: &str, samples: f64| {
             watch.leave_if_stopped();
             let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
@@ -198,13 +201,13 @@ pub fn inspect(
     file: PathBuf,
     tensor: Option<String>,
     output_tensor: Option<String>,
-    accuracy: f64,
-    threads: Option<i64>,
+    accuracy: &Bound<'_, PyAny>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let threads = self::threads(threads)?;
+    let (threads, accuracy) = (self::threads(threads)?, number("accuracy", accuracy)?);
     let record = work(py, LONG, listener, move |watch| {
-        let backend = Backend::cpu(threads)?;
+        let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;
         let mut progress = |done: usize, total: usize| {
             watch.leave_if_stopped();

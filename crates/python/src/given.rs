@@ -1,14 +1,15 @@
 //! Values as Python has them, taken for what a parameter wants. An error names the parameter, the value and what is allowed.
 
+use std::path::Path;
 use std::str::FromStr;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use superpose_lab::sweep::Value;
+pub use superpose_lab::sweep::Value;
 
 /// A value and what it may stand for.
 pub struct Given {
-    /// The likeliest first.
+    /// The likeliest first; none of something that is neither a number nor a word.
     values: Vec<Value>,
     text: String,
 }
@@ -25,17 +26,19 @@ impl Given {
             return Ok(Given { values: vec![Value::Word(word)], text });
         }
         let mut values = Vec::new();
-        let whole = value.extract::<u64>().ok();
+        if is_complex(value) {
+            return Ok(Given { values, text });
+        }
+        let whole = tried(value.py(), value.extract::<u64>())?;
         values.extend(whole.map(Value::Count));
-        if let Ok(number) = value.extract::<f64>() {
+        if let Some(number) = tried(value.py(), value.extract::<f64>())? {
+            // A zero has no sign here, so that what is equal has the same hash.
+            let number = number + 0.0;
             // 1e6 is how people write a million.
             if whole.is_none() && number.fract() == 0.0 && (0.0..=2_f64.powi(53)).contains(&number) {
                 values.push(Value::Count(number as u64));
             }
             values.push(Value::Number(number));
-        }
-        if values.is_empty() {
-            values.push(Value::Word(text.clone()));
         }
         Ok(Given { values, text })
     }
@@ -49,12 +52,47 @@ impl Given {
                 Err(allowed) => refusal = allowed,
             }
         }
+        if self.values.is_empty() {
+            // Refused whatever it looks like; a word that looks like it tells what is allowed.
+            let allowed = put(&Value::Word(self.text.clone())).err();
+            refusal = allowed.unwrap_or_else(|| "must be a word".into());
+        }
         Err(wrong(name, &self.text, &refusal))
     }
 }
 
+/// What a value turned into; nothing if it does not. Ctrl-C is no answer to that question.
+fn tried<T, E: Into<PyErr>>(py: Python<'_>, turned: Result<T, E>) -> PyResult<Option<T>> {
+    match turned.map_err(Into::into) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether it is one of NumPy's complex numbers, which turn into real ones with no more than a warning.
+fn is_complex(value: &Bound<'_, PyAny>) -> bool {
+    let kind = value.getattr("dtype").and_then(|dtype| dtype.getattr("kind"));
+    kind.is_ok_and(|kind| kind.extract::<char>().is_ok_and(|kind| kind == 'c'))
+}
+
 fn wrong(name: &str, value: &str, allowed: &str) -> PyErr {
+    /// Characters of a value that are shown.
+    const SHOWN: usize = 60;
+    let value = match value.chars().count() {
+        0..=SHOWN => value.to_string(),
+        count => format!("{}... ({count} characters)", value.chars().take(SHOWN / 2).collect::<String>()),
+    };
     PyValueError::new_err(format!("{name} = {value}: {allowed}"))
+}
+
+/// Something that `put` takes, or the error that says what is allowed.
+pub fn put<T>(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    put: impl FnMut(&Value) -> Result<T, String>,
+) -> PyResult<T> {
+    Given::new(value)?.put(name, put)
 }
 
 /// A whole number.
@@ -92,7 +130,27 @@ pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     usize::try_from(count).map_err(|_| wrong(name, &count.to_string(), "too large for this machine"))
 }
 
-/// A word out of a few.
-pub fn word<T: FromStr<Err = String>>(name: &str, word: &str) -> PyResult<T> {
-    word.parse().map_err(|allowed: String| wrong(name, word, &allowed))
+/// Two whole numbers, in whatever holds them.
+pub fn pair(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+    let items: Option<Vec<Bound<'_, PyAny>>> = value.try_iter().and_then(Iterator::collect).ok();
+    match items.as_deref() {
+        Some([low, high]) => Ok((count(name, low)?, count(name, high)?)),
+        _ => Err(wrong(name, &value.str()?.to_string(), "must be two whole numbers, such as (10, 2000)")),
+    }
+}
+
+/// True or false.
+pub fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    put(name, value, |value| match value {
+        Value::Flag(flag) => Ok(*flag),
+        _ => Err("must be True or False".into()),
+    })
+}
+
+/// Refuses the path of no file.
+pub fn file(name: &str, path: Option<&Path>) -> PyResult<()> {
+    match path {
+        Some(path) if path.as_os_str().is_empty() => Err(wrong(name, "''", "must be the name of a file")),
+        _ => Ok(()),
+    }
 }

@@ -3,11 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
-use superpose_core::backend::Backend;
 use superpose_lab::associative::{Hunt, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 use superpose_lab::memory::available;
 
-use crate::given::{choice, count, number, size};
+use crate::given::{Value, choice, count, number, put, size};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, work};
@@ -17,10 +16,10 @@ use crate::work::{Failure, work};
 pub fn memory(
     py: Python<'_>,
     keys: &Bound<'_, PyDict>,
-    find: Option<&str>,
-    precision: Option<f64>,
+    find: Option<&Bound<'_, PyAny>>,
+    precision: Option<&Bound<'_, PyAny>>,
     max_runs: Option<&Bound<'_, PyAny>>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let given = |name: &str| keys.get_item(name).is_ok_and(|value| value.is_some_and(|x| !x.is_none()));
@@ -34,23 +33,25 @@ pub fn memory(
         let record = work(py, f64::INFINITY, listener, move |watch| {
             check_room(&config, threads, available())?;
             watch.begin(config.repeats as u64);
-            Ok(run(&config, &Backend::cpu(threads)?, watch.stop(), &mut |done| {
+            Ok(run(&config, &watch.patient_backend(threads)?, watch.stop(), &mut |done| {
                 watch.reach(done as u64);
                 watch.say(format!("{done} of {} memories made", config.repeats));
             })?)
         })?;
         return Ok(Record::new(record, superpose_text::memory));
     };
-    if find != "facts" {
-        return Err(Failure(format!("find = {find}: must be facts")).into());
-    }
+    put("find", find, |value| match value {
+        Value::Word(word) if word == "facts" => Ok(()),
+        _ => Err("must be facts".into()),
+    })?;
     refuse("facts", given("facts"), "is given with find: the search decides how many")?;
     refuse("repeats", given("repeats"), "is given with find: the search decides how many")?;
     let most = max_runs.map_or(Ok(USUAL_RUNS), |most| size("max_runs", most))?;
-    let hunt = Hunt::new(&settings, precision.unwrap_or(USUAL_PRECISION), most).map_err(Failure::from)?;
+    let precision = precision.map_or(Ok(USUAL_PRECISION), |precision| number("precision", precision))?;
+    let hunt = Hunt::new(&settings, precision, most).map_err(Failure::from)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         check_room(hunt.largest(), threads, available())?;
-        Ok(hunt.record(&Backend::cpu(threads)?, watch.stop(), &mut |runs, facts| {
+        Ok(hunt.record(&watch.patient_backend(threads)?, watch.stop(), &mut |runs, facts| {
             watch.say(format!("{runs} memories made, now with {facts} facts"));
         })?)
     })?;

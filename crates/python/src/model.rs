@@ -6,11 +6,12 @@ use pyo3::types::{PyDict, PyTuple};
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Precision;
 use superpose_core::task::{Samples, Stored};
+use superpose_lab::memory;
 use superpose_lab::run::Trained;
 
-use crate::arrays::{floats, indices, look, matrix, whole};
+use crate::arrays::{Refusal, float_shape, floats, indices, look, matrix, whole, whole_shape};
 use crate::config::Config;
-use crate::run::{Job, backend, threads};
+use crate::run::{Job, SMALL, backend, threads};
 use crate::work::{Failure, Watch, work};
 
 use std::sync::Arc;
@@ -42,12 +43,12 @@ impl Model {
         py: Python<'_>,
         config: &Config,
         tensors: &Bound<'_, PyDict>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Model> {
         let job = Job::new(config, tensors, threads, true)?;
         let trained = work(py, job.seconds, listener, move |watch| {
-            watch.begin(3 * job.config.samples as u64);
+            watch.begin(4 * job.config.samples as u64);
             Ok(match job.config.precision {
                 Precision::F32 => Precise::F32(train(&job, watch)?),
                 Precision::F64 => Precise::F64(train(&job, watch)?),
@@ -80,11 +81,11 @@ impl Model {
         w: Option<&Bound<'py, PyAny>>,
         tokens: Option<&Bound<'py, PyAny>>,
         position: Option<&Bound<'py, PyAny>>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         either!(self, trained => {
             let w = w.map(|w| attention_matrix(trained, w)).transpose()?;
-            let given = sequences(trained, tokens, position)?;
+            let given = sequences(trained, tokens, position, |length| length)?;
             read(py, trained, given, threads, |samples| samples.length(), move |trained, samples, backend| {
                 trained.attention(w.as_deref(), samples, backend)
             })
@@ -100,13 +101,13 @@ impl Model {
         w: Option<&Bound<'py, PyAny>>,
         tokens: Option<&Bound<'py, PyAny>>,
         position: Option<&Bound<'py, PyAny>>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         either!(self, trained => {
             let m = m.map(|m| value_matrix(trained, m)).transpose()?;
             let w = w.map(|w| attention_matrix(trained, w)).transpose()?;
-            let given = sequences(trained, tokens, position)?;
             let labels = trained.model().labels();
+            let given = sequences(trained, tokens, position, |_| labels)?;
             read(py, trained, given, threads, |_| labels, move |trained, samples, backend| {
                 trained.logits(m.as_deref(), w.as_deref(), samples, backend)
             })
@@ -120,7 +121,7 @@ impl Model {
         py: Python<'py>,
         m: &Bound<'py, PyAny>,
         w: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let threads = self::threads(threads)?;
@@ -130,8 +131,9 @@ impl Model {
             let theirs = Arc::clone(trained);
             let found = work(py, seconds, listener, move |watch| {
                 watch.begin(theirs.samples.count() as u64);
-                Ok(theirs.gradients(&m, &w, &backend(threads, seconds)?, watch)?)
+                Ok(theirs.gradients(&m, &w, &backend(threads, seconds, watch)?, watch)?)
             })?;
+            finite([found.loss].iter().chain(&found.m).chain(&found.w).copied())?;
             let (dim, inputs) = (trained.model().dim(), trained.model().inputs());
             (found.loss, matrix(py, found.m, inputs)?, matrix(py, found.w, dim)?).into_pyobject(py)
         })
@@ -139,7 +141,7 @@ impl Model {
 }
 
 fn train<T: Real>(job: &Job, watch: &Watch) -> Result<Arc<Trained<T>>, Failure> {
-    Ok(Arc::new(Trained::new(&job.config, &job.inputs, &job.backend()?, watch)?))
+    Ok(Arc::new(Trained::new(&job.config, &job.inputs, &job.backend(watch)?, watch)?))
 }
 
 fn tensor<'py, T: Real + Element>(
@@ -160,36 +162,45 @@ fn tensor<'py, T: Real + Element>(
         "m1" => seen(&phase.m1, Some(inputs)),
         "w1" => seen(&trained.w1, Some(dim)),
         "m2" => seen(&phase.m2, Some(inputs)),
-        "tokens" => {
-            let tokens = trained.samples.tokens().iter().map(|&x| i64::from(x)).collect();
-            Ok(Some(matrix(py, tokens, trained.samples.length())?.into_any()))
-        }
-        "position" => Ok(Some(indices(py, trained.samples.position()).into_any())),
-        "labels" => Ok(Some(indices(py, trained.samples.labels()).into_any())),
+        "tokens" => Ok(Some(indices(py, trained.samples.tokens(), Some(trained.samples.length()))?)),
+        "position" => Ok(Some(indices(py, trained.samples.position(), None)?)),
+        "labels" => Ok(Some(indices(py, trained.samples.labels(), None)?)),
         _ => Err(Failure(format!("tensor {name} is none of a model's")).into()),
     }
 }
 
-fn value_matrix<T: Real>(trained: &Trained<T>, m: &Bound<'_, PyAny>) -> Result<Vec<T>, Failure> {
+// The shape is looked at before the entries: what does not fit is not copied.
+fn value_matrix<T: Real>(trained: &Trained<T>, m: &Bound<'_, PyAny>) -> Result<Vec<T>, Refusal> {
+    trained.value_matrix(&float_shape("m", m)?)?;
     Ok(trained.value_matrix(&floats("m", m)?)?)
 }
 
-fn attention_matrix<T: Real>(trained: &Trained<T>, w: &Bound<'_, PyAny>) -> Result<Vec<T>, Failure> {
+fn attention_matrix<T: Real>(trained: &Trained<T>, w: &Bound<'_, PyAny>) -> Result<Vec<T>, Refusal> {
+    trained.attention_matrix(&float_shape("w", w)?)?;
     Ok(trained.attention_matrix(&floats("w", w)?)?)
 }
 
-/// The sequences given, if any.
+/// The sequences given, if any. They must fit into memory with rows of so many `columns` for sequences of a length.
 fn sequences<T: Real>(
     trained: &Trained<T>,
     tokens: Option<&Bound<'_, PyAny>>,
     position: Option<&Bound<'_, PyAny>>,
-) -> Result<Option<Stored>, Failure> {
+    columns: impl Fn(usize) -> usize,
+) -> PyResult<Option<Stored>> {
     match (tokens, position) {
         (None, None) => Ok(None),
         (Some(tokens), Some(position)) => {
-            Ok(Some(trained.sequences(whole("tokens", tokens)?, whole("position", position)?)?))
+            let sizes = Trained::<T>::sequence_sizes(
+                &whole_shape("tokens", tokens)?,
+                &whole_shape("position", position)?,
+            );
+            let (count, length) = sizes.map_err(Failure::from)?;
+            let row = 4.0 * (length as f64 + 2.0) + columns(length) as f64 * size_of::<T>() as f64;
+            fits(count as f64 * row)?;
+            let (tokens, position) = (whole("tokens", tokens)?, whole("position", position)?);
+            Ok(Some(trained.sequences(tokens, position).map_err(Failure::from)?))
         }
-        _ => Err(Failure("tokens and position belong together: give both, or neither".into())),
+        _ => Err(Failure("tokens and position belong together: give both, or neither".into()).into()),
     }
 }
 
@@ -198,7 +209,7 @@ fn read<'py, T: Real + Element>(
     py: Python<'py>,
     trained: &Arc<Trained<T>>,
     given: Option<Stored>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     columns: impl Fn(&Stored) -> usize,
     rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Vec<T> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -207,26 +218,35 @@ fn read<'py, T: Real + Element>(
     let (seconds, columns) = (trained.pass_seconds(samples), columns(samples));
     fits(samples.count() as f64 * columns as f64 * size_of::<T>() as f64)?;
     let theirs = Arc::clone(trained);
-    let data = work(py, seconds, None, move |_| {
+    let data = work(py, seconds, None, move |watch| {
         let samples = given.as_ref().unwrap_or(&theirs.samples);
-        Ok(rows(&theirs, samples, &backend(threads, seconds)?))
+        let rows = rows(&theirs, samples, &backend(threads, seconds, watch)?);
+        finite(rows.iter().map(|x| x.to_f64()))?;
+        Ok(rows)
     })?;
     Ok(matrix(py, data, columns)?.into_any())
 }
 
-/// Refuses an array that the memory does not hold.
+/// Refuses sequences and rows for them that the memory does not hold.
 fn fits(bytes: f64) -> Result<(), Failure> {
-    use superpose_lab::memory::{available, readable};
-    if bytes < 64e6 {
+    if bytes < SMALL {
         return Ok(());
     }
-    let free = available();
-    match bytes < free {
+    let available = memory::available();
+    match bytes <= available {
         true => Ok(()),
         false => Err(Failure(format!(
-            "this array takes {}, and {} are available: give fewer sequences",
-            readable(bytes),
-            readable(free)
+            "this needs about {} of memory, and {} are available; fewer or shorter sequences need less",
+            memory::readable(bytes),
+            memory::readable(available)
         ))),
+    }
+}
+
+/// Refuses what left the range of numbers: matrices may be finite and their products not.
+fn finite(mut numbers: impl Iterator<Item = f64>) -> Result<(), Failure> {
+    match numbers.all(f64::is_finite) {
+        true => Ok(()),
+        false => Err(Failure("m or w is too large: what follows from them is not finite; make them smaller or use precision f64".into())),
     }
 }

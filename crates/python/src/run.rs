@@ -10,18 +10,19 @@ use superpose_core::backend::Backend;
 use superpose_core::config::Config as Checked;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::memory;
-use superpose_lab::run::{Inputs, reads};
+use superpose_lab::run::{Import, Inputs, reads};
 
 use crate::arrays;
 use crate::config::Config;
+use crate::given::{Value, put};
 use crate::record::Record;
-use crate::work::{Failure, work};
+use crate::work::{Failure, Watch, work};
 
 /// Below this, starting threads takes a good part of what they save. Results do not depend on it.
 const QUICK: f64 = 2e-3;
 
 /// Runs that take less are not held against the memory that is free, which takes a while to find out.
-const SMALL: f64 = 64e6;
+pub const SMALL: f64 = 64e6;
 
 /// A configuration and its tensors, checked and ready to run.
 pub struct Job {
@@ -36,42 +37,49 @@ impl Job {
     pub fn new(
         config: &Config,
         tensors: &Bound<'_, PyDict>,
-        threads: Option<i64>,
+        threads: Option<&Bound<'_, PyAny>>,
         keeps: bool,
     ) -> PyResult<Job> {
         let mut settings = config.settings.clone();
-        let import = arrays::import(tensors)?;
         let threads = self::threads(threads)?;
+        // Shapes decide the sizes, and sizes the memory: entries are read when there is room for them.
+        let shapes = arrays::shapes(tensors)?;
+        let brings = shapes.is_some();
         let open = || -> Result<Job, Failure> {
             let mut inputs = Inputs::open(&mut settings, |name| config.gives(name))?;
-            if let Some(import) = import {
+            if let Some(import) = shapes {
                 let names = import.names().join(", ");
                 inputs.bring(import, &mut settings, |name| config.gives(name))?;
                 // Says so where the result is printed: this configuration alone does not make it again.
                 settings.import = Some(format!("arrays {names}"));
             }
             let config = settings.check()?;
-            let stored = keeps || inputs.import.as_ref().is_some_and(|import| import.has_samples());
-            if memory::run_bytes(&config, threads, stored, keeps) > SMALL {
-                memory::check(&config, threads, stored, keeps, memory::available())?;
+            let stored = keeps || inputs.import.as_ref().is_some_and(Import::has_samples);
+            let brought = inputs.import.as_ref().map_or(0.0, Import::float_bytes);
+            if memory::run_bytes(&config, threads, stored, keeps) + brought > SMALL {
+                memory::check(&config, threads, stored, keeps, memory::available() - brought)?;
             }
             let seconds = estimated_seconds(&config, true) * config.repeats as f64;
             Ok(Job { config, inputs, threads, seconds })
         };
-        Ok(open()?)
+        let mut job = open()?;
+        if brings {
+            job.inputs.import = arrays::import(tensors)?;
+        }
+        Ok(job)
     }
 
-    /// Threads for what is worth it.
-    pub fn backend(&self) -> Result<Backend, Failure> {
-        backend(self.threads, self.seconds)
+    /// Threads for what is worth it, until the caller wants no more.
+    pub fn backend(&self, watch: &Watch) -> Result<Backend, Failure> {
+        backend(self.threads, self.seconds, watch)
     }
 }
 
-/// Threads for work that is expected to take one thread so many seconds.
-pub fn backend(threads: usize, seconds: f64) -> Result<Backend, Failure> {
+/// Threads for work that is expected to take one thread so many seconds, until the caller wants no more.
+pub fn backend(threads: usize, seconds: f64, watch: &Watch) -> Result<Backend, Failure> {
     match seconds < QUICK {
         true => Ok(Backend::single()),
-        false => Ok(Backend::cpu(threads)?),
+        false => watch.backend(threads),
     }
 }
 
@@ -79,11 +87,13 @@ pub fn backend(threads: usize, seconds: f64) -> Result<Backend, Failure> {
 static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 /// So many threads, or one for each core.
-pub fn threads(given: Option<i64>) -> Result<usize, Failure> {
+pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     match given {
         None => Ok(*CORES),
-        Some(threads @ 1..=1024) => Ok(threads as usize),
-        Some(threads) => Err(Failure(format!("threads = {threads}: must be a whole number from 1 to 1024"))),
+        Some(given) => put("threads", given, |value| match value {
+            Value::Count(threads @ 1..=1024) => Ok(*threads as usize),
+            _ => Err("must be a whole number from 1 to 1024".into()),
+        }),
     }
 }
 
@@ -93,7 +103,7 @@ pub fn run(
     py: Python<'_>,
     config: &Config,
     tensors: &Bound<'_, PyDict>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     export: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
@@ -105,7 +115,7 @@ pub fn run(
     let record = work(py, job.seconds, listener, move |watch| {
         watch.begin(reads(&job.config));
         let (config, inputs) = (&job.config, &job.inputs);
-        Ok(superpose_lab::run::run(config, inputs, &job.backend()?, export.as_deref(), watch)?)
+        Ok(superpose_lab::run::run(config, inputs, &job.backend(watch)?, export.as_deref(), watch)?)
     })?;
     Ok(Record::new(record, superpose_text::run))
 }
@@ -113,9 +123,10 @@ pub fn run(
 /// Seconds of each of so many runs, timed without Python: what a call is compared with in `bench/python_overhead.py`.
 #[pyfunction]
 pub fn time_runs(py: Python<'_>, config: &Config, count: usize) -> PyResult<Vec<f64>> {
-    let job = Job::new(config, &PyDict::new(py), Some(1), false)?;
-    work(py, job.seconds * count as f64, None, move |_| {
-        let backend = job.backend()?;
+    let job = Job::new(config, &PyDict::new(py), None, false)?;
+    let job = Job { threads: 1, ..job };
+    work(py, job.seconds * count as f64, None, move |watch| {
+        let backend = job.backend(watch)?;
         (0..count)
             .map(|_| {
                 let started = Instant::now();

@@ -11,6 +11,7 @@ use superpose_lab::store::{COLUMNS, Value, values};
 use superpose_lab::sweep::{Sweep, SweepError};
 
 use crate::experiments::runner;
+use crate::given::{file, flag};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, work};
@@ -64,10 +65,12 @@ pub fn sweep(
     text: &str,
     lines: bool,
     store: Option<PathBuf>,
-    retry_failed: bool,
-    threads: Option<i64>,
+    retry_failed: &Bound<'_, PyAny>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
+    file("store", store.as_deref())?;
+    let retry_failed = flag("retry_failed", retry_failed)?;
     let threads = self::threads(threads)?;
     let read = || -> Result<_, SweepError> {
         let sweep = Sweep::read(text)?;

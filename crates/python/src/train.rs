@@ -14,6 +14,7 @@ use superpose_lab::train::{AnyNetwork, Checkpoint, Finish, Observer};
 
 use crate::arrays::look;
 use crate::config::Config;
+use crate::given::file;
 use crate::record::Record;
 use crate::run::Job;
 use crate::work::{Failure, Watch, work};
@@ -65,9 +66,11 @@ pub fn train(
     tensors: &Bound<'_, PyDict>,
     checkpoint: Option<PathBuf>,
     store: Option<PathBuf>,
-    threads: Option<i64>,
+    threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<(Record, Network)> {
+    file("checkpoint", checkpoint.as_deref())?;
+    file("store", store.as_deref())?;
     let there = checkpoint.as_deref().filter(|path| path.exists());
     let saved = there.map(Checkpoint::open).transpose().map_err(|error| about("checkpoint", error))?;
     let job = match &saved {
@@ -90,7 +93,8 @@ pub fn train(
         let begun = saved.as_ref().map_or(0, Checkpoint::step);
         watch.begin(config.steps.saturating_sub(begun) as u64);
         let mut told = Told { watch, saves: to.is_some() };
-        let backend = job.backend()?;
+        // It saves how far it is before it stops.
+        let backend = watch.patient_backend(job.threads)?;
         let finish =
             superpose_lab::train::train(config, &job.inputs, saved.as_ref(), to, &backend, &mut told)?;
         let Finish::Done(record, network) = finish else { return Err(Failure("stopped".into())) };

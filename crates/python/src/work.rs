@@ -1,5 +1,6 @@
 //! Calls that take a while: the interpreter is free meanwhile, Ctrl-C ends them, a listener hears how far they are.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use superpose_core::backend::{Backend, Stopped};
 use superpose_lab::run::Progress;
 
 /// What is expected to take less runs on the caller's thread: starting another would cost more than it helps.
@@ -16,7 +18,9 @@ const SHORT: f64 = 0.05;
 /// How often the caller's thread looks for signals and tells the listener.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop may take before it is left behind. Whatever it finished is kept by then.
+/// How long work that was told to stop may take to finish what is worth keeping. Then it is told to leave, and has as long again:
+/// what does not look up by then (a decoder's assignment, a closed form, the writing of a file) goes on in the background to its
+/// end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The same of work that saves how far it is before it stops. Whoever cannot wait says so twice.
@@ -46,20 +50,33 @@ impl From<Failure> for PyErr {
 /// What the caller and the work know of each other.
 #[derive(Default)]
 pub struct Watch {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
+    leave: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
     note: Mutex<String>,
     saves: AtomicBool,
 }
 
-/// The payload of a panic that is none: work that was told to stop leaves this way where it cannot return.
-struct Stopped;
-
 impl Watch {
     /// Becomes true when the caller wants no more.
     pub fn stop(&self) -> &AtomicBool {
         &self.stop
+    }
+
+    /// Becomes true when the caller waits no longer for what is being finished.
+    pub fn leave(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.leave)
+    }
+
+    /// Threads for work of which nothing is kept unless it ends: it stops at once.
+    pub fn backend(&self, threads: usize) -> Result<Backend, Failure> {
+        Ok(Backend::cpu(threads)?.with_stop(Arc::clone(&self.stop)))
+    }
+
+    /// Threads for work that keeps what it has finished: it is given some time.
+    pub fn patient_backend(&self, threads: usize) -> Result<Backend, Failure> {
+        Ok(Backend::cpu(threads)?.with_stop(self.leave()))
     }
 
     /// Leaves the work at once if the caller wants no more.
@@ -154,11 +171,18 @@ pub fn work<R: Send + 'static>(
         if let Err(error) = py.check_signals().and(told) {
             watch.stop.store(true, Ordering::Relaxed);
             let patience = if watch.saves.load(Ordering::Relaxed) { SAVING } else { PATIENCE };
-            let until = Instant::now() + patience;
-            while matches!(wait(LOOK), Err(RecvTimeoutError::Timeout)) && Instant::now() < until {
-                if py.check_signals().is_err() {
-                    break;
+            let ended = |patience: Duration| {
+                let until = Instant::now() + patience;
+                while matches!(wait(LOOK), Err(RecvTimeoutError::Timeout)) {
+                    if py.check_signals().is_err() || Instant::now() > until {
+                        return false;
+                    }
                 }
+                true
+            };
+            if !ended(patience) {
+                watch.leave.store(true, Ordering::Relaxed);
+                ended(PATIENCE);
             }
             return Err(error);
         }
@@ -168,11 +192,14 @@ pub fn work<R: Send + 'static>(
 fn finish<R>(result: std::thread::Result<Result<R, Failure>>) -> PyResult<R> {
     match result {
         Ok(result) => Ok(result?),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-            Err(fault(&text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()))
-        }
+        Err(panic) => Err(panicked(&*panic)),
     }
+}
+
+/// What a panic said, as an error.
+pub fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    fault(&text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default())
 }
 
 /// Something that cannot be, in the engine and not in what it was given.

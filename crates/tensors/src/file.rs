@@ -95,13 +95,15 @@ impl Tensor<f64> {
 }
 
 impl Tensor<u32> {
-    /// Whole numbers that were not in a file, row-major; all must be from 0 to 2^31 - 1.
-    pub fn whole(
-        name: &str,
-        shape: &[usize],
-        values: impl Iterator<Item = i128>,
-    ) -> Result<Tensor<u32>, TensorError> {
-        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: narrow(name, values)? })
+    /// A whole number as an entry holds it; it must be from 0 to 2^31 - 1. `index` is its place in the flattened tensor.
+    pub fn entry(name: &str, index: usize, value: i128) -> Result<u32, TensorError> {
+        let fit = u32::try_from(value).ok().filter(|&value| value <= LARGEST);
+        fit.ok_or_else(|| TensorError::Value {
+            name: name.into(),
+            value: value.to_string(),
+            index,
+            expected: format!("every entry must be from 0 to {LARGEST}"),
+        })
     }
 }
 
@@ -236,14 +238,7 @@ const LARGEST: u32 = u32::MAX / 2;
 
 /// Whole numbers as 32 bits; the error names the first that does not fit.
 fn narrow(name: &str, values: impl Iterator<Item = i128>) -> Result<Vec<u32>, TensorError> {
-    let fit = |value: i128| u32::try_from(value).ok().filter(|&value| value <= LARGEST);
-    let wrong = |index: usize, value: i128| TensorError::Value {
-        name: name.into(),
-        value: value.to_string(),
-        index,
-        expected: format!("every entry must be from 0 to {LARGEST}"),
-    };
-    values.enumerate().map(|(index, value)| fit(value).ok_or_else(|| wrong(index, value))).collect()
+    values.enumerate().map(|(index, value)| Tensor::entry(name, index, value)).collect()
 }
 
 fn each<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> impl Iterator<Item = R> {

@@ -1,7 +1,7 @@
 //! Forward and backward through a memory, block by block of facts.
 
 use super::{Pairs, Recall, Weights};
-use crate::backend::{Real, View, product, residual, top};
+use crate::backend::{Backend, Real, View, product, residual, top};
 use crate::config::Activation;
 use crate::evaluate::Tally;
 
@@ -85,7 +85,8 @@ impl<T: Real> Workspace<T> {
         loss
     }
 
-    /// The mean cross-entropy over rows of keys and their labels, and its gradient.
+    /// The mean cross-entropy over rows of keys and their labels, and its gradient. On the caller's thread; the backend is asked
+    /// whether to stop.
     pub fn gradient(
         &mut self,
         pairs: &Pairs<T>,
@@ -93,6 +94,7 @@ impl<T: Real> Workspace<T> {
         keys: View<'_, T>,
         labels: &[u32],
         gradient: &mut Gradient,
+        backend: &Backend,
     ) -> f64 {
         let clear = |buffer: &mut Vec<T>, size: usize| {
             buffer.clear();
@@ -103,6 +105,7 @@ impl<T: Real> Workspace<T> {
         clear(&mut self.bias, weights.first.as_ref().map_or(0, |first| first.bias.len()));
         let mut loss = 0.0;
         for start in (0..keys.rows()).step_by(ROWS) {
+            backend.leave_if_stopped();
             let end = keys.rows().min(start + ROWS);
             let block = keys.rows_in(start, end);
             self.forward(pairs, weights, block);
@@ -119,11 +122,12 @@ impl<T: Real> Workspace<T> {
         share * loss
     }
 
-    /// Asks for every fact.
-    pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>) -> Recall {
+    /// Asks for every fact, unless the backend is told to stop.
+    pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, backend: &Backend) -> Recall {
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         let (keys, labels) = (pairs.keys(), pairs.values().rows());
         for start in (0..pairs.facts()).step_by(ROWS) {
+            backend.leave_if_stopped();
             let end = pairs.facts().min(start + ROWS);
             self.forward(pairs, weights, keys.rows_in(start, end));
             for (fact, row) in (start..end).zip(self.logits.chunks_exact(labels)) {
@@ -141,7 +145,6 @@ impl<T: Real> Workspace<T> {
 mod tests {
     use super::*;
     use crate::associative::{MemorySettings, Rule};
-    use crate::backend::Backend;
     use crate::config::{Embedding, Labels};
 
     /// Central differences of the loss, for every tensor, with more facts than a block holds.
@@ -167,7 +170,7 @@ mod tests {
             let mut work = Workspace::new();
             let mut gradient = Gradient::default();
             let mut loss = |weights: &Weights<f64>, gradient: &mut Gradient| {
-                work.gradient(&pairs, weights, pairs.keys(), &pairs.labels, gradient)
+                work.gradient(&pairs, weights, pairs.keys(), &pairs.labels, gradient, &Backend::single())
             };
             loss(&weights, &mut gradient);
             let check = |tensor: fn(&mut Weights<f64>) -> &mut Vec<f64>,

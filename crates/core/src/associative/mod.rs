@@ -52,7 +52,9 @@ pub fn recall(config: &MemoryConfig, backend: &Backend) -> Recall {
     let pairs = Pairs::<f32>::draw(config, backend);
     match config.rule {
         Rule::Trained => train(config, &pairs, backend),
-        Rule::LeastSquares => Workspace::new().read(&pairs, &Weights::least_squares(&pairs, backend)),
-        _ => Workspace::new().read(&pairs, &Weights::hebbian(&pairs, backend)),
+        Rule::LeastSquares => {
+            Workspace::new().read(&pairs, &Weights::least_squares(&pairs, backend), backend)
+        }
+        _ => Workspace::new().read(&pairs, &Weights::hebbian(&pairs, backend), backend),
     }
 }

@@ -24,18 +24,18 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
     let mut best: Option<Recall> = None;
     for step in 1..=count {
         match config.batch {
-            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient),
+            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient, backend),
             Some(batch) => {
                 draw(config.seed, (step - 1) * batch, batch, pairs, &mut keys, &mut labels);
                 let rows = View::new(&keys, batch, pairs.dim);
-                work.gradient(pairs, &weights, rows, &labels, &mut gradient)
+                work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)
             }
         };
         steps.take(&mut weights, pairs.dim, &gradient, backend);
         if step < count && (config.batch.is_some() || step % look > 0) {
             continue;
         }
-        let now = Recall { steps: step, ..work.read(pairs, &weights) };
+        let now = Recall { steps: step, ..work.read(pairs, &weights, backend) };
         if best.is_none_or(|best| now.accuracy.mean() > best.accuracy.mean()) {
             best = Some(now);
         }
@@ -43,7 +43,7 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
             break;
         }
     }
-    best.unwrap_or_else(|| work.read(pairs, &weights))
+    best.unwrap_or_else(|| work.read(pairs, &weights, backend))
 }
 
 /// Draws facts number `first..first + count` of a seed's stream of them, and gathers their keys.

@@ -19,4 +19,4 @@ pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, top};
-pub use tasks::Backend;
+pub use tasks::{Backend, Stopped};

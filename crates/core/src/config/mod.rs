@@ -293,6 +293,9 @@ fn real(parameter: &'static str, value: f64, allowed: bool, range: &str) -> Resu
     if allowed {
         return Ok(());
     }
+    // Nobody counts three hundred digits.
+    let plain = value == 0.0 || (1e-5..1e16).contains(&value.abs()) || !value.is_finite();
+    let value = if plain { format!("{value}") } else { format!("{value:e}") };
     Err(ConfigError::value(parameter, value, format!("must be {range}")))
 }
 

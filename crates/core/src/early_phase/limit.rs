@@ -174,6 +174,7 @@ impl<'a, T: Real> Limit<'a, T> {
         pass.trigger.clear();
         pass.trigger.resize(labels.len(), 0.0);
         for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
+            self.backend.leave_if_stopped();
             self.samples.fill(ids, &mut pass.block);
             let uniform = matches!(attention, Attention::Uniform);
             if !uniform {
@@ -215,6 +216,7 @@ impl<'a, T: Real> Limit<'a, T> {
         pass.histogram.clear();
         pass.histogram.resize(labels.len() * inputs, 0.0);
         for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
+            self.backend.leave_if_stopped();
             self.samples.fill(ids, &mut pass.block);
             pass.work.attend(model, attention, &pass.block);
             pass.work.activate(model);
@@ -236,6 +238,7 @@ impl<'a, T: Real> Limit<'a, T> {
         let equal = T::ONE / T::from_f64(length as f64);
         pass.dots.resize(length, T::ZERO);
         for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
+            self.backend.leave_if_stopped();
             self.samples.fill(ids, &mut pass.block);
             for b in 0..ids.len() {
                 let y = pass.block.labels[b] as usize - labels.start;
@@ -256,6 +259,7 @@ impl<'a, T: Real> Limit<'a, T> {
     fn coefficients_by_rows(&self, labels: &Range<usize>, pass: &mut Pass<T>, sums: &mut Coefficients) {
         let (model, inputs) = (self.model, self.model.inputs());
         for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
+            self.backend.leave_if_stopped();
             self.samples.fill(ids, &mut pass.block);
             if model.w_in().is_some() {
                 pass.work.attend(model, &Attention::Uniform, &pass.block);

@@ -13,6 +13,9 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
     let parts = backend.map(TASKS, |task| {
         let mut counts = vec![0u32; vocab];
         for id in task * count / TASKS..(task + 1) * count / TASKS {
+            if id % (1 << 16) == 0 {
+                backend.leave_if_stopped();
+            }
             // Imported sequences may have a noise token at the informative position.
             if let Some(count) = counts.get_mut(samples.fact(id as u32).0 as usize) {
                 *count += 1;
@@ -50,6 +53,7 @@ pub fn placed_step<T: Real>(
         let mut sum = vec![0.0; dim * inputs];
         let mine = &seen[task * seen.len() / tasks..(task + 1) * seen.len() / tasks];
         for tokens in mine.chunks(rows) {
+            backend.leave_if_stopped();
             let right: Vec<u32> = tokens.iter().map(|&w| facts[w]).collect();
             work.place(model, tokens.iter().copied());
             work.activate(model);

@@ -37,9 +37,9 @@ impl<T: Real> Embeddings<T> {
         let (z_in, z_out, z_trig, z_eos) = if config.embedding == Embedding::Orthonormal {
             let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend);
             inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend));
-            orthonormal::orthonormalise(&mut inputs, dim);
+            orthonormal::orthonormalise(&mut inputs, dim, backend);
             let mut outputs = table(Embedding::Gaussian, seed, Stream::OutputEmbedding, labels, dim, backend);
-            orthonormal::orthonormalise(&mut outputs, dim);
+            orthonormal::orthonormalise(&mut outputs, dim, backend);
             let (z_in, markers) = inputs.split_at(tokens * dim);
             (narrow(z_in), narrow(&outputs), narrow(&markers[..dim]), narrow(&markers[dim..]))
         } else {

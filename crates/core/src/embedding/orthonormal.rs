@@ -1,15 +1,17 @@
 //! Orthonormal rows from Gaussian ones.
 
-use crate::backend::{View, product};
+use crate::backend::{Backend, View, product};
 
 /// Rows that are made orthogonal to all earlier ones at once, by products.
 const PANEL: usize = 32;
 
 /// Gram and Schmidt's procedure by panels, each projection done twice: once loses half of the digits when rows
 /// are close to dependent, twice does not (Kahan; Parlett, The Symmetric Eigenvalue Problem, 6.9).
-pub fn orthonormalise(rows: &mut [f64], dim: usize) {
+/// On the caller's thread; the backend is asked whether to stop.
+pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) {
     let count = rows.len() / dim;
     for first in (0..count).step_by(PANEL) {
+        backend.leave_if_stopped();
         let (done, rest) = rows.split_at_mut(first * dim);
         let size = PANEL.min(count - first);
         let panel = &mut rest[..size * dim];

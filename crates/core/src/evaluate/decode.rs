@@ -214,7 +214,7 @@ impl Features {
             self.gram.iter().zip(&self.noise).map(|(gram, noise)| gram + weight * noise).collect();
         let ridge = RIDGE * matrix.iter().step_by(inputs + 1).sum::<f64>() / inputs as f64;
         matrix.iter_mut().step_by(inputs + 1).for_each(|x| *x += ridge);
-        let inverse = inverse(matrix, inputs);
+        let inverse = inverse(matrix, inputs, backend);
         let mut rows = vec![0.0; self.tokens.len()];
         let view = |rows| View::new(rows, <[f64]>::len(rows) / inputs, inputs);
         backend.product(&mut rows, view(&self.tokens), view(&inverse));
@@ -240,6 +240,7 @@ fn second_moment(
         let (mut sum, mut step) = (vec![0.0; inputs * inputs], vec![0.0; inputs * inputs]);
         let ids: Vec<u32> = (part * count / TASKS..(part + 1) * count / TASKS).map(|id| id as u32).collect();
         for ids in ids.chunks(AT_ONCE) {
+            backend.leave_if_stopped();
             drawn.fill(ids, &mut block);
             work.attend(model, &Attention::Uniform, &block);
             work.activate(model);
@@ -327,15 +328,16 @@ pub(crate) fn undo(rows: &[f64], dim: usize, backend: &Backend) -> (Vec<f64>, Ve
     backend.product(&mut gram, x.t(), x);
     let ridge = RIDGE * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
     gram.iter_mut().step_by(dim + 1).for_each(|x| *x += ridge);
-    let inverse = inverse(gram, dim);
+    let inverse = inverse(gram, dim, backend);
     let mut undone = vec![0.0; rows.len()];
     backend.product(&mut undone, x, View::new(&inverse, dim, dim));
     (undone, inverse)
 }
 
 /// The inverse of a positive definite matrix, by Cholesky's factors `L L^T`.
-fn inverse(mut a: Vec<f64>, dim: usize) -> Vec<f64> {
+fn inverse(mut a: Vec<f64>, dim: usize, backend: &Backend) -> Vec<f64> {
     for i in 0..dim {
+        backend.leave_if_stopped();
         for j in 0..=i {
             let rest = a[i * dim + j] - dot(&a[i * dim..i * dim + j], &a[j * dim..j * dim + j]);
             a[i * dim + j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j * dim + j] };
@@ -344,6 +346,7 @@ fn inverse(mut a: Vec<f64>, dim: usize) -> Vec<f64> {
     // Rows of the inverse of L^T: column i of the inverse of L, from the diagonal down.
     let mut columns = vec![0.0; dim * dim];
     for i in 0..dim {
+        backend.leave_if_stopped();
         let column = &mut columns[i * dim..(i + 1) * dim];
         column[i] = 1.0 / a[i * dim + i];
         for j in i + 1..dim {

@@ -55,6 +55,7 @@ pub fn descent<T: Real>(
         let mut pass = Pass::new(model, want);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
+            backend.leave_if_stopped();
             samples.fill(ids, &mut pass.block);
             pass.block(model, response, &attention, want);
         }

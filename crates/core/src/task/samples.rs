@@ -157,12 +157,21 @@ impl Stored {
         Stored { length, tokens, position, labels }
     }
 
-    /// Everything that `samples` holds.
+    /// Everything that `samples` holds, read block by block.
     pub fn copy(samples: &dyn Samples) -> Stored {
+        const BLOCK: usize = 1 << 14;
+        let (count, length) = (samples.count(), samples.length());
+        let mut tokens = Vec::with_capacity(count * length);
+        let (mut position, mut labels) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut block = Block::default();
-        let ids: Vec<u32> = (0..samples.count() as u32).collect();
-        samples.fill(&ids, &mut block);
-        Stored::new(samples.length(), block.tokens, block.position, block.labels)
+        for first in (0..count).step_by(BLOCK) {
+            let ids: Vec<u32> = (first as u32..(first + BLOCK).min(count) as u32).collect();
+            samples.fill(&ids, &mut block);
+            tokens.extend_from_slice(&block.tokens);
+            position.extend_from_slice(&block.position);
+            labels.extend_from_slice(&block.labels);
+        }
+        Stored::new(length, tokens, position, labels)
     }
 
     /// All tokens, row by row.

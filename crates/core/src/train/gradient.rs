@@ -71,6 +71,7 @@ fn sums<T: Real>(
         let mut work = Work::new(network, want);
         let mine = &ids[task * ids.len() / tasks..(task + 1) * ids.len() / tasks];
         for ids in mine.chunks(rows) {
+            backend.leave_if_stopped();
             samples.fill(ids, &mut work.pass.block);
             work.block(network, &scores, &response, want);
         }

@@ -136,7 +136,7 @@ pub fn recalls(
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
     let found = backend.map(configs.len(), |i| {
-        (!stop.load(Ordering::Relaxed)).then(|| recall(&configs[i], &Backend::single()))
+        (!stop.load(Ordering::Relaxed)).then(|| recall(&configs[i], &backend.alone()))
     });
     let found: Vec<Recall> = found.into_iter().collect::<Option<_>>().ok_or(MemoryError::Stopped)?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, Real, Stopped};
 use superpose_core::config::{Config, Precision};
 use superpose_core::model::Model;
 use superpose_core::random::Stream;
@@ -13,7 +13,7 @@ use super::{CellError, Outcome, check};
 use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 
 /// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again.
-/// Whatever goes wrong inside is the cell's failure and nobody else's.
+/// Whatever goes wrong inside is the cell's failure and nobody else's. A backend that is told to stop leaves it undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check(config)?;
     let run = || match config.precision {
@@ -23,6 +23,7 @@ pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcom
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => return Ok(outcome),
         Ok(Err(error)) => error.to_string(),
+        Err(panic) if panic.is::<Stopped>() => return Err(CellError::Stopped),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

@@ -45,8 +45,8 @@ pub enum CellError {
         /// Bytes that there are.
         available: f64,
     },
-    /// The work was stopped before this cell was run.
-    #[error("stopped before it was run")]
+    /// The work was stopped before this cell was done.
+    #[error("stopped before it was done")]
     Stopped,
 }
 

@@ -5,6 +5,7 @@
 //! few times a second: a program that is killed loses what it finished since, and nothing else.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
@@ -69,6 +70,7 @@ pub struct Runner<'a> {
     retry_failed: bool,
     memory: f64,
     stop: Option<&'a AtomicBool>,
+    leave: Option<Arc<AtomicBool>>,
 }
 
 impl<'a> Runner<'a> {
@@ -81,6 +83,7 @@ impl<'a> Runner<'a> {
             retry_failed: false,
             memory: f64::INFINITY,
             stop: None,
+            leave: None,
         }
     }
 
@@ -107,6 +110,11 @@ impl<'a> Runner<'a> {
     /// When this becomes true, no further cell is begun.
     pub fn with_stop(self, stop: &'a AtomicBool) -> Runner<'a> {
         Runner { stop: Some(stop), ..self }
+    }
+
+    /// When this becomes true, cells that are being run are left undone. Whoever sets it has set the other flag before.
+    pub fn with_leave(self, leave: Arc<AtomicBool>) -> Runner<'a> {
+        Runner { leave: Some(leave), ..self }
     }
 
     fn stopped(&self) -> bool {
@@ -213,7 +221,7 @@ impl<'a> Runner<'a> {
     ) -> Result<(), StoreError> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
-        let (noise, available, stop) = (self.noise, self.memory, self.stop);
+        let (noise, available, stop, leave) = (self.noise, self.memory, self.stop, self.leave.clone());
         let run = |config: &Config, backend: &Backend| {
             let needed = memory::run_bytes(config, threads, false, false);
             if needed > available {
@@ -226,10 +234,14 @@ impl<'a> Runner<'a> {
             let (sender, receiver) = sync_channel(1024);
             for _ in 0..workers {
                 let sender = sender.clone();
-                let (next, broken, run) = (&next, &broken, &run);
+                let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
                 scope.spawn(move || {
                     // Where threads cannot be had one is enough, and the bits are the same.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+                    let backend = match leave {
+                        Some(leave) => backend.with_stop(leave),
+                        None => backend,
+                    };
                     while !broken.load(Ordering::Relaxed)
                         && !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
                     {

@@ -53,11 +53,12 @@ impl Import {
         Import::gather(floats, whole)
     }
 
-    /// Takes the tensors by their names from wherever they are.
-    pub fn gather(
-        floats: impl Fn(&'static str) -> Result<Option<Tensor<f64>>, TensorError>,
-        whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, TensorError>,
-    ) -> Result<Import, TensorError> {
+    /// Takes the tensors by their names from wherever they are. Without entries their shapes alone are enough for
+    /// [`Import::fit`], and to know how much memory they will take.
+    pub fn gather<E: From<TensorError>>(
+        floats: impl Fn(&'static str) -> Result<Option<Tensor<f64>>, E>,
+        whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, E>,
+    ) -> Result<Import, E> {
         let import = Import {
             z_in: floats("z_in")?,
             z_out: floats("z_out")?,
@@ -73,7 +74,8 @@ impl Import {
             return Err(TensorError::Missing {
                 name: format!("{missing} (which labels need: a label belongs to the token at a position)"),
                 present: import.names().join(", "),
-            });
+            }
+            .into());
         }
         Ok(import)
     }
@@ -84,6 +86,12 @@ impl Import {
         let whole = [&self.tokens, &self.position, &self.labels];
         let there = floats.map(Option::is_some).into_iter().chain(whole.map(Option::is_some));
         NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
+    }
+
+    /// Bytes of the floating-point tensors by their shapes; in floating point so that absurd ones do not overflow.
+    pub fn float_bytes(&self) -> f64 {
+        let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten();
+        floats.map(|tensor| tensor.shape.iter().map(|&n| n as f64).product::<f64>() * 8.0).sum()
     }
 
     /// Whether nothing is left to draw: repeats would be the same run again.
@@ -256,9 +264,10 @@ fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -
         .collect()
 }
 
-/// Scores are taken against `W z_eos`, and the lead sets gamma by its length: it must have one.
+/// Scores are taken against `W z_eos`, and the lead sets gamma by its length: it must have one. Without entries it is the
+/// shape's turn to be wrong.
 fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
-    match tensor.data.iter().any(|&x| x != 0.0) {
+    match tensor.data.is_empty() || tensor.data.iter().any(|&x| x != 0.0) {
         true => Ok(tensor),
         false => Err(TensorError::Value {
             name: tensor.name,

@@ -145,6 +145,20 @@ impl EmbeddingRows {
     }
 }
 
+/// The entries in the precision of a run. What is finite in 64 bits may be too large for 32.
+pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
+    let data: Vec<T> = tensor.data.iter().map(|&x| T::from_f64(x)).collect();
+    match data.iter().position(|x| !x.to_f64().is_finite()) {
+        None => Ok(data),
+        Some(index) => Err(TensorError::Value {
+            name: tensor.name.clone(),
+            value: format!("{:e}", tensor.data[index]),
+            index,
+            expected: "every entry must be below 3.4e38 in size with precision f32; f64 holds more".into(),
+        }),
+    }
+}
+
 /// A repeat before training.
 pub struct Instance<T> {
     pub embeddings: Embeddings<T>,
@@ -155,15 +169,14 @@ pub struct Instance<T> {
 impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, TensorError> {
         let mut embeddings = Embeddings::<T>::draw(config, backend);
-        let narrow = |tensor: &Tensor<f64>| tensor.data.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         if let Some(source) = &inputs.rows {
             let tensors = source.file.tensors()?;
             let chosen = source.choose(config.seed, config.token_count())?;
             let read =
                 |name: &str, rows: &[usize]| tensors.rows(name, rows).map_err(|e| source.file.inside(e));
-            embeddings.z_in = narrow(&read(&source.tensor, &chosen)?);
+            embeddings.z_in = narrow(&read(&source.tensor, &chosen)?)?;
             if let Some(OutputRows::Tensor(name)) = &inputs.output {
-                embeddings.z_out = narrow(&read(name, &chosen[..config.label_count()])?);
+                embeddings.z_out = narrow(&read(name, &chosen[..config.label_count()])?)?;
             }
         }
         if let Some(import) = &inputs.import {
@@ -174,11 +187,11 @@ impl<T: Real> Instance<T> {
                 (&import.z_eos, &mut embeddings.z_eos),
             ] {
                 if let Some(tensor) = tensor {
-                    *place = narrow(tensor);
+                    *place = narrow(tensor)?;
                 }
             }
             if let Some(tensor) = &import.w_in {
-                embeddings.w_in = Some(narrow(tensor));
+                embeddings.w_in = Some(narrow(tensor)?);
             }
         }
         if matches!(inputs.output, Some(OutputRows::Tied)) {

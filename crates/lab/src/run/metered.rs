@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::backend::Stopped;
 use superpose_core::config::{Config, Regime};
 use superpose_core::task::{Block, Samples};
 
@@ -51,15 +52,11 @@ pub fn reads(config: &Config) -> u64 {
     each.saturating_mul(config.repeats as u64)
 }
 
-/// What unwinds through the engine when a run is stopped. The engine has nothing to tidy up, and asking in all of its loops
-/// would be felt in all of them.
-struct Stop;
-
-/// Runs until the end, or until [`Metered`] stops it.
+/// Runs until the end, or until [`Metered`] or the backend's flag stops it.
 pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result,
-        Err(cause) if cause.is::<Stop>() => Err(RunError::Stopped),
+        Err(cause) if cause.is::<Stopped>() => Err(RunError::Stopped),
         Err(cause) => resume_unwind(cause),
     }
 }
@@ -99,7 +96,7 @@ impl Samples for Metered<'_> {
 
     fn fill(&self, ids: &[u32], block: &mut Block) {
         if self.progress.stopped() {
-            resume_unwind(Box::new(Stop));
+            resume_unwind(Box::new(Stopped));
         }
         let started = Instant::now();
         self.samples.fill(ids, block);

@@ -10,6 +10,7 @@ use superpose_core::task::{Samples, Stored};
 use superpose_tensors::{Tensor, TensorError};
 
 use super::import::below;
+use super::instance::narrow;
 use super::{Inputs, Instance, Metered, Progress, RunError, stoppable, train};
 
 /// A model after the early phase, with everything that made it: what `superpose run --export` writes.
@@ -38,7 +39,8 @@ pub struct Gradients {
 }
 
 impl<T: Real> Trained<T> {
-    /// Draws what was not brought along and trains. `progress` hears how far it is.
+    /// Draws what was not brought along and trains. `progress` hears how far it is: every sample is read four times, first to be
+    /// kept and then in each of the three steps.
     pub fn new(
         config: &Config,
         inputs: &Inputs,
@@ -49,7 +51,9 @@ impl<T: Real> Trained<T> {
         stoppable(|| {
             let instance = Instance::<T>::new(config, inputs, backend)?;
             let model = Model::new(config, &instance.embeddings);
-            let samples = Stored::copy(&*instance.samples(config));
+            let drawn = instance.samples(config);
+            let samples = Stored::copy(&Metered::new(&*drawn, progress));
+            drop(drawn);
             let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
             let w1 = phase.w1_matrix(&model);
             Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
@@ -61,8 +65,11 @@ impl<T: Real> Trained<T> {
         Model::new(&self.config, &self.embeddings)
     }
 
-    /// Sequences of the model's tokens, for [`Trained::attention`] and [`Trained::logits`]; they have no labels.
-    pub fn sequences(&self, tokens: Tensor<u32>, position: Tensor<u32>) -> Result<Stored, TensorError> {
+    /// How many sequences these are and how long, by the shapes alone.
+    pub fn sequence_sizes(
+        tokens: &Tensor<u32>,
+        position: &Tensor<u32>,
+    ) -> Result<(usize, usize), TensorError> {
         let [count, length] = tokens.shape[..] else {
             return Err(tokens.shaped("must be a matrix, a row per sequence"));
         };
@@ -72,6 +79,12 @@ impl<T: Real> Trained<T> {
         if position.shape != [count] {
             return Err(position.shaped(format!("must be a vector of {count}, an entry per row of tokens")));
         }
+        Ok((count, length))
+    }
+
+    /// Sequences of the model's tokens, for [`Trained::attention`] and [`Trained::logits`]; they have no labels.
+    pub fn sequences(&self, tokens: Tensor<u32>, position: Tensor<u32>) -> Result<Stored, TensorError> {
+        let (count, length) = Self::sequence_sizes(&tokens, &position)?;
         below("tokens", &tokens.data, self.model().tokens(), "vocab + noise_vocab")?;
         below("position", &position.data, length, "the columns of tokens")?;
         Ok(Stored::new(length, tokens.data, position.data, vec![0; count]))
@@ -124,9 +137,11 @@ impl<T: Real> Trained<T> {
     ) -> Result<Gradients, RunError> {
         let model = self.model();
         let samples = Metered::new(&self.samples, progress);
-        let response = Response::new(&model, m, samples.count(), backend);
         let want = Want { loss: true, m: true, query: true };
-        let down = stoppable(|| Ok(descent(&model, &response, &model.query(w), &samples, want, backend)))?;
+        let down = stoppable(|| {
+            let response = Response::new(&model, m, samples.count(), backend);
+            Ok(descent(&model, &response, &model.query(w), &samples, want, backend))
+        })?;
         let eos = &self.embeddings.z_eos;
         Ok(Gradients {
             loss: down.loss,
@@ -138,7 +153,7 @@ impl<T: Real> Trained<T> {
 
 fn of_shape<T: Real>(matrix: &Tensor<f64>, shape: [usize; 2]) -> Result<Vec<T>, TensorError> {
     match matrix.shape == shape {
-        true => Ok(matrix.data.iter().map(|&x| T::from_f64(x)).collect()),
+        true => narrow(matrix),
         false => Err(matrix.shaped(format!("must be {} rows of {}", shape[0], shape[1]))),
     }
 }
