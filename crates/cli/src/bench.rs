@@ -139,7 +139,8 @@ fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
         bail!("repeat = {}: must be a whole number from 1 to 1000", arguments.repeat.0);
     }
     let exact = config(arguments, Regime::Exact, 1.0)?;
-    memory::check(&exact, arguments.threads.0 as usize, true, true, available_memory())?;
+    let bytes = |config: &_| memory::run_bytes(config, arguments.threads.0 as usize, true, true);
+    memory::check(&exact, available_memory(), bytes)?;
     let program = std::env::current_exe().context("the program's own file")?;
     let mut rows = Vec::new();
     let mut ours = |what: &str, name: &str| -> anyhow::Result<f64> {

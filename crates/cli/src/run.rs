@@ -25,7 +25,8 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
         // Found now rather than after the training.
         superpose_tensors::target(path).context("export")?;
     }
-    memory::check(&config, threads, stored, export.is_some(), available_memory())?;
+    let bytes = |config: &_| memory::run_bytes(config, threads, stored, export.is_some());
+    memory::check(&config, available_memory(), bytes)?;
 
     if config.regime == Regime::Infinitesimal && (arguments.gives("eta") || arguments.gives("eta2")) {
         let _ = writeln!(std::io::stderr(), "note: eta and eta2 have no effect in the infinitesimal regime");

@@ -67,7 +67,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
-    memory::check(&config, threads, stored, false, available_memory())?;
+    memory::check(&config, available_memory(), |config| memory::run_bytes(config, threads, stored, false))?;
 
     let backend = Backend::cpu(threads).context("threads cannot be started")?;
     let interrupt = Interrupt::listen()?;

@@ -63,20 +63,13 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     throughout + [draw, train, evaluate, budget, written, training].into_iter().fold(0.0, f64::max)
 }
 
-/// Refuses a run that would take more memory than is available.
-pub fn check(
-    config: &Config,
-    threads: usize,
-    stored: bool,
-    export: bool,
-    available: f64,
-) -> Result<(), RunError> {
-    let needed = run_bytes(config, threads, stored, export);
+/// Refuses a run that would take more memory than is available; `bytes` says how much one takes.
+pub fn check(config: &Config, available: f64, bytes: impl Fn(&Config) -> f64) -> Result<(), RunError> {
+    let needed = bytes(config);
     if needed <= available {
         return Ok(());
     }
-    let excess = Excess::find(config, available, |config| run_bytes(config, threads, stored, export));
-    Err(RunError::TooLarge { needed, available, excess })
+    Err(RunError::TooLarge { needed, available, excess: Excess::find(config, available, bytes) })
 }
 
 /// Bytes that a run may take: what the system calls available, within the limits of the control group and of the process if

@@ -56,8 +56,9 @@ impl Job {
             let config = settings.check()?;
             let stored = keeps || inputs.import.as_ref().is_some_and(Import::has_samples);
             let brought = inputs.import.as_ref().map_or(0.0, Import::float_bytes);
-            if memory::run_bytes(&config, threads, stored, keeps) + brought > SMALL {
-                memory::check(&config, threads, stored, keeps, memory::available() - brought)?;
+            let bytes = |config: &_| memory::run_bytes(config, threads, stored, keeps) + brought;
+            if bytes(&config) > SMALL {
+                memory::check(&config, memory::available(), bytes)?;
             }
             let seconds = estimated_seconds(&config, true) * config.repeats as f64;
             Ok(Job { config, inputs, threads, seconds })
