@@ -97,14 +97,23 @@ fn wilson(mean: f64, items: f64) -> (f64, f64) {
     let z2 = Z * Z / items;
     let centre = (mean + 0.5 * z2) / (1.0 + z2);
     let half = Z * (mean * (1.0 - mean) / items + 0.25 * z2 / items).max(0.0).sqrt() / (1.0 + z2);
-    // At the ends the formula gives 0 and 1 up to rounding.
-    ((centre - half).clamp(0.0, mean), (centre + half).clamp(mean, 1.0))
+    // At the ends the formula gives 0 and 1 up to rounding. What is no share, in a file from elsewhere, is not mended here.
+    ((centre - half).max(0.0).min(mean), (centre + half).min(1.0).max(mean))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use superpose_core::random::{Stream, Words, normals, unit};
+
+    /// Stores are files that anybody may have written.
+    #[test]
+    fn what_is_no_share_has_an_interval_all_the_same() {
+        for mean in [2.0, -3.0, 1e308, f64::INFINITY] {
+            let (low, high) = wilson(mean, 100.0);
+            assert!(low <= high, "{mean}: {low} {high}");
+        }
+    }
 
     fn tally(hits: usize, items: usize) -> Tally {
         let mut tally = Tally::default();

@@ -78,7 +78,9 @@ pub fn available() -> f64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory() as f64;
-    let free = system.cgroup_limits().map_or(free, |limits| free.min(limits.free_memory as f64));
+    // What a group holds of files it can give up, so that its limit leaves more than it calls free.
+    let limits = system.cgroup_limits();
+    let free = limits.map_or(free, |limits| free.min(limits.total_memory.saturating_sub(limits.rss) as f64));
     address_space().map_or(free, |space| free.min(space))
 }
 

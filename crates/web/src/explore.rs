@@ -38,7 +38,9 @@ fn half() -> f64 {
 /// A map around a point.
 pub async fn map(State(app): State<Arc<App>>, Asked(asked): Asked<MapRequest>) -> Result<Json<Map>, Refusal> {
     let MapRequest { config, x, y, resolution, accuracy } = asked;
-    let explore = Explore::new(config.settings(), x, y, resolution, accuracy);
+    let settings = config.settings();
+    settings.three_steps_only().map_err(Refusal::value)?;
+    let explore = Explore::new(settings, x, y, resolution, accuracy);
     let explore = explore.map_err(Refusal::value)?;
     let threads = app.threads;
     app.quick.run(move || Ok(explore.map(threads))).await.map(Json)

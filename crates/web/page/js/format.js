@@ -18,7 +18,8 @@ export function brief(value) {
   return trim(value);
 }
 
-const trim = (value) => String(Number(value.toPrecision(3)));
+// A zero has no sign.
+const trim = (value) => String(Number(value.toPrecision(3)) || 0);
 
 const scientific = (value) => Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
 

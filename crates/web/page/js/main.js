@@ -65,7 +65,7 @@ async function start() {
   makeInspect(state);
   listenLink((there) => { $('lost').hidden = there; });
   connect();
-  say($('version'), `Superpose ${about.version}, on this machine with ${about.threads} threads.`);
+  say($('version'), `Superpose ${about.version}, on this machine with ${about.threads === 1 ? 'one thread' : `${about.threads} threads`}.`);
   document.documentElement.dataset.ready = 'true';
 }
 

@@ -121,6 +121,11 @@ pub struct Opened {
     shown: Mutex<Option<(u64, Instant)>>,
 }
 
+/// What is wrong at bottom; which file it is, is known.
+fn reason(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), reason)
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -149,7 +154,7 @@ impl Opened {
                 opened.open_store()?;
             }
             Kind::Embedding => {
-                TensorFile::open(path).map_err(|error| error.to_string())?;
+                TensorFile::open(path).map_err(|error| reason(&error))?;
             }
             Kind::Study | Kind::Folder => {}
         }
@@ -238,7 +243,9 @@ impl Opened {
             Ok(shown) => shown,
             // Somebody makes it already. What there was before must do meanwhile; the first time there is nothing.
             Err(TryLockError::WouldBlock) if !lock(&self.now).sections.is_empty() => return,
-            Err(_) => lock(&self.shown),
+            Err(TryLockError::WouldBlock) => lock(&self.shown),
+            // Whoever panicked over it holds nothing any more; the error holds the lock.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
         let revision = lock(&self.now).revision;
         let fresh = shown.is_some_and(|(made_of, made)| {
@@ -365,7 +372,7 @@ impl Opened {
     fn embeddings(&self) -> Vec<Embeddings> {
         let matrices = |name: &str| -> Result<Vec<Matrix>, String> {
             let file = self.tensors(name)?;
-            let tensors = file.tensors().map_err(|error| error.to_string())?;
+            let tensors = file.tensors().map_err(|error| reason(&error))?;
             let matrix = |name: String| match tensors.shape(&name).ok()?[..] {
                 [rows, columns] if rows > 0 && columns > 0 => Some(Matrix { name, rows, columns }),
                 _ => None,
@@ -389,6 +396,6 @@ impl Opened {
             return Err(format!("file = {name}: must be one of the embedding files of study {}", self.id));
         }
         folder::open(&self.root, name).map_err(|error| error.to_string())?;
-        TensorFile::open(&self.root.join(name)).map_err(|error| error.to_string())
+        TensorFile::open(&self.root.join(name)).map_err(|error| reason(&error))
     }
 }

@@ -49,7 +49,7 @@ export function nameIn(studies, { id, name }) {
 
 /** What a folder without tables or figures has. */
 function bare(study, state) {
-  if (study.error) return h('p', { class: 'refusal' }, study.error);
+  if (study.error) return null;
   if (!study.embeddings?.length) return h('p', { class: 'empty' }, 'There are no tables or figures here.');
   return h('ul', {}, study.embeddings.map(({ file, bytes: size, error }) => h('li', {}, error ? [`${file}: `, h('span', { class: 'refusal' }, error)]
     : [h('a', { href: state.link({ tab: 'plan', holder: study.id, file, tensor: null }) }, `Inspect ${file}`), h('small', {}, ` ${bytes(size)}`)])));
@@ -74,6 +74,8 @@ export function makeStudies(state) {
           nameIn(listed, study), h('small', {}, cellsOf(study.cells) || KINDS[study.kind])))));
       $('study-list').hidden = listed.length < 2;
       if (id === undefined) return;
+      $('study-missing').hidden = chosen === null || id === chosen;
+      say($('study-missing'), `Study ${chosen} is not open here.`);
       const key = `${id} ${theme()}`;
       if (key === held) return;
       held = key;
@@ -97,6 +99,7 @@ export function makeStudies(state) {
     fill(node,
       h('h2', {}, study.name),
       h('p', { class: 'note', id: 'study-cells' }, cellsOf(study.cells)),
+      study.error ? h('p', { class: 'refusal', id: 'study-error' }, study.error, study.sections?.length ? ' What follows is what there was before.' : '') : null,
       downloads(study), facts(study.facts),
       (study.sections ?? []).map((each) => section(study, each)),
       study.sections?.length ? null : bare(study, state));
