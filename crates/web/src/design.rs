@@ -107,12 +107,11 @@ pub const INSPECT_SECONDS: f64 = 90.0;
 fn bound(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Refusal> {
     let mut all = 0.0;
     let mut most = (0.0, String::new());
-    let costs: [(&str, fn(usize, usize) -> f64); 2] =
-        [("tensor", inspect::seconds), ("output_tensor", inspect::output_seconds)];
-    for ((parameter, cost), name) in costs.into_iter().zip(names) {
+    for (parameter, name) in ["tensor", "output_tensor"].into_iter().zip(names) {
         let Some(name) = name else { continue };
         // What is no matrix is refused when it is looked at.
         let [rows, columns] = tensors.shape(name).map_err(Refusal::value)?[..] else { continue };
+        let cost = if parameter == "tensor" { inspect::seconds } else { inspect::output_seconds };
         let seconds = cost(rows, columns);
         all += seconds;
         if seconds > most.0 {
