@@ -123,3 +123,21 @@ fn a_look_leaves_no_log_behind() {
     pause();
     assert_eq!(samples(&server), [100, 200, 300, 400]);
 }
+
+/// Anybody may have written into the file.
+#[test]
+fn impossible_numbers_in_a_store_end_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (i, mean) in [2.0, -3.0, 1e308, f64::INFINITY].into_iter().enumerate() {
+        let (wrong, right) = (folder.path().join(format!("{i}.sqlite")), folder.path().join("right.sqlite"));
+        let usual = outcome();
+        let mut outcome = usual;
+        (outcome.accuracy.mean, outcome.lock_rate.mean) = (mean, mean);
+        Store::open(&wrong).unwrap().keep(&entries([100, 200].into_iter(), &outcome)).unwrap();
+        Store::open(&right).unwrap().keep(&entries([100].into_iter(), &usual)).unwrap();
+        let server = Running::open(vec![wrong, right]);
+        for study in [0, 0, 1] {
+            assert_eq!(server.get(&format!("/api/studies/{study}")).status, 200, "{mean}");
+        }
+    }
+}
