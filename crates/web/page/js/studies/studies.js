@@ -99,7 +99,7 @@ export function makeStudies(state) {
     fill(node,
       h('h2', {}, study.name),
       h('p', { class: 'note', id: 'study-cells' }, cellsOf(study.cells)),
-      study.error ? h('p', { class: 'refusal', id: 'study-error' }, study.error, study.sections?.length ? ' What follows is what there was before.' : '') : null,
+      study.error ? h('p', { class: 'refusal', id: 'study-error' }, study.error, study.sections?.length ? '; what follows is from before.' : '') : null,
       downloads(study), facts(study.facts),
       (study.sections ?? []).map((each) => section(study, each)),
       study.sections?.length ? null : bare(study, state));
