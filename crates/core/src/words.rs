@@ -1,10 +1,14 @@
 //! Enums whose variants are single words.
 
 /// Declares an enum whose variants are written, read and listed by one word each.
+///
+/// The enum gets `ALL`, `word`, `Display`, `FromStr`, serde and a JSON schema that carries the documentation of each
+/// variant. The calling crate depends on `serde` and `schemars`.
+#[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
@@ -34,5 +38,3 @@ macro_rules! words {
         }
     };
 }
-
-pub(crate) use words;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigError, Embedding, Labels, whole};
 use crate::train::Optimiser;
-use crate::words::words;
+use crate::words;
 
 words! {
     /// How the weights of a memory are made.

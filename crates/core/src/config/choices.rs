@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::words;
+use crate::words;
 
 words! {
     /// How the fixed embedding vectors are made (theory section 2).

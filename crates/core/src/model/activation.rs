@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use crate::backend::Real;
-use crate::words::words;
+use crate::words;
 
 words! {
     /// Activations of the attention-MLP model. Hermite polynomials are normalised: `E[He_q(z)^2] = 1`.

@@ -11,7 +11,7 @@ use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
 use crate::model::{Activation, Model, dot};
 use crate::random::Stream;
-use crate::words::words;
+use crate::words;
 
 use super::positions::sinusoidal;
 

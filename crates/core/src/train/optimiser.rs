@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real, View};
-use crate::words::words;
+use crate::words;
 
 words! {
     /// How a gradient becomes a step.

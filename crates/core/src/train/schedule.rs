@@ -1,6 +1,6 @@
 //! How the rate changes over the steps of a training run.
 
-use crate::words::words;
+use crate::words;
 
 words! {
     /// The rate over the course of training.
