@@ -12,7 +12,7 @@
 //! use superpose_core::model::Model;
 //! use superpose_core::random::Stream;
 //! use superpose_core::task::{Drawn, Task};
-//! use superpose_core::Settings;
+//! use superpose_core::{Measure, Settings};
 //!
 //! let config = Settings { vocab: 64, dim: 64, samples: 4096, ..Settings::default() }.check()?;
 //! let backend = Backend::single();
@@ -24,7 +24,7 @@
 //! let frequency = fact_frequency(&samples, config.vocab, &backend);
 //! let test = Drawn::new(&task, config.seed, Stream::Test, config.test_samples);
 //! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
-//! assert!(evaluation.lock_rate.mean() > 0.99);
+//! assert!(evaluation[Measure::LockRate].mean() > 0.99);
 //! # Ok::<(), superpose_core::ConfigError>(())
 //! ```
 pub mod associative;
@@ -33,6 +33,7 @@ pub mod config;
 pub mod early_phase;
 pub mod embedding;
 pub mod evaluate;
+pub mod measure;
 pub mod model;
 pub mod noise;
 pub mod random;
@@ -41,3 +42,4 @@ pub mod train;
 mod words;
 
 pub use config::{Config, ConfigError, Settings};
+pub use measure::{Measure, Measures};

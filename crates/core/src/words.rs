@@ -6,18 +6,31 @@
 /// variant. The calling crate depends on `serde` and `schemars`.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        pub enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
+        pub enum $name { $($(#[doc = $doc])+ #[serde(rename = $word)] $variant),+ }
 
         impl $name {
             /// Every choice, in the order of the documentation.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
             /// The word that names this choice.
-            pub fn word(self) -> &'static str {
+            pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl $crate::config::Field for $name {
+            const KIND: $crate::config::Kind = $crate::config::Kind::Word(&[$(($word, concat!($($doc),+))),+]);
+            fn to_value(&self) -> $crate::config::Value {
+                $crate::config::Value::Text(self.word().into())
+            }
+            fn from_value(value: $crate::config::Value) -> Result<Self, String> {
+                match value {
+                    $crate::config::Value::Text(text) => text.parse(),
+                    _ => Err(<Self as $crate::config::Field>::KIND.allowed()),
+                }
             }
         }
 
@@ -30,10 +43,8 @@ macro_rules! words {
         impl std::str::FromStr for $name {
             type Err = String;
             fn from_str(text: &str) -> Result<Self, String> {
-                $name::ALL.iter().copied().find(|choice| choice.word() == text).ok_or_else(|| {
-                    let words: Vec<_> = $name::ALL.iter().map(|choice| choice.word()).collect();
-                    format!("must be one of {}", words.join(", "))
-                })
+                let found = $name::ALL.iter().copied().find(|choice| choice.word() == text);
+                found.ok_or_else(|| <Self as $crate::config::Field>::KIND.allowed())
             }
         }
     };

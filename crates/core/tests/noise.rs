@@ -5,7 +5,7 @@ mod common;
 
 use common::{Setting, distance};
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Embedding, Labels, Settings, Trigger};
+use superpose_core::config::{Activation, EmbeddingSettings, Labels, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;
 use superpose_core::model::{Attention, Readout, Workspace};
 use superpose_core::noise::{score_budget, split_logits, split_scores};
@@ -20,7 +20,7 @@ fn cases() -> Vec<Settings> {
         Settings { width: Some(30), activation: Activation::He2, trigger: Trigger::Keys, ..base.clone() },
         Settings { zipf: Some(1.0), ..base.clone() },
         Settings { labels: Labels::Mod(7), noise_vocab: Some(33), ..base.clone() },
-        Settings { embedding: Embedding::Orthonormal, dim: 62, ..base },
+        Settings { embedding: EmbeddingSettings::Orthonormal, dim: 62, ..base },
     ]
 }
 

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Setting, distance};
 use proptest::prelude::*;
+use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Embedding, Labels, Regime, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;
@@ -30,7 +31,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             width,
             activation,
             trigger,
-            embedding,
+            embedding: superpose_core::config::EmbeddingSettings::plain(embedding).unwrap(),
             zipf,
             noise_vocab,
             labels: if classes && vocab > 2 {
@@ -59,10 +60,10 @@ proptest! {
         let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
         prop_assert!((frequency.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &setting.test(), &backend);
-        for share in [e.accuracy, e.memory_accuracy, e.one_step_accuracy, e.lock_rate, e.attention_mass] {
+        for (_, share) in e.iter().filter(|(measure, _)| measure.is_share()) {
             prop_assert!((0.0..=1.0 + 1e-12).contains(&share.mean()));
         }
-        prop_assert!(e.margin.mean().is_finite());
+        prop_assert!(e[Measure::Margin].mean().is_finite());
     }
 
     /// Step 1 does not depend on the regime beyond the rate, and single precision follows double.

@@ -5,7 +5,7 @@ mod common;
 
 use common::Setting;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Activation, Embedding, Labels, Regime, Settings, Trigger};
+use superpose_core::config::{Activation, EmbeddingSettings, Labels, Regime, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::evaluate;
@@ -22,9 +22,7 @@ fn bits<T: Real>(settings: &Settings, threads: usize) -> Vec<u64> {
     let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend);
     let mut numbers: Vec<f64> =
         phase.m1.iter().chain(&phase.w1).chain(&phase.m2).map(|x| x.to_f64()).collect();
-    let tallies =
-        [e.accuracy, e.memory_accuracy, e.one_step_accuracy, e.lock_rate, e.attention_mass, e.margin];
-    numbers.extend(tallies.iter().map(|tally| tally.mean()));
+    numbers.extend(e.iter().map(|(_, tally)| tally.mean()));
     if setting.config.regime == Regime::Infinitesimal {
         let budgets = [
             logit_budget(&model, &setting.task, &phase, &frequency, &test, &backend),
@@ -45,7 +43,13 @@ fn output_does_not_depend_on_the_threads() {
         Settings { width: Some(96), activation: Activation::He2, trigger: Trigger::Keys, ..base.clone() },
         Settings { width: Some(96), regime: Regime::Exact, ..base.clone() },
         Settings { labels: Labels::Mod(3), zipf: Some(1.0), ..base.clone() },
-        Settings { embedding: Embedding::Orthonormal, vocab: 100, dim: 102, samples: 200, ..base.clone() },
+        Settings {
+            embedding: EmbeddingSettings::Orthonormal,
+            vocab: 100,
+            dim: 102,
+            samples: 200,
+            ..base.clone()
+        },
         Settings { length: 1, samples: 7, ..base },
     ];
     for settings in cases {

@@ -4,13 +4,17 @@
 mod common;
 
 use common::Setting;
-use superpose_core::Settings;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Embedding, Optimiser, Positions, Regime, Schedule};
+use superpose_core::config::{EmbeddingSettings, Optimiser, Positions, Regime, Schedule, Training};
 use superpose_core::train::{End, Event, Network, Point, State, Tensor, Trainer, warm_start};
+use superpose_core::{Measure, Settings};
 
 fn settings() -> Settings {
     Settings { vocab: 48, dim: 24, length: 6, samples: 1200, test_samples: 500, ..Settings::default() }
+}
+
+fn trained(training: Training) -> Settings {
+    Settings { training: Some(training), ..settings() }
 }
 
 struct Run<T> {
@@ -30,15 +34,17 @@ fn run<T: Real>(
     let backend = Backend::cpu(threads).unwrap();
     let phase = setting.run(&backend);
     let (config, samples, test) = (&setting.config, setting.train(), setting.test());
+    let training = config.training.as_ref().unwrap();
     let mut state = from.unwrap_or_else(|| {
-        let mut network = Network::new(config, setting.embeddings.clone(), &backend);
-        if config.warm_start {
+        let mut network = Network::new(config, training, setting.embeddings.clone(), &backend);
+        if training.warm_start {
             warm_start(config, &mut network, &phase, &samples, &backend);
         }
         State::new(network)
     });
     let early: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
-    let trainer = Trainer { config, task: &setting.task, samples: &samples, test: &test, early: &early };
+    let trainer =
+        Trainer { config, training, task: &setting.task, samples: &samples, test: &test, early: &early };
     let mut points = Vec::new();
     let end = trainer.run(&mut state, &backend, &mut |event| match event {
         Event::Recorded(point, _) => {
@@ -66,45 +72,53 @@ fn every_optimiser_learns_what_three_steps_do_not() {
         [(Optimiser::Sgd, 30.0), (Optimiser::Adam, 0.02), (Optimiser::AdamW, 0.02), (Optimiser::Muon, 0.3)]
     {
         let momentum = (optimiser == Optimiser::Sgd).then_some(0.9);
-        let run = whole::<f32>(&Settings { steps: 300, optimiser, rate, momentum, ..settings() });
+        let run = whole::<f32>(&trained(Training { optimiser, rate, momentum, ..Training::new(300) }));
         let (first, last) = (run.points[0], run.points[run.points.len() - 1]);
         assert_eq!((run.end, first.step, last.step), (End::Finished, 0, 300));
         assert!((first.loss - 48_f64.ln()).abs() < 1e-5, "{optimiser}: uniform at the start");
-        assert!(last.accuracy > 0.95 && last.lock_rate > 0.95, "{optimiser}: {last:?}");
+        assert!(
+            last.measures[Measure::Accuracy] > 0.95 && last.measures[Measure::LockRate] > 0.95,
+            "{optimiser}: {last:?}"
+        );
         assert!(last.loss < 0.3 && last.early_cosine > 0.1, "{optimiser}: {last:?}");
     }
 }
 
 #[test]
 fn wider_models_learn() {
-    let base = Settings { steps: 200, rate: 0.02, schedule: Schedule::Cosine, ..settings() };
-    let clustered = Settings { embedding: Embedding::Clustered, clusters: Some(12), ..base.clone() };
+    let base = Training { rate: 0.02, schedule: Schedule::Cosine, ..Training::new(200) };
+    let first_layer = trained(Training { train_first_layer: true, ..base.clone() });
+    let embedded = |embedding| Settings { embedding, ..trained(base.clone()) };
     for (name, settings) in [
-        ("heads", Settings { heads: 2, ..base.clone() }),
-        ("factored", Settings { factored: true, ..base.clone() }),
-        ("sinusoidal", Settings { positions: Positions::Sinusoidal, ..base.clone() }),
-        ("learned", Settings { positions: Positions::Learned, ..base.clone() }),
-        ("rotary", Settings { positions: Positions::Rotary, ..base.clone() }),
-        ("embeddings", Settings { train_embeddings: true, ..base.clone() }),
-        ("first layer", Settings { width: Some(40), train_first_layer: true, ..base.clone() }),
-        ("low rank", Settings { embedding: Embedding::LowRank, rank: Some(22), ..base.clone() }),
-        ("clustered", clustered),
+        ("heads", trained(Training { heads: 2, ..base.clone() })),
+        ("factored", trained(Training { factored: true, ..base.clone() })),
+        ("sinusoidal", trained(Training { positions: Positions::Sinusoidal, ..base.clone() })),
+        ("learned", trained(Training { positions: Positions::Learned, ..base.clone() })),
+        ("rotary", trained(Training { positions: Positions::Rotary, ..base.clone() })),
+        ("embeddings", trained(Training { train_embeddings: true, ..base.clone() })),
+        ("first layer", Settings { width: Some(40), ..first_layer }),
+        ("low rank", embedded(EmbeddingSettings::LowRank { rank: 22 })),
+        ("clustered", embedded(EmbeddingSettings::Clustered { clusters: 12, spread: 0.5 })),
     ] {
         let last = *whole::<f32>(&settings).points.last().unwrap();
         // Structure leaves fewer directions for the facts.
-        let enough = if settings.embedding == Embedding::Gaussian { 0.8 } else { 0.5 };
-        assert!(last.accuracy > enough && last.lock_rate > 0.9, "{name}: {last:?}");
+        let enough = if settings.embedding == EmbeddingSettings::Gaussian { 0.8 } else { 0.5 };
+        assert!(
+            last.measures[Measure::Accuracy] > enough && last.measures[Measure::LockRate] > 0.9,
+            "{name}: {last:?}"
+        );
     }
 }
 
 #[test]
 fn a_run_goes_on_from_its_state() {
-    let base = Settings { steps: 14, every: Some(5), batch: Some(500), ..settings() };
-    for settings in [
-        Settings { optimiser: Optimiser::Sgd, momentum: Some(0.9), rate: 3.0, ..base.clone() },
-        Settings { schedule: Schedule::Cosine, train_embeddings: true, heads: 2, ..base.clone() },
-        Settings { optimiser: Optimiser::Muon, factored: true, warm_start: true, ..base.clone() },
+    let base = Training { every: Some(5), batch: Some(500), ..Training::new(14) };
+    for training in [
+        Training { optimiser: Optimiser::Sgd, momentum: Some(0.9), rate: 3.0, ..base.clone() },
+        Training { schedule: Schedule::Cosine, train_embeddings: true, heads: 2, ..base.clone() },
+        Training { optimiser: Optimiser::Muon, factored: true, warm_start: true, ..base.clone() },
     ] {
+        let settings = trained(training);
         let straight = whole::<f32>(&settings);
         for at in [1, 5, 7] {
             let first = run::<f32>(&settings, None, 2, |state| state.counters.step == at);
@@ -119,15 +133,14 @@ fn a_run_goes_on_from_its_state() {
 
 #[test]
 fn a_run_does_not_depend_on_the_threads() {
-    let settings = Settings {
-        steps: 6,
+    let settings = trained(Training {
         every: Some(2),
         heads: 2,
         positions: Positions::Learned,
         train_embeddings: true,
         warm_start: true,
-        ..settings()
-    };
+        ..Training::new(6)
+    });
     let (one, many) = (whole::<f32>(&settings), run::<f32>(&settings, None, 3, |_| false));
     assert!(bits(&one) == bits(&many));
     assert_eq!(one.points, many.points);
@@ -137,7 +150,8 @@ fn a_run_does_not_depend_on_the_threads() {
 fn a_warm_start_begins_where_the_early_phase_ends() {
     for regime in [Regime::Infinitesimal, Regime::Exact] {
         for factored in [false, true] {
-            let settings = Settings { steps: 1, warm_start: true, regime, factored, ..settings() };
+            let training = Training { warm_start: true, factored, ..Training::new(1) };
+            let settings = Settings { regime, ..trained(training) };
             let start = whole::<f64>(&settings).points[0];
             let setting = Setting::<f64>::new(settings);
             let phase = setting.run(&Backend::single());
@@ -155,8 +169,16 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
                 &setting.test(),
                 &Backend::single(),
             );
-            assert_eq!(start.accuracy, read.accuracy.mean(), "{regime} {factored}");
-            assert_eq!(start.lock_rate, read.lock_rate.mean(), "{regime} {factored}");
+            assert_eq!(
+                start.measures[Measure::Accuracy],
+                read[Measure::Accuracy].mean(),
+                "{regime} {factored}"
+            );
+            assert_eq!(
+                start.measures[Measure::LockRate],
+                read[Measure::LockRate].mean(),
+                "{regime} {factored}"
+            );
             assert!((start.early_cosine - 1.0).abs() < 1e-12);
             if regime == Regime::Infinitesimal {
                 assert!(start.loss < 48_f64.ln(), "the best size is better than none: {}", start.loss);
@@ -167,8 +189,8 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
 
 #[test]
 fn early_stopping_ends_a_run_that_no_longer_improves() {
-    let base = Settings { samples: 60, steps: 2000, every: Some(10), rate: 0.05, ..settings() };
-    let stopped = whole::<f32>(&Settings { early_stopping: Some(3), ..base.clone() });
+    let training = Training { every: Some(10), rate: 0.05, early_stopping: Some(3), ..Training::new(2000) };
+    let stopped = whole::<f32>(&Settings { samples: 60, ..trained(training) });
     assert_eq!(stopped.end, End::Stopped);
     let (best, last) = (stopped.points[stopped.points.len() - 4], stopped.points[stopped.points.len() - 1]);
     assert!(last.step < 2000 && best.test_loss < last.test_loss);
@@ -177,19 +199,17 @@ fn early_stopping_ends_a_run_that_no_longer_improves() {
 
 #[test]
 fn a_rate_that_is_too_large_is_an_error() {
-    let setting = Setting::<f32>::new(Settings {
-        steps: 50,
-        optimiser: Optimiser::Sgd,
-        rate: 1e20,
-        train_embeddings: true,
-        ..settings()
-    });
+    let training =
+        Training { optimiser: Optimiser::Sgd, rate: 1e20, train_embeddings: true, ..Training::new(50) };
+    let setting = Setting::<f32>::new(trained(training.clone()));
     let backend = Backend::single();
-    let mut state = State::new(Network::new(&setting.config, setting.embeddings.clone(), &backend));
+    let mut state =
+        State::new(Network::new(&setting.config, &training, setting.embeddings.clone(), &backend));
     let (samples, test) = (setting.train(), setting.test());
     let early = vec![0.0; 24];
     let trainer = Trainer {
         config: &setting.config,
+        training: &training,
         task: &setting.task,
         samples: &samples,
         test: &test,

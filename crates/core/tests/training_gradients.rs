@@ -10,7 +10,7 @@ use common::{Setting, distance};
 use serde::Deserialize;
 use superpose_core::Settings;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Activation, Positions, Trigger};
+use superpose_core::config::{Activation, Positions, Training, Trigger};
 use superpose_core::task::{Samples, Stored};
 use superpose_core::train::{Network, Tensor, gradient, loss};
 
@@ -33,7 +33,8 @@ fn cases() -> Vec<Case> {
 impl Case {
     fn network<T: Real>(&self) -> Network<T> {
         let Setting { config, embeddings, .. } = Setting::<T>::new(self.settings.clone());
-        let mut network = Network::new(&config, embeddings, &Backend::single());
+        let training = config.training.as_ref().unwrap();
+        let mut network = Network::new(&config, training, embeddings, &Backend::single());
         let names: Vec<String> = network.trained().iter().map(ToString::to_string).collect();
         let mut expected: Vec<&String> = self.tensors.keys().collect();
         expected.sort_by_key(|name| names.iter().position(|own| own == *name));
@@ -87,6 +88,13 @@ fn wide<T: Real>(
     width: Option<usize>,
     train_embeddings: bool,
 ) -> (Network<T>, Stored) {
+    let training = Training {
+        positions,
+        heads: 2,
+        train_embeddings,
+        train_first_layer: width.is_some(),
+        ..Training::new(1)
+    };
     let setting = Setting::<T>::new(Settings {
         vocab: 40,
         dim: 12,
@@ -95,15 +103,12 @@ fn wide<T: Real>(
         width,
         activation: Activation::He2,
         trigger,
-        positions,
-        heads: 2,
-        train_embeddings,
-        train_first_layer: width.is_some(),
-        steps: 1,
+        training: Some(training.clone()),
         ..Settings::default()
     });
     let samples = Stored::copy(&setting.train());
-    let mut network = Network::new(&setting.config, setting.embeddings.clone(), &Backend::single());
+    let mut network =
+        Network::new(&setting.config, &training, setting.embeddings.clone(), &Backend::single());
     for (i, x) in network.tensor_mut(Tensor::M).iter_mut().enumerate() {
         *x = T::from_f64((i as f64 * 1.7).sin() * 2.0);
     }

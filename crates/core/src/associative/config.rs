@@ -1,12 +1,13 @@
-//! What makes a memory: settings as they were typed, and a configuration that cannot be wrong.
+//! The configuration of a memory: plain settings, and settings that were checked.
 
 use std::ops::Deref;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::config::{ConfigError, Embedding, Labels, whole};
-use crate::train::Optimiser;
-use crate::words;
+use crate::config::{
+    ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, check_ranges, counts, within,
+};
+use crate::{settings, words};
 
 words! {
     /// How the weights of a memory are made.
@@ -22,67 +23,47 @@ words! {
     }
 }
 
-/// Everything that decides what a memory recalls.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MemorySettings {
-    /// Number of facts (`p`); of patterns in a Hopfield network.
-    pub facts: usize,
-    /// Dimension of keys and values (`d`); neurons of a Hopfield network.
-    pub dim: usize,
-    /// How the weights are made.
-    pub rule: Rule,
-    /// Width of an MLP (`m`), trained; absent for a linear memory.
-    pub width: Option<usize>,
-    /// How keys and values are made.
-    pub embedding: Embedding,
-    /// Labels: each fact its own, or `fact mod M`.
-    pub labels: Labels,
-    /// Zipf exponent of how often facts are asked, and shown in mini-batches; absent: all alike.
-    pub zipf: Option<f64>,
-    /// How a trained memory takes its steps, without weight decay.
-    pub optimiser: Optimiser,
-    /// Its rate; absent: 1000, and 0.03 with a width.
-    pub rate: Option<f64>,
-    /// Its steps, at most; absent: 4,096, and 32,768 with a width.
-    pub steps: Option<usize>,
-    /// Facts drawn for a step; absent: all of them at every step.
-    pub batch: Option<usize>,
-    /// The share of right answers that is success. Full-batch training ends there.
-    pub accuracy: f64,
-    /// Memories with consecutive seeds.
-    pub repeats: usize,
-    /// Seed of the first.
-    pub seed: u64,
-}
-
-impl Default for MemorySettings {
-    fn default() -> Self {
-        MemorySettings {
-            facts: 100,
-            dim: 64,
-            rule: Rule::Hebbian,
-            width: None,
-            embedding: Embedding::Sphere,
-            labels: Labels::Permutation,
-            zipf: None,
-            optimiser: Optimiser::AdamW,
-            rate: None,
-            steps: None,
-            batch: None,
-            accuracy: 1.0,
-            repeats: 20,
-            seed: 0,
-        }
+settings! {
+    /// Everything that decides what a memory recalls.
+    pub struct MemorySettings in "" {
+        /// Number of facts; of patterns in a Hopfield network.
+        facts: usize as "P" = 100, counts(2, MAX_FACTS);
+        /// Dimension d of keys and values; neurons of a Hopfield network.
+        dim: usize as "D" = 64, counts(1, 1 << 14);
+        /// How the weights are made.
+        rule: Rule = Rule::Hebbian;
+        /// Width m of an MLP, with rule trained; absent: a linear memory.
+        width: Option<usize> as "M" = None, counts(1, 1 << 14);
+        /// How keys and values are made: gaussian, sphere or rademacher.
+        embedding: Embedding = Embedding::Sphere;
+        /// Labels: permutation, a label for each fact, or mod:M for M classes.
+        labels: Labels = Labels::Permutation;
+        /// Exponent of Zipf's law for how often facts are asked, and shown in mini-batches; absent: all alike.
+        zipf: Option<f64> = None, within(0.0, 10.0);
+        /// How a trained memory takes its steps, without weight decay.
+        optimiser: Optimiser = Optimiser::AdamW;
+        /// Rate of a trained memory; absent: 1000, and 0.03 with a width.
+        rate: Option<f64> = None, within(1e-12, 1e6);
+        /// Steps of a trained memory at most; absent: 4,096, and 32,768 with a width.
+        steps: Option<usize> = None, counts(1, 1 << 24);
+        /// Facts drawn for a step; absent: all of them at every step.
+        batch: Option<usize> = None, counts(1, 1 << 20);
+        /// Share of right answers that counts as success. Full-batch training ends there.
+        accuracy: f64 = 1.0, above(0.0, 1.0);
+        /// Memories with consecutive seeds.
+        repeats: usize = 20, counts(1, MAX_REPEATS);
+        /// Seed of the first memory.
+        seed: u64 = 0;
     }
 }
 
-/// Facts at most.
-const MOST: usize = 1 << 20;
-/// Numbers in a table of keys at most: 1 GB.
-const LARGEST: usize = 1 << 28;
-/// Neurons times patterns at most: whole numbers up to here are exact in 32-bit floats, and fields are such numbers.
-const EXACT: usize = 1 << 24;
+/// The largest number of facts.
+const MAX_FACTS: usize = 1 << 20;
+/// The largest number of entries in a table of keys: 1 GB.
+const MAX_ENTRIES: usize = 1 << 28;
+/// The largest product of neurons and patterns: whole numbers up to here are exact in 32-bit floats, and fields are such
+/// numbers.
+const MAX_EXACT: usize = 1 << 24;
 
 impl MemorySettings {
     /// Number of labels: rows of values.
@@ -110,28 +91,13 @@ impl MemorySettings {
 
     /// The most facts that a memory of this dimension and width may have.
     pub fn most_facts(&self) -> usize {
-        let numbers = if self.rule == Rule::Hopfield { EXACT } else { LARGEST };
-        (numbers / self.dim.max(self.inputs()).max(1)).min(MOST)
+        let numbers = if self.rule == Rule::Hopfield { MAX_EXACT } else { MAX_ENTRIES };
+        (numbers / self.dim.max(self.inputs()).max(1)).min(MAX_FACTS)
     }
 
     /// Checks every value, alone and beside the others.
     pub fn check(self) -> Result<MemoryConfig, ConfigError> {
-        whole("facts", self.facts, 2, MOST)?;
-        whole("dim", self.dim, 1, 1 << 14)?;
-        whole("repeats", self.repeats, 1, 1_000_000)?;
-        whole("width", self.inputs(), 1, 1 << 14)?;
-        whole("steps", self.training_steps(), 1, 1 << 24)?;
-        whole("batch", self.batch.unwrap_or(1), 1, 1 << 20)?;
-        let real = |parameter, value: f64, allowed: bool, range: &str| match allowed {
-            true => Ok(()),
-            false => Err(ConfigError::value(parameter, value, format!("must be {range}"))),
-        };
-        let rate = self.training_rate();
-        real("rate", rate, (1e-12..=1e6).contains(&rate), "from 1e-12 to 1e6")?;
-        let zipf = self.zipf.unwrap_or(0.0);
-        real("zipf", zipf, (0.0..=10.0).contains(&zipf), "from 0 to 10")?;
-        let level = self.accuracy;
-        real("accuracy", level, level > 0.0 && level <= 1.0, "above 0 and at most 1")?;
+        check_ranges(&self, MemorySettings::settings())?;
         if self.seed > u64::MAX - self.repeats as u64 {
             let allowed = format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats);
             return Err(ConfigError::value("seed", self.seed, allowed));

@@ -1,10 +1,11 @@
-//! The named choices of a configuration, spelled as on the command line.
+//! The choices of a configuration that are words, spelled as on the command line.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::value::{Field, Kind, Value};
 use crate::words;
 
 words! {
@@ -28,11 +29,9 @@ words! {
 }
 
 words! {
-    /// How a position is told from the others, by a trained model.
-    #[derive(Default)]
+    /// How a trained model encodes positions.
     Positions {
         /// Not at all.
-        #[default]
         None = "none",
         /// Sines and cosines of the position, of length 1, added to the token's embedding.
         Sinusoidal = "sinusoidal",
@@ -84,13 +83,16 @@ words! {
 }
 
 /// How a token's label is made (theory section 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Labels {
     /// One random permutation of the vocabulary: each token is a fact of its own.
     Permutation,
     /// `token mod M`: M classes.
     Mod(usize),
+}
+
+impl Labels {
+    const ALLOWED: &str = "must be permutation or mod:M with M a whole number";
 }
 
 impl fmt::Display for Labels {
@@ -109,20 +111,32 @@ impl FromStr for Labels {
         match (text, classes) {
             ("permutation", _) => Ok(Labels::Permutation),
             (_, Some(classes)) => Ok(Labels::Mod(classes)),
-            _ => Err("must be permutation or mod:M with M a whole number".into()),
+            _ => Err(Labels::ALLOWED.into()),
         }
     }
 }
 
-impl From<Labels> for String {
-    fn from(labels: Labels) -> String {
-        labels.to_string()
+impl Field for Labels {
+    const KIND: Kind = Kind::Pattern { pattern: "^(permutation|mod:[0-9]{1,10})$", allowed: Labels::ALLOWED };
+    fn to_value(&self) -> Value {
+        match self {
+            Labels::Permutation => Value::Text("permutation".into()),
+            Labels::Mod(_) => Value::Text(self.to_string().into()),
+        }
+    }
+    fn from_value(value: Value) -> Result<Self, String> {
+        if let Value::Text(text) = value { text.parse() } else { Err(Labels::ALLOWED.into()) }
     }
 }
 
-impl TryFrom<String> for Labels {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+impl Serialize for Labels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+        Labels::from_value(Value::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }

@@ -7,7 +7,7 @@ mod structured;
 pub use coherence::{Coherence, Rows, mean_row};
 
 use crate::backend::{Backend, Real};
-use crate::config::{Config, Embedding};
+use crate::config::{Config, Embedding, EmbeddingSettings};
 use crate::random::{Stream, Words, normals};
 
 /// All fixed vectors of a model. Tables are row-major.
@@ -34,7 +34,7 @@ impl<T: Real> Embeddings<T> {
         let (dim, seed) = (config.dim, config.seed);
         let (tokens, labels) = (config.token_count(), config.label_count());
         let narrow = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
-        let (z_in, z_out, z_trig, z_eos) = if config.embedding == Embedding::Orthonormal {
+        let (z_in, z_out, z_trig, z_eos) = if config.embedding == EmbeddingSettings::Orthonormal {
             let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend);
             inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend));
             orthonormal::orthonormalise(&mut inputs, dim, backend);
@@ -43,12 +43,15 @@ impl<T: Real> Embeddings<T> {
             let (z_in, markers) = inputs.split_at(tokens * dim);
             (narrow(z_in), narrow(&outputs), narrow(&markers[..dim]), narrow(&markers[dim..]))
         } else {
-            let draw = |stream, rows| match (config.embedding, stream) {
-                (
-                    Embedding::LowRank | Embedding::Clustered,
-                    Stream::InputEmbedding | Stream::OutputEmbedding,
-                ) => structured::table(config, stream, rows, backend),
-                (kind, stream) => table(kind, seed, stream, rows, dim, backend),
+            let draw = |stream, rows| {
+                let structured = match stream {
+                    Stream::InputEmbedding | Stream::OutputEmbedding => {
+                        structured::table(config, stream, rows, backend)
+                    }
+                    _ => None,
+                };
+                let kind = config.embedding.kind();
+                structured.unwrap_or_else(|| table(kind, seed, stream, rows, dim, backend))
             };
             let mut z_trig: Vec<T> = draw(Stream::Markers, 2);
             let z_eos = z_trig.split_off(dim);
@@ -140,6 +143,7 @@ mod tests {
     use crate::config::Settings;
 
     fn draw(embedding: Embedding, vocab: usize, dim: usize) -> Embeddings<f64> {
+        let embedding = EmbeddingSettings::plain(embedding).unwrap();
         let config = Settings { embedding, vocab, dim, ..Settings::default() }.check().unwrap();
         Embeddings::draw(&config, &Backend::single())
     }

@@ -2,7 +2,7 @@
 //! trigger and end-of-sequence vector have none.
 
 use crate::backend::{Backend, Real, View};
-use crate::config::{Config, Embedding};
+use crate::config::{Config, EmbeddingSettings};
 use crate::random::Stream;
 
 use super::fill_rows;
@@ -10,8 +10,9 @@ use super::fill_rows;
 /// What two tables of one seed must not share: the place of their first basis row or centre.
 const OUTPUTS: u64 = 1 << 32;
 
-/// A table of rows with the structure of the configuration; entries have mean square `1/d`.
-pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Backend) -> Vec<T> {
+/// A table of rows with the structure of the configuration; entries have mean square `1/d`. `None` for kinds of
+/// embeddings whose rows are independent.
+pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Backend) -> Option<Vec<T>> {
     let first = if stream == Stream::OutputEmbedding { OUTPUTS } else { 0 };
     let dim = config.dim;
     let draw = |stream, first, rows, columns: usize, scale: f64| {
@@ -21,17 +22,14 @@ pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Ba
     };
     let usual = 1.0 / (dim as f64).sqrt();
     match config.embedding {
-        Embedding::LowRank => {
-            let rank = config.rank.unwrap_or(dim);
+        EmbeddingSettings::LowRank { rank } => {
             let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual);
             let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt());
             let mut table = vec![T::ZERO; rows * dim];
             backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim));
-            table
+            Some(table)
         }
-        _ => {
-            let count = config.clusters.unwrap_or(1);
-            let spread = config.row_spread();
+        EmbeddingSettings::Clustered { clusters: count, spread } => {
             let centres: Vec<T> =
                 draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt());
             let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread);
@@ -39,8 +37,13 @@ pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Ba
                 let centre = &centres[v % count * dim..][..dim];
                 row.iter_mut().zip(centre).for_each(|(x, &c)| *x += c);
             }
-            table
+            Some(table)
         }
+        EmbeddingSettings::Gaussian
+        | EmbeddingSettings::Sphere
+        | EmbeddingSettings::Orthonormal
+        | EmbeddingSettings::Rademacher
+        | EmbeddingSettings::File { .. } => None,
     }
 }
 
@@ -67,7 +70,7 @@ mod tests {
     fn low_rank_rows_overlap_by_their_rank() {
         let (dim, rank) = (200, 10);
         let base = Settings { vocab: 2000, dim, ..Settings::default() };
-        let e = draw(Settings { embedding: Embedding::LowRank, rank: Some(rank), ..base });
+        let e = draw(Settings { embedding: EmbeddingSettings::LowRank { rank }, ..base });
         for rows in [&e.z_in, &e.z_out] {
             let (square, overlap) = geometry(rows, dim, 1);
             assert!((square - 1.0).abs() < 0.15, "{square}");
@@ -81,8 +84,8 @@ mod tests {
     fn clustered_rows_share_their_centre() {
         let (dim, clusters) = (300, 7);
         let base = Settings { vocab: 700, dim, ..Settings::default() };
-        let kind = Embedding::Clustered;
-        let e = draw(Settings { embedding: kind, clusters: Some(clusters), spread: Some(0.6), ..base });
+        let embedding = EmbeddingSettings::Clustered { clusters, spread: 0.6 };
+        let e = draw(Settings { embedding, ..base });
         let (square, same) = geometry(&e.z_in, dim, clusters);
         let (_, other) = geometry(&e.z_in, dim, 1);
         assert!((square - 1.0).abs() < 0.1, "{square}");

@@ -91,9 +91,12 @@ mod tests {
         let seen = look(&model, &phase, &test, &backend);
         assert_eq!(seen.margins.len(), 700);
         let mean = seen.margins.iter().sum::<f64>() / 700.0;
-        assert!((mean - measured.margin.mean()).abs() < 1e-9 * mean.abs().max(1e-3), "{mean}");
+        assert!(
+            (mean - measured[crate::Measure::Margin].mean()).abs() < 1e-9 * mean.abs().max(1e-3),
+            "{mean}"
+        );
         let right = seen.margins.iter().filter(|&&margin| margin > 0.0).count() as f64 / 700.0;
-        assert!((right - measured.accuracy.mean()).abs() < 1e-9);
+        assert!((right - measured[crate::Measure::Accuracy].mean()).abs() < 1e-9);
         let example = seen.example.unwrap();
         assert_eq!(example.tokens.len(), config.length);
         assert!((example.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);

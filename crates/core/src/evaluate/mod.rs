@@ -10,26 +10,13 @@ pub use tally::Tally;
 use crate::backend::{Backend, Real, top};
 use crate::config::{Config, Regime};
 use crate::early_phase::{EarlyPhase, placed_step};
+use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
 use crate::task::{Block, Samples, Task};
 
-/// What is read off one trained model. Each is a mean over test items with what an interval needs.
-#[derive(Clone, Debug)]
-pub struct Evaluation {
-    /// Recall: fresh sequences, trained attention, the largest logit is the right label's.
-    pub accuracy: Tally,
-    /// The same with the attention placed on the informative position in step 3 and at test.
-    pub memory_accuracy: Tally,
-    /// Reading the first gradient alone, over tokens.
-    pub one_step_accuracy: Tally,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: Tally,
-    /// Attention weight on the informative position.
-    pub attention_mass: Tally,
-    /// Right label's logit minus the largest other, over fresh sequences.
-    pub margin: Tally,
-}
+/// What is measured on one trained model: means over test items with what an interval needs.
+pub type Evaluation = Measures<Tally>;
 
 /// Reads everything. `frequency` is how often each fact was seen in training.
 pub fn evaluate<T: Real>(
@@ -44,14 +31,14 @@ pub fn evaluate<T: Real>(
     let (answers, attended) = recall(model, phase, test, backend);
     let queries = queries(config, model, task, test.count());
     let memory = memory_matrix(config, model, task, phase, frequency, backend);
-    Evaluation {
-        accuracy: answers.accuracy,
-        memory_accuracy: ask(model, task, &memory, &queries, Ask::Informative, backend),
-        one_step_accuracy: ask(model, task, &phase.m1, &queries, Ask::Plain, backend),
-        lock_rate: attended.lock_rate,
-        attention_mass: attended.attention_mass,
-        margin: answers.margin,
-    }
+    Measures::from_fn(|measure| match measure {
+        Measure::Accuracy => answers.accuracy,
+        Measure::MemoryAccuracy => ask(model, task, &memory, &queries, Ask::Informative, backend),
+        Measure::OneStepAccuracy => ask(model, task, &phase.m1, &queries, Ask::Plain, backend),
+        Measure::LockRate => attended.lock_rate,
+        Measure::AttentionMass => attended.attention_mass,
+        Measure::Margin => answers.margin,
+    })
 }
 
 /// The value matrix of a model whose attention was placed in step 3.

@@ -1,12 +1,23 @@
 //! Weighted means with what an interval needs.
 
-/// A weighted mean over test items, as it grows.
+use crate::measure::Missing;
+
+/// A weighted mean over test items, as it grows. Without items it is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     items: usize,
     weight: f64,
     sum: f64,
     squares: f64,
+}
+
+impl Missing for Tally {
+    fn missing() -> Self {
+        Tally::default()
+    }
+    fn is_missing(&self) -> bool {
+        self.items == 0
+    }
 }
 
 impl Tally {

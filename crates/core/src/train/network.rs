@@ -6,7 +6,7 @@
 //! their number.
 
 use crate::backend::{Backend, Real, View};
-use crate::config::{Config, Positions, Trigger};
+use crate::config::{Config, Positions, Training, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
 use crate::model::{Activation, Model, dot};
@@ -62,38 +62,43 @@ pub struct Network<T> {
 impl<T: Real> Network<T> {
     /// The network of a configuration before training. `M` is 0. So is the `W` of the first head; other heads, which would
     /// stay the same as the first for ever, and factors, which would stay 0, have entries N(0, 1/d).
-    pub fn new(config: &Config, embeddings: Embeddings<T>, backend: &Backend) -> Network<T> {
-        let (dim, heads, length) = (config.dim, config.heads, config.length);
-        let key_dim = config.key_dim();
+    pub fn new(
+        config: &Config,
+        training: &Training,
+        embeddings: Embeddings<T>,
+        backend: &Backend,
+    ) -> Network<T> {
+        let (dim, heads, length) = (config.dim, training.heads, config.length);
+        let key_dim = training.key_dim(dim);
         let start = |stream, rows| start_rows(config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
-        if config.factored {
+        if training.factored {
             key = start(Stream::Attention, 2 * heads * key_dim);
             query = key.split_off(heads * key_dim * dim);
         } else {
             w = start(Stream::Attention, heads * dim);
             w[..dim * dim].fill(T::ZERO);
         }
-        let positions = match config.positions {
+        let positions = match training.positions {
             Positions::None | Positions::Rotary => Vec::new(),
             Positions::Sinusoidal => sinusoidal(length, dim),
             Positions::Learned => start(Stream::Positions, length),
         };
         let mut trained = vec![Tensor::M];
-        trained.extend(if config.factored { &[Tensor::Key, Tensor::Query][..] } else { &[Tensor::W] });
-        if config.train_embeddings {
+        trained.extend(if training.factored { &[Tensor::Key, Tensor::Query][..] } else { &[Tensor::W] });
+        if training.train_embeddings {
             trained.extend([Tensor::ZIn, Tensor::ZOut, Tensor::ZTrig, Tensor::ZEos]);
         }
-        if config.train_first_layer {
+        if training.train_first_layer {
             trained.push(Tensor::WIn);
         }
-        if config.positions == Positions::Learned {
+        if training.positions == Positions::Learned {
             trained.push(Tensor::Positions);
         }
         Network {
             trigger: config.trigger,
             activation: config.activation,
-            encoding: config.positions,
+            encoding: training.positions,
             m: vec![T::ZERO; dim * heads * config.inputs()],
             embeddings,
             heads,

@@ -1,10 +1,12 @@
 //! Reading a network (theory section 4): what it recalls, where it looks, and what became of the early phase's direction.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real, residual};
 use crate::config::Config;
 use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
+use crate::measure::{Measure, Measures};
 use crate::model::{Readout, block_rows, dot};
 use crate::task::{Samples, Task};
 
@@ -12,21 +14,16 @@ use super::network::{Network, Tensor};
 use super::pass::Pass;
 use super::scores::Scores;
 
-/// What is read off a network on fresh sequences.
+/// The measures that a trajectory does not have: the first gradient is the early phase's.
+const NOT_READ: Measure = Measure::OneStepAccuracy;
+
+/// What is measured on a network on fresh sequences. Attention is that of the head that finds the trigger most often.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Mean cross-entropy.
     pub loss: f64,
-    /// The largest logit is the right label's.
-    pub accuracy: Tally,
-    /// The same with the attention of every head placed on the informative position, over tokens.
-    pub memory_accuracy: Tally,
-    /// How often the largest weight of the best head is on the informative position.
-    pub lock_rate: Tally,
-    /// That head's weight there.
-    pub attention_mass: Tally,
-    /// Right label's logit minus the largest other.
-    pub margin: Tally,
+    /// All measures but one-step accuracy.
+    pub measures: Measures<Tally>,
 }
 
 /// Reads a network on test samples.
@@ -73,19 +70,19 @@ pub fn read<T: Real>(
     let best = attended.iter().max_by(order).copied().unwrap_or_default();
     let memory =
         memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend);
-    Reading {
-        loss: loss / count as f64,
-        accuracy: answers.accuracy,
-        memory_accuracy: memory,
-        lock_rate: best.lock_rate,
-        attention_mass: best.attention_mass,
-        margin: answers.margin,
-    }
+    let measures = Measures::from_fn(|measure| match measure {
+        Measure::Accuracy => answers.accuracy,
+        Measure::MemoryAccuracy => memory,
+        NOT_READ => Tally::default(),
+        Measure::LockRate => best.lock_rate,
+        Measure::AttentionMass => best.attention_mass,
+        Measure::Margin => answers.margin,
+    });
+    Reading { loss: loss / count as f64, measures }
 }
 
 /// One record of a trajectory: the network before step `step`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Steps taken.
     pub step: usize,
@@ -95,16 +92,9 @@ pub struct Point {
     pub loss: f64,
     /// Mean cross-entropy over the test samples.
     pub test_loss: f64,
-    /// Recall of the test samples.
-    pub accuracy: f64,
-    /// Recall with the attention placed.
-    pub memory_accuracy: f64,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: f64,
-    /// Attention weight on the informative position.
-    pub attention_mass: f64,
-    /// Right label's logit minus the largest other.
-    pub margin: f64,
+    /// Means over the test samples.
+    #[serde(flatten)]
+    pub measures: Measures<f64>,
     /// Frobenius norm of `M`.
     pub norm_m: f64,
     /// Frobenius norm of `W`.
@@ -118,28 +108,44 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether every number is one.
+    /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        self.named().iter().all(|(_, value)| value.is_finite())
+        let measured = self.measures.iter().filter(|(measure, _)| *measure != NOT_READ);
+        self.others().iter().chain(measured.map(|(_, value)| value)).all(|value| value.is_finite())
     }
 
-    /// The numbers with their names, in the order of a table's columns; the step is not one of them.
-    pub fn named(&self) -> [(&'static str, f64); 13] {
-        [
-            ("rate", self.rate),
-            ("loss", self.loss),
-            ("test_loss", self.test_loss),
-            ("accuracy", self.accuracy),
-            ("memory_accuracy", self.memory_accuracy),
-            ("lock_rate", self.lock_rate),
-            ("attention_mass", self.attention_mass),
-            ("margin", self.margin),
-            ("norm_m", self.norm_m),
-            ("norm_w", self.norm_w),
-            ("early_cosine", self.early_cosine),
-            ("trigger_cosine", self.trigger_cosine),
-            ("trigger_lead", self.trigger_lead),
-        ]
+    /// The names of the numbers, in the order of a table's columns; the step is not one of them.
+    pub fn names() -> Vec<&'static str> {
+        let measures =
+            Measure::ALL.iter().filter(|measure| **measure != NOT_READ).map(|measure| measure.word());
+        ["rate", "loss", "test_loss"]
+            .into_iter()
+            .chain(measures)
+            .chain(["norm_m", "norm_w", "early_cosine", "trigger_cosine", "trigger_lead"])
+            .collect()
+    }
+
+    /// The numbers in the order of [`Point::names`].
+    pub fn numbers(&self) -> Vec<f64> {
+        let measured =
+            self.measures.iter().filter(|(measure, _)| *measure != NOT_READ).map(|(_, value)| *value);
+        let others = self.others();
+        others[..3].iter().copied().chain(measured).chain(others[3..].iter().copied()).collect()
+    }
+
+    /// The numbers that are no measures.
+    fn others(&self) -> [f64; 8] {
+        let Point { step: _, measures: _, rate, loss, test_loss, norm_m, norm_w, .. } = *self;
+        let Point { early_cosine, trigger_cosine, trigger_lead, .. } = *self;
+        [rate, loss, test_loss, norm_m, norm_w, early_cosine, trigger_cosine, trigger_lead]
+    }
+}
+
+impl PartialEq for Point {
+    /// Compares what is written to files: a measure that is missing in both is equal.
+    fn eq(&self, other: &Point) -> bool {
+        let bits = |point: &Point| point.numbers().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        self.step == other.step && bits(self) == bits(other)
     }
 }
 

@@ -4,10 +4,8 @@ use crate::words;
 
 words! {
     /// The rate over the course of training.
-    #[derive(Default)]
     Schedule {
         /// The same at every step.
-        #[default]
         Constant = "constant",
         /// Half a cosine from the whole rate down to 0.
         Cosine = "cosine",

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real};
-use crate::config::Config;
+use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
 
@@ -83,6 +83,8 @@ pub struct Diverged {
 pub struct Trainer<'a> {
     /// The configuration.
     pub config: &'a Config,
+    /// How it is trained.
+    pub training: &'a Training,
     /// The facts.
     pub task: &'a Task,
     /// Training samples.
@@ -101,30 +103,30 @@ impl Trainer<'_> {
         backend: &Backend,
         observe: &mut dyn FnMut(Event<'_, T>) -> bool,
     ) -> Result<End, Diverged> {
-        let config = self.config;
+        let training = self.training;
         let update = Update {
-            momentum: config.momentum.unwrap_or(config.optimiser.momentum()),
-            weight_decay: config.weight_decay,
-            ..Update::new(config.optimiser)
+            momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
+            weight_decay: training.weight_decay,
+            ..Update::new(training.optimiser)
         };
-        let mut batches = Batches::new(config, self.samples.count());
+        let mut batches = Batches::new(self.config.seed, training, self.samples.count());
         loop {
             let step = state.counters.step;
-            let last = step >= config.steps;
-            let rate = config.rate * config.schedule.share(step as u64, config.steps as u64);
+            let last = step >= training.steps;
+            let rate = training.rate * training.schedule.share(step as u64, training.steps as u64);
             let ids = batches.of(step);
             let found = match last {
                 true => Gradient { loss: loss(&state.network, self.samples, ids, backend), tensors: vec![] },
                 false => gradient(&state.network, self.samples, ids, backend),
             };
             if !found.loss.is_finite() {
-                return Err(Diverged { step, rate: config.rate });
+                return Err(Diverged { step, rate: training.rate });
             }
-            let due = last || step.is_multiple_of(config.record_every());
+            let due = last || step.is_multiple_of(training.record_every());
             if due && state.counters.recorded != Some(step) {
                 let point = self.point(state, rate, found.loss, backend);
                 if !point.is_finite() {
-                    return Err(Diverged { step, rate: config.rate });
+                    return Err(Diverged { step, rate: training.rate });
                 }
                 let counters = &mut state.counters;
                 counters.recorded = Some(step);
@@ -140,7 +142,7 @@ impl Trainer<'_> {
             if last {
                 return Ok(End::Finished);
             }
-            if config.early_stopping.is_some_and(|patience| state.counters.stale >= patience) {
+            if training.early_stopping.is_some_and(|patience| state.counters.stale >= patience) {
                 return Ok(End::Stopped);
             }
             let State { network, moments, counters } = &mut *state;
@@ -151,7 +153,7 @@ impl Trainer<'_> {
             }
             counters.step += 1;
             if !network.is_finite() {
-                return Err(Diverged { step: step + 1, rate: config.rate });
+                return Err(Diverged { step: step + 1, rate: training.rate });
             }
             if !observe(Event::Stepped(state)) {
                 return Ok(End::Interrupted);
@@ -168,11 +170,7 @@ impl Trainer<'_> {
             rate,
             loss,
             test_loss: reading.loss,
-            accuracy: reading.accuracy.mean(),
-            memory_accuracy: reading.memory_accuracy.mean(),
-            lock_rate: reading.lock_rate.mean(),
-            attention_mass: reading.attention_mass.mean(),
-            margin: reading.margin.mean(),
+            measures: reading.measures.map(|tally| tally.mean()),
             norm_m: network.norm(Tensor::M),
             norm_w: network.norm(Tensor::W),
             early_cosine,
@@ -192,9 +190,9 @@ struct Batches {
 }
 
 impl Batches {
-    fn new(config: &Config, count: usize) -> Batches {
-        let (order, size) = ((0..count as u32).collect(), config.batch_size().min(count));
-        Batches { seed: config.seed, size, order, epoch: None }
+    fn new(seed: u64, training: &Training, count: usize) -> Batches {
+        let order = (0..count as u32).collect();
+        Batches { seed, size: training.batch_size(count), order, epoch: None }
     }
 
     fn of(&mut self, step: usize) -> &[u32] {
@@ -216,12 +214,11 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Settings;
 
     #[test]
     fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
-        let settings = Settings { samples: 10, batch: Some(4), steps: 6, ..Settings::default() };
-        let mut batches = Batches::new(&settings.check().unwrap(), 10);
+        let training = Training { batch: Some(4), ..Training::new(6) };
+        let mut batches = Batches::new(0, &training, 10);
         let steps: Vec<Vec<u32>> = (0..6).map(|step| batches.of(step).to_vec()).collect();
         assert_eq!(steps.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 2, 4, 4, 2]);
         let epoch = |range: std::ops::Range<usize>| steps[range].concat();

@@ -1,0 +1,223 @@
+//! Definitions of settings: the one place that each of them is declared in.
+//!
+//! [`settings!`](crate::settings) declares a struct of settings. An entry has documentation, a name, a type, perhaps a
+//! symbol, a default and perhaps a range. Everything else follows from the list of [`Setting`]s that the macro makes:
+//! the command-line flag, the key in files and in Python, the axis of a sweep, the column of the store, the JSON schema
+//! and the reference page.
+
+use super::value::{Kind, Value};
+use super::{ConfigError, Values};
+
+/// What is known about one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The name everywhere.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it may be absent.
+    pub optional: bool,
+    /// The symbol of the theory.
+    pub symbol: Option<&'static str>,
+    /// The value when none is given.
+    pub default: Value,
+    /// The values that are allowed.
+    pub range: Option<Range>,
+    /// The heading that it stands under: empty, or a word such as `Training`.
+    pub group: &'static str,
+    /// The lines of its documentation.
+    pub doc: &'static [&'static str],
+}
+
+impl Setting {
+    /// A setting of this field type.
+    pub fn new<F: super::Field>(
+        name: &'static str,
+        group: &'static str,
+        doc: &'static [&'static str],
+        default: &F,
+    ) -> Setting {
+        let (kind, optional, default) = (F::KIND, F::OPTIONAL, default.to_value());
+        Setting { name, kind, optional, symbol: None, default, range: None, group, doc }
+    }
+
+    /// What the setting means, as one line.
+    pub fn meaning(&self) -> String {
+        let lines: Vec<&str> = self.doc.iter().map(|line| line.trim()).collect();
+        lines.join(" ").trim_end_matches('.').to_string()
+    }
+
+    /// Checks a value that has the right kind.
+    ///
+    /// # Errors
+    /// The value is out of range.
+    pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
+        match (self.range, value.as_f64()) {
+            (Some(range), Some(x)) if !range.contains(x) => {
+                Err(ConfigError::value(self.name, value, range.allowed(self.kind)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An interval of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Lower end.
+    pub min: f64,
+    /// Upper end.
+    pub max: f64,
+    /// Whether the lower end is left out.
+    pub open_min: bool,
+    /// Whether the upper end is left out.
+    pub open_max: bool,
+}
+
+/// From `min` to `max`, both included.
+pub const fn within(min: f64, max: f64) -> Range {
+    Range { min, max, open_min: false, open_max: false }
+}
+
+/// Whole numbers from `min` to `max`, both included.
+pub const fn counts(min: usize, max: usize) -> Range {
+    within(min as f64, max as f64)
+}
+
+/// Above `min`, at most `max`.
+pub const fn above(min: f64, max: f64) -> Range {
+    Range { open_min: true, ..within(min, max) }
+}
+
+/// At least `min`, below `max`.
+pub const fn below(min: f64, max: f64) -> Range {
+    Range { open_max: true, ..within(min, max) }
+}
+
+/// Above `min`, below `max`.
+pub const fn between(min: f64, max: f64) -> Range {
+    Range { open_min: true, ..below(min, max) }
+}
+
+impl Range {
+    /// Whether `x` lies in the interval. NaN does not.
+    pub fn contains(&self, x: f64) -> bool {
+        let low = if self.open_min { x > self.min } else { x >= self.min };
+        let high = if self.open_max { x < self.max } else { x <= self.max };
+        low && high
+    }
+
+    /// The numbers that are allowed, for an error message.
+    pub fn allowed(&self, kind: Kind) -> String {
+        let (min, max) = (Value::Number(self.min), Value::Number(self.max));
+        match (kind, self.open_min, self.open_max) {
+            (Kind::Count, ..) => format!("must be a whole number from {} to {}", self.min, self.max),
+            (_, false, false) => format!("must be from {min} to {max}"),
+            (_, true, false) => format!("must be above {min}, at most {max}"),
+            (_, false, true) => format!("must be at least {min} and below {max}"),
+            (_, true, true) => format!("must be above {min} and below {max}"),
+        }
+    }
+}
+
+/// Settings that stand together: a struct that [`settings!`](crate::settings) declares, or a part of one.
+pub trait Group: Sized {
+    /// Appends the definitions of all settings, those of parts included.
+    fn definitions(definitions: &mut Vec<Setting>);
+
+    /// Calls `visit` with the name and the value of every setting that applies, in the order of their definitions.
+    fn visit(&self, visit: &mut dyn FnMut(&'static str, Value));
+
+    /// The settings with the values given, defaults elsewhere.
+    ///
+    /// # Errors
+    /// Values that do not go together.
+    fn read(values: &Values) -> Result<Self, ConfigError>;
+}
+
+/// Declares a struct of settings.
+///
+/// An entry is `/// documentation`, then `name: Type as "symbol" = default, range;`. Symbol and range may be left out.
+/// Fields under `parts` are structs of settings of their own, whose settings join the list.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident in $group:literal {
+            $($(#[doc = $doc:literal])+ $field:ident: $type:ty $(as $symbol:literal)? = $default:expr $(, $range:expr)?;)*
+        }
+        $(parts { $($(#[doc = $part_doc:literal])+ $part:ident: $part_type:ty,)+ })?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[doc = $doc])+ pub $field: $type,)*
+            $($($(#[doc = $part_doc])+ pub $part: $part_type,)+)?
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: $default,)* $($($part: Default::default(),)+)? }
+            }
+        }
+
+        impl $name {
+            /// The definitions of all settings, those of parts included.
+            pub fn settings() -> &'static [$crate::config::Setting] {
+                static SETTINGS: std::sync::LazyLock<Vec<$crate::config::Setting>> =
+                    std::sync::LazyLock::new(|| {
+                        let mut definitions = Vec::new();
+                        <$name as $crate::config::Group>::definitions(&mut definitions);
+                        definitions
+                    });
+                &SETTINGS
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::config::schema::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::config::schema::deserialize($name::settings(), deserializer)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::config::schema::json_schema($name::settings())
+            }
+        }
+
+        impl $crate::config::Group for $name {
+            fn definitions(definitions: &mut Vec<$crate::config::Setting>) {
+                let default = $name::default();
+                $(definitions.push($crate::config::Setting {
+                    $(symbol: Some($symbol),)?
+                    $(range: Some($range),)?
+                    ..$crate::config::Setting::new(stringify!($field), $group, &[$($doc),+], &default.$field)
+                });)*
+                $($(<$part_type as $crate::config::Group>::definitions(definitions);)+)?
+            }
+
+            fn visit(&self, visit: &mut dyn FnMut(&'static str, $crate::config::Value)) {
+                $(visit(stringify!($field), $crate::config::Field::to_value(&self.$field));)*
+                $($($crate::config::Group::visit(&self.$part, visit);)+)?
+            }
+
+            fn read(values: &$crate::config::Values) -> Result<Self, $crate::config::ConfigError> {
+                Ok($name {
+                    $($field: values.read(stringify!($field), || $default)?,)*
+                    $($($part: $crate::config::Group::read(values)?,)+)?
+                })
+            }
+        }
+    };
+}

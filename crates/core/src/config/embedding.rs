@@ -1,0 +1,154 @@
+//! The embeddings of a configuration: their kind and the parameters that this kind has.
+
+use super::definition::{Group, Setting, counts, within};
+use super::value::Value;
+use super::{ConfigError, Embedding, MAX_COUNT, Values};
+use crate::settings;
+
+/// How the embedding vectors are made, with what each kind needs (theory section 2).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum EmbeddingSettings {
+    /// See [`Embedding::Gaussian`].
+    #[default]
+    Gaussian,
+    /// See [`Embedding::Sphere`].
+    Sphere,
+    /// See [`Embedding::Orthonormal`].
+    Orthonormal,
+    /// See [`Embedding::Rademacher`].
+    Rademacher,
+    /// See [`Embedding::LowRank`].
+    LowRank {
+        /// Dimensions that the rows span.
+        rank: usize,
+    },
+    /// See [`Embedding::Clustered`].
+    Clustered {
+        /// Number of centres.
+        clusters: usize,
+        /// Share of a row's length that is its own and not its centre's.
+        spread: f64,
+    },
+    /// See [`Embedding::File`].
+    File {
+        /// The safetensors file.
+        file: String,
+        /// The tensor in it.
+        tensor: String,
+    },
+}
+
+settings! {
+    /// The parameters of all kinds of embeddings, as they were given.
+    pub struct EmbeddingParameters in "" {
+        /// Dimensions that the rows span, with embedding low_rank.
+        rank: Option<usize> = None, counts(1, MAX_COUNT);
+        /// Centres of the rows, with embedding clustered.
+        clusters: Option<usize> = None, counts(1, MAX_COUNT);
+        /// Share of a clustered row's length that is its own and not its centre's; absent: 0.5.
+        spread: Option<f64> = None, within(0.0, 1.0);
+        /// File whose rows are the input embeddings (safetensors).
+        embedding_file: Option<String> = None;
+        /// Name of the matrix in that file; V of its rows are drawn at random, and its columns are the dimension.
+        embedding_tensor: Option<String> = None;
+    }
+}
+
+impl EmbeddingSettings {
+    /// The kind, without its parameters.
+    pub fn kind(&self) -> Embedding {
+        match self {
+            EmbeddingSettings::Gaussian => Embedding::Gaussian,
+            EmbeddingSettings::Sphere => Embedding::Sphere,
+            EmbeddingSettings::Orthonormal => Embedding::Orthonormal,
+            EmbeddingSettings::Rademacher => Embedding::Rademacher,
+            EmbeddingSettings::LowRank { .. } => Embedding::LowRank,
+            EmbeddingSettings::Clustered { .. } => Embedding::Clustered,
+            EmbeddingSettings::File { .. } => Embedding::File,
+        }
+    }
+
+    /// A kind with the parameters that were given.
+    ///
+    /// # Errors
+    /// A parameter is missing, or belongs to another kind.
+    pub fn new(kind: Embedding, given: EmbeddingParameters) -> Result<EmbeddingSettings, ConfigError> {
+        fn needed<T>(name: &'static str, value: &mut Option<T>, kind: Embedding) -> Result<T, ConfigError> {
+            let missing = || ConfigError::value(name, "(none)", format!("needed with embedding = {kind}"));
+            value.take().ok_or_else(missing)
+        }
+        let mut left = given;
+        let embedding = match kind {
+            Embedding::Gaussian => EmbeddingSettings::Gaussian,
+            Embedding::Sphere => EmbeddingSettings::Sphere,
+            Embedding::Orthonormal => EmbeddingSettings::Orthonormal,
+            Embedding::Rademacher => EmbeddingSettings::Rademacher,
+            Embedding::LowRank => EmbeddingSettings::LowRank { rank: needed("rank", &mut left.rank, kind)? },
+            Embedding::Clustered => EmbeddingSettings::Clustered {
+                clusters: needed("clusters", &mut left.clusters, kind)?,
+                spread: left.spread.take().unwrap_or(0.5),
+            },
+            Embedding::File => EmbeddingSettings::File {
+                file: needed("embedding_file", &mut left.embedding_file, kind)?,
+                tensor: needed("embedding_tensor", &mut left.embedding_tensor, kind)?,
+            },
+        };
+        let mut foreign = None;
+        left.visit(&mut |name, value| {
+            if value != Value::Null && foreign.is_none() {
+                foreign = Some(ConfigError::value(name, value, format!("not with embedding = {kind}")));
+            }
+        });
+        foreign.map_or(Ok(embedding), Err)
+    }
+
+    /// A kind that has no parameters.
+    ///
+    /// # Errors
+    /// The kind has parameters.
+    pub fn plain(kind: Embedding) -> Result<EmbeddingSettings, ConfigError> {
+        EmbeddingSettings::new(kind, EmbeddingParameters::default())
+    }
+
+    /// The parameters of this kind.
+    fn parameters(&self) -> EmbeddingParameters {
+        let none = EmbeddingParameters::default();
+        match self.clone() {
+            EmbeddingSettings::Gaussian
+            | EmbeddingSettings::Sphere
+            | EmbeddingSettings::Orthonormal
+            | EmbeddingSettings::Rademacher => none,
+            EmbeddingSettings::LowRank { rank } => EmbeddingParameters { rank: Some(rank), ..none },
+            EmbeddingSettings::Clustered { clusters, spread } => {
+                EmbeddingParameters { clusters: Some(clusters), spread: Some(spread), ..none }
+            }
+            EmbeddingSettings::File { file, tensor } => {
+                EmbeddingParameters { embedding_file: Some(file), embedding_tensor: Some(tensor), ..none }
+            }
+        }
+    }
+}
+
+impl Group for EmbeddingSettings {
+    fn definitions(definitions: &mut Vec<Setting>) {
+        let doc = &["How embeddings are made."];
+        definitions.push(Setting::new("embedding", "", doc, &Embedding::Gaussian));
+        EmbeddingParameters::definitions(definitions);
+    }
+
+    fn visit(&self, visit: &mut dyn FnMut(&'static str, Value)) {
+        visit("embedding", Value::Text(self.kind().word().into()));
+        self.parameters().visit(&mut |name, value| {
+            if value != Value::Null {
+                visit(name, value);
+            }
+        });
+    }
+
+    /// A file without a kind implies the kind `file`.
+    fn read(values: &Values) -> Result<Self, ConfigError> {
+        let given = EmbeddingParameters::read(values)?;
+        let kind = if given.embedding_file.is_some() { Embedding::File } else { Embedding::Gaussian };
+        EmbeddingSettings::new(values.read("embedding", || kind)?, given)
+    }
+}

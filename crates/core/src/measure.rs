@@ -1,0 +1,239 @@
+//! The measured quantities (theory section 4), each defined once.
+//!
+//! [`Measure`] names them; [`Measures`] holds one value of any type for each: tallies while a model is evaluated,
+//! estimates in a store, intervals in a report, predictions of the theory. In JSON it is an object with the measures'
+//! names. Values that are missing are left out, so that a file written before a measure was added stays readable.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::words;
+
+words! {
+    /// A quantity that is measured on a trained model.
+    Measure {
+        /// Recall: fresh sequences, trained attention, the largest logit is the right label's.
+        Accuracy = "accuracy",
+        /// Recall with the attention placed on the informative position.
+        MemoryAccuracy = "memory_accuracy",
+        /// Accuracy of reading the first gradient alone.
+        OneStepAccuracy = "one_step_accuracy",
+        /// How often the largest attention weight is on the informative position.
+        LockRate = "lock_rate",
+        /// Attention weight on the informative position.
+        AttentionMass = "attention_mass",
+        /// Right label's logit minus the largest other.
+        Margin = "margin",
+    }
+}
+
+/// What a measure is a mean of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// A share between 0 and 1 of facts. Testing a fact twice says nothing about other facts.
+    ShareOfFacts,
+    /// A share between 0 and 1 of sequences.
+    ShareOfSequences,
+    /// Any number.
+    Number,
+}
+
+impl Measure {
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        self.described().0
+    }
+
+    /// A few words on how it is measured.
+    pub fn note(self) -> &'static str {
+        self.described().1
+    }
+
+    /// What it is a mean of.
+    pub fn scale(self) -> Scale {
+        self.described().2
+    }
+
+    /// Whether it lies between 0 and 1. Thresholds and phase diagrams are for these.
+    pub fn is_share(self) -> bool {
+        self.scale() != Scale::Number
+    }
+
+    fn described(self) -> (&'static str, &'static str, Scale) {
+        match self {
+            Measure::Accuracy => {
+                ("recall accuracy", "fresh sequences, trained attention", Scale::ShareOfFacts)
+            }
+            Measure::MemoryAccuracy => {
+                ("memory accuracy", "attention placed on the trigger", Scale::ShareOfFacts)
+            }
+            Measure::OneStepAccuracy => {
+                ("one-step accuracy", "the first gradient alone", Scale::ShareOfFacts)
+            }
+            Measure::LockRate => {
+                ("lock rate", "largest attention weight on the trigger", Scale::ShareOfSequences)
+            }
+            Measure::AttentionMass => {
+                ("attention mass", "attention weight on the trigger", Scale::ShareOfSequences)
+            }
+            Measure::Margin => ("margin", "right logit over the best wrong one", Scale::Number),
+        }
+    }
+}
+
+/// One value for each measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measures<T>([T; COUNT]);
+
+const COUNT: usize = Measure::ALL.len();
+
+const NAMES: [&str; COUNT] = {
+    let mut names = [""; COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        names[i] = Measure::ALL[i].word();
+        i += 1;
+    }
+    names
+};
+
+impl<T> Measures<T> {
+    /// A value for each measure.
+    pub fn from_fn(mut value: impl FnMut(Measure) -> T) -> Measures<T> {
+        Measures(std::array::from_fn(|i| value(Measure::ALL[i])))
+    }
+
+    /// Another value for each measure.
+    pub fn map<U>(self, f: impl FnMut(T) -> U) -> Measures<U> {
+        Measures(self.0.map(f))
+    }
+
+    /// Each measure with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (Measure, &T)> {
+        Measure::ALL.iter().copied().zip(&self.0)
+    }
+}
+
+impl<T: Missing> Default for Measures<T> {
+    /// No value is known.
+    fn default() -> Self {
+        Measures::from_fn(|_| T::missing())
+    }
+}
+
+impl<T> Index<Measure> for Measures<T> {
+    type Output = T;
+    fn index(&self, measure: Measure) -> &T {
+        &self.0[measure as usize]
+    }
+}
+
+impl<T> IndexMut<Measure> for Measures<T> {
+    fn index_mut(&mut self, measure: Measure) -> &mut T {
+        &mut self.0[measure as usize]
+    }
+}
+
+/// A value that may be missing for a measure.
+pub trait Missing: Sized {
+    /// The missing value.
+    fn missing() -> Self;
+
+    /// Whether this is the missing value, which is not written to files.
+    fn is_missing(&self) -> bool;
+}
+
+/// Predictions write a measure that they are silent about as null.
+impl<T> Missing for Option<T> {
+    fn missing() -> Self {
+        None
+    }
+    fn is_missing(&self) -> bool {
+        false
+    }
+}
+
+impl Missing for f64 {
+    fn missing() -> Self {
+        f64::NAN
+    }
+    fn is_missing(&self) -> bool {
+        self.is_nan()
+    }
+}
+
+impl<T: Serialize + Missing> Serialize for Measures<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (measure, value) in self.iter().filter(|(_, value)| !value.is_missing()) {
+            map.serialize_entry(measure.word(), value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Missing> Deserialize<'de> for Measures<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + Missing> Visitor<'de> for Reader<T> {
+            type Value = Measures<T>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object with a member per measure")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut measures = Measures::default();
+                while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+                    match NAMES.iter().position(|known| *known == name) {
+                        Some(place) => measures.0[place] = map.next_value()?,
+                        // A measure that a later version added.
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(measures)
+            }
+        }
+        deserializer.deserialize_struct("Measures", &NAMES, Reader(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Measures<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Measures_of_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = serde_json::to_value(generator.subschema_for::<T>()).unwrap_or_default();
+        let property = |measure: &Measure| {
+            let mut value = value.clone();
+            if let (Some(object), crate::config::Kind::Word(words)) =
+                (value.as_object_mut(), <Measure as crate::config::Field>::KIND)
+            {
+                object.insert("description".into(), words[*measure as usize].1.trim().into());
+            }
+            (measure.word().to_string(), value)
+        };
+        let properties: serde_json::Map<_, _> = Measure::ALL.iter().map(property).collect();
+        schemars::json_schema!({ "type": "object", "properties": properties })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_round_trip_and_tolerate_missing_and_unknown_names() {
+        let measures = Measures::from_fn(|measure| measure as usize as f64);
+        let text = serde_json::to_string(&measures).unwrap();
+        assert!(text.starts_with(r#"{"accuracy":0.0,"memory_accuracy":1.0"#), "{text}");
+        assert_eq!(serde_json::from_str::<Measures<f64>>(&text).unwrap(), measures);
+        let partial: Measures<f64> = serde_json::from_str(r#"{"lock_rate": 0.5, "later": [1]}"#).unwrap();
+        assert_eq!(partial[Measure::LockRate], 0.5);
+        assert!(partial[Measure::Accuracy].is_nan());
+        assert_eq!(serde_json::to_string(&partial).unwrap(), r#"{"lock_rate":0.5}"#);
+    }
+}
