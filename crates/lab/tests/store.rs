@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Config, Embedding, Labels, Precision, Regime, Settings, Trigger};
+use superpose_core::config::{
+    Activation, Config, Embedding, Labels, Optimiser, Precision, Regime, Settings, Trigger,
+};
 use superpose_lab::cell::{
     CellError, Entry, Event, Key, Memory, NUMERICS_REVISION, Outcome, Results, Runner, measure,
 };
@@ -66,8 +68,35 @@ fn outcomes_are_pinned() {
     let classes =
         Settings { labels: Labels::Mod(7), embedding: Embedding::Sphere, length: 40, ..base.clone() };
     let orthonormal = Settings { embedding: Embedding::Orthonormal, dim: 42, ..base.clone() };
+    let low_rank = Settings { embedding: Embedding::LowRank, rank: Some(9), ..base.clone() };
+    let clustered =
+        Settings { embedding: Embedding::Clustered, clusters: Some(8), spread: Some(0.7), ..base.clone() };
+    let rademacher = Settings { embedding: Embedding::Rademacher, ..base.clone() };
+    let exact_mlp = Settings { width: Some(50), activation: Activation::Relu, ..exact.clone() };
+    let adamw = Settings {
+        steps: 12,
+        optimiser: Optimiser::AdamW,
+        batch: Some(256),
+        weight_decay: 0.01,
+        warm_start: true,
+        ..base.clone()
+    };
+    let muon = Settings { optimiser: Optimiser::Muon, momentum: Some(0.9), ..adamw.clone() };
     let mut text = String::new();
-    for settings in [base, exact, mlp, double, classes, orthonormal] {
+    for settings in [
+        base,
+        exact,
+        mlp,
+        double,
+        classes,
+        orthonormal,
+        low_rank,
+        clustered,
+        rademacher,
+        exact_mlp,
+        adamw,
+        muon,
+    ] {
         let outcome = measure(&settings.check().unwrap(), true, &Backend::single()).unwrap();
         let bits = |x: f64| format!("{:016x} ", x.to_bits());
         for (_, measure) in outcome.named() {
