@@ -101,7 +101,7 @@ impl Options {
 
 /// A plan as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PlanRecord {
     /// Whether any model within the limits reaches the accuracy.
     pub feasible: bool,
     /// What cheapest means.
@@ -145,10 +145,10 @@ pub struct Binds {
     pub text: String,
 }
 
-impl From<&Plan> for Record {
-    fn from(plan: &Plan) -> Record {
+impl From<&Plan> for PlanRecord {
+    fn from(plan: &Plan) -> PlanRecord {
         let p = &plan.prediction;
-        Record {
+        PlanRecord {
             feasible: plan.cheapest.is_some(),
             criterion: CRITERION.into(),
             target: plan.target,

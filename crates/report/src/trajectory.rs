@@ -2,11 +2,11 @@
 
 use superpose_core::train::Point;
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::train::Record;
+use superpose_lab::train::TrainingRecord;
 use superpose_lab::words::grouped;
 
 /// Recall, loss, direction and lead over the steps of a training run.
-pub fn trajectory(record: &Record) -> Figure {
+pub fn trajectory(record: &TrainingRecord) -> Figure {
     let config = &record.config;
     let title = format!(
         "{} at rate {}: V = {}, d = {}, L = {}, N = {}",

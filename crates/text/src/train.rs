@@ -5,11 +5,11 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 use superpose_core::config::Settings;
 use superpose_core::train::Point;
-use superpose_lab::train::Record;
+use superpose_lab::train::TrainingRecord;
 use superpose_lab::words::grouped;
 
 /// What was learned, beside the early phase, and the way there.
-pub fn train(record: &Record) -> String {
+pub fn train(record: &TrainingRecord) -> String {
     let config = &record.config;
     let mut text = headline(config);
     let _ = write!(text, "\n\n");

@@ -33,7 +33,7 @@ impl From<Figure> for Svg {
 #[derive(Serialize)]
 pub struct Planned {
     #[serde(flatten)]
-    plan: plan::Record,
+    plan: plan::PlanRecord,
     svg: Svg,
 }
 
@@ -45,7 +45,7 @@ pub async fn plan(
     let request = asked.check().map_err(Refusal::value)?;
     let work = move || {
         let plan = superpose_theory::plan(&request);
-        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::Record::from(&plan) })
+        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::PlanRecord::from(&plan) })
     };
     app.slow.run(work).await.map(Json)
 }

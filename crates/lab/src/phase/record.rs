@@ -132,7 +132,7 @@ impl Options {
 
 /// A phase diagram as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PhaseRecord {
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -163,7 +163,7 @@ impl Request {
         threads: usize,
         runner: &mut Runner<'_>,
         mut observe: impl FnMut(usize),
-    ) -> Result<Record, SearchError> {
+    ) -> Result<PhaseRecord, SearchError> {
         let started = Instant::now();
         let mut runs = 0;
         let diagram = self.map(threads, |batch: &[Config]| {
@@ -171,7 +171,7 @@ impl Request {
             runs += batch.len();
             found
         })?;
-        Ok(Record {
+        Ok(PhaseRecord {
             x: self.x.clone(),
             y: self.y.clone(),
             measure: self.measure,

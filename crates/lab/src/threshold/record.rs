@@ -121,7 +121,7 @@ impl Hunt {
         &self,
         runner: &mut Runner<'_>,
         mut observe: impl FnMut(usize, &[Config]),
-    ) -> Result<Record, SearchError> {
+    ) -> Result<ThresholdRecord, SearchError> {
         let started = Instant::now();
         let mut done = 0;
         let (answer, search) = find(&self.question, self.plan, |cells: &[Config]| {
@@ -132,7 +132,7 @@ impl Hunt {
         Ok(self.record(answer, search.runs(), started.elapsed().as_secs_f64()))
     }
 
-    fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> Record {
+    fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> ThresholdRecord {
         let question = &self.question;
         let (observed, unreached) = match answer {
             Threshold::Found(e) => {
@@ -156,7 +156,7 @@ impl Hunt {
                 (None, Some(NotReached { tried, range: self.plan.range, text }))
             }
         };
-        Record {
+        ThresholdRecord {
             find: question.parameter,
             criterion: question.criterion,
             measure: question.measure,
@@ -178,7 +178,7 @@ impl Hunt {
 
 /// A threshold as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ThresholdRecord {
     /// The size that was to be found.
     pub find: Parameter,
     /// What counts as reached.

@@ -18,7 +18,7 @@ use checkpoint::Saved;
 
 /// What a training run leaves behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrainingRecord {
     /// The full configuration.
     pub config: Settings,
     /// Steps taken.
@@ -35,7 +35,7 @@ pub struct Record {
     pub version: String,
 }
 
-impl Record {
+impl TrainingRecord {
     /// Keeps the result as a cell like any other, and its trajectory.
     pub fn keep(&self, config: &Config, store: &mut Store) -> Result<(), StoreError> {
         let key = Key::new(config);
@@ -84,7 +84,7 @@ impl From<Network<f64>> for AnyNetwork {
 /// How a run ended.
 pub enum Finish {
     /// With a result, and the network as it was trained.
-    Done(Box<Record>, Box<AnyNetwork>),
+    Done(Box<TrainingRecord>, Box<AnyNetwork>),
     /// By its observer's wish, after so many steps.
     Interrupted {
         /// Steps taken.
@@ -174,7 +174,7 @@ where
     let sign = learned.phase.trigger_sign;
     let outcome =
         Outcome { seconds: started.elapsed().as_secs_f64(), ..Outcome::new(&learned.evaluation, sign) };
-    let record = Record {
+    let record = TrainingRecord {
         config: (**config).clone(),
         steps_taken: step,
         stopped_early: end == End::Stopped,
