@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use superpose_core::config::{Activation, Trigger};
 use superpose_figure::Theme;
-use superpose_lab::plan::{Options, PlanRecord};
+use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_theory::plan::plan as theory;
 
 use crate::arguments::Count;
@@ -65,9 +65,9 @@ pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
 }
 
 impl PlanArguments {
-    fn options(&self) -> Options {
+    fn options(&self) -> PlanOptions {
         let number = |count: Option<Count>| count.map(|Count(count)| count);
-        Options {
+        PlanOptions {
             facts: self.facts.0,
             length: self.length.0,
             accuracy: self.accuracy,

@@ -10,7 +10,7 @@ use clap::Args;
 use superpose_core::config::Config;
 use superpose_lab::cell::{CellError, Runner};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::{Criterion, Measure, Options, Question, SearchError};
+use superpose_lab::threshold::{Criterion, Measure, Question, SearchError, ThresholdOptions};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
@@ -76,7 +76,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         .into_iter()
         .find(|parameter| parameter.word() == find)
         .ok_or_else(|| anyhow!("find = {find}: must be one of samples, dim, width, length, vocab"))?;
-    let options = Options {
+    let options = ThresholdOptions {
         find,
         accuracy: arguments.accuracy,
         precision: arguments.relative,

@@ -24,7 +24,7 @@ pub const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
 /// What is asked of a plan, as it was typed. Sizes that are absent are to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct PlanOptions {
     /// Facts to recall.
     pub facts: u64,
     /// Sequence length.
@@ -55,10 +55,10 @@ fn trigger() -> Trigger {
     Trigger::Values
 }
 
-impl Options {
+impl PlanOptions {
     /// So many facts from sequences of that length, everything else open.
-    pub fn new(facts: u64, length: u64) -> Options {
-        Options {
+    pub fn new(facts: u64, length: u64) -> PlanOptions {
+        PlanOptions {
             facts,
             length,
             accuracy: accuracy(),

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use superpose_lab::cell::Runner;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
-use superpose_lab::phase::{Options as PhaseOptions, Scale, Size, Span};
-use superpose_lab::plan::{Options as PlanOptions, PlanRecord};
+use superpose_lab::phase::{PhaseOptions, Scale, Size, Span};
+use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::Options as ThresholdOptions;
+use superpose_lab::threshold::ThresholdOptions;
 use superpose_tensors::TensorFile;
 use superpose_theory::critical::Parameter;
 

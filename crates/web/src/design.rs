@@ -40,7 +40,7 @@ pub struct Planned {
 /// The cheapest model for so many facts.
 pub async fn plan(
     State(app): State<Arc<App>>,
-    Asked(asked): Asked<plan::Options>,
+    Asked(asked): Asked<plan::PlanOptions>,
 ) -> Result<Json<Planned>, Refusal> {
     let request = asked.check().map_err(Refusal::value)?;
     let work = move || {

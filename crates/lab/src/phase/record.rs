@@ -28,7 +28,7 @@ pub struct Span {
 /// What is asked of a map, as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct PhaseOptions {
     /// The horizontal axis.
     pub x: Span,
     /// The vertical axis.
@@ -83,10 +83,10 @@ pub(crate) fn apart(x: Size, y: Size) -> Result<(), ConfigError> {
     Err(ConfigError::value("y", y, why))
 }
 
-impl Options {
+impl PhaseOptions {
     /// Recall over two axes, at most a quarter of the cells run.
-    pub fn new(x: Span, y: Span) -> Options {
-        Options { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
+    pub fn new(x: Span, y: Span) -> PhaseOptions {
+        PhaseOptions { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
     }
 
     /// Checks everything, the corners of the map included; the result can be mapped. The settings' repeats are the seeds at each

@@ -15,7 +15,7 @@ use crate::words::grouped;
 /// What is asked of a search, as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct ThresholdOptions {
     /// The size to find.
     pub find: Parameter,
     /// The level to reach.
@@ -57,10 +57,10 @@ fn max_runs() -> usize {
     400
 }
 
-impl Options {
+impl ThresholdOptions {
     /// The size at which mean recall over seeds reaches one half.
-    pub fn new(find: Parameter) -> Options {
-        Options {
+    pub fn new(find: Parameter) -> ThresholdOptions {
+        ThresholdOptions {
             find,
             accuracy: half(),
             precision: precision(),
