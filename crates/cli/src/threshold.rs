@@ -85,13 +85,13 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         max_runs: usize::try_from(arguments.max_runs.0).unwrap_or(usize::MAX),
         range: arguments.range.as_deref().map(|text| range("range", text)).transpose()?,
     };
-    let hunt = options.check(run.settings()?)?;
+    let search = options.check(run.settings()?)?;
 
     let interrupt = Interrupt::listen()?;
     let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
-    let record = hunt.search(&mut runner, |done, cells| {
-        spinner.say(&format!("{done} runs done, now {find} = {}", sizes(&hunt.question, cells)));
+    let record = search.search(&mut runner, |done, cells| {
+        spinner.say(&format!("{done} runs done, now {find} = {}", sizes(&search.question, cells)));
     });
     spinner.finish();
     let record = match record {

@@ -108,10 +108,10 @@ pub fn threshold(
         range: range.map(|range| pair("range", range)).transpose()?,
     };
     let threads = self::threads(threads)?;
-    let hunt = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let search = options.check(config.settings.clone()).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, store.as_deref(), watch)?;
-        Ok(hunt.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
+        Ok(search.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
     })?;
     Ok(Record::new(record, superpose_text::threshold))
 }

@@ -72,7 +72,7 @@ impl ThresholdOptions {
     }
 
     /// Checks everything, both ends of the range included; the result can be searched.
-    pub fn check(&self, mut settings: Settings) -> Result<Hunt, ConfigError> {
+    pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
         if !(0.001..=1.0).contains(&self.precision) {
             return Err(ConfigError::value("precision", self.precision, "must be from 0.001 to 1"));
         }
@@ -102,20 +102,20 @@ impl ThresholdOptions {
         }
         let predicted = question.predicted();
         let plan = question.plan(&predicted, self.precision, range, self.max_runs);
-        Ok(Hunt { question, predicted, plan })
+        Ok(ThresholdSearch { question, predicted, plan })
     }
 }
 
 /// A search that can begin.
 #[derive(Clone, Debug)]
-pub struct Hunt {
+pub struct ThresholdSearch {
     /// What is asked.
     pub question: Question,
     predicted: Predicted,
     plan: Plan,
 }
 
-impl Hunt {
+impl ThresholdSearch {
     /// Searches to the end. `observe` is told how many runs are done and which come next.
     pub fn search(
         &self,
