@@ -7,14 +7,14 @@ use common::Setting;
 use superpose_core::Settings;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Embedding, Optimiser, Positions, Regime, Schedule};
-use superpose_core::train::{End, Event, Network, Point, State, Tensor, Trainer, warm_start};
+use superpose_core::train::{End, Event, Network, State, Tensor, Trainer, TrajectoryPoint, warm_start};
 
 fn settings() -> Settings {
     Settings { vocab: 48, dim: 24, length: 6, samples: 1200, test_samples: 500, ..Settings::default() }
 }
 
 struct Run<T> {
-    points: Vec<Point>,
+    points: Vec<TrajectoryPoint>,
     state: State<T>,
     end: End,
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use superpose_core::config::Settings;
-use superpose_core::train::Point;
+use superpose_core::train::TrajectoryPoint;
 use superpose_lab::train::TrainingRecord;
 use superpose_lab::words::grouped;
 
@@ -93,7 +93,7 @@ fn headline(config: &Settings) -> String {
 }
 
 /// About a dozen points, the first and the last among them.
-fn few(points: &[Point]) -> Vec<&Point> {
+fn few(points: &[TrajectoryPoint]) -> Vec<&TrajectoryPoint> {
     let every = points.len().div_ceil(12).max(1);
     points
         .iter()

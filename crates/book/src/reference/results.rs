@@ -50,7 +50,7 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
             ("TrainingRecord", source!("lab/src/train/mod.rs")),
             ("Outcome", source!("lab/src/cell/outcome.rs")),
             NOISE,
-            ("Point", source!("core/src/train/reading.rs")),
+            ("TrajectoryPoint", source!("core/src/train/reading.rs")),
         ],
     ),
     ("superpose memory --json", "one object", &[("MemoryRecord", source!("lab/src/associative/mod.rs"))]),

@@ -86,7 +86,7 @@ pub fn read<T: Real>(
 /// One record of a trajectory: the network before step `step`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Point {
+pub struct TrajectoryPoint {
     /// Steps taken.
     pub step: usize,
     /// Rate of the next step.
@@ -117,7 +117,7 @@ pub struct Point {
     pub trigger_lead: f64,
 }
 
-impl Point {
+impl TrajectoryPoint {
     /// Whether every number is one.
     pub fn is_finite(&self) -> bool {
         self.named().iter().all(|(_, value)| value.is_finite())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Settings};
-use superpose_core::train::{End, Event, Network, Point, State};
+use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 
 use crate::cell::{Entry, Key, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
@@ -30,7 +30,7 @@ pub struct TrainingRecord {
     /// The same of the early phase alone, whose three steps see the same samples.
     pub early_phase: Outcome,
     /// The trajectory.
-    pub trajectory: Vec<Point>,
+    pub trajectory: Vec<TrajectoryPoint>,
     /// The version that ran.
     pub version: String,
 }
@@ -50,7 +50,7 @@ pub trait Observer {
     fn step(&mut self, step: usize, steps: usize) -> bool;
 
     /// The trajectory has one more point.
-    fn point(&mut self, point: &Point);
+    fn point(&mut self, point: &TrajectoryPoint);
 }
 
 /// Nobody listens.
@@ -58,7 +58,7 @@ impl Observer for () {
     fn step(&mut self, _: usize, _: usize) -> bool {
         true
     }
-    fn point(&mut self, _: &Point) {}
+    fn point(&mut self, _: &TrajectoryPoint) {}
 }
 
 /// A network in either precision.
@@ -131,13 +131,13 @@ where
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
-    let mut trajectory: Vec<Point> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
+    let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, instance.embeddings.clone(), backend);
     let saved = from.map(|from| from.state(network())).transpose()?;
 
     // A checkpoint that cannot be written ends the run: its steps would be lost.
     let mut broken = None;
-    let mut save = |state: &State<T>, trajectory: &[Point]| match to {
+    let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| match to {
         Some(path) => match checkpoint::write(path, config, state, trajectory) {
             Ok(()) => true,
             Err(error) => {
