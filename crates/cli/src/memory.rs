@@ -10,7 +10,7 @@ use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Embedding, Labels};
 use superpose_core::train::Optimiser;
-use superpose_lab::associative::{Hunt, MemoryError, USUAL_PRECISION, USUAL_RUNS, check_room, run};
+use superpose_lab::associative::{CapacitySearch, MemoryError, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
@@ -129,11 +129,11 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
         other => bail!("find = {}: must be facts", other.unwrap_or_default()),
     }
     let most = usize::try_from(arguments.max_runs.0).unwrap_or(usize::MAX);
-    let hunt = Hunt::new(&settings, arguments.precision, most)?;
-    room(hunt.largest())?;
+    let search = CapacitySearch::new(&settings, arguments.precision, most)?;
+    room(search.largest())?;
     let interrupt = Interrupt::listen()?;
     let spinner = Spinner::new();
-    let record = hunt.record(&backend()?, interrupt.flag(), &mut |runs, facts| {
+    let record = search.record(&backend()?, interrupt.flag(), &mut |runs, facts| {
         spinner.say(&format!("{runs} memories made, now with {facts} facts"));
     });
     spinner.finish();

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use superpose_figure::Theme;
 use superpose_lab::cell::CellError;
-use superpose_lab::phase::{Options, Record, Scale, Size, Span};
+use superpose_lab::phase::{PhaseOptions, PhaseRecord, Scale, Size, Span};
 use superpose_lab::threshold::{Measure, SearchError};
 use superpose_lab::words::blame;
 use superpose_report::diagram as draw;
@@ -72,7 +72,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
         settings.repeats = 2;
     }
     let (x, y) = spans(&arguments)?;
-    let options = Options {
+    let options = PhaseOptions {
         x,
         y,
         resolution: usize::try_from(arguments.resolution.0).unwrap_or(usize::MAX),
@@ -141,7 +141,7 @@ fn spans(arguments: &PhaseArguments) -> anyhow::Result<(Span, Span)> {
 }
 
 /// Every cell as a line.
-fn csv(record: &Record) -> String {
+fn csv(record: &PhaseRecord) -> String {
     let mut text =
         format!("{},{},{},measured,predicted,part,term\n", record.x.size, record.y.size, record.measure);
     for cell in &record.diagram.cells {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use superpose_core::config::{Activation, Trigger};
 use superpose_figure::Theme;
-use superpose_lab::plan::{Options, Record};
+use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_theory::plan::plan as theory;
 
 use crate::arguments::Count;
@@ -58,16 +58,16 @@ pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
         target.write(&superpose_report::trade_off(&plan), Theme::Light)?;
     }
     let text = match arguments.json {
-        true => serde_json::to_string_pretty(&Record::from(&plan))? + "\n",
+        true => serde_json::to_string_pretty(&PlanRecord::from(&plan))? + "\n",
         false => superpose_text::plan(&plan),
     };
     print(&text)
 }
 
 impl PlanArguments {
-    fn options(&self) -> Options {
+    fn options(&self) -> PlanOptions {
         let number = |count: Option<Count>| count.map(|Count(count)| count);
-        Options {
+        PlanOptions {
             facts: self.facts.0,
             length: self.length.0,
             accuracy: self.accuracy,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use superpose_web::{Options, Server};
+use superpose_web::{Server, ServerOptions};
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
@@ -33,7 +33,8 @@ pub fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let threads = threads(arguments.threads)?;
     let interrupt = Interrupt::listen()?;
     let memory = (0.5 * available_memory()).min(MOST_MEMORY);
-    let server = Server::bind(arguments.port, Options { open: arguments.open.clone(), threads, memory })?;
+    let server =
+        Server::bind(arguments.port, ServerOptions { open: arguments.open.clone(), threads, memory })?;
     let _ = writeln!(std::io::stdout(), "http://{}", server.address());
     let _ =
         writeln!(std::io::stderr(), "The page is at that address, for this machine alone. Ctrl-C ends it.");

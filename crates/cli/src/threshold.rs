@@ -10,7 +10,7 @@ use clap::Args;
 use superpose_core::config::Config;
 use superpose_lab::cell::{CellError, Runner};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::{Criterion, Measure, Options, Question, SearchError};
+use superpose_lab::threshold::{Criterion, Measure, Question, SearchError, ThresholdOptions};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
@@ -76,7 +76,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         .into_iter()
         .find(|parameter| parameter.word() == find)
         .ok_or_else(|| anyhow!("find = {find}: must be one of samples, dim, width, length, vocab"))?;
-    let options = Options {
+    let options = ThresholdOptions {
         find,
         accuracy: arguments.accuracy,
         precision: arguments.relative,
@@ -85,13 +85,13 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         max_runs: usize::try_from(arguments.max_runs.0).unwrap_or(usize::MAX),
         range: arguments.range.as_deref().map(|text| range("range", text)).transpose()?,
     };
-    let hunt = options.check(run.settings()?)?;
+    let search = options.check(run.settings()?)?;
 
     let interrupt = Interrupt::listen()?;
     let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
     let spinner = Spinner::new();
-    let record = hunt.search(&mut runner, |done, cells| {
-        spinner.say(&format!("{done} runs done, now {find} = {}", sizes(&hunt.question, cells)));
+    let record = search.search(&mut runner, |done, cells| {
+        spinner.say(&format!("{done} runs done, now {find} = {}", sizes(&search.question, cells)));
     });
     spinner.finish();
     let record = match record {

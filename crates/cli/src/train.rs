@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use superpose_core::backend::Backend;
-use superpose_core::train::Point;
+use superpose_core::train::TrajectoryPoint;
 use superpose_figure::Theme;
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::memory;
@@ -153,11 +153,11 @@ impl Observer for Watch<'_> {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    fn point(&mut self, _: &Point) {}
+    fn point(&mut self, _: &TrajectoryPoint) {}
 }
 
 /// The trajectory as CSV.
-fn table(points: &[Point]) -> String {
+fn table(points: &[TrajectoryPoint]) -> String {
     let mut text = String::new();
     for (i, point) in points.iter().enumerate() {
         let named = point.named();

@@ -6,7 +6,7 @@ mod common;
 use common::Setting;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{EmbeddingSettings, Optimiser, Positions, Regime, Schedule, Training};
-use superpose_core::train::{End, Event, Network, Point, State, Tensor, Trainer, warm_start};
+use superpose_core::train::{End, Event, Network, State, Tensor, Trainer, TrajectoryPoint, warm_start};
 use superpose_core::{Measure, Settings};
 
 fn settings() -> Settings {
@@ -18,7 +18,7 @@ fn trained(training: Training) -> Settings {
 }
 
 struct Run<T> {
-    points: Vec<Point>,
+    points: Vec<TrajectoryPoint>,
     state: State<T>,
     end: End,
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
-use superpose_lab::associative::{self, Hunt};
+use superpose_lab::associative::{self, CapacitySearch};
 use superpose_lab::cell::Runner;
 use superpose_lab::interval::Interval;
 use superpose_lab::threshold::known::{Dice, Known, tables};
@@ -317,8 +317,8 @@ fn memories() {
         let (mut covered, mut runs) = (0, 0);
         for search in 0..searches {
             let settings = MemorySettings { seed: 1000 * search, ..settings.clone() };
-            let hunt = Hunt::new(&settings, 0.05, 400).unwrap();
-            let found = hunt.search(&backend, &stop, &mut |_, _| {}).unwrap();
+            let search = CapacitySearch::new(&settings, 0.05, 400).unwrap();
+            let found = search.search(&backend, &stop, &mut |_, _| {}).unwrap();
             runs += found.runs;
             let interval = found.threshold.interval();
             covered += u64::from(interval.is_some_and(|n| n.low <= crossing && crossing <= n.high));

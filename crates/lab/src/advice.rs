@@ -6,7 +6,7 @@ use superpose_theory::Point;
 use superpose_theory::critical::{Parameter, Recall};
 use superpose_theory::predict::uncovered;
 
-use crate::predict::Record;
+use crate::predict::PredictionRecord;
 use crate::words::{blame, grouped};
 
 /// A size at twice its value, or at half where less is better.
@@ -41,7 +41,7 @@ const WORTH: f64 = 0.01;
 const ENOUGH: f64 = 0.99;
 
 /// Looks around a configuration with its prediction.
-pub fn advice(config: &Config, prediction: &Record) -> Advice {
+pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
     let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
     let sentence = match (prediction.accuracy, prediction.gaps.first()) {
         (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
@@ -71,7 +71,7 @@ fn knobs(point: &Point) -> Vec<Knob> {
     knobs
 }
 
-fn sentence(prediction: &Record, accuracy: f64, knobs: &[Knob]) -> String {
+fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> String {
     if accuracy >= ENOUGH {
         return format!("Nothing limits recall here: {} of the facts are recalled.", percent(accuracy));
     }

@@ -24,7 +24,7 @@ pub const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
 /// What is asked of a plan, as it was typed. Sizes that are absent are to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct PlanOptions {
     /// Facts to recall.
     pub facts: u64,
     /// Sequence length.
@@ -55,10 +55,10 @@ fn trigger() -> Trigger {
     Trigger::Values
 }
 
-impl Options {
+impl PlanOptions {
     /// So many facts from sequences of that length, everything else open.
-    pub fn new(facts: u64, length: u64) -> Options {
-        Options {
+    pub fn new(facts: u64, length: u64) -> PlanOptions {
+        PlanOptions {
             facts,
             length,
             accuracy: accuracy(),
@@ -101,7 +101,7 @@ impl Options {
 
 /// A plan as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PlanRecord {
     /// Whether any model within the limits reaches the accuracy.
     pub feasible: bool,
     /// What cheapest means.
@@ -145,10 +145,10 @@ pub struct Binds {
     pub text: String,
 }
 
-impl From<&Plan> for Record {
-    fn from(plan: &Plan) -> Record {
+impl From<&Plan> for PlanRecord {
+    fn from(plan: &Plan) -> PlanRecord {
         let p = &plan.prediction;
-        Record {
+        PlanRecord {
             feasible: plan.cheapest.is_some(),
             criterion: CRITERION.into(),
             target: plan.target,

@@ -1,4 +1,4 @@
-//! A prediction as a record: the quantities and names of a run's [`Record`](crate::run::Record), in closed form, with the critical
+//! A prediction as a record: the quantities and names of a [`RunRecord`](crate::run::RunRecord), in closed form, with the critical
 //! values and what is known about the error.
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::run::Noise;
 
 /// What is predicted of a configuration, and what makes it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PredictionRecord {
     /// Recall with the trained attention.
     pub accuracy: Option<f64>,
     /// Recall with the attention placed on the informative position.
@@ -115,7 +115,7 @@ pub struct Silence {
 }
 
 /// Predicts, and solves for every size at which recall reaches the accuracy.
-pub fn predict(config: &Config, accuracy: f64) -> Result<Record, ConfigError> {
+pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, ConfigError> {
     share("accuracy", accuracy)?;
     let prediction = theory(config);
     let point = Point::from(config);
@@ -129,7 +129,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<Record, ConfigError> {
         Ok(_) => expected_error(&point),
     };
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
-    Ok(Record {
+    Ok(PredictionRecord {
         accuracy: prediction.accuracy,
         memory_accuracy: prediction.memory_accuracy,
         lock_rate: prediction.lock_rate,

@@ -6,7 +6,7 @@ use superpose_core::config::{Config, Optimiser, Positions, Settings};
 use superpose_lab::cell::{Entry, Key, Results, estimated_seconds, measure};
 use superpose_lab::run::Inputs;
 use superpose_lab::store::Store;
-use superpose_lab::train::{Finish, Record, train};
+use superpose_lab::train::{Finish, TrainingRecord, train};
 
 fn config() -> Config {
     Settings {
@@ -27,7 +27,7 @@ fn config() -> Config {
     .unwrap()
 }
 
-fn run(config: &Config) -> Record {
+fn run(config: &Config) -> TrainingRecord {
     let backend = Backend::single();
     match train(config, &Inputs::default(), None, None, &backend, &mut ()).unwrap() {
         Finish::Done(record, _) => *record,

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use superpose_lab::cell::Runner;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
-use superpose_lab::phase::{Options as PhaseOptions, Scale, Size, Span};
-use superpose_lab::plan::{Options as PlanOptions, Record as PlanRecord};
+use superpose_lab::phase::{PhaseOptions, Scale, Size, Span};
+use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::Options as ThresholdOptions;
+use superpose_lab::threshold::ThresholdOptions;
 use superpose_tensors::TensorFile;
 use superpose_theory::critical::Parameter;
 
@@ -108,10 +108,10 @@ pub fn threshold(
         range: range.map(|range| pair("range", range)).transpose()?,
     };
     let threads = self::threads(threads)?;
-    let hunt = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let search = options.check(config.settings.clone()).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, store.as_deref(), watch)?;
-        Ok(hunt.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
+        Ok(search.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
     })?;
     Ok(Record::new(record, superpose_text::threshold))
 }

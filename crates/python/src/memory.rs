@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
-use superpose_lab::associative::{Hunt, USUAL_PRECISION, USUAL_RUNS, check_room, run};
+use superpose_lab::associative::{CapacitySearch, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 use superpose_lab::memory::available;
 
 use crate::given::{Value, choice, count, number, put, size};
@@ -48,10 +48,10 @@ pub fn memory(
     refuse("repeats", given("repeats"), "is given with find: the search decides how many")?;
     let most = max_runs.map_or(Ok(USUAL_RUNS), |most| size("max_runs", most))?;
     let precision = precision.map_or(Ok(USUAL_PRECISION), |precision| number("precision", precision))?;
-    let hunt = Hunt::new(&settings, precision, most).map_err(Failure::from)?;
+    let search = CapacitySearch::new(&settings, precision, most).map_err(Failure::from)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
-        check_room(hunt.largest(), threads, available())?;
-        Ok(hunt.record(&watch.patient_backend(threads)?, watch.stop(), &mut |runs, facts| {
+        check_room(search.largest(), threads, available())?;
+        Ok(search.record(&watch.patient_backend(threads)?, watch.stop(), &mut |runs, facts| {
             watch.say(format!("{runs} memories made, now with {facts} facts"));
         })?)
     })?;

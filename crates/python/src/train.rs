@@ -6,7 +6,7 @@ use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::backend::Real;
-use superpose_core::train::{Network as Trained, Point, Tensor};
+use superpose_core::train::{Network as Trained, Tensor, TrajectoryPoint};
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::run::Progress as _;
 use superpose_lab::store::Store;
@@ -137,7 +137,7 @@ impl Observer for Told<'_> {
         !self.watch.stopped()
     }
 
-    fn point(&mut self, point: &Point) {
+    fn point(&mut self, point: &TrajectoryPoint) {
         self.watch.say(format!("loss {:.4}, accuracy {:.4}", point.loss, point.accuracy));
         self.watch.will_save(self.saves);
     }

@@ -1,12 +1,12 @@
 //! A trajectory as a figure: what is recalled, what it costs, and what becomes of the early phase's direction.
 
-use superpose_core::train::Point;
+use superpose_core::train::TrajectoryPoint;
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::train::Record;
+use superpose_lab::train::TrainingRecord;
 use superpose_lab::words::grouped;
 
 /// Recall, loss, direction and lead over the steps of a training run.
-pub fn trajectory(record: &Record) -> Figure {
+pub fn trajectory(record: &TrainingRecord) -> Figure {
     let config = &record.config;
     let title = format!(
         "{} at rate {}: V = {}, d = {}, L = {}, N = {}",
@@ -19,7 +19,7 @@ pub fn trajectory(record: &Record) -> Figure {
     );
     let note = "Early cosine: W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the \
                 trigger's score over the standard deviation of the tokens' scores.";
-    let spots = |of: fn(&Point) -> f64| -> Vec<(f64, f64)> {
+    let spots = |of: fn(&TrajectoryPoint) -> f64| -> Vec<(f64, f64)> {
         record.trajectory.iter().map(|point| (point.step as f64, of(point))).collect()
     };
     let axis = || Axis::linear("step");

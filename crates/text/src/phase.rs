@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use superpose_lab::phase::Record;
+use superpose_lab::phase::PhaseRecord;
 use superpose_lab::words::{blame, grouped};
 use superpose_theory::predict::Dominant;
 
 /// A small map, the shares of what limits recall, and what it took.
-pub fn phase(record: &Record) -> String {
+pub fn phase(record: &PhaseRecord) -> String {
     const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
     let diagram = &record.diagram;
     let (columns, rows) = (diagram.columns.len(), diagram.rows.len());

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
-use superpose_lab::predict::Record;
+use superpose_lab::predict::PredictionRecord;
 use superpose_lab::words::{blame, grouped};
 use superpose_theory::plan::checked;
 use superpose_theory::predict::Quantity;
@@ -11,7 +11,7 @@ use superpose_theory::predict::Quantity;
 use crate::numbers::number;
 
 /// Quantities, noise terms, critical values and conditions.
-pub fn predict(report: &Record) -> String {
+pub fn predict(report: &PredictionRecord) -> String {
     let config = &report.config;
     let model = match config.width {
         Some(width) => {
@@ -81,7 +81,7 @@ pub fn predict(report: &Record) -> String {
     text
 }
 
-fn critical_rows(report: &Record) -> Vec<[String; 3]> {
+fn critical_rows(report: &PredictionRecord) -> Vec<[String; 3]> {
     let (at, why) = (&report.critical, &report.critical_reason);
     [
         ("samples N at least", at.samples, &why.samples),

@@ -6,13 +6,13 @@ use comfy_table::{CellAlignment, Table, presets};
 use superpose_core::config::{Embedding, Labels, Regime, Settings, Trigger};
 use superpose_core::noise::Budget;
 use superpose_lab::interval::Interval;
-use superpose_lab::run::Record;
+use superpose_lab::run::RunRecord;
 use superpose_lab::words::grouped;
 
 use crate::numbers::{number, percent, seconds};
 
 /// Table of results, noise budget as bars, and one sentence on what limits recall.
-pub fn run(record: &Record) -> String {
+pub fn run(record: &RunRecord) -> String {
     let mut text = headline(&record.config);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -132,7 +132,7 @@ fn bars(text: &mut String, budget: &Budget) {
 }
 
 /// What keeps recall from being perfect, in one sentence.
-fn verdict(record: &Record) -> String {
+fn verdict(record: &RunRecord) -> String {
     let largest =
         |budget: &Budget| noise_parts(budget).first().map_or("none", |&(name, _)| name).replace('_', " ");
     let (logits, scores) = (largest(&record.noise.logits), largest(&record.noise.scores));

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use superpose_lab::threshold::Record;
+use superpose_lab::threshold::ThresholdRecord;
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
 
 /// What was found with its interval, beside the prediction.
-pub fn threshold(record: &Record) -> String {
+pub fn threshold(record: &ThresholdRecord) -> String {
     let (word, symbol) = (record.find.word(), record.find.symbol());
     let point = Point::from(&record.config);
     let fixed: Vec<String> = Parameter::ALL

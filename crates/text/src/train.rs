@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use superpose_core::config::Settings;
-use superpose_core::train::Point;
-use superpose_lab::train::Record;
+use superpose_core::train::TrajectoryPoint;
+use superpose_lab::train::TrainingRecord;
 use superpose_lab::words::grouped;
 
 /// What was learned, beside the early phase, and the way there.
-pub fn train(record: &Record) -> String {
+pub fn train(record: &TrainingRecord) -> String {
     let config = &record.config;
     let mut text = headline(config);
     let _ = write!(text, "\n\n");
@@ -93,7 +93,7 @@ fn headline(config: &Settings) -> String {
 }
 
 /// About a dozen points, the first and the last among them.
-fn few(points: &[Point]) -> Vec<&Point> {
+fn few(points: &[TrajectoryPoint]) -> Vec<&TrajectoryPoint> {
     let every = points.len().div_ceil(12).max(1);
     points
         .iter()

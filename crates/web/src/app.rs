@@ -16,7 +16,7 @@ use crate::{ServeError, about, design, events, explore, openapi, page, runs, stu
 
 /// What the server is started with.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ServerOptions {
     /// Studies, stores and folders to show.
     pub open: Vec<PathBuf>,
     /// Threads to compute on.
@@ -52,7 +52,7 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(options: Options) -> Result<Arc<App>, ServeError> {
+    pub fn new(options: ServerOptions) -> Result<Arc<App>, ServeError> {
         let threads = options.threads.max(1);
         Ok(Arc::new(App {
             threads,

@@ -33,19 +33,19 @@ impl From<Figure> for Svg {
 #[derive(Serialize)]
 pub struct Planned {
     #[serde(flatten)]
-    plan: plan::Record,
+    plan: plan::PlanRecord,
     svg: Svg,
 }
 
 /// The cheapest model for so many facts.
 pub async fn plan(
     State(app): State<Arc<App>>,
-    Asked(asked): Asked<plan::Options>,
+    Asked(asked): Asked<plan::PlanOptions>,
 ) -> Result<Json<Planned>, Refusal> {
     let request = asked.check().map_err(Refusal::value)?;
     let work = move || {
         let plan = superpose_theory::plan(&request);
-        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::Record::from(&plan) })
+        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::PlanRecord::from(&plan) })
     };
     app.slow.run(work).await.map(Json)
 }

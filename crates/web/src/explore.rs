@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use superpose_lab::advice::{Advice, advice};
 use superpose_lab::explore::{Explore, Map};
 use superpose_lab::phase::Span;
-use superpose_lab::predict::{self as lab, Record};
+use superpose_lab::predict::{self as lab, PredictionRecord};
 
 use crate::app::App;
 use crate::body::{Asked, Given};
@@ -59,7 +59,7 @@ pub struct PredictRequest {
 #[derive(Serialize)]
 pub struct Advised {
     #[serde(flatten)]
-    prediction: Record,
+    prediction: PredictionRecord,
     advice: Advice,
 }
 

@@ -21,5 +21,5 @@ mod server;
 mod studies;
 mod work;
 
-pub use app::Options;
+pub use app::ServerOptions;
 pub use server::{ServeError, Server};

@@ -14,7 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::app::{App, Options};
+use crate::app::{App, ServerOptions};
 use crate::patience::Patient;
 use crate::studies::Studies;
 
@@ -63,7 +63,7 @@ pub struct Server {
 
 impl Server {
     /// Takes the port; 0 is any free one.
-    pub fn bind(port: u16, options: Options) -> Result<Server, ServeError> {
+    pub fn bind(port: u16, options: ServerOptions) -> Result<Server, ServeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             // Work is bounded elsewhere; this is for what waits on the disk.

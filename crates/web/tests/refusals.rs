@@ -314,12 +314,12 @@ fn no_file_outside_the_folder() {
 
 #[test]
 fn what_cannot_be_opened() {
-    use superpose_web::{Options, Server};
+    use superpose_web::{Server, ServerOptions};
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "no store").unwrap();
     for path in [text, folder.path().join("absent")] {
-        let options = Options { open: vec![path.clone()], threads: 1, memory: 1e9 };
+        let options = ServerOptions { open: vec![path.clone()], threads: 1, memory: 1e9 };
         let error = Server::bind(0, options).err().unwrap().to_string();
         assert!(
             error.contains("open = ") && error.contains(path.file_name().unwrap().to_str().unwrap()),
@@ -328,6 +328,7 @@ fn what_cannot_be_opened() {
     }
     // A port that is taken.
     let taken = SERVER.address.port();
-    let error = Server::bind(taken, Options { open: Vec::new(), threads: 1, memory: 1e9 }).err().unwrap();
+    let error =
+        Server::bind(taken, ServerOptions { open: Vec::new(), threads: 1, memory: 1e9 }).err().unwrap();
     assert!(error.to_string().contains(&format!("port = {taken}")), "{error}");
 }

@@ -28,12 +28,12 @@ const CONDITION: (&str, &str) = ("Condition", source!("lab/src/predict.rs"));
 
 /// Commands, what they print, and the types that it is made of, its own first.
 const RECORDS: &[(&str, &str, &Sources)] = &[
-    ("superpose run --json", "one object", &[("Record", source!("lab/src/run/record.rs")), NOISE]),
+    ("superpose run --json", "one object", &[("RunRecord", source!("lab/src/run/record.rs")), NOISE]),
     (
         "superpose predict --json",
         "one object",
         &[
-            ("Record", source!("lab/src/predict.rs")),
+            ("PredictionRecord", source!("lab/src/predict.rs")),
             NOISE,
             DOMINANT,
             TARGET,
@@ -47,10 +47,10 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
         "superpose train --json",
         "one object",
         &[
-            ("Record", source!("lab/src/train/mod.rs")),
+            ("TrainingRecord", source!("lab/src/train/mod.rs")),
             ("Outcome", source!("lab/src/cell/outcome.rs")),
             NOISE,
-            ("Point", source!("core/src/train/reading.rs")),
+            ("TrajectoryPoint", source!("core/src/train/reading.rs")),
         ],
     ),
     ("superpose memory --json", "one object", &[("MemoryRecord", source!("lab/src/associative/mod.rs"))]),
@@ -63,7 +63,7 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
         "superpose threshold --json",
         "one object",
         &[
-            ("Record", source!("lab/src/threshold/record.rs")),
+            ("ThresholdRecord", source!("lab/src/threshold/record.rs")),
             ("Observed", source!("lab/src/threshold/record.rs")),
             ("NotReached", source!("lab/src/threshold/record.rs")),
             ("Unreached", source!("lab/src/threshold/mod.rs")),
@@ -73,7 +73,7 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
         "superpose phase --json",
         "one object",
         &[
-            ("Record", source!("lab/src/phase/record.rs")),
+            ("PhaseRecord", source!("lab/src/phase/record.rs")),
             ("Axis", source!("lab/src/phase/axis.rs")),
             ("Diagram", PHASE),
             ("Cell", PHASE),
@@ -84,7 +84,7 @@ const RECORDS: &[(&str, &str, &Sources)] = &[
         "superpose plan --json",
         "one object",
         &[
-            ("Record", source!("lab/src/plan.rs")),
+            ("PlanRecord", source!("lab/src/plan.rs")),
             ("Binds", source!("lab/src/plan.rs")),
             ("Row", PLANS),
             ("Request", PLANS),

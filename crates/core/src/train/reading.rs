@@ -83,7 +83,7 @@ pub fn read<T: Real>(
 
 /// One record of a trajectory: the network before step `step`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Point {
+pub struct TrajectoryPoint {
     /// Steps taken.
     pub step: usize,
     /// Rate of the next step.
@@ -107,7 +107,7 @@ pub struct Point {
     pub trigger_lead: f64,
 }
 
-impl Point {
+impl TrajectoryPoint {
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         let measured = self.measures.iter().filter(|(measure, _)| *measure != NOT_READ);
@@ -125,7 +125,7 @@ impl Point {
             .collect()
     }
 
-    /// The numbers in the order of [`Point::names`].
+    /// The numbers in the order of [`TrajectoryPoint::names`].
     pub fn numbers(&self) -> Vec<f64> {
         let measured =
             self.measures.iter().filter(|(measure, _)| *measure != NOT_READ).map(|(_, value)| *value);
@@ -135,16 +135,16 @@ impl Point {
 
     /// The numbers that are no measures.
     fn others(&self) -> [f64; 8] {
-        let Point { step: _, measures: _, rate, loss, test_loss, norm_m, norm_w, .. } = *self;
-        let Point { early_cosine, trigger_cosine, trigger_lead, .. } = *self;
+        let TrajectoryPoint { step: _, measures: _, rate, loss, test_loss, norm_m, norm_w, .. } = *self;
+        let TrajectoryPoint { early_cosine, trigger_cosine, trigger_lead, .. } = *self;
         [rate, loss, test_loss, norm_m, norm_w, early_cosine, trigger_cosine, trigger_lead]
     }
 }
 
-impl PartialEq for Point {
+impl PartialEq for TrajectoryPoint {
     /// Compares what is written to files: a measure that is missing in both is equal.
-    fn eq(&self, other: &Point) -> bool {
-        let bits = |point: &Point| point.numbers().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    fn eq(&self, other: &TrajectoryPoint) -> bool {
+        let bits = |point: &TrajectoryPoint| point.numbers().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         self.step == other.step && bits(self) == bits(other)
     }
 }

@@ -13,7 +13,7 @@ use crate::task::{Samples, Task};
 use super::gradient::{Gradient, gradient, loss};
 use super::network::{Network, Tensor};
 use super::optimiser::{Moments, Update};
-use super::reading::{Gaze, Point, read};
+use super::reading::{Gaze, TrajectoryPoint, read};
 
 /// Counters of a run: what a checkpoint keeps beside its tensors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ impl<T: Real> State<T> {
 /// What happens during a run.
 pub enum Event<'a, T> {
     /// The trajectory has one more point.
-    Recorded(&'a Point, &'a State<T>),
+    Recorded(&'a TrajectoryPoint, &'a State<T>),
     /// One more step was taken.
     Stepped(&'a State<T>),
 }
@@ -161,11 +161,11 @@ impl Trainer<'_> {
         }
     }
 
-    fn point<T: Real>(&self, state: &State<T>, rate: f64, loss: f64, backend: &Backend) -> Point {
+    fn point<T: Real>(&self, state: &State<T>, rate: f64, loss: f64, backend: &Backend) -> TrajectoryPoint {
         let network = &state.network;
         let reading = read(self.config, network, self.task, self.test, backend);
         let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);
-        Point {
+        TrajectoryPoint {
             step: state.counters.step,
             rate,
             loss,

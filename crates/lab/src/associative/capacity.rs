@@ -18,7 +18,7 @@ pub const USUAL_RUNS: usize = 400;
 
 /// A search for the number of facts, checked.
 #[derive(Clone, Debug)]
-pub struct Hunt {
+pub struct CapacitySearch {
     config: MemoryConfig,
     largest: MemorySettings,
     plan: Plan,
@@ -54,9 +54,13 @@ pub struct CapacityRecord {
     pub version: String,
 }
 
-impl Hunt {
+impl CapacitySearch {
     /// Checks the settings at both ends of the search. `precision` is the half width to stop at, relative.
-    pub fn new(settings: &MemorySettings, precision: f64, most_runs: usize) -> Result<Hunt, MemoryError> {
+    pub fn new(
+        settings: &MemorySettings,
+        precision: f64,
+        most_runs: usize,
+    ) -> Result<CapacitySearch, MemoryError> {
         if !(precision > 0.0 && precision < 1.0) {
             return Err(ConfigError::value("precision", precision, "must be above 0 and below 1").into());
         }
@@ -74,7 +78,7 @@ impl Hunt {
         let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
         // Memories are made side by side, as many as there are threads.
         let largest = MemorySettings { facts: range.1 as usize, repeats: usize::MAX, ..settings.clone() };
-        Ok(Hunt { config: smallest, largest, plan })
+        Ok(CapacitySearch { config: smallest, largest, plan })
     }
 
     /// The largest memory that may be tried.
@@ -164,10 +168,10 @@ mod tests {
     use superpose_core::config::Embedding;
 
     fn capacity(settings: &MemorySettings, precision: f64) -> crate::interval::Interval {
-        let hunt = Hunt::new(settings, precision, 400).expect("settings");
+        let search = CapacitySearch::new(settings, precision, 400).expect("settings");
         let stop = AtomicBool::new(false);
         let backend = Backend::cpu(2).expect("threads");
-        let found = hunt.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
+        let found = search.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
         found.threshold.interval().unwrap_or_else(|| panic!("{found:?}"))
     }
 
@@ -193,11 +197,13 @@ mod tests {
     #[test]
     fn a_wish_to_stop_is_heard_and_bad_input_refused() {
         let settings = MemorySettings::default();
-        let hunt = Hunt::new(&settings, 0.05, 100).expect("settings");
-        let stopped = hunt.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
+        let search = CapacitySearch::new(&settings, 0.05, 100).expect("settings");
+        let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
         assert!(matches!(stopped, Err(MemoryError::Stopped)));
         let refused = |settings: &MemorySettings, precision| {
-            Hunt::new(settings, precision, 100).err().map_or(String::new(), |error| error.to_string())
+            CapacitySearch::new(settings, precision, 100)
+                .err()
+                .map_or(String::new(), |error| error.to_string())
         };
         assert!(refused(&settings, 0.0).starts_with("precision = 0: "));
         assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));

@@ -20,7 +20,7 @@ pub(crate) use axis::closed_form;
 pub use axis::{Axis, LEAST_VALUES, MOST_VALUES, Scale, Size};
 pub use contour::boundary;
 pub(crate) use record::apart;
-pub use record::{Options, Record, Span};
+pub use record::{PhaseOptions, PhaseRecord, Span};
 pub use refine::Refine;
 
 /// The tolerance of `superpose phase`, and the one that is validated.

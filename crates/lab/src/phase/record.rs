@@ -28,7 +28,7 @@ pub struct Span {
 /// What is asked of a map, as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct PhaseOptions {
     /// The horizontal axis.
     pub x: Span,
     /// The vertical axis.
@@ -83,10 +83,10 @@ pub(crate) fn apart(x: Size, y: Size) -> Result<(), ConfigError> {
     Err(ConfigError::value("y", y, why))
 }
 
-impl Options {
+impl PhaseOptions {
     /// Recall over two axes, at most a quarter of the cells run.
-    pub fn new(x: Span, y: Span) -> Options {
-        Options { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
+    pub fn new(x: Span, y: Span) -> PhaseOptions {
+        PhaseOptions { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
     }
 
     /// Checks everything, the corners of the map included; the result can be mapped. The settings' repeats are the seeds at each
@@ -132,7 +132,7 @@ impl Options {
 
 /// A phase diagram as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct PhaseRecord {
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -163,7 +163,7 @@ impl Request {
         threads: usize,
         runner: &mut Runner<'_>,
         mut observe: impl FnMut(usize),
-    ) -> Result<Record, SearchError> {
+    ) -> Result<PhaseRecord, SearchError> {
         let started = Instant::now();
         let mut runs = 0;
         let diagram = self.map(threads, |batch: &[Config]| {
@@ -171,7 +171,7 @@ impl Request {
             runs += batch.len();
             found
         })?;
-        Ok(Record {
+        Ok(PhaseRecord {
             x: self.x.clone(),
             y: self.y.clone(),
             measure: self.measure,

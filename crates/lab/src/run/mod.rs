@@ -14,7 +14,7 @@ use std::time::Instant;
 pub use import::{Import, NAMES};
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
-pub use record::{Noise, Record};
+pub use record::{Noise, RunRecord};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use trained::{Gradients, Trained};
 
@@ -107,9 +107,9 @@ pub fn run(
     backend: &Backend,
     export: Option<&Path>,
     progress: &dyn Progress,
-) -> Result<Record, RunError> {
+) -> Result<RunRecord, RunError> {
     let repeats = stoppable(|| run_repeats(config, inputs, backend, export, false, progress))?;
-    Ok(Record::new(config, inputs, &repeats))
+    Ok(RunRecord::new(config, inputs, &repeats))
 }
 
 /// The same without export, and with a closer look at the first repeat.
@@ -118,9 +118,9 @@ pub fn run_and_look(
     inputs: &Inputs,
     backend: &Backend,
     progress: &dyn Progress,
-) -> Result<(Record, Seen), RunError> {
+) -> Result<(RunRecord, Seen), RunError> {
     let repeats = stoppable(|| run_repeats(config, inputs, backend, None, true, progress))?;
-    let record = Record::new(config, inputs, &repeats);
+    let record = RunRecord::new(config, inputs, &repeats);
     let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
     Ok((record, Seen::new(config, look)))
 }

@@ -11,7 +11,7 @@ use crate::interval::{Interval, number, share};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The full configuration.
     pub config: Settings,
     /// Repeats run, with seeds `seed`, `seed + 1`, ...
@@ -59,8 +59,8 @@ pub struct Noise {
     pub scores: Budget,
 }
 
-impl Record {
-    pub(super) fn new(config: &Config, inputs: &Inputs, repeats: &[Repeat]) -> Record {
+impl RunRecord {
+    pub(super) fn new(config: &Config, inputs: &Inputs, repeats: &[Repeat]) -> RunRecord {
         let tallies = |of: fn(&Evaluation) -> Tally| -> Vec<Tally> {
             repeats.iter().map(|repeat| of(&repeat.evaluation)).collect()
         };
@@ -71,7 +71,7 @@ impl Record {
             (_, false) => "95%, over repeats and test samples",
             (_, true) => "95%, over repeats (what was not imported) and test samples",
         };
-        Record {
+        RunRecord {
             config: (**config).clone(),
             repeats: repeats.len(),
             interval: interval.into(),

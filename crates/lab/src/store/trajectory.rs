@@ -1,7 +1,7 @@
 //! Trajectories of training beside the results.
 
 use rusqlite::ToSql;
-use superpose_core::train::Point;
+use superpose_core::train::TrajectoryPoint;
 
 use super::{Store, StoreError};
 use crate::cell::Key;
@@ -12,7 +12,7 @@ fn names() -> Vec<&'static str> {
 }
 
 /// A point of nothing, for its names.
-const EMPTY: Point = Point {
+const EMPTY: TrajectoryPoint = TrajectoryPoint {
     step: 0,
     rate: 0.0,
     loss: 0.0,
@@ -31,7 +31,7 @@ const EMPTY: Point = Point {
 
 impl Store {
     /// Keeps the trajectory of a cell in place of what was there.
-    pub fn keep_trajectory(&mut self, key: Key, points: &[Point]) -> Result<(), StoreError> {
+    pub fn keep_trajectory(&mut self, key: Key, points: &[TrajectoryPoint]) -> Result<(), StoreError> {
         let path = self.path.clone();
         let failed = |error| StoreError::sqlite(&path, error);
         let columns = names();
@@ -54,13 +54,13 @@ impl Store {
     }
 
     /// The trajectory of a cell in the order of steps; empty where none was kept.
-    pub fn trajectory(&self, key: Key) -> Result<Vec<Point>, StoreError> {
+    pub fn trajectory(&self, key: Key) -> Result<Vec<TrajectoryPoint>, StoreError> {
         let columns = names().join(", ");
         let sql = format!("SELECT step, {columns} FROM trajectory WHERE key = ?1 ORDER BY step");
-        let read = || -> rusqlite::Result<Vec<Point>> {
+        let read = || -> rusqlite::Result<Vec<TrajectoryPoint>> {
             let mut statement = self.connection.prepare(&sql)?;
             let rows = statement.query_map([key.to_string()], |row| {
-                Ok(Point {
+                Ok(TrajectoryPoint {
                     step: row.get(0)?,
                     rate: row.get(1)?,
                     loss: row.get(2)?,

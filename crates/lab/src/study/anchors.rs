@@ -10,7 +10,7 @@ use superpose_core::random::{Stream, Words, unit};
 use superpose_core::train::Optimiser;
 
 use super::{Part, Scale, Study, StudyError, Verdict};
-use crate::associative::{Hunt, MemoryError, over_repeats, recalls, run as repeats};
+use crate::associative::{CapacitySearch, MemoryError, over_repeats, recalls, run as repeats};
 use crate::cell::NUMERICS_REVISION;
 use crate::fit::{Exponents, Sample, exponents};
 use crate::interval::{Interval, Measure, student};
@@ -258,8 +258,8 @@ fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError>
         _ => (scale.pick(0.02, 0.01, 0.005), scale.pick(400, 2000, 5000)),
     };
     let name = format!("{} at d = {}", kind.label(), settings.dim);
-    let hunt = Hunt::new(&settings, precision, most).map_err(stopped)?;
-    let found = hunt
+    let search = CapacitySearch::new(&settings, precision, most).map_err(stopped)?;
+    let found = search
         .search(study.backend, study.stop, &mut |runs, facts| {
             (study.say)(&format!("{name}: {facts} facts, {runs} memories"));
         })

@@ -16,7 +16,7 @@ use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
 pub use question::{Criterion, Measure, Predicted, Question, SearchError, Share, find, set, shares};
-pub use record::{Hunt, NotReached, Observed, Options, Record};
+pub use record::{NotReached, Observed, ThresholdOptions, ThresholdRecord, ThresholdSearch};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 
 /// A threshold with its 95% interval.

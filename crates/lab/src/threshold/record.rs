@@ -15,7 +15,7 @@ use crate::words::grouped;
 /// What is asked of a search, as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct ThresholdOptions {
     /// The size to find.
     pub find: Parameter,
     /// The level to reach.
@@ -57,10 +57,10 @@ fn max_runs() -> usize {
     400
 }
 
-impl Options {
+impl ThresholdOptions {
     /// The size at which mean recall over seeds reaches one half.
-    pub fn new(find: Parameter) -> Options {
-        Options {
+    pub fn new(find: Parameter) -> ThresholdOptions {
+        ThresholdOptions {
             find,
             accuracy: half(),
             precision: precision(),
@@ -72,7 +72,7 @@ impl Options {
     }
 
     /// Checks everything, both ends of the range included; the result can be searched.
-    pub fn check(&self, mut settings: Settings) -> Result<Hunt, ConfigError> {
+    pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
         if !(0.001..=1.0).contains(&self.precision) {
             return Err(ConfigError::value("precision", self.precision, "must be from 0.001 to 1"));
         }
@@ -102,26 +102,26 @@ impl Options {
         }
         let predicted = question.predicted();
         let plan = question.plan(&predicted, self.precision, range, self.max_runs);
-        Ok(Hunt { question, predicted, plan })
+        Ok(ThresholdSearch { question, predicted, plan })
     }
 }
 
 /// A search that can begin.
 #[derive(Clone, Debug)]
-pub struct Hunt {
+pub struct ThresholdSearch {
     /// What is asked.
     pub question: Question,
     predicted: Predicted,
     plan: Plan,
 }
 
-impl Hunt {
+impl ThresholdSearch {
     /// Searches to the end. `observe` is told how many runs are done and which come next.
     pub fn search(
         &self,
         runner: &mut Runner<'_>,
         mut observe: impl FnMut(usize, &[Config]),
-    ) -> Result<Record, SearchError> {
+    ) -> Result<ThresholdRecord, SearchError> {
         let started = Instant::now();
         let mut done = 0;
         let (answer, search) = find(&self.question, self.plan, |cells: &[Config]| {
@@ -132,7 +132,7 @@ impl Hunt {
         Ok(self.record(answer, search.runs(), started.elapsed().as_secs_f64()))
     }
 
-    fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> Record {
+    fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> ThresholdRecord {
         let question = &self.question;
         let (observed, unreached) = match answer {
             Threshold::Found(e) => {
@@ -156,7 +156,7 @@ impl Hunt {
                 (None, Some(NotReached { tried, range: self.plan.range, text }))
             }
         };
-        Record {
+        ThresholdRecord {
             find: question.parameter,
             criterion: question.criterion,
             measure: question.measure,
@@ -178,7 +178,7 @@ impl Hunt {
 
 /// A threshold as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ThresholdRecord {
     /// The size that was to be found.
     pub find: Parameter,
     /// What counts as reached.

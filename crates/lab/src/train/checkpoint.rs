@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use superpose_core::backend::Real;
 use superpose_core::config::{Config, Settings};
-use superpose_core::train::{Counters, Moments, Network, Point, State, Tensor};
+use superpose_core::train::{Counters, Moments, Network, State, Tensor, TrajectoryPoint};
 use superpose_tensors::{Entry, TensorError, TensorFile};
 
 use crate::cell::NUMERICS_REVISION;
@@ -49,7 +49,7 @@ pub fn write<T: Real + Saved>(
     path: &Path,
     config: &Config,
     state: &State<T>,
-    trajectory: &[Point],
+    trajectory: &[TrajectoryPoint],
 ) -> Result<(), TensorError> {
     let network = &state.network;
     let mut entries = Vec::new();
@@ -86,7 +86,7 @@ pub struct Checkpoint {
     file: TensorFile,
     settings: Settings,
     counters: Counters,
-    trajectory: Vec<Point>,
+    trajectory: Vec<TrajectoryPoint>,
 }
 
 impl Checkpoint {
@@ -143,7 +143,7 @@ impl Checkpoint {
     }
 
     /// The trajectory so far.
-    pub fn trajectory(&self) -> &[Point] {
+    pub fn trajectory(&self) -> &[TrajectoryPoint] {
         &self.trajectory
     }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Settings};
-use superpose_core::train::{End, Event, Network, Point, State};
+use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 
 use crate::cell::{Entry, Key, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
@@ -18,7 +18,7 @@ use checkpoint::Saved;
 
 /// What a training run leaves behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrainingRecord {
     /// The full configuration.
     pub config: Settings,
     /// Steps taken.
@@ -30,12 +30,12 @@ pub struct Record {
     /// The same of the early phase alone, whose three steps see the same samples.
     pub early_phase: Outcome,
     /// The trajectory.
-    pub trajectory: Vec<Point>,
+    pub trajectory: Vec<TrajectoryPoint>,
     /// The version that ran.
     pub version: String,
 }
 
-impl Record {
+impl TrainingRecord {
     /// Keeps the result as a cell like any other, and its trajectory.
     pub fn keep(&self, config: &Config, store: &mut Store) -> Result<(), StoreError> {
         let key = Key::new(config);
@@ -50,7 +50,7 @@ pub trait Observer {
     fn step(&mut self, step: usize, steps: usize) -> bool;
 
     /// The trajectory has one more point.
-    fn point(&mut self, point: &Point);
+    fn point(&mut self, point: &TrajectoryPoint);
 }
 
 /// Nobody listens.
@@ -58,7 +58,7 @@ impl Observer for () {
     fn step(&mut self, _: usize, _: usize) -> bool {
         true
     }
-    fn point(&mut self, _: &Point) {}
+    fn point(&mut self, _: &TrajectoryPoint) {}
 }
 
 /// A network in either precision.
@@ -84,7 +84,7 @@ impl From<Network<f64>> for AnyNetwork {
 /// How a run ended.
 pub enum Finish {
     /// With a result, and the network as it was trained.
-    Done(Box<Record>, Box<AnyNetwork>),
+    Done(Box<TrainingRecord>, Box<AnyNetwork>),
     /// By its observer's wish, after so many steps.
     Interrupted {
         /// Steps taken.
@@ -131,13 +131,13 @@ where
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
-    let mut trajectory: Vec<Point> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
+    let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, instance.embeddings.clone(), backend);
     let saved = from.map(|from| from.state(network())).transpose()?;
 
     // A checkpoint that cannot be written ends the run: its steps would be lost.
     let mut broken = None;
-    let mut save = |state: &State<T>, trajectory: &[Point]| match to {
+    let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| match to {
         Some(path) => match checkpoint::write(path, config, state, trajectory) {
             Ok(()) => true,
             Err(error) => {
@@ -174,7 +174,7 @@ where
     let sign = learned.phase.trigger_sign;
     let outcome =
         Outcome { seconds: started.elapsed().as_secs_f64(), ..Outcome::new(&learned.evaluation, sign) };
-    let record = Record {
+    let record = TrainingRecord {
         config: (**config).clone(),
         steps_taken: step,
         stopped_early: end == End::Stopped,

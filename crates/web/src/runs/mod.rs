@@ -16,7 +16,7 @@ use superpose_lab::excess::Excess;
 use superpose_lab::interval::Interval;
 use superpose_lab::memory::{readable, run_bytes};
 use superpose_lab::predict;
-use superpose_lab::run::{Record, Seen, Stage};
+use superpose_lab::run::{RunRecord, Seen, Stage};
 use tokio::sync::watch;
 
 use crate::refusal::Refusal;
@@ -55,8 +55,8 @@ impl Place {
 /// What a finished run has to show.
 #[derive(Serialize)]
 pub struct Outcome {
-    record: Record,
-    prediction: predict::Record,
+    record: RunRecord,
+    prediction: predict::PredictionRecord,
     #[serde(flatten)]
     seen: Seen,
 }

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
-use superpose_web::{Options, Server};
+use superpose_web::{Server, ServerOptions};
 
 /// A running server, which ends with the value.
 pub struct Running {
@@ -25,7 +25,7 @@ impl Running {
     }
 
     pub fn open(open: Vec<PathBuf>) -> Running {
-        let server = Server::bind(0, Options { open, threads: 2, memory: 1e9 }).unwrap();
+        let server = Server::bind(0, ServerOptions { open, threads: 2, memory: 1e9 }).unwrap();
         let address = server.address();
         let end = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&end);
