@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Config, Regime, Settings};
+use superpose_core::config::{Config, Regime, Settings, Training};
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
@@ -115,7 +115,7 @@ fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
         }
         (_, Some(&(_, _, place))) => {
             let config = config(arguments, Regime::Infinitesimal, 1.0)?;
-            let config = Settings { steps: 1, ..(*config).clone() }.check()?;
+            let config = Settings { training: Some(Training::new(1)), ..(*config).clone() }.check()?;
             step_seconds(&config, place, &backend, repeat)?
         }
         _ => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat),

@@ -21,6 +21,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod serve;
+mod setting_flags;
 mod slurm;
 mod status;
 mod submit;

@@ -53,6 +53,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     let there = arguments.checkpoint.as_deref().filter(|path| path.exists());
     let saved = there.map(Checkpoint::open).transpose().context("checkpoint")?;
     let (config, inputs) = configuration(&run, saved.as_ref())?;
+    let steps = config.training.as_ref().map_or(0, |training| training.steps);
 
     // Found now rather than after the training.
     let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
@@ -72,18 +73,18 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     let backend = Backend::cpu(threads).context("threads cannot be started")?;
     let interrupt = Interrupt::listen()?;
     if let Some(saved) = &saved {
-        eprintln!("going on from step {} of {}", grouped(saved.step() as f64), grouped(config.steps as f64));
+        eprintln!("going on from step {} of {}", grouped(saved.step() as f64), grouped(steps as f64));
     }
     let begun = saved.as_ref().map_or(0, Checkpoint::step);
     let mut watch = Watch { bar: Work::new(), stop: interrupt.flag() };
-    watch.bar.begin(config.steps.saturating_sub(begun), config.steps.saturating_sub(begun) as f64);
+    watch.bar.begin(steps.saturating_sub(begun), steps.saturating_sub(begun) as f64);
     let to = arguments.checkpoint.as_deref();
     let finish = train_model(&config, &inputs, saved.as_ref(), to, &backend, &mut watch);
     watch.bar.finish();
     let record = match finish? {
         Finish::Done(record, _) => record,
         Finish::Interrupted { step } => {
-            interrupted(step, config.steps, to);
+            interrupted(step, steps, to);
             return Ok(ExitCode::from(interrupt.code()));
         }
     };
@@ -114,7 +115,7 @@ fn configuration(
         _ => run.settings()?,
     };
     let mut settings = typed;
-    if settings.steps == 0 {
+    if settings.training.is_none() {
         bail!("steps is needed: how long to train, such as --steps 1000");
     }
     let inputs = Inputs::open(&mut settings, |name| run.gives(name))?;
@@ -158,14 +159,9 @@ impl Observer for Watch<'_> {
 
 /// The trajectory as CSV.
 fn table(points: &[TrajectoryPoint]) -> String {
-    let mut text = String::new();
-    for (i, point) in points.iter().enumerate() {
-        let named = point.named();
-        if i == 0 {
-            let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-            let _ = writeln!(text, "step,{}", names.join(","));
-        }
-        let numbers: Vec<String> = named.iter().map(|(_, x)| format!("{x:?}")).collect();
+    let mut text = format!("step,{}\n", TrajectoryPoint::names().join(","));
+    for point in points {
+        let numbers: Vec<String> = point.numbers().iter().map(|x| format!("{x:?}")).collect();
         let _ = writeln!(text, "{},{}", point.step, numbers.join(","));
     }
     text

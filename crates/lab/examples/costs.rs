@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings};
+use superpose_core::config::{Activation, EmbeddingSettings, Precision, Regime, Settings};
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::cell::{deal, estimated_seconds, measure};
 
@@ -47,7 +47,7 @@ fn main() {
             "f64" => settings.precision = Precision::F64,
             "orthonormal" => {
                 settings.vocab = settings.vocab.min(600);
-                (settings.embedding, settings.dim) = (Embedding::Orthonormal, settings.vocab + 2);
+                (settings.embedding, settings.dim) = (EmbeddingSettings::Orthonormal, settings.vocab + 2);
             }
             _ => {}
         }

@@ -7,8 +7,9 @@
 //! each of eight seeds. The predictions are those of `superpose inspect`: from pairs of rows, and from mean statistics.
 #![allow(clippy::unwrap_used)]
 
+use superpose_core::Measure;
 use superpose_core::backend::{Backend, View};
-use superpose_core::config::{Embedding, Settings, Trigger};
+use superpose_core::config::{EmbeddingSettings, Settings, Trigger};
 use superpose_core::random::{Stream, Words, normals};
 use superpose_lab::inspect::{SAMPLES_PER_FACT, inspect, pairs};
 use superpose_lab::run::{Inputs, evaluation};
@@ -90,9 +91,10 @@ fn main() {
                             vocab,
                             length: 2,
                             samples: SAMPLES_PER_FACT as usize * vocab,
-                            embedding: Embedding::File,
-                            embedding_file: Some(path.display().to_string()),
-                            embedding_tensor: Some("rows".into()),
+                            embedding: EmbeddingSettings::File {
+                                file: path.display().to_string(),
+                                tensor: "rows".into(),
+                            },
                             trigger: Trigger::Keys,
                             test_samples: 64,
                             seed,
@@ -100,7 +102,7 @@ fn main() {
                         };
                         let inputs = Inputs::open(&mut settings, |_| false).unwrap();
                         let config = settings.check().unwrap();
-                        evaluation(&config, &inputs, &backend).unwrap().memory_accuracy.mean()
+                        evaluation(&config, &inputs, &backend).unwrap()[Measure::MemoryAccuracy].mean()
                     })
                     .collect();
                 let mean = runs.iter().sum::<f64>() / SEEDS as f64;

@@ -7,7 +7,8 @@ use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::Runner;
 use superpose_lab::phase::{Axis, Request, Scale, Size, TOLERANCE};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::{Measure, SearchError, shares};
+use superpose_core::Measure;
+use superpose_lab::threshold::{SearchError, shares};
 use superpose_theory::critical::Parameter;
 
 const REPEATS: usize = 2;

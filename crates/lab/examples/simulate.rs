@@ -14,9 +14,10 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use superpose_core::Measure;
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Embedding, Settings, Trigger};
-use superpose_core::evaluate::{Evaluation, Tally};
+use superpose_core::config::{Activation, EmbeddingSettings, Settings, Trigger};
+use superpose_core::evaluate::Evaluation;
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::run::{Inputs, evaluation};
 
@@ -59,9 +60,9 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
             settings.width = Some(draw.log(64.0, 2048.0));
             settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
         }
-        "sphere" => settings.embedding = Embedding::Sphere,
+        "sphere" => settings.embedding = EmbeddingSettings::Sphere,
         "orthonormal" => {
-            settings.embedding = Embedding::Orthonormal;
+            settings.embedding = EmbeddingSettings::Orthonormal;
             settings.vocab = settings.vocab.min(600);
             settings.dim = settings.vocab + 2;
         }
@@ -77,7 +78,7 @@ fn measure(settings: &Settings, samples: usize, seed: u64) -> Evaluation {
 
 /// The number of samples at which recall crosses one half, to a factor of about 1.3, from single runs.
 fn pilot(settings: &Settings, most: f64, seed: u64) -> Option<f64> {
-    let recall = |log: f64| measure(settings, log.exp2().round() as usize, seed).accuracy.mean();
+    let recall = |log: f64| measure(settings, log.exp2().round() as usize, seed)[Measure::Accuracy].mean();
     let (mut low, mut high) = (4.0, most.log2());
     // Quick refusal: with placed attention and all the data there is, the memory must be able to do it.
     if high <= low + 3.0 || recall(high - 3.0) < 0.5 {
@@ -111,10 +112,10 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
             "{index},{embedding},{trigger},{vocab},{dim},{length},{width},{activation},{samples},{seeds}"
         )
         .unwrap();
-        let columns: [fn(&Evaluation) -> Tally; 4] =
-            [|e| e.accuracy, |e| e.memory_accuracy, |e| e.lock_rate, |e| e.one_step_accuracy];
+        let columns =
+            [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
         for column in columns {
-            let means: Vec<f64> = runs.iter().map(|run| column(run).mean()).collect();
+            let means: Vec<f64> = runs.iter().map(|run| run[column].mean()).collect();
             let mean = means.iter().sum::<f64>() / means.len() as f64;
             let variance = means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (means.len() - 1) as f64;
             write!(lines, ",{mean:.5},{:.5}", (variance / means.len() as f64).sqrt()).unwrap();

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use superpose_core::Measure;
 use superpose_core::config::Trigger;
 use superpose_theory::{Point, predict_at};
 
@@ -40,7 +41,9 @@ fn read(path: &str) -> Vec<Cell> {
                 trigger: row["trigger"].parse().unwrap(),
             };
             let p = predict_at(&point);
-            let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy];
+            let predicted =
+                [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy]
+                    .map(|measure| p.measures[measure]);
             let values = QUANTITIES
                 .iter()
                 .zip(predicted)
@@ -128,8 +131,9 @@ fn errors(values: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<Strin
 /// of accuracy against samples must be moved to fit a configuration's cells best, each weighed by its standard error.
 /// Configurations that would not reach 0.7 with N = 100 V L do not count.
 fn critical_samples(cells: &[Cell]) {
-    let accuracy =
-        |point: &Point, samples: f64| predict_at(&Point { samples, ..*point }).accuracy.unwrap_or(f64::NAN);
+    let accuracy = |point: &Point, samples: f64| {
+        predict_at(&Point { samples, ..*point }).measures[Measure::Accuracy].unwrap_or(f64::NAN)
+    };
     let mut factors = Vec::new();
     for group in cells.chunk_by(|a, b| a.index == b.index) {
         let point = &group[0].point;

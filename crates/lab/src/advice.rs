@@ -1,6 +1,7 @@
 //! What limits recall at a point, and which size helps most: found by trying.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 use superpose_core::config::Config;
 use superpose_theory::Point;
 use superpose_theory::critical::{Parameter, Recall};
@@ -43,7 +44,7 @@ const ENOUGH: f64 = 0.99;
 /// Looks around a configuration with its prediction.
 pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
     let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
-    let sentence = match (prediction.accuracy, prediction.gaps.first()) {
+    let sentence = match (prediction.measures[Measure::Accuracy], prediction.gaps.first()) {
         (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
         (None, Some(gap)) => format!("No prediction here: {}.", gap.text),
         (None, None) => "No prediction here.".into(),
@@ -159,7 +160,7 @@ mod tests {
             Parameter::Samples => Settings { samples: best.to as usize, ..moved },
             other => panic!("{other}"),
         };
-        let there = predict(&moved.check().unwrap(), 0.5).unwrap().accuracy.unwrap();
+        let there = predict(&moved.check().unwrap(), 0.5).unwrap().measures[Measure::Accuracy].unwrap();
         assert!((there - best.accuracy).abs() < 1e-9, "{there} {}", best.accuracy);
         assert!(found.knobs.windows(2).all(|pair| pair[0].accuracy >= pair[1].accuracy));
     }

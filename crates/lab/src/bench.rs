@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, Real, View, product};
-use superpose_core::config::{Config, Precision};
+use superpose_core::config::{Config, Precision, Training};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
 use superpose_core::train::{Moments, Network, Optimiser, Update, gradient, warm_start};
@@ -56,7 +56,8 @@ fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize
     let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
     let model = Model::new(config, &instance.embeddings);
     let drawn = instance.samples(config);
-    let mut network = Network::new(config, instance.embeddings.clone(), backend);
+    let training = Training::new(1);
+    let mut network = Network::new(config, &training, instance.embeddings.clone(), backend);
     if place == Place::Late {
         let phase = early_phase(config, &model, &*drawn, backend);
         warm_start(config, &mut network, &phase, &*drawn, backend);
@@ -70,7 +71,7 @@ fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize
         for (tensor, gradient) in network.trained().to_vec().into_iter().zip(&found.tensors) {
             let columns = network.columns(tensor);
             let place = network.tensor_mut(tensor);
-            update.step(&mut Moments::default(), place, columns, gradient, config.rate, backend);
+            update.step(&mut Moments::default(), place, columns, gradient, training.rate, backend);
         }
         std::hint::black_box(&network);
         started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;
+use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{self, ConfigError, Embedding, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
@@ -92,7 +93,7 @@ pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, 
     const WIDEST: usize = 4096;
     config::share("accuracy", accuracy)?;
     settings.three_steps_only()?;
-    if matches!(settings.embedding, Embedding::File | Embedding::LowRank | Embedding::Clustered) {
+    if matches!(settings.embedding.kind(), Embedding::File | Embedding::LowRank | Embedding::Clustered) {
         let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
         return Err(ConfigError::value("embedding", settings.embedding, allowed));
     }
@@ -145,7 +146,7 @@ pub fn bound(
         let runs = backend.map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
             let found = evaluation(&settings.check()?, &Inputs::default(), &backend.alone())?;
-            Ok(found.accuracy.mean())
+            Ok(found[Measure::Accuracy].mean())
         });
         runs.into_iter().collect::<Result<Vec<f64>, RunError>>()
     })?;

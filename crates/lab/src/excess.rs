@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::cell::estimated_seconds;
     use crate::memory::run_bytes;
-    use superpose_core::config::Embedding;
+    use superpose_core::config::EmbeddingSettings;
 
     fn bytes(config: &Config) -> f64 {
         run_bytes(config, 2, false, false)
@@ -111,8 +111,12 @@ mod tests {
 
     #[test]
     fn what_does_not_bear_the_change_has_no_value_that_would_do() {
-        let settings =
-            Settings { vocab: 19_000, dim: 20_000, embedding: Embedding::Orthonormal, ..Settings::default() };
+        let settings = Settings {
+            vocab: 19_000,
+            dim: 20_000,
+            embedding: EmbeddingSettings::Orthonormal,
+            ..Settings::default()
+        };
         let excess = Excess::find(&settings.check().unwrap(), 1e6, bytes);
         assert_eq!(excess.most, None);
         assert!(excess.refusal("too much").ends_with("too much"), "{excess:?}");

@@ -1,7 +1,7 @@
 //! A phase map in closed form, as fast as a slider moves: accuracy over two sizes, its boundary, and what limits recall in every cell.
 
 use serde::Serialize;
-use superpose_core::config::{Config, ConfigError, Embedding, Settings, share};
+use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Settings, share};
 use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
 
@@ -11,7 +11,7 @@ use crate::phase::{Axis, Size, Span, apart, boundary, closed_form};
 /// The same with embeddings that any dimension has.
 fn fitting(settings: Settings) -> Settings {
     match settings.embedding {
-        Embedding::Orthonormal => Settings { embedding: Embedding::Gaussian, ..settings },
+        EmbeddingSettings::Orthonormal => Settings { embedding: EmbeddingSettings::Gaussian, ..settings },
         _ => settings,
     }
 }
@@ -119,7 +119,7 @@ impl Explore {
         map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);
         let there = |i: usize| {
             let cell = self.at(map.x.values[i % columns], map.y.values[i / columns]);
-            cell.embedding != Embedding::Orthonormal || cell.dim >= cell.token_count() + 2
+            cell.embedding != EmbeddingSettings::Orthonormal || cell.dim >= cell.token_count() + 2
         };
         let digits = |x: f64| (x * 1e4).round() / 1e4;
         map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());

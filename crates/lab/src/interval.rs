@@ -1,13 +1,14 @@
 //! 95% intervals for means over repeats and test items.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use superpose_core::evaluate::Tally;
+use superpose_core::measure::{Measures, Missing};
 
 /// A mean over test items and what an interval needs beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measure {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SampleMean {
     /// The mean.
     pub mean: f64,
     /// The variance of an item about the mean.
@@ -16,14 +17,23 @@ pub struct Measure {
     pub items: usize,
 }
 
-impl From<Tally> for Measure {
-    fn from(tally: Tally) -> Measure {
-        Measure { mean: tally.mean(), variance: tally.variance(), items: tally.items() }
+impl Missing for SampleMean {
+    fn missing() -> Self {
+        SampleMean { mean: f64::NAN, variance: 0.0, items: 0 }
+    }
+    fn is_missing(&self) -> bool {
+        self.items == 0
+    }
+}
+
+impl From<Tally> for SampleMean {
+    fn from(tally: Tally) -> SampleMean {
+        SampleMean { mean: tally.mean(), variance: tally.variance(), items: tally.items() }
     }
 }
 
 /// A mean and its 95% interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The mean over repeats.
     pub mean: f64,
@@ -33,20 +43,42 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Missing for Interval {
+    fn missing() -> Self {
+        Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN }
+    }
+    fn is_missing(&self) -> bool {
+        self.mean.is_nan()
+    }
+}
+
+/// Intervals of all measures, from those of each repeat. A measure that no repeat has is missing.
+pub fn intervals<M: Copy + Into<SampleMean>>(repeats: &[Measures<M>], facts: usize) -> Measures<Interval> {
+    Measures::from_fn(|measure| {
+        let repeats = repeats.iter().map(|repeat| repeat[measure].into());
+        let repeats: Vec<SampleMean> = repeats.filter(|estimate| !estimate.is_missing()).collect();
+        match (repeats.is_empty(), measure.is_share()) {
+            (true, _) => Interval::missing(),
+            (false, true) => share(&repeats, facts),
+            (false, false) => number(&repeats),
+        }
+    })
+}
+
 /// The normal quantile of 97.5%.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Interval of a share between 0 and 1, from one tally or measure per repeat.
+/// Interval of a share between 0 and 1, from one tally or estimate per repeat.
 ///
 /// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
 /// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
 /// 1 most of all), so the interval never gets narrower than Wilson's, with as many items in a repeat as it was tested on
 /// but no more than it has `facts`: testing a fact twice tells nothing about other facts. With one repeat Wilson's
 /// interval for the test items is all there is, and it says nothing about other seeds.
-pub fn share<M: Copy + Into<Measure>>(repeats: &[M], facts: usize) -> Interval {
+pub fn share<M: Copy + Into<SampleMean>>(repeats: &[M], facts: usize) -> Interval {
     let repeats = &measures(repeats);
-    let most = if repeats.len() == 1 { usize::MAX } else { facts };
-    let items: usize = repeats.iter().map(|repeat| repeat.items.min(most)).sum();
+    let max = if repeats.len() == 1 { usize::MAX } else { facts };
+    let items: usize = repeats.iter().map(|repeat| repeat.items.min(max)).sum();
     let mean = mean(repeats);
     let (low, high) = wilson(mean, items as f64);
     match spread(repeats) {
@@ -57,29 +89,29 @@ pub fn share<M: Copy + Into<Measure>>(repeats: &[M], facts: usize) -> Interval {
     }
 }
 
-/// Interval of any mean, from one tally or measure per repeat: Student's over the repeats, never narrower than
+/// Interval of any mean, from one tally or estimate per repeat: Student's over the repeats, never narrower than
 /// what the test items alone allow.
-pub fn number<M: Copy + Into<Measure>>(repeats: &[M]) -> Interval {
+pub fn number<M: Copy + Into<SampleMean>>(repeats: &[M]) -> Interval {
     let repeats = &measures(repeats);
     let mean = mean(repeats);
     let items: usize = repeats.iter().map(|repeat| repeat.items).sum();
-    let variance = |repeat: &Measure| repeat.variance / (repeat.items as f64 - 1.0);
+    let variance = |repeat: &SampleMean| repeat.variance / (repeat.items as f64 - 1.0);
     let error = repeats.iter().map(variance).sum::<f64>().sqrt() / repeats.len() as f64;
     let within = student(items as f64 - repeats.len() as f64).unwrap_or(f64::INFINITY) * error;
     let half = spread(repeats).map_or(within, |between| between.max(within));
     Interval { mean, low: mean - half, high: mean + half }
 }
 
-fn measures<M: Copy + Into<Measure>>(repeats: &[M]) -> Vec<Measure> {
+fn measures<M: Copy + Into<SampleMean>>(repeats: &[M]) -> Vec<SampleMean> {
     repeats.iter().map(|&repeat| repeat.into()).collect()
 }
 
-fn mean(repeats: &[Measure]) -> f64 {
+fn mean(repeats: &[SampleMean]) -> f64 {
     repeats.iter().map(|repeat| repeat.mean).sum::<f64>() / repeats.len() as f64
 }
 
 /// Half the width of Student's interval for the mean over repeats; `None` for a single one.
-fn spread(repeats: &[Measure]) -> Option<f64> {
+fn spread(repeats: &[SampleMean]) -> Option<f64> {
     let degrees = repeats.len() as f64 - 1.0;
     let quantile = student(degrees)?;
     let mean = mean(repeats);
@@ -97,7 +129,7 @@ fn wilson(mean: f64, items: f64) -> (f64, f64) {
     let z2 = Z * Z / items;
     let centre = (mean + 0.5 * z2) / (1.0 + z2);
     let half = Z * (mean * (1.0 - mean) / items + 0.25 * z2 / items).max(0.0).sqrt() / (1.0 + z2);
-    // At the ends the formula gives 0 and 1 up to rounding. What is no share, in a file from elsewhere, is not mended here.
+    // At the ends the formula gives 0 and 1 up to rounding. A mean outside 0 to 1, from a foreign file, is left as it is.
     ((centre - half).max(0.0).min(mean), (centre + half).min(1.0).max(mean))
 }
 
@@ -106,9 +138,9 @@ mod tests {
     use super::*;
     use superpose_core::random::{Stream, Words, normals, unit};
 
-    /// Stores are files that anybody may have written.
+    /// A store may contain any numbers.
     #[test]
-    fn what_is_no_share_has_an_interval_all_the_same() {
+    fn means_outside_0_to_1_have_ordered_intervals() {
         for mean in [2.0, -3.0, 1e308, f64::INFINITY] {
             let (low, high) = wilson(mean, 100.0);
             assert!(low <= high, "{mean}: {low} {high}");

@@ -16,6 +16,7 @@ pub mod phase;
 pub mod plan;
 pub mod predict;
 pub mod run;
+pub mod settings_file;
 pub mod store;
 pub mod study;
 pub mod sweep;

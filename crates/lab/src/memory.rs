@@ -32,9 +32,10 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let index = 8.0 * n + 8.0 * labels;
     let tables = 64.0 * tokens * (8.0 + real) + threads * 16.0 * tokens;
 
-    let draw = match config.embedding {
+    let draw = match config.embedding.kind() {
         Embedding::Orthonormal => (tokens + labels) * d * 8.0,
-        _ => 0.0,
+        Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher => 0.0,
+        Embedding::LowRank | Embedding::Clustered | Embedding::File => 0.0,
     };
     let train =
         centred * 2.0 + labels * p * real + sums + index + threads * (block + tables) + tasks * tokens * 8.0;
@@ -44,14 +45,14 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let written =
         if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 32.0) } else { 0.0 };
     // The network, its gradients by task and the optimiser's memory.
-    let training = match config.steps {
-        0 => 0.0,
-        _ => {
-            let h = config.heads as f64;
-            let taught = if config.train_embeddings { (tokens + labels) * d } else { 0.0 };
-            let first = if config.train_first_layer { width * d } else { 0.0 };
+    let training = match &config.training {
+        None => 0.0,
+        Some(training) => {
+            let h = training.heads as f64;
+            let taught = if training.train_embeddings { (tokens + labels) * d } else { 0.0 };
+            let first = if training.train_first_layer { width * d } else { 0.0 };
             let trained = h * d * (p + d) + taught + first;
-            let rotary = config.positions == Positions::Rotary;
+            let rotary = training.positions == Positions::Rotary;
             let scores = h * tokens * if rotary { l } else { 1.0 };
             embeddings
                 + trained * (2.0 * real + 24.0 + (tasks + 2.0) * 8.0)

@@ -1,6 +1,7 @@
 //! Plans for people and programs: checked limits, one call, a record.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measures;
 use superpose_core::config::{Activation, ConfigError, Embedding, Trigger, share};
 use superpose_theory::critical::Target;
 use superpose_theory::plan::{Plan, Request, Row, checked};
@@ -110,12 +111,9 @@ pub struct PlanRecord {
     pub target: Target,
     /// The cheapest model.
     pub cheapest: Option<Row>,
-    /// Recall there.
-    pub accuracy: Option<f64>,
-    /// Recall there with the attention placed on the informative position.
-    pub memory_accuracy: Option<f64>,
-    /// How often the attention finds that position.
-    pub lock_rate: Option<f64>,
+    /// The measures predicted there.
+    #[serde(flatten)]
+    pub measures: Measures<Option<f64>>,
     /// What stands in the way of a cheaper model.
     pub binds: Binds,
     /// Leading-order conditions with their values.
@@ -153,9 +151,7 @@ impl From<&Plan> for PlanRecord {
             criterion: CRITERION.into(),
             target: plan.target,
             cheapest: plan.cheapest,
-            accuracy: p.accuracy,
-            memory_accuracy: p.memory_accuracy,
-            lock_rate: p.lock_rate,
+            measures: p.measures,
             binds: Binds {
                 dominant: p.dominant,
                 condition: plan.tightest.as_ref().map(Condition::from),

@@ -2,6 +2,7 @@
 //! values and what is known about the error.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measures;
 use superpose_core::config::{Config, ConfigError, Settings, share};
 use superpose_core::noise::{Budget, Parts};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
@@ -14,21 +15,16 @@ use crate::run::Noise;
 /// What is predicted of a configuration, and what makes it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionRecord {
-    /// Recall with the trained attention.
-    pub accuracy: Option<f64>,
-    /// Recall with the attention placed on the informative position.
-    pub memory_accuracy: Option<f64>,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: Option<f64>,
-    /// Reading the first gradient alone.
-    pub one_step_accuracy: Option<f64>,
+    /// The predicted measures.
+    #[serde(flatten)]
+    pub measures: Measures<Option<f64>>,
     /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
     pub error: Option<f64>,
     /// Why it is not known.
     pub error_reason: Option<String>,
     /// The noise budget, by the names and in the units of a run.
     pub noise: Noise,
-    /// What is in the way.
+    /// The noise term that limits recall.
     pub dominant: Option<Dominant>,
     /// The accuracy that the critical values are for.
     pub target: Target,
@@ -130,10 +126,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     };
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
-        accuracy: prediction.accuracy,
-        memory_accuracy: prediction.memory_accuracy,
-        lock_rate: prediction.lock_rate,
-        one_step_accuracy: prediction.one_step_accuracy,
+        measures: prediction.measures,
         error: expected.clone().ok(),
         error_reason: expected.err(),
         noise: budgets(&prediction.noise, config),

@@ -1,11 +1,15 @@
 //! Simulation and theory agree (theory section 5.6): random configurations, not picked ones, from few samples to many.
 #![allow(clippy::unwrap_used)]
 
+use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::run::{Inputs, evaluation};
 use superpose_theory::predict;
+
+const COMPARED: [Measure; 4] =
+    [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
 
 const CONFIGURATIONS: usize = 24;
 const SEEDS: usize = 4;
@@ -35,17 +39,12 @@ fn simulated_accuracies_are_those_of_the_theory() {
                     // Seeds of its own for every configuration, so that they do not share their luck.
                     let config = config.repeat(1000 * (index + 1) + seed);
                     let e = evaluation(&config, &Inputs::default(), &Backend::single()).unwrap();
-                    for (mean, tally) in means.iter_mut().zip([
-                        e.accuracy,
-                        e.memory_accuracy,
-                        e.lock_rate,
-                        e.one_step_accuracy,
-                    ]) {
-                        *mean += tally.mean() / SEEDS as f64;
+                    for (mean, measure) in means.iter_mut().zip(COMPARED) {
+                        *mean += e[measure].mean() / SEEDS as f64;
                     }
                 }
                 let p = predict(&config);
-                let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy];
+                let predicted = COMPARED.map(|measure| p.measures[measure]);
                 std::array::from_fn::<f64, 4, _>(|i| predicted[i].unwrap() - means[i])
             })
             .collect::<Vec<_>>()

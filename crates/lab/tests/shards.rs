@@ -249,7 +249,7 @@ fn a_conflict_is_refused_with_the_whole_shard() {
     bring(&[at("a.jsonl")], &at("store.sqlite"));
     let before = entries(&at("store.sqlite"));
     let connection = rusqlite::Connection::open(at("store.sqlite")).unwrap();
-    connection.execute("UPDATE results SET accuracy = 0.125 WHERE seed = 1", []).unwrap();
+    connection.execute("UPDATE cells SET outcome = json_set(outcome, '$.accuracy.mean', 0.125) WHERE json_extract(config, '$.seed') = 1", []).unwrap();
     drop(connection);
     run(&at("b.jsonl"), &cells(5), None);
     let merged = bring(&[at("b.jsonl")], &at("store.sqlite"));

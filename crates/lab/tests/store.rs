@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{
-    Activation, Config, Embedding, Labels, Optimiser, Precision, Regime, Settings, Trigger,
+    Activation, Config, EmbeddingSettings, Labels, Optimiser, Precision, Regime, Settings, Training, Trigger,
 };
 use superpose_lab::cell::{
     CellError, Entry, Event, Key, Memory, NUMERICS_REVISION, Outcome, Results, Runner, measure,
@@ -66,22 +67,23 @@ fn outcomes_are_pinned() {
     let double =
         Settings { precision: Precision::F64, zipf: Some(1.0), noise_vocab: Some(30), ..base.clone() };
     let classes =
-        Settings { labels: Labels::Mod(7), embedding: Embedding::Sphere, length: 40, ..base.clone() };
-    let orthonormal = Settings { embedding: Embedding::Orthonormal, dim: 42, ..base.clone() };
-    let low_rank = Settings { embedding: Embedding::LowRank, rank: Some(9), ..base.clone() };
+        Settings { labels: Labels::Mod(7), embedding: EmbeddingSettings::Sphere, length: 40, ..base.clone() };
+    let orthonormal = Settings { embedding: EmbeddingSettings::Orthonormal, dim: 42, ..base.clone() };
+    let low_rank = Settings { embedding: EmbeddingSettings::LowRank { rank: 9 }, ..base.clone() };
     let clustered =
-        Settings { embedding: Embedding::Clustered, clusters: Some(8), spread: Some(0.7), ..base.clone() };
-    let rademacher = Settings { embedding: Embedding::Rademacher, ..base.clone() };
+        Settings { embedding: EmbeddingSettings::Clustered { clusters: 8, spread: 0.7 }, ..base.clone() };
+    let rademacher = Settings { embedding: EmbeddingSettings::Rademacher, ..base.clone() };
     let exact_mlp = Settings { width: Some(50), activation: Activation::Relu, ..exact.clone() };
-    let adamw = Settings {
-        steps: 12,
+    let training = Training {
         optimiser: Optimiser::AdamW,
         batch: Some(256),
         weight_decay: 0.01,
         warm_start: true,
-        ..base.clone()
+        ..Training::new(12)
     };
-    let muon = Settings { optimiser: Optimiser::Muon, momentum: Some(0.9), ..adamw.clone() };
+    let adamw = Settings { training: Some(training.clone()), ..base.clone() };
+    let training = Training { optimiser: Optimiser::Muon, momentum: Some(0.9), ..training };
+    let muon = Settings { training: Some(training), ..base.clone() };
     let mut text = String::new();
     for settings in [
         base,
@@ -99,11 +101,11 @@ fn outcomes_are_pinned() {
     ] {
         let outcome = measure(&settings.check().unwrap(), true, &Backend::single()).unwrap();
         let bits = |x: f64| format!("{:016x} ", x.to_bits());
-        for (_, measure) in outcome.named() {
-            text += &bits(measure.mean);
+        for (_, estimate) in outcome.measures.iter() {
+            text += &bits(estimate.mean);
         }
         let noise = outcome.noise.unwrap();
-        text += &bits(outcome.margin.variance);
+        text += &bits(outcome.measures[Measure::Margin].variance);
         text += &bits(noise.logits.interference.unwrap());
         text += &bits(noise.scores.signal.unwrap());
         text += &format!("{}\n", outcome.trigger_sign);
@@ -339,9 +341,9 @@ fn columns_can_be_read_with_sqlite() {
     let mut statement = connection.prepare("SELECT * FROM results").unwrap();
     let names: Vec<String> = statement.column_names().map(ToString::to_string).collect();
     assert_eq!(names[0], "id");
-    assert!(names[1..].iter().eq(COLUMNS.iter().map(|(name, _)| name)), "{names:?}");
+    assert!(names[1..].iter().eq(COLUMNS.iter().map(|column| &column.name)), "{names:?}");
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>("dim")?, row.get::<_, f64>("accuracy")?));
     let (dim, accuracy) = statement.query_row([], row).unwrap();
     let outcome = measure(&cells(1)[0], false, &Backend::single()).unwrap();
-    assert_eq!((dim, accuracy), (12, outcome.accuracy.mean));
+    assert_eq!((dim, accuracy), (12, outcome.measures[Measure::Accuracy].mean));
 }

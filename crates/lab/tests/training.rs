@@ -1,9 +1,10 @@
-//! Trained models as cells: the same outcome from `train` and from a sweep's worker, kept and found again; stores of version 1.
+//! Trained models as cells: the same outcome from `train` and from a sweep's worker, kept and found again; stores of earlier versions.
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Config, Optimiser, Positions, Settings};
-use superpose_lab::cell::{Entry, Key, Results, estimated_seconds, measure};
+use superpose_core::config::{Config, Optimiser, Positions, Settings, Training};
+use superpose_core::measure::{Measure, Missing};
+use superpose_lab::cell::{Entry, Event, Key, Results, Runner, estimated_seconds, measure};
 use superpose_lab::run::Inputs;
 use superpose_lab::store::Store;
 use superpose_lab::train::{Finish, TrainingRecord, train};
@@ -15,12 +16,14 @@ fn config() -> Config {
         length: 5,
         samples: 600,
         test_samples: 300,
-        steps: 30,
-        every: Some(10),
-        batch: Some(256),
-        optimiser: Optimiser::Muon,
-        positions: Positions::Learned,
-        heads: 2,
+        training: Some(Training {
+            every: Some(10),
+            batch: Some(256),
+            optimiser: Optimiser::Muon,
+            positions: Positions::Learned,
+            heads: 2,
+            ..Training::new(30)
+        }),
         ..Settings::default()
     }
     .check()
@@ -41,14 +44,12 @@ fn a_trained_model_is_a_cell() {
     let record = run(&config);
     let cell = measure(&config, false, &Backend::cpu(2).unwrap()).unwrap();
     assert!(cell.agrees(&record.outcome), "{cell:?} {:?}", record.outcome);
-    assert!(record.outcome.accuracy.mean > 3.0 * record.trajectory[0].accuracy);
-    let plain = Settings { steps: 0, heads: 1, positions: Positions::None, ..(*config).clone() };
-    let plain = plain.check().unwrap();
-    assert_eq!(record.early_phase.accuracy, measure(&plain, false, &Backend::single()).unwrap().accuracy);
+    let accuracy = record.outcome.measures[Measure::Accuracy];
+    assert!(accuracy.mean > 3.0 * record.trajectory[0].measures[Measure::Accuracy]);
+    let plain = Settings { training: None, ..(*config).clone() }.check().unwrap();
+    let early = measure(&plain, false, &Backend::single()).unwrap();
+    assert!(record.early_phase.agrees(&early));
     assert_ne!(Key::new(&config), Key::new(&plain));
-    // Without steps the settings of training leave no trace.
-    let idle = Settings { batch: Some(3), rate: 9.0, factored: true, ..(*plain).clone() }.check().unwrap();
-    assert_eq!(Key::new(&idle), Key::new(&plain));
     assert!(estimated_seconds(&config, false) > estimated_seconds(&plain, false));
 }
 
@@ -72,35 +73,30 @@ fn a_trajectory_is_kept_beside_its_result() {
     assert_eq!(row.unwrap(), expected);
 }
 
-/// A store of version 1 is read as it is, and brought to this version without losing a row.
+/// A store written before a measure was added opens, is not run again, and is run again where the measure is required.
 #[test]
-fn a_store_of_version_1_is_still_good() {
+fn a_store_without_a_measure_stays_readable() {
     let folder = tempfile::tempdir().unwrap();
-    let (old, new) = (folder.path().join("old.sqlite"), folder.path().join("new.sqlite"));
-    let config = Settings { vocab: 30, dim: 8, samples: 200, ..Settings::default() }.check().unwrap();
-    let key = Key::new(&config);
-    let entry = Entry::new(key, &config, Ok(measure(&config, true, &Backend::single()).unwrap()));
-    Store::open(&new).unwrap().keep(std::slice::from_ref(&entry)).unwrap();
-
-    let sql = rusqlite::Connection::open(&old).unwrap();
-    sql.execute_batch(include_str!("../src/store/version_1.sql")).unwrap();
-    sql.execute("ATTACH ?1 AS new", [new.to_str().unwrap()]).unwrap();
-    let names = |sql: &rusqlite::Connection| -> Vec<String> {
-        let mut statement = sql.prepare("SELECT name FROM pragma_table_info('results')").unwrap();
-        let names = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        names.map(|name| format!("\"{}\"", name.unwrap())).collect()
+    let path = folder.path().join("a.sqlite");
+    let cells = [Settings { vocab: 30, dim: 8, samples: 200, ..Settings::default() }.check().unwrap()];
+    let run = |require: Option<Measure>| {
+        let mut runner = Runner::new(1).with_results(Store::open(&path).unwrap());
+        require.into_iter().for_each(|measure| runner.require(measure));
+        let mut ran = 0;
+        let outcomes = runner
+            .run(&cells, &mut |event| ran += usize::from(matches!(event, Event::Finished { .. })))
+            .unwrap();
+        (outcomes[0].clone().unwrap(), ran)
     };
-    let columns = names(&sql).join(", ");
-    sql.execute(&format!("INSERT INTO main.results ({columns}) SELECT {columns} FROM new.results"), [])
-        .unwrap();
-    sql.execute_batch("PRAGMA application_id = 1397780339; PRAGMA user_version = 1").unwrap();
+    let (first, _) = run(None);
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    let changed = sql.execute("UPDATE cells SET outcome = json_remove(outcome, '$.lock_rate')", []);
+    assert_eq!(changed.unwrap(), 1);
     drop(sql);
-
-    let same = |there: Option<Entry>| {
-        let there = there.unwrap();
-        there.config == entry.config && there.result == entry.result && there.key == key
-    };
-    assert!(same(Store::peek(&old).unwrap().get(key).unwrap()), "looked into as it is");
-    assert!(same(Store::open(&old).unwrap().get(key).unwrap()), "brought to this version");
-    assert!(same(Store::peek(&old).unwrap().get(key).unwrap()), "and looked into again");
+    let (partial, ran) = run(None);
+    assert_eq!(ran, 0);
+    assert!(partial.measures[Measure::LockRate].is_missing() && partial.agrees(&first));
+    let (again, ran) = run(Some(Measure::LockRate));
+    assert_eq!((ran, again.measures), (1, first.measures));
+    assert_eq!(run(Some(Measure::LockRate)).1, 0, "the complete outcome was kept");
 }

@@ -4,12 +4,12 @@
 //! where, [`predict()`] says what:
 //!
 //! ```
-//! use superpose_core::Settings;
+//! use superpose_core::{Measure, Settings};
 //! use superpose_theory::predict;
 //!
 //! let config = Settings { vocab: 500, dim: 200, samples: 500_000, ..Settings::default() }.check()?;
 //! let prediction = predict(&config);
-//! assert!(prediction.accuracy.is_some_and(|accuracy| accuracy > 0.9));
+//! assert!(prediction.measures[Measure::Accuracy].is_some_and(|accuracy| accuracy > 0.9));
 //! for condition in &prediction.conditions {
 //!     println!("{condition}");
 //! }

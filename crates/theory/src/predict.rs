@@ -3,31 +3,18 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Config;
-use superpose_core::config::{Embedding, Labels, Regime};
+use superpose_core::config::{EmbeddingSettings, Labels, Regime};
+use superpose_core::{Config, Measure, Measures, Settings};
 
-use crate::attention::{LockLaw, Scores};
+use crate::attention::{LockLaw, Scores, lock_rate};
 use crate::conditions::{Condition, conditions};
+use crate::critical::Recall;
 use crate::kernel::{Measured, Summary};
 use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
-use crate::one_step::one_step_beside;
+use crate::one_step::{one_step_accuracy, one_step_beside};
 use crate::point::Point;
 use crate::recall::{Weights, recall};
-
-/// What is predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// Recall accuracy of the three-step algorithm.
-    Accuracy,
-    /// Accuracy with attention placed on `ell`.
-    MemoryAccuracy,
-    /// How often the largest attention weight is on `ell`.
-    LockRate,
-    /// Accuracy of reading the first gradient.
-    OneStepAccuracy,
-}
 
 /// Why a quantity is not predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,11 +81,11 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A quantity that is not predicted, and why.
+/// A measure that is not predicted, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gap {
-    /// What is missing.
-    pub quantity: Quantity,
+    /// The measure.
+    pub quantity: Measure,
     /// Why.
     pub reason: Reason,
 }
@@ -134,20 +121,14 @@ pub struct Noise {
 /// What the theory says about a point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// Recall accuracy of the three-step algorithm: lock rate times what a run with that lock rate has stored, averaged
-    /// over runs.
-    pub accuracy: Option<f64>,
-    /// Accuracy with attention placed on `ell`.
-    pub memory_accuracy: Option<f64>,
-    /// How often the largest attention weight is on `ell`.
-    pub lock_rate: Option<f64>,
-    /// Accuracy of reading the first gradient.
-    pub one_step_accuracy: Option<f64>,
+    /// The predicted measures. Recall is the lock rate times what a run with that lock rate has stored, averaged over runs.
+    #[serde(flatten)]
+    pub measures: Measures<Option<f64>>,
     /// Statistics of the kernel.
     pub kernel: Option<Summary>,
     /// Sizes of noise terms.
     pub noise: Noise,
-    /// What is in the way.
+    /// The noise term that limits recall.
     pub dominant: Option<Dominant>,
     /// Leading-order conditions with their values.
     pub conditions: Vec<Condition>,
@@ -165,34 +146,76 @@ pub fn predict(config: &Config) -> Prediction {
 
 /// From this lead on the attention weight beside the trigger costs less than the predictions' error: at lead 2 recall was 0.03
 /// lower than at lead 4 in a simulation at V = 512, d = 128, L = 16.
-const SMALLEST_LEAD: f64 = 3.0;
+const MIN_LEAD: f64 = 3.0;
 
-/// The setting of a configuration that the formulas do not know, if there is one.
+/// The setting of a configuration that the formulas do not cover, if there is one. Every setting is named here, so that a
+/// new one does not compile before it was decided whether the formulas cover it.
 pub fn uncovered(config: &Config) -> Option<Reason> {
-    if config.zipf.is_some_and(|exponent| exponent != 0.0) {
-        Some(Reason::Zipf)
-    } else if config.noise_vocab.is_some() {
-        Some(Reason::NoiseVocab)
-    } else if config.labels != Labels::Permutation {
-        Some(Reason::LabelClasses)
-    } else if config.regime == Regime::Exact {
-        Some(Reason::ExactRegime)
-    } else if config.gamma.is_some() {
-        Some(Reason::Gamma)
-    } else if config.lead < SMALLEST_LEAD {
-        Some(Reason::SmallLead)
-    } else if config.steps > 0 {
-        Some(Reason::Trained)
-    } else if matches!(config.embedding, Embedding::LowRank | Embedding::Clustered) {
-        Some(Reason::Structure)
-    } else if config.embedding == Embedding::File {
-        Some(Reason::FileEmbedding)
-    } else if config.output_embedding.is_some() {
-        Some(Reason::OutputEmbedding)
-    } else if config.import.is_some() {
-        Some(Reason::Import)
-    } else {
-        None
+    let Settings {
+        zipf,
+        noise_vocab,
+        labels,
+        regime,
+        gamma,
+        lead,
+        training,
+        embedding,
+        output_embedding,
+        import,
+        // What the formulas are functions of.
+        vocab: _,
+        dim: _,
+        length: _,
+        samples: _,
+        width: _,
+        activation: _,
+        trigger: _,
+        // Without effect in the infinitesimal regime.
+        eta: _,
+        eta2: _,
+        // Accuracy of a single run, not of the mean over runs.
+        precision: _,
+        test_samples: _,
+        repeats: _,
+        seed: _,
+    } = &**config;
+    let structure = match embedding {
+        EmbeddingSettings::Gaussian
+        | EmbeddingSettings::Sphere
+        | EmbeddingSettings::Orthonormal
+        | EmbeddingSettings::Rademacher => None,
+        EmbeddingSettings::LowRank { .. } | EmbeddingSettings::Clustered { .. } => Some(Reason::Structure),
+        EmbeddingSettings::File { .. } => Some(Reason::FileEmbedding),
+    };
+    [
+        zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
+        noise_vocab.is_some().then_some(Reason::NoiseVocab),
+        (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
+        (*regime == Regime::Exact).then_some(Reason::ExactRegime),
+        gamma.is_some().then_some(Reason::Gamma),
+        (*lead < MIN_LEAD).then_some(Reason::SmallLead),
+        training.is_some().then_some(Reason::Trained),
+        structure,
+        output_embedding.is_some().then_some(Reason::OutputEmbedding),
+        import.is_some().then_some(Reason::Import),
+    ]
+    .into_iter()
+    .flatten()
+    .next()
+}
+
+/// The measures that have a formula.
+const PREDICTED: [Measure; 4] =
+    [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
+
+/// The prediction of one measure at a point; `None` when there is no formula for it.
+pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
+    match measure {
+        Measure::Accuracy => Some(Recall::new(point).accuracy(point.length, point.samples)),
+        Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
+        Measure::OneStepAccuracy => Some(one_step_accuracy(point)),
+        Measure::LockRate => Some(lock_rate(point)),
+        Measure::AttentionMass | Measure::Margin => None,
     }
 }
 
@@ -215,18 +238,13 @@ pub fn predict_measured(point: &Point, measured: &Measured) -> Prediction {
 
 impl Prediction {
     fn silent(reason: Reason) -> Prediction {
-        use Quantity::{Accuracy, LockRate, MemoryAccuracy, OneStepAccuracy};
-        let gap = |quantity| Gap { quantity, reason };
         Prediction {
-            accuracy: None,
-            memory_accuracy: None,
-            lock_rate: None,
-            one_step_accuracy: None,
+            measures: Measures::default(),
             kernel: None,
             noise: Noise { logits: None, scores: None },
             dominant: None,
             conditions: Vec::new(),
-            gaps: [Accuracy, MemoryAccuracy, LockRate, OneStepAccuracy].map(gap).to_vec(),
+            gaps: PREDICTED.map(|quantity| Gap { quantity, reason }).to_vec(),
         }
     }
 
@@ -242,18 +260,18 @@ impl Prediction {
         let kernel = memory.kernel().summary();
         let lock_rate = lock.map(Weights::lock_rate);
         let accuracy = lock.map(|weights| recall(memory, weights, point.samples));
-        let missing = [
-            (Quantity::Accuracy, accuracy),
-            (Quantity::LockRate, lock_rate),
-            (Quantity::OneStepAccuracy, one_step_accuracy),
-        ];
+        let measures = Measures::from_fn(|measure| match measure {
+            Measure::Accuracy => accuracy,
+            Measure::MemoryAccuracy => Some(memory_accuracy),
+            Measure::OneStepAccuracy => one_step_accuracy,
+            Measure::LockRate => lock_rate,
+            Measure::AttentionMass | Measure::Margin => None,
+        });
         let reason = if lock.is_some() { Reason::OrthonormalMlp } else { Reason::MeasuredKernel };
-        let gaps = missing.iter().filter(|m| m.1.is_none()).map(|m| Gap { quantity: m.0, reason });
+        let missing = PREDICTED.into_iter().filter(|&measure| measures[measure].is_none());
+        let gaps = missing.map(|quantity| Gap { quantity, reason });
         Prediction {
-            accuracy,
-            memory_accuracy: Some(memory_accuracy),
-            lock_rate,
-            one_step_accuracy,
+            measures,
             kernel: Some(kernel),
             noise: Noise { logits: Some(logits), scores },
             dominant: dominant(point, memory_accuracy, lock_rate, &logits, scores.as_ref()),
@@ -287,8 +305,7 @@ pub(crate) fn dominant(
 
 #[cfg(test)]
 mod tests {
-    use superpose_core::Settings;
-    use superpose_core::config::{Activation, Trigger};
+    use superpose_core::config::{Activation, Training, Trigger};
 
     use super::*;
 
@@ -299,9 +316,9 @@ mod tests {
     #[test]
     fn recall_is_at_most_lock_rate_times_memory() {
         let p = at(Settings::default());
-        let product = p.lock_rate.unwrap() * p.memory_accuracy.unwrap();
-        assert!((p.accuracy.unwrap() - product).abs() < 1e-3, "all runs lock");
-        assert!(p.gaps.is_empty() && p.one_step_accuracy.is_some());
+        let product = p.measures[Measure::LockRate].unwrap() * p.measures[Measure::MemoryAccuracy].unwrap();
+        assert!((p.measures[Measure::Accuracy].unwrap() - product).abs() < 1e-3, "all runs lock");
+        assert!(p.gaps.is_empty() && p.measures[Measure::OneStepAccuracy].is_some());
         let p = at(Settings {
             length: 300,
             samples: 4000,
@@ -309,17 +326,18 @@ mod tests {
             trigger: Trigger::Keys,
             ..Settings::default()
         });
-        let (recall, lock) = (p.accuracy.unwrap(), p.lock_rate.unwrap());
-        assert!((0.2..0.9).contains(&lock) && recall < lock * p.memory_accuracy.unwrap(), "{recall} {lock}");
+        let (recall, lock) = (p.measures[Measure::Accuracy].unwrap(), p.measures[Measure::LockRate].unwrap());
+        assert!(
+            (0.2..0.9).contains(&lock) && recall < lock * p.measures[Measure::MemoryAccuracy].unwrap(),
+            "{recall} {lock}"
+        );
     }
 
     #[test]
     fn silence_has_a_reason() {
         let settings = Settings::default();
         let file = Settings {
-            embedding: Embedding::File,
-            embedding_file: Some("rows.safetensors".into()),
-            embedding_tensor: Some("rows".into()),
+            embedding: EmbeddingSettings::File { file: "rows.safetensors".into(), tensor: "rows".into() },
             ..settings.clone()
         };
         for (other, reason) in [
@@ -330,16 +348,16 @@ mod tests {
             (Settings { gamma: Some(1.0), ..settings.clone() }, Reason::Gamma),
             (Settings { lead: 0.5, ..settings.clone() }, Reason::SmallLead),
             (file, Reason::FileEmbedding),
-            (Settings { steps: 10, ..settings.clone() }, Reason::Trained),
+            (Settings { training: Some(Training::new(10)), ..settings.clone() }, Reason::Trained),
             (
-                Settings { embedding: Embedding::LowRank, rank: Some(9), ..settings.clone() },
+                Settings { embedding: EmbeddingSettings::LowRank { rank: 9 }, ..settings.clone() },
                 Reason::Structure,
             ),
             (Settings { output_embedding: Some("tied".into()), ..settings.clone() }, Reason::OutputEmbedding),
             (Settings { import: Some("run.safetensors".into()), ..settings.clone() }, Reason::Import),
         ] {
             let p = at(other);
-            assert_eq!(p.accuracy, None);
+            assert_eq!(p.measures[Measure::Accuracy], None);
             assert_eq!(p.gaps.len(), 4);
             assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
         }
@@ -349,7 +367,10 @@ mod tests {
     #[test]
     fn the_mlp_has_all_of_it() {
         let p = at(Settings { width: Some(1000), activation: Activation::He2, ..Settings::default() });
-        assert!(p.gaps.is_empty() && p.accuracy.unwrap() <= p.memory_accuracy.unwrap());
+        assert!(
+            p.gaps.is_empty()
+                && p.measures[Measure::Accuracy].unwrap() <= p.measures[Measure::MemoryAccuracy].unwrap()
+        );
         assert!(p.noise.logits.unwrap().mlp_noise > 0.0 && p.noise.scores.unwrap().mlp_noise > 0.0);
     }
 
@@ -385,7 +406,8 @@ mod tests {
             output_spread: (2.0 / point.dim).sqrt(),
         };
         let p = predict_measured(&point, &measured);
-        let difference = p.memory_accuracy.unwrap() - derived.memory_accuracy.unwrap();
+        let difference =
+            p.measures[Measure::MemoryAccuracy].unwrap() - derived.measures[Measure::MemoryAccuracy].unwrap();
         assert!(difference.abs() < 0.01, "{difference}");
         assert_eq!(p.gaps.len(), 3);
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
+use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::Point;
 use superpose_theory::critical::{Critical, Parameter, Recall, critical};
@@ -117,7 +118,7 @@ proptest! {
         if let Some(cheapest) = plan.cheapest {
             prop_assert!(cheapest.parameters <= max_parameters.or(Some(f64::INFINITY)));
             prop_assert!(cheapest.samples <= samples.or(Some(f64::INFINITY)));
-            let reached = plan.prediction.accuracy.unwrap();
+            let reached = plan.prediction.measures[Measure::Accuracy].unwrap();
             prop_assert!(reached >= accuracy - 1e-9, "{reached} < {accuracy}");
         }
     }

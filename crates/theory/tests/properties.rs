@@ -2,6 +2,7 @@
 //! dimensions do not hurt where theory says so.
 
 use proptest::prelude::*;
+use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::bound::surrogate_lower_bound;
 use superpose_theory::{Measured, Memory, Point, Prediction, predict_at, predict_measured};
@@ -28,7 +29,11 @@ prop_compose! {
 }
 
 fn sound(p: &Prediction) -> Result<(), TestCaseError> {
-    for x in [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy].into_iter().flatten() {
+    for x in [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy]
+        .map(|measure| p.measures[measure])
+        .into_iter()
+        .flatten()
+    {
         prop_assert!((0.0..=1.0).contains(&x), "{p:?}");
     }
     if let Some(logits) = p.noise.logits {
@@ -120,14 +125,14 @@ proptest! {
             vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger,
         });
         let (small, large) = (at(dim), at((dim * factor).round()));
-        let (before, after) = (small.memory_accuracy.unwrap(), large.memory_accuracy.unwrap());
+        let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());
         let slack = if before < 0.2 { 0.02 } else { 0.004 };
         prop_assert!(after >= before - slack, "memory {before} then {after}");
         if trigger == Trigger::Keys {
             // Where the noise is far above the trigger's score, locking is luck, and fewer dimensions give more of it:
             // simulated at V = 20, L = 136, N = 20 over 1,500 seeds, 0.067 (0.061 to 0.072) at d = 16 and 0.054 (0.050 to
             // 0.058) at d = 42.
-            let (before, after) = (small.lock_rate.unwrap(), large.lock_rate.unwrap());
+            let (before, after) = (small.measures[Measure::LockRate].unwrap(), large.measures[Measure::LockRate].unwrap());
             let slack = if before < 0.2 { 0.02 } else { 0.004 };
             prop_assert!(after >= before - slack, "lock rate {before} then {after}");
         }

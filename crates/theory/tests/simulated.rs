@@ -4,8 +4,9 @@
 //! Standard errors of the simulated means are below 0.01 with the trigger in the keys and up to 0.035 with it
 //! in the values, where all facts of a run share one mean bias.
 
+use superpose_core::Measure;
 use superpose_core::Settings;
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Embedding, EmbeddingSettings, Trigger};
 use superpose_theory::predict;
 
 /// Embedding, trigger, vocab, dim, length, samples; simulated accuracy, memory accuracy, lock rate, one-step
@@ -34,9 +35,12 @@ const ATTENTION_ONLY: [Row; 16] = [
 #[test]
 fn attention_only() {
     for (embedding, trigger, vocab, dim, length, samples, seen) in ATTENTION_ONLY {
+        let embedding = EmbeddingSettings::plain(embedding).unwrap();
         let settings = Settings { embedding, trigger, vocab, dim, length, samples, ..Settings::default() };
         let p = predict(&settings.check().unwrap());
-        let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy].map(Option::unwrap);
+        let predicted =
+            [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy]
+                .map(|measure| p.measures[measure].unwrap());
         // Two standard errors, and as much again for the formulas.
         let allowed = if trigger == Trigger::Keys { 0.035 } else { 0.06 };
         for (name, (predicted, seen)) in ["accuracy", "memory accuracy", "lock rate", "one-step accuracy"]
@@ -45,7 +49,7 @@ fn attention_only() {
         {
             assert!(
                 (predicted - seen).abs() < allowed,
-                "{embedding} {trigger} V = {vocab}, d = {dim}: {name} {predicted}, seen {seen}"
+                "{trigger} V = {vocab}, d = {dim}: {name} {predicted}, seen {seen}"
             );
         }
     }
@@ -66,7 +70,7 @@ fn memory_of_the_mlp() {
     ] {
         let settings =
             Settings { activation, trigger, vocab, dim, width: Some(width), samples, ..Settings::default() };
-        let predicted = predict(&settings.check().unwrap()).memory_accuracy.unwrap();
+        let predicted = predict(&settings.check().unwrap()).measures[Measure::MemoryAccuracy].unwrap();
         assert!((predicted - seen).abs() < 0.05, "{activation} {trigger}: {predicted}, seen {seen}");
     }
 }

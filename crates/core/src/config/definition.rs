@@ -17,7 +17,7 @@ pub struct Setting {
     pub kind: Kind,
     /// Whether it may be absent.
     pub optional: bool,
-    /// The symbol of the theory.
+    /// What stands for a value in help texts: the symbol of the theory, or a word.
     pub symbol: Option<&'static str>,
     /// The value when none is given.
     pub default: Value,

@@ -48,7 +48,7 @@ settings! {
         /// Share of a clustered row's length that is its own and not its centre's; absent: 0.5.
         spread: Option<f64> = None, within(0.0, 1.0);
         /// File whose rows are the input embeddings (safetensors).
-        embedding_file: Option<String> = None;
+        embedding_file: Option<String> as "FILE" = None;
         /// Name of the matrix in that file; V of its rows are drawn at random, and its columns are the dimension.
         embedding_tensor: Option<String> = None;
     }
@@ -126,6 +126,12 @@ impl EmbeddingSettings {
                 EmbeddingParameters { embedding_file: Some(file), embedding_tensor: Some(tensor), ..none }
             }
         }
+    }
+}
+
+impl std::fmt::Display for EmbeddingSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.kind().word())
     }
 }
 

@@ -54,7 +54,7 @@ settings! {
         output_embedding: Option<String> = None;
         /// Take z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this file (safetensors); what is missing
         /// is generated.
-        import: Option<String> = None;
+        import: Option<String> as "FILE" = None;
         /// Where the trigger is added.
         trigger: Trigger = Trigger::Values;
         /// How labels follow from tokens: permutation, or mod:M for M classes.
@@ -107,7 +107,7 @@ impl Settings {
     /// # Errors
     /// Values that do not go together.
     pub fn given(values: &Values) -> Result<Settings, ConfigError> {
-        check_given(values)?;
+        check_given(|name| values.gives(name))?;
         Settings::read(values)
     }
 
@@ -225,23 +225,27 @@ pub fn check_ranges(settings: &impl Group, definitions: &[Setting]) -> Result<()
     result
 }
 
-/// Checks that the values given go together, also where one of them would have no effect.
-fn check_given(values: &Values) -> Result<(), ConfigError> {
+/// Checks that the settings given go together, also where one of them would have no effect. `gives(name)` says whether a
+/// setting was given.
+///
+/// # Errors
+/// Settings that do not go together.
+pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
     let together = |names: String, why: &'static str| Err(ConfigError::Together { names, why });
     for (one, other, why) in [
         ("gamma", "lead", "the lead sets gamma; give one of them"),
         ("import", "embedding_file", "both bring z_in; give one of them"),
     ] {
-        if values.gives(one) && values.gives(other) {
+        if gives(one) && gives(other) {
             return together(format!("{one} and {other} are both given"), why);
         }
     }
-    if values.gives("activation") && !values.gives("width") && !values.gives("import") {
+    if gives("activation") && !gives("width") && !gives("import") {
         let why = "only the attention-MLP model has one";
         return together("activation is given without width".into(), why);
     }
-    let training = Training::settings().iter().find(|setting| values.gives(setting.name));
-    match training.filter(|_| !values.gives("steps")) {
+    let training = Training::settings().iter().find(|setting| gives(setting.name));
+    match training.filter(|_| !gives("steps")) {
         Some(setting) => {
             let why = "the three-step early phase has none";
             together(format!("{} is given without steps", setting.name), why)

@@ -13,7 +13,7 @@ use superpose_core::evaluate::Tally;
 
 pub use capacity::{Capacity, CapacityRecord, CapacitySearch, USUAL_PRECISION, USUAL_RUNS};
 
-use crate::interval::{Interval, Measure, number, share};
+use crate::interval::{Interval, SampleMean, number, share};
 use crate::memory::readable;
 
 /// A memory that gave no answer.
@@ -83,7 +83,7 @@ pub fn run(
     let mut success = Tally::default();
     found.iter().for_each(|found| success.add(1.0, reaches(config, found)));
     let measures =
-        |of: fn(&Recall) -> Tally| -> Vec<Measure> { found.iter().map(|r| of(r).into()).collect() };
+        |of: fn(&Recall) -> Tally| -> Vec<SampleMean> { found.iter().map(|r| of(r).into()).collect() };
     let accuracy = measures(|found| found.accuracy);
     Ok(MemoryRecord {
         // A fact that is asked more often than others is more than one item: there the repeats alone tell.
@@ -123,9 +123,9 @@ pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> 
 }
 
 /// Student's interval of a mean over repeats, whatever they were tested on.
-pub fn over_repeats(repeats: &[Measure]) -> Interval {
-    let exact: Vec<Measure> =
-        repeats.iter().map(|repeat| Measure { variance: 0.0, items: 2, ..*repeat }).collect();
+pub fn over_repeats(repeats: &[SampleMean]) -> Interval {
+    let exact: Vec<SampleMean> =
+        repeats.iter().map(|repeat| SampleMean { variance: 0.0, items: 2, ..*repeat }).collect();
     number(&exact)
 }
 

@@ -46,7 +46,7 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let m = config.width.map_or(0.0, count);
 
     let mut draw = (tokens + labels + m) * d * NORMAL;
-    if config.embedding == Embedding::Orthonormal {
+    if config.embedding.kind() == Embedding::Orthonormal {
         draw += (tokens * tokens + labels * labels) * d * ORTHONORMAL;
     }
     let read = SAMPLE + TOKEN * l;
@@ -97,16 +97,17 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         false => 0.0,
     };
     // A step: scores and weights, values picked and their derivatives, logits and residuals; a reading now and then.
-    let training = match config.steps {
-        0 => 0.0,
-        steps => {
-            let (h, batch) = (count(config.heads), count(config.batch_size()));
+    let training = match &config.training {
+        None => 0.0,
+        Some(training) => {
+            let steps = training.steps;
+            let (h, batch) = (count(training.heads), count(training.batch_size(config.samples)));
             let embeddings =
-                if config.train_embeddings { labels * d * fma + 4.0 * l * d * entry } else { 0.0 };
+                if training.train_embeddings { labels * d * fma + 4.0 * l * d * entry } else { 0.0 };
             let logits = labels * ((h * p + d) * fma + EXPONENTIAL);
             let through = 2.0 * h * (forward + d * p * fma + picked + l * (ACCESS + EXPONENTIAL));
             let step = batch * (read + through + logits + embeddings) + 16.0 * h * d * (p + 4.0 * d);
-            let readings = count(steps).min(count(steps) / count(config.record_every()) + 1.0);
+            let readings = count(steps).min(count(steps) / count(training.record_every()) + 1.0);
             count(steps) * step + readings * (recall + asked * answer)
         }
     };

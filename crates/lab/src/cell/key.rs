@@ -1,9 +1,11 @@
-//! The name of a cell: a hash of everything that decides its outcome.
+//! The key of a cell: a hash of everything that decides its outcome.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use superpose_core::config::Settings;
+use superpose_core::config::schema::Sparse;
 
 /// Changes when, and only when, the engine gives other results for the same configuration. The test
 /// `outcomes_are_pinned` notices.
@@ -21,23 +23,19 @@ impl Key {
 
     /// The key under a given revision.
     ///
-    /// What is hashed is the configuration as JSON, names as in TOML, in the order of [`Settings`]. A setting that joins
-    /// later must be left out of the JSON at its default (`skip_serializing_if`), so that the keys of all earlier cells stay.
+    /// The settings that differ from their defaults are hashed as JSON, in the order of their definitions. A setting that is
+    /// added later leaves the keys of all earlier cells as they are.
     pub fn at(settings: &Settings, revision: u32) -> Key {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"superpose cell\n");
         hasher.update(revision.to_string().as_bytes());
         hasher.update(b"\n");
-        hasher.update(config_json(settings).as_bytes());
+        hasher
+            .update(serde_json::to_string(&Sparse(settings)).expect("settings are plain values").as_bytes());
         let mut key = [0; 16];
         hasher.finalize_xof().fill(&mut key);
         Key(key)
     }
-}
-
-/// The full configuration as one line of JSON.
-pub(crate) fn config_json(settings: &Settings) -> String {
-    serde_json::to_string(settings).expect("settings are plain values")
 }
 
 impl fmt::Display for Key {
@@ -64,13 +62,25 @@ impl FromStr for Key {
     }
 }
 
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// If this fails after a setting was added, leave it out of the JSON at its default.
+    /// Keys stay the same for ever, also when settings are added.
     #[test]
-    fn keys_are_for_ever() {
+    fn keys_are_stable() {
         let settings = Settings::default();
         assert_eq!(Key::at(&settings, 1).to_string(), "30459646189cbd503aad76fcc3194149");
         assert_ne!(Key::at(&settings, 1), Key::at(&settings, 2));
@@ -79,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_read_and_write() {
+    fn keys_round_trip_as_text() {
         let key = Key::new(&Settings::default());
         assert_eq!(key.to_string().parse(), Ok(key));
         for text in ["", "12", "G2345678901234567890123456789012", "+2345678901234567890123456789012"] {

@@ -12,7 +12,6 @@ mod results;
 mod runner;
 
 pub use cost::seconds as estimated_seconds;
-pub(crate) use key::config_json;
 pub use key::{Key, NUMERICS_REVISION};
 pub use measure::measure;
 pub use order::deal;
@@ -21,7 +20,6 @@ pub use results::{Entry, Known, Memory, Results};
 pub(crate) use results::{learn, replaces};
 pub use runner::{Event, Runner};
 
-pub use crate::interval::Measure;
 use crate::memory::readable;
 use superpose_core::config::{Config, ConfigError, Embedding};
 
@@ -64,7 +62,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     if let Some(file) = &config.import {
         return refused("import", file, files);
     }
-    if config.embedding == Embedding::File {
+    if config.embedding.kind() == Embedding::File {
         return refused("embedding", "file", files);
     }
     if i64::try_from(config.seed).is_err() {

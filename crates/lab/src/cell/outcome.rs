@@ -1,27 +1,20 @@
-//! What a cell leaves behind.
+//! The outcome of a cell.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use superpose_core::Measures;
 use superpose_core::evaluate::Evaluation;
+use superpose_core::measure::{Measure, Missing};
 
-use crate::interval::Measure;
+use crate::interval::SampleMean;
 use crate::run::Noise;
 
 /// The measures of one run of one seed (theory section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// Recall with the trained attention.
-    pub accuracy: Measure,
-    /// Recall with the attention placed on the informative position.
-    pub memory_accuracy: Measure,
-    /// Reading the first gradient alone.
-    pub one_step_accuracy: Measure,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: Measure,
-    /// Attention weight on the informative position.
-    pub attention_mass: Measure,
-    /// Right label's logit minus the largest other.
-    pub margin: Measure,
+    /// The measures. Those that were added after the run are missing.
+    #[serde(flatten)]
+    pub measures: Measures<SampleMean>,
     /// Sign of what step 2 gave the trigger.
     pub trigger_sign: i8,
     /// The noise budget, where it was asked for.
@@ -32,43 +25,39 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What was read off a model, without a noise budget and without a time.
+    /// What was measured on a model, without a noise budget and without a time.
     pub fn new(evaluation: &Evaluation, trigger_sign: i8) -> Outcome {
-        Outcome {
-            accuracy: evaluation.accuracy.into(),
-            memory_accuracy: evaluation.memory_accuracy.into(),
-            one_step_accuracy: evaluation.one_step_accuracy.into(),
-            lock_rate: evaluation.lock_rate.into(),
-            attention_mass: evaluation.attention_mass.into(),
-            margin: evaluation.margin.into(),
-            trigger_sign,
-            noise: None,
-            seconds: 0.0,
-        }
-    }
-
-    /// The measures with their names, in the order of the theory page.
-    pub fn named(&self) -> [(&'static str, &Measure); 6] {
-        [
-            ("accuracy", &self.accuracy),
-            ("memory_accuracy", &self.memory_accuracy),
-            ("one_step_accuracy", &self.one_step_accuracy),
-            ("lock_rate", &self.lock_rate),
-            ("attention_mass", &self.attention_mass),
-            ("margin", &self.margin),
-        ]
+        Outcome { measures: evaluation.map(SampleMean::from), trigger_sign, noise: None, seconds: 0.0 }
     }
 
     /// Whether a run can have given these numbers: shares are shares, and there are items behind every mean.
     pub fn is_possible(&self) -> bool {
-        let plain = |m: &Measure| m.mean.is_finite() && m.variance >= 0.0 && (1..=1 << 53).contains(&m.items);
-        let share = |(name, m): &(&str, &Measure)| *name == "margin" || (0.0..=1.0 + 1e-6).contains(&m.mean);
-        self.named().iter().all(|named| plain(named.1) && share(named)) && self.seconds >= 0.0
+        let possible = |(measure, e): (Measure, &SampleMean)| {
+            e.is_missing()
+                || (e.mean.is_finite()
+                    && e.variance >= 0.0
+                    && e.items <= 1 << 53
+                    && (!measure.is_share() || (0.0..=1.0 + 1e-6).contains(&e.mean)))
+        };
+        let measured = !self.measures[Measure::Accuracy].is_missing();
+        measured && self.measures.iter().all(possible) && self.seconds >= 0.0
     }
 
-    /// Whether two runs gave the same bits. A noise budget that only one of them has does not count, nor does time.
+    /// Whether two runs gave the same bits. What only one of them has does not count, nor does time.
     pub fn agrees(&self, other: &Outcome) -> bool {
-        let noise = if self.noise.is_some() && other.noise.is_some() { other.noise } else { self.noise };
-        *self == Outcome { noise, seconds: self.seconds, ..*other }
+        let same = |(measure, mine): (Measure, &SampleMean)| {
+            let theirs = &other.measures[measure];
+            mine.is_missing() || theirs.is_missing() || mine == theirs
+        };
+        let noise = self.noise.is_none() || other.noise.is_none() || self.noise == other.noise;
+        self.trigger_sign == other.trigger_sign && noise && self.measures.iter().all(same)
+    }
+
+    /// Whether `other` has a noise budget or a measure that is missing here.
+    pub fn lacks(&self, other: &Outcome) -> bool {
+        let measured = |(measure, mine): (Measure, &SampleMean)| {
+            mine.is_missing() && !other.measures[measure].is_missing()
+        };
+        (self.noise.is_none() && other.noise.is_some()) || self.measures.iter().any(measured)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use superpose_core::config::schema::Sparse;
 use superpose_core::config::{Config, Settings};
 
 use super::{Key, NUMERICS_REVISION, Outcome};
@@ -13,12 +14,13 @@ pub type Known = Result<Outcome, String>;
 
 /// A finished cell with everything that makes it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The hash that names the cell.
-    #[serde(with = "key_text")]
     pub key: Key,
-    /// The full configuration.
+    /// Version of this layout.
+    pub format: u32,
+    /// The configuration. Settings at their defaults are not written.
+    #[serde(serialize_with = "sparse")]
     pub config: Settings,
     /// What came out.
     #[serde(with = "known")]
@@ -30,10 +32,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The version of the layout that this program writes.
+    pub const FORMAT: u32 = 1;
+
     /// An entry made by this program.
     pub fn new(key: Key, config: &Config, result: Known) -> Entry {
         Entry {
             key,
+            format: Entry::FORMAT,
             config: (**config).clone(),
             result,
             numerics_revision: NUMERICS_REVISION,
@@ -71,7 +77,7 @@ impl Results for Memory {
 pub(crate) fn replaces(there: &Known, now: &Known) -> bool {
     match (there, now) {
         (Err(_), _) => true,
-        (Ok(there), Ok(now)) => there.noise.is_none() && now.noise.is_some(),
+        (Ok(there), Ok(now)) => there.lacks(now),
         (Ok(_), Err(_)) => false,
     }
 }
@@ -83,19 +89,8 @@ pub(crate) fn learn(known: &mut HashMap<Key, Known>, key: Key, now: &Known) {
     }
 }
 
-/// A key as its text.
-mod key_text {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    use super::Key;
-
-    pub fn serialize<S: Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(key)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
+fn sparse<S: Serializer>(settings: &Settings, serializer: S) -> Result<S::Ok, S::Error> {
+    Sparse(settings).serialize(serializer)
 }
 
 /// `{"done": ...}` or `{"failed": "why"}`.

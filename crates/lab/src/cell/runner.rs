@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use superpose_core::backend::Backend;
 use superpose_core::config::Config;
+use superpose_core::measure::{Measure, Missing};
 
 use super::order::{longest_first, wide};
 use super::results::{Entry, Known, Memory, Results};
@@ -53,14 +54,14 @@ pub enum Event<'a> {
 /// Runs cells and remembers them.
 ///
 /// ```
-/// use superpose_core::Settings;
+/// use superpose_core::{Measure, Settings};
 /// use superpose_lab::cell::Runner;
 ///
 /// let config = Settings { vocab: 64, dim: 64, samples: 4096, repeats: 3, ..Settings::default() }.check()?;
 /// let cells: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
 /// let mut runner = Runner::new(2);
 /// let outcomes = runner.run(&cells, &mut |_| {})?;
-/// assert!(outcomes[0].as_ref().is_ok_and(|outcome| outcome.lock_rate.mean > 0.99));
+/// assert!(outcomes[0].as_ref().is_ok_and(|outcome| outcome.measures[Measure::LockRate].mean > 0.99));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Runner<'a> {
@@ -71,6 +72,7 @@ pub struct Runner<'a> {
     memory: f64,
     stop: Option<&'a AtomicBool>,
     leave: Option<Arc<AtomicBool>>,
+    required: Option<Measure>,
 }
 
 impl<'a> Runner<'a> {
@@ -84,6 +86,7 @@ impl<'a> Runner<'a> {
             memory: f64::INFINITY,
             stop: None,
             leave: None,
+            required: None,
         }
     }
 
@@ -115,6 +118,16 @@ impl<'a> Runner<'a> {
     /// When this becomes true, cells that are being run are left undone. Whoever sets it has set the other flag before.
     pub fn with_leave(self, leave: Arc<AtomicBool>) -> Runner<'a> {
         Runner { leave: Some(leave), ..self }
+    }
+
+    /// Requires a measure of every outcome: one that was kept before the measure was added is run again.
+    pub fn require(&mut self, measure: Measure) {
+        self.required = Some(measure);
+    }
+
+    fn is_complete(&self, outcome: &Outcome) -> bool {
+        let measured = self.required.is_none_or(|measure| !outcome.measures[measure].is_missing());
+        measured && (outcome.noise.is_some() || !self.noise)
     }
 
     fn stopped(&self) -> bool {
@@ -152,7 +165,7 @@ impl<'a> Runner<'a> {
         let mut missing: Vec<(Key, usize)> = Vec::new();
         for (key, i) in asked {
             match known.remove(&key) {
-                Some(Ok(outcome)) if outcome.noise.is_some() || !self.noise => {
+                Some(Ok(outcome)) if self.is_complete(&outcome) => {
                     done += 1;
                     outcomes[i] = Some(Ok(outcome));
                 }

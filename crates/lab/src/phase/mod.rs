@@ -14,7 +14,8 @@ use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
 
-use crate::threshold::{Measure, SearchError, Share};
+use crate::threshold::{SearchError, Share};
+use superpose_core::Measure;
 
 pub(crate) use axis::closed_form;
 pub use axis::{Axis, LEAST_VALUES, MOST_VALUES, Scale, Size};
@@ -185,7 +186,12 @@ impl Request {
         let (accuracy, dominant) = closed_form(&Point::from(&self.config), &self.x, &self.y, threads);
         match self.measure {
             Measure::Accuracy => (accuracy, dominant),
-            _ => (self.points(threads, |point| self.measure.predicted(point)), dominant),
+            _ => (
+                self.points(threads, |point| {
+                    superpose_theory::predict::predict_measure(self.measure, point).unwrap_or(f64::NAN)
+                }),
+                dominant,
+            ),
         }
     }
 

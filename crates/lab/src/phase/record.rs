@@ -8,7 +8,8 @@ use superpose_theory::critical::Parameter;
 
 use super::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
 use crate::cell::{Runner, check as check_cell};
-use crate::threshold::{Measure, SearchError, set, shares};
+use crate::threshold::{SearchError, set, shares};
+use superpose_core::Measure;
 
 /// An axis as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

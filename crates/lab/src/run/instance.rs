@@ -1,7 +1,7 @@
 //! Everything fixed before training: embeddings and data, drawn from the seed or brought along.
 
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, Settings};
+use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Field, Settings};
 use superpose_core::embedding::Embeddings;
 use superpose_core::random::{Stream, shuffle};
 use superpose_core::task::{Drawn, Samples, Stored, Task};
@@ -45,7 +45,7 @@ impl Inputs {
     pub fn open(settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<Inputs, RunError> {
         settings.check_ranges()?;
         let mut inputs = Inputs::default();
-        if let (Some(file), Some(tensor)) = (&settings.embedding_file, &settings.embedding_tensor) {
+        if let EmbeddingSettings::File { file, tensor } = &settings.embedding {
             let rows = EmbeddingRows { file: TensorFile::open(file.as_ref())?, tensor: tensor.clone() };
             let (count, dim) = rows.size(tensor)?;
             if given("dim") && settings.dim != dim {
@@ -98,7 +98,7 @@ impl Inputs {
     ) -> Result<(), RunError> {
         if self.import.is_some() || (self.rows.is_some() && import.z_in.is_some()) {
             let parameter = if self.import.is_some() { "import" } else { "embedding_file" };
-            let value = settings.import.as_deref().or(settings.embedding_file.as_deref()).unwrap_or_default();
+            let value = settings.import.as_ref().map_or(settings.get("embedding_file"), Field::to_value);
             let allowed = "brings tensors that are given already; give them once";
             return Err(ConfigError::value(parameter, value, allowed).into());
         }

@@ -1,5 +1,6 @@
 //! The early phase of an instance and, where the configuration has steps, the training after it.
 
+use superpose_core::Measure;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Config;
 use superpose_core::early_phase::{EarlyPhase, fact_frequency};
@@ -40,30 +41,24 @@ pub(crate) fn learn<T: Real>(
     let frequency = fact_frequency(samples, config.vocab, backend);
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let early = evaluate(config, &model, task, &phase, &frequency, &test, backend);
-    if !early.margin.mean().is_finite() {
+    if !early[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
-    if config.steps == 0 {
-        return Ok(Learned { phase, frequency, evaluation: early.clone(), early, trained: None });
-    }
+    let Some(training) = &config.training else {
+        return Ok(Learned { phase, frequency, evaluation: early, early, trained: None });
+    };
     let mut state = saved.unwrap_or_else(|| {
-        let mut network = Network::new(config, instance.embeddings.clone(), backend);
-        if config.warm_start {
+        let mut network = Network::new(config, training, instance.embeddings.clone(), backend);
+        if training.warm_start {
             warm_start(config, &mut network, &phase, samples, backend);
         }
         State::new(network)
     });
     let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
-    let trainer = Trainer { config, task, samples, test: &test, early: &direction };
+    let trainer = Trainer { config, training, task, samples, test: &test, early: &direction };
     let end = trainer.run(&mut state, backend, observe)?;
     let reading = read(config, &state.network, task, &test, backend);
-    let evaluation = Evaluation {
-        accuracy: reading.accuracy,
-        memory_accuracy: reading.memory_accuracy,
-        one_step_accuracy: early.one_step_accuracy,
-        lock_rate: reading.lock_rate,
-        attention_mass: reading.attention_mass,
-        margin: reading.margin,
-    };
+    let mut evaluation = reading.measures;
+    evaluation[Measure::OneStepAccuracy] = early[Measure::OneStepAccuracy];
     Ok(Learned { phase, frequency, early, evaluation, trained: Some((state, end)) })
 }

@@ -24,6 +24,7 @@ pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
 use metered::stoppable;
+use superpose_core::Measure;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
@@ -204,7 +205,7 @@ fn run_repeat<T: Real>(
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let test = Metered::new(&test, progress);
     let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
-    if !evaluation.margin.mean().is_finite() {
+    if !evaluation[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
     let look = look_too.then(|| look(&model, &phase, &test, backend));

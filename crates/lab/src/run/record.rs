@@ -1,13 +1,15 @@
 //! What a run leaves behind: results with intervals, and everything that makes it again.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use superpose_core::Measures;
 use superpose_core::config::{Config, Settings};
-use superpose_core::evaluate::{Evaluation, Tally};
+use superpose_core::evaluate::Evaluation;
 use superpose_core::noise::{Budget, Parts};
 
 use super::{Inputs, Repeat};
-use crate::interval::{Interval, number, share};
+use crate::interval::{Interval, intervals};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,18 +20,9 @@ pub struct RunRecord {
     pub repeats: usize,
     /// What the intervals cover.
     pub interval: String,
-    /// Recall with the trained attention.
-    pub accuracy: Interval,
-    /// Recall with the attention placed on the informative position.
-    pub memory_accuracy: Interval,
-    /// Reading the first gradient alone.
-    pub one_step_accuracy: Interval,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: Interval,
-    /// Attention weight on the informative position.
-    pub attention_mass: Interval,
-    /// Right label's logit minus the largest other.
-    pub margin: Interval,
+    /// The measures, means over repeats.
+    #[serde(flatten)]
+    pub measures: Measures<Interval>,
     /// Sign of what step 2 gave the trigger in more than half of the repeats; 0 where there is none.
     pub trigger_sign: i8,
     /// The same, repeat by repeat.
@@ -51,7 +44,7 @@ pub struct RunRecord {
 }
 
 /// The noise budget of logits and of token scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
     /// Of the logits of step 3.
     pub logits: Budget,
@@ -61,9 +54,7 @@ pub struct Noise {
 
 impl RunRecord {
     pub(super) fn new(config: &Config, inputs: &Inputs, repeats: &[Repeat]) -> RunRecord {
-        let tallies = |of: fn(&Evaluation) -> Tally| -> Vec<Tally> {
-            repeats.iter().map(|repeat| of(&repeat.evaluation)).collect()
-        };
+        let evaluations: Vec<Evaluation> = repeats.iter().map(|repeat| repeat.evaluation).collect();
         let mean = |of: fn(&Repeat) -> f64| repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
         let trigger_signs: Vec<i8> = repeats.iter().map(|repeat| repeat.trigger_sign).collect();
         let interval = match (repeats.len(), inputs.import.is_some()) {
@@ -75,12 +66,7 @@ impl RunRecord {
             config: (**config).clone(),
             repeats: repeats.len(),
             interval: interval.into(),
-            accuracy: share(&tallies(|e| e.accuracy), config.vocab),
-            memory_accuracy: share(&tallies(|e| e.memory_accuracy), config.vocab),
-            one_step_accuracy: share(&tallies(|e| e.one_step_accuracy), config.vocab),
-            lock_rate: share(&tallies(|e| e.lock_rate), config.vocab),
-            attention_mass: share(&tallies(|e| e.attention_mass), config.vocab),
-            margin: number(&tallies(|e| e.margin)),
+            measures: intervals(&evaluations, config.vocab),
             trigger_sign: majority(&trigger_signs),
             trigger_signs,
             gamma: repeats.iter().map(|repeat| repeat.gamma).collect(),

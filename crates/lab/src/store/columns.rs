@@ -1,41 +1,21 @@
-//! The columns of the table of results: the names of the theory page, in one place for reading, writing and export.
+//! The columns of the view `results`, of CSV and of Parquet, derived from the definitions of settings and measures.
+//!
+//! A cell is stored as JSON: its configuration without defaults, and its outcome. Nothing in the file changes when a setting
+//! or a measure is added; only the view, which names the columns for SQL, is made anew.
 
 use std::sync::LazyLock;
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Row, Statement, ToSql};
-use superpose_core::config::Settings;
+use serde_json::{Value as Json, json};
+use superpose_core::Measure;
+use superpose_core::config::{Field, Kind, Setting, Settings, Value, Values};
+use superpose_core::measure::Missing;
 
-use crate::cell::{Entry, Known, Measure, Outcome};
-
-/// A value of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Nothing.
-    Null,
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Real(f64),
-    /// Text.
-    Text(String),
-}
-
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Value::Null => ValueRef::Null,
-            Value::Integer(x) => ValueRef::Integer(*x),
-            Value::Real(x) => ValueRef::Real(*x),
-            Value::Text(x) => ValueRef::Text(x.as_bytes()),
-        }))
-    }
-}
+use crate::cell::Entry;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Whole numbers.
+pub enum ColumnType {
+    /// Whole numbers; flags are 0 or 1.
     Integer,
     /// Numbers.
     Real,
@@ -43,251 +23,172 @@ pub enum Kind {
     Text,
 }
 
-/// The configuration's columns.
-pub const CONFIG: [(&str, Kind); 20] = [
-    ("vocab", Kind::Integer),
-    ("dim", Kind::Integer),
-    ("length", Kind::Integer),
-    ("samples", Kind::Integer),
-    ("width", Kind::Integer),
-    ("activation", Kind::Text),
-    ("embedding", Kind::Text),
-    ("output_embedding", Kind::Text),
-    ("trigger", Kind::Text),
-    ("labels", Kind::Text),
-    ("zipf", Kind::Real),
-    ("noise_vocab", Kind::Integer),
-    ("regime", Kind::Text),
-    ("eta", Kind::Real),
-    ("gamma", Kind::Real),
-    ("eta2", Kind::Real),
-    ("lead", Kind::Real),
-    ("precision", Kind::Text),
-    ("test_samples", Kind::Integer),
-    ("seed", Kind::Integer),
-];
-
-/// The columns of training, after all others: version 2 of the store brought them, and a row is read without them.
-pub const TRAINING: [(&str, Kind); 18] = [
-    ("rank", Kind::Integer),
-    ("clusters", Kind::Integer),
-    ("spread", Kind::Real),
-    ("steps", Kind::Integer),
-    ("optimiser", Kind::Text),
-    ("rate", Kind::Real),
-    ("schedule", Kind::Text),
-    ("batch", Kind::Integer),
-    ("momentum", Kind::Real),
-    ("weight_decay", Kind::Real),
-    ("every", Kind::Integer),
-    ("early_stopping", Kind::Integer),
-    ("warm_start", Kind::Integer),
-    ("heads", Kind::Integer),
-    ("positions", Kind::Text),
-    ("factored", Kind::Integer),
-    ("train_embeddings", Kind::Integer),
-    ("train_first_layer", Kind::Integer),
-];
-
-/// The measures: each has a column with its mean, and two with `_variance` and `_items` after its name.
-pub const MEASURES: [&str; 6] =
-    ["accuracy", "memory_accuracy", "one_step_accuracy", "lock_rate", "attention_mass", "margin"];
-
-/// Number of the first measure's column.
-const FIRST_MEASURE: usize = 3 + CONFIG.len();
-/// Number of the first column after the measures.
-const AFTER_MEASURES: usize = FIRST_MEASURE + 3 * MEASURES.len();
-
-/// All columns with what they hold, in the order of the table.
-pub static COLUMNS: LazyLock<Vec<(String, Kind)>> = LazyLock::new(|| {
-    let plain = |(name, kind): (&str, Kind)| (name.to_string(), kind);
-    let measures = MEASURES.iter().flat_map(|name| {
-        [
-            (name.to_string(), Kind::Real),
-            (format!("{name}_variance"), Kind::Real),
-            (format!("{name}_items"), Kind::Integer),
-        ]
-    });
-    [("key", Kind::Text), ("status", Kind::Text), ("reason", Kind::Text)]
-        .into_iter()
-        .chain(CONFIG)
-        .map(plain)
-        .chain(measures)
-        .chain(
-            [
-                ("trigger_sign", Kind::Integer),
-                ("noise", Kind::Text),
-                ("seconds", Kind::Real),
-                ("config", Kind::Text),
-                ("numerics_revision", Kind::Integer),
-                ("version", Kind::Text),
-            ]
-            .map(plain),
-        )
-        .chain(TRAINING.map(plain))
-        .collect()
-});
-
-/// The columns' names, as SQL wants them.
-fn list(columns: &[(String, Kind)]) -> String {
-    columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnType,
+    /// What it means.
+    pub meaning: String,
+    /// Its value in SQL, from the columns of the table `cells`.
+    expression: String,
 }
 
-/// What a row is read from: the full configuration is one of these, and every version of the store has them.
-fn read_list() -> String {
-    list(&COLUMNS[..COLUMNS.len() - TRAINING.len()])
+/// Settings that no cell has: a cell is one repeat, and its result follows from its configuration without files.
+const NOT_IN_CELLS: [&str; 4] = ["repeats", "import", "embedding_file", "embedding_tensor"];
+
+/// The settings of a cell.
+pub fn cell_settings() -> impl Iterator<Item = &'static Setting> {
+    Settings::settings().iter().filter(|setting| !NOT_IN_CELLS.contains(&setting.name))
 }
 
-/// One row by its key.
-pub(super) static SELECT: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT {} FROM results WHERE key = ?1", read_list()));
-
-/// All rows in the order of keys.
-pub(super) static SELECT_ALL: LazyLock<String> =
-    LazyLock::new(|| format!("SELECT {} FROM results ORDER BY key", read_list()));
-
-/// A new row, or a better one for the same key.
-pub(super) static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let places: Vec<String> = (1..=COLUMNS.len()).map(|i| format!("?{i}")).collect();
-    let updates: Vec<String> =
-        COLUMNS[1..].iter().map(|(name, _)| format!("\"{name}\" = excluded.\"{name}\"")).collect();
-    format!(
-        "INSERT INTO results ({}) VALUES ({}) ON CONFLICT (key) DO UPDATE SET {}",
-        list(&COLUMNS),
-        places.join(", "),
-        updates.join(", ")
-    )
-});
-
-/// An entry's values, in the order of [`COLUMNS`].
-pub fn values(entry: &Entry) -> Vec<Value> {
-    let config = &entry.config;
-    let whole = |x: usize| Value::Integer(x as i64);
-    let text = |x: &str| Value::Text(x.into());
-    let maybe = |x: Option<f64>| x.map_or(Value::Null, Value::Real);
-    let mut values = Vec::with_capacity(COLUMNS.len());
-    values.push(Value::Text(entry.key.to_string()));
-    match &entry.result {
-        Ok(_) => values.extend([text("done"), Value::Null]),
-        Err(reason) => values.extend([text("failed"), text(reason)]),
+/// All columns, in the order of the view.
+pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let column = |name: &str, kind, meaning: &str, expression: &str| Column {
+        name: name.into(),
+        kind,
+        meaning: meaning.into(),
+        expression: expression.into(),
+    };
+    use ColumnType::{Integer, Real, Text};
+    let mut columns = vec![
+        column("key", Text, "hash of configuration, seed and numerics revision", "key"),
+        column(
+            "status",
+            Text,
+            "`done`, or `failed`",
+            "CASE WHEN outcome IS NULL THEN 'failed' ELSE 'done' END",
+        ),
+        column("reason", Text, "why it failed", "reason"),
+    ];
+    columns.extend(cell_settings().map(|setting| {
+        column(setting.name, column_type(setting.kind), &setting.meaning(), &setting_expression(setting))
+    }));
+    let Kind::Word(measures) = Measure::KIND else { return columns };
+    for (name, meaning) in measures {
+        let of = |field: &str| format!("json_extract(outcome, '$.{name}.{field}')");
+        columns.extend([
+            column(name, Real, meaning.trim().trim_end_matches('.'), &of("mean")),
+            column(
+                &format!("{name}_variance"),
+                Real,
+                &format!("variance of an item about the mean of `{name}`"),
+                &of("variance"),
+            ),
+            column(
+                &format!("{name}_items"),
+                Integer,
+                &format!("items that `{name}` is the mean of"),
+                &of("items"),
+            ),
+        ]);
     }
-    values.extend([
-        whole(config.vocab),
-        whole(config.dim),
-        whole(config.length),
-        whole(config.samples),
-        config.width.map_or(Value::Null, whole),
-        text(config.activation.word()),
-        text(config.embedding.word()),
-        config.output_embedding.as_deref().map_or(Value::Null, text),
-        text(config.trigger.word()),
-        Value::Text(config.labels.to_string()),
-        maybe(config.zipf),
-        config.noise_vocab.map_or(Value::Null, whole),
-        text(config.regime.word()),
-        Value::Real(config.eta),
-        maybe(config.gamma),
-        maybe(config.eta2),
-        Value::Real(config.lead),
-        text(config.precision.word()),
-        whole(config.test_samples),
-        Value::Integer(config.seed as i64),
+    columns.extend([
+        column(
+            "trigger_sign",
+            Integer,
+            "sign of what step 2 gave the trigger",
+            "json_extract(outcome, '$.trigger_sign')",
+        ),
+        column("noise", Text, "noise budget as JSON, where asked for", "json_extract(outcome, '$.noise')"),
+        column("seconds", Real, "time of the run", "json_extract(outcome, '$.seconds')"),
+        column("config", Text, "the settings that differ from their defaults, as JSON", "config"),
+        column(
+            "numerics_revision",
+            Integer,
+            "of the engine that ran it; another one gives other results",
+            "numerics_revision",
+        ),
+        column("version", Text, "of the program that ran it", "version"),
     ]);
+    columns
+});
+
+/// The statement that makes the view.
+pub(super) fn view() -> String {
+    let columns: Vec<String> =
+        COLUMNS.iter().map(|column| format!("{} AS \"{}\"", column.expression, column.name)).collect();
+    format!("CREATE VIEW results AS SELECT id,\n    {}\nFROM cells", columns.join(",\n    "))
+}
+
+fn column_type(kind: Kind) -> ColumnType {
+    match kind {
+        Kind::Flag | Kind::Count => ColumnType::Integer,
+        Kind::Number => ColumnType::Real,
+        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => ColumnType::Text,
+    }
+}
+
+/// The value of a setting in SQL. Settings of training are `NULL` for cells without training.
+fn setting_expression(setting: &Setting) -> String {
+    let given = format!("json_extract(config, '$.{}')", setting.name);
+    let default = match &setting.default {
+        Value::Null => return given,
+        Value::Flag(flag) => u8::from(*flag).to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Number(x) => format!("{x:?}"),
+        Value::Text(text) => format!("'{text}'"),
+    };
+    match (setting.name, setting.group) {
+        ("steps", _) => given,
+        (_, "Training") => {
+            format!(
+                "CASE WHEN json_extract(config, '$.steps') IS NOT NULL THEN coalesce({given}, {default}) END"
+            )
+        }
+        _ => format!("coalesce({given}, {default})"),
+    }
+}
+
+/// An entry's values in the order of [`COLUMNS`].
+pub fn values(entry: &Entry) -> Vec<Json> {
+    let config = Values::of(&entry.config);
+    let mut values = vec![json!(entry.key)];
+    match &entry.result {
+        Ok(_) => values.extend(["done".into(), Json::Null]),
+        Err(reason) => values.extend(["failed".into(), reason.as_str().into()]),
+    }
+    values.extend(cell_settings().map(|setting| match config.get(setting.name) {
+        None | Some(Value::Null) => Json::Null,
+        Some(Value::Flag(flag)) => u8::from(*flag).into(),
+        Some(value) => json!(value),
+    }));
     match &entry.result {
         Ok(outcome) => {
-            for (_, measure) in outcome.named() {
-                values.extend([
-                    Value::Real(measure.mean),
-                    Value::Real(measure.variance),
-                    whole(measure.items),
-                ]);
+            for (_, estimate) in outcome.measures.iter() {
+                values.extend(match estimate.is_missing() {
+                    true => [Json::Null, Json::Null, Json::Null],
+                    false => [json!(estimate.mean), json!(estimate.variance), json!(estimate.items)],
+                });
             }
-            let noise = outcome.noise.as_ref().and_then(|noise| serde_json::to_string(noise).ok());
-            values.extend([
-                Value::Integer(outcome.trigger_sign.into()),
-                noise.map_or(Value::Null, Value::Text),
-                Value::Real(outcome.seconds),
-            ]);
+            let noise = outcome.noise.map(|noise| json!(noise).to_string());
+            values.extend([json!(outcome.trigger_sign), json!(noise), json!(outcome.seconds)]);
         }
-        Err(_) => values.resize(AFTER_MEASURES + 3, Value::Null),
+        Err(_) => values.resize(values.len() + 3 * Measure::ALL.len() + 3, Json::Null),
     }
-    values.extend([
-        Value::Text(crate::cell::config_json(config)),
-        Value::Integer(entry.numerics_revision.into()),
-        text(&entry.version),
-    ]);
-    let optional = |x: Option<usize>| x.map_or(Value::Null, whole);
-    values.extend([optional(config.rank), optional(config.clusters), maybe(config.spread)]);
-    if config.steps == 0 {
-        values.resize(COLUMNS.len(), Value::Null);
-        return values;
-    }
-    let flag = |x: bool| Value::Integer(x.into());
-    values.extend([
-        whole(config.steps),
-        text(config.optimiser.word()),
-        Value::Real(config.rate),
-        text(config.schedule.word()),
-        optional(config.batch),
-        maybe(config.momentum),
-        Value::Real(config.weight_decay),
-        optional(config.every),
-        optional(config.early_stopping),
-        flag(config.warm_start),
-        whole(config.heads),
-        text(config.positions.word()),
-        flag(config.factored),
-        flag(config.train_embeddings),
-        flag(config.train_first_layer),
-    ]);
+    let config = json!(superpose_core::config::schema::Sparse(&entry.config)).to_string();
+    values.extend([config.into(), entry.numerics_revision.into(), entry.version.as_str().into()]);
     values
 }
 
-pub(super) fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    insert.execute(rusqlite::params_from_iter(values(entry))).map(|_| ())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Key;
+    use superpose_core::config::Training;
 
-/// What a row says of its cell. The error says what is wrong with the row.
-pub(super) fn read_known(row: &Row<'_>) -> Result<Known, String> {
-    let wrong = |error: rusqlite::Error| error.to_string();
-    if row.get_ref(1).map_err(wrong)?.as_str().map_err(|error| error.to_string())? == "failed" {
-        let reason: Option<String> = row.get(2).map_err(wrong)?;
-        return Ok(Err(reason.unwrap_or_default()));
+    #[test]
+    fn every_column_has_a_value() {
+        let settings = Settings { training: Some(Training::new(3)), ..Settings::default() };
+        let config = settings.check().unwrap();
+        let entry = Entry::new(Key::new(&config), &config, Err("no".into()));
+        let values = values(&entry);
+        assert_eq!(values.len(), COLUMNS.len());
+        let of = |name: &str| &values[COLUMNS.iter().position(|column| column.name == name).unwrap()];
+        assert_eq!((of("vocab"), of("steps"), of("rate")), (&json!(512), &json!(3), &json!(0.01)));
+        assert_eq!((of("status"), of("version")), (&json!("failed"), &json!(env!("CARGO_PKG_VERSION"))));
+        assert_eq!(of("config"), &json!(r#"{"steps":3}"#));
     }
-    let measure = |place: usize| -> rusqlite::Result<Measure> {
-        let first = FIRST_MEASURE + 3 * place;
-        Ok(Measure { mean: row.get(first)?, variance: row.get(first + 1)?, items: row.get(first + 2)? })
-    };
-    let noise: Option<String> = row.get(AFTER_MEASURES + 1).map_err(wrong)?;
-    let noise = noise.map(|text| serde_json::from_str(&text)).transpose();
-    let outcome = || -> rusqlite::Result<Outcome> {
-        Ok(Outcome {
-            accuracy: measure(0)?,
-            memory_accuracy: measure(1)?,
-            one_step_accuracy: measure(2)?,
-            lock_rate: measure(3)?,
-            attention_mass: measure(4)?,
-            margin: measure(5)?,
-            trigger_sign: row.get(AFTER_MEASURES)?,
-            noise: None,
-            seconds: row.get(AFTER_MEASURES + 2)?,
-        })
-    };
-    let outcome = outcome().map_err(wrong)?;
-    Ok(Ok(Outcome { noise: noise.map_err(|error| format!("noise: {error}"))?, ..outcome }))
-}
-
-/// The entry of a row. The error says what is wrong with the row.
-pub(super) fn read(row: &Row<'_>) -> Result<Entry, String> {
-    let wrong = |error: rusqlite::Error| error.to_string();
-    let text = |place: usize| row.get::<_, String>(place).map_err(wrong);
-    let config: Settings =
-        serde_json::from_str(&text(AFTER_MEASURES + 3)?).map_err(|error| format!("config: {error}"))?;
-    Ok(Entry {
-        key: text(0)?.parse().map_err(|error| format!("key: {error}"))?,
-        config,
-        result: read_known(row)?,
-        numerics_revision: row.get(AFTER_MEASURES + 4).map_err(wrong)?,
-        version: text(AFTER_MEASURES + 5)?,
-    })
 }

@@ -31,14 +31,14 @@ pub enum StoreError {
         /// What was found.
         what: String,
     },
-    /// The file was written by a later program.
-    #[error("{}: the store has schema version {found}, this program knows versions up to {known}: use a newer superpose; it was left alone", path.display())]
-    Newer {
+    /// The file has another layout.
+    #[error("{}: the store has layout version {found}, this program reads version {known}: {}; it was left alone", path.display(), if found > known { "use a newer superpose" } else { "it was written before the first release; run its cells again into a new file" })]
+    Format {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: usize,
-        /// The last version known here.
+        /// The version of this program.
         known: usize,
     },
     /// No write-ahead log could be made beside the file.

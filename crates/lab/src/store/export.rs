@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use super::{COLUMNS, Store, StoreError, Value, values};
+use serde_json::Value;
+
+use super::{COLUMNS, Store, StoreError, values};
 
 /// An export that could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +23,9 @@ pub enum ExportError {
 
 /// Writes a table with a header, a row per cell in the order of keys. All columns but `config`, which the others hold.
 pub fn csv(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
-    let shown: Vec<bool> = COLUMNS.iter().map(|(name, _)| name != "config").collect();
+    let shown: Vec<bool> = COLUMNS.iter().map(|column| column.name != "config").collect();
     let names: Vec<&str> =
-        COLUMNS.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "config").collect();
+        COLUMNS.iter().map(|column| column.name.as_str()).filter(|name| *name != "config").collect();
     writeln!(out, "{}", names.join(","))?;
     let mut line = String::new();
     store.entries(&mut |entry| {
@@ -35,12 +37,11 @@ pub fn csv(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
             }
             match value {
                 Value::Null => {}
-                Value::Integer(x) => line += &x.to_string(),
-                Value::Real(x) => line += &format!("{x:?}"),
-                Value::Text(x) if x.contains(['"', ',', '\n', '\r']) => {
+                Value::String(x) if x.contains(['"', ',', '\n', '\r']) => {
                     line += &format!("\"{}\"", x.replace('"', "\"\""))
                 }
-                Value::Text(x) => line += &x,
+                Value::String(x) => line += &x,
+                number => line += &number.to_string(),
             }
         }
         line.push('\n');
@@ -67,18 +68,19 @@ pub fn parquet(store: &Store, out: &mut (dyn Write + Send)) -> Result<(), Export
     use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
     use ::parquet::schema::types::Type as Schema;
 
-    use super::Kind;
+    use super::{Column, ColumnType};
 
     const ROWS: usize = 1 << 16;
     let fields: Result<Vec<_>, _> = COLUMNS
         .iter()
-        .map(|(name, kind)| {
-            let (physical, logical) = match kind {
-                Kind::Integer => (Type::INT64, None),
-                Kind::Real => (Type::DOUBLE, None),
-                Kind::Text => (Type::BYTE_ARRAY, Some(LogicalType::String)),
+        .map(|column| {
+            let (physical, logical) = match column.kind {
+                ColumnType::Integer => (Type::INT64, None),
+                ColumnType::Real => (Type::DOUBLE, None),
+                ColumnType::Text => (Type::BYTE_ARRAY, Some(LogicalType::String)),
             };
-            let field = Schema::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+            let field =
+                Schema::primitive_type_builder(&column.name, physical).with_repetition(Repetition::OPTIONAL);
             field.with_logical_type(logical).build().map(Arc::new)
         })
         .collect();
@@ -91,27 +93,22 @@ pub fn parquet(store: &Store, out: &mut (dyn Write + Send)) -> Result<(), Export
         mut group: SerializedRowGroupWriter<'_, W>,
         rows: &[Vec<Value>],
     ) -> Result<(), ExportError> {
-        for (i, (_, kind)) in COLUMNS.iter().enumerate() {
+        for (i, Column { kind, .. }) in COLUMNS.iter().enumerate() {
             let Some(mut column) = group.next_column()? else { break };
             let levels: Vec<i16> = rows.iter().map(|row| i16::from(row[i] != Value::Null)).collect();
             let values = rows.iter().map(|row| &row[i]);
             match kind {
-                Kind::Integer => {
-                    let values: Vec<i64> = values
-                        .filter_map(|x| if let Value::Integer(x) = x { Some(*x) } else { None })
-                        .collect();
+                ColumnType::Integer => {
+                    let values: Vec<i64> = values.filter_map(Value::as_i64).collect();
                     column.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
                 }
-                Kind::Real => {
-                    let values: Vec<f64> =
-                        values.filter_map(|x| if let Value::Real(x) = x { Some(*x) } else { None }).collect();
+                ColumnType::Real => {
+                    let values: Vec<f64> = values.filter_map(Value::as_f64).collect();
                     column.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
                 }
-                Kind::Text => {
-                    let text = |x: &Value| {
-                        if let Value::Text(x) = x { Some(ByteArray::from(x.as_str())) } else { None }
-                    };
-                    let values: Vec<ByteArray> = values.filter_map(text).collect();
+                ColumnType::Text => {
+                    let values: Vec<ByteArray> =
+                        values.filter_map(Value::as_str).map(ByteArray::from).collect();
                     column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
                 }
             }

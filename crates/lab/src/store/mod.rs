@@ -9,6 +9,7 @@
 mod columns;
 mod error;
 mod export;
+mod rows;
 mod schema;
 mod summary;
 mod trajectory;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
 
-pub use columns::{COLUMNS, Kind, Value, values};
+pub use columns::{COLUMNS, Column, ColumnType, cell_settings, values};
 pub use error::StoreError;
 #[cfg(feature = "parquet")]
 pub use export::parquet;
@@ -28,7 +29,6 @@ pub use export::{ExportError, csv, json_lines};
 pub use summary::{Group, Summary};
 
 use crate::cell::{Entry, Key, Known, Results, replaces};
-use schema::MIGRATIONS;
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(60);
@@ -105,6 +105,7 @@ impl Store {
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let uri = format!("file:{escaped}?immutable=1");
         let connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
+        schema::check_version(&connection, path)?;
         Ok(Store { connection, path: path.into() })
     }
 
@@ -123,7 +124,7 @@ impl Store {
     fn prepare(&mut self) -> Result<(), StoreError> {
         let path = self.path.clone();
         let failed = |error| StoreError::sqlite(&path, error);
-        schema::migrate(&mut self.connection, &path, MIGRATIONS)?;
+        schema::prepare(&mut self.connection, &path)?;
         let mode: String =
             self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
         if mode != "wal" {
@@ -158,7 +159,7 @@ impl Store {
 
     /// Number of cells with an outcome, and of those that failed.
     pub fn counts(&self) -> Result<(usize, usize), StoreError> {
-        let sql = "SELECT count(*) FILTER (WHERE status = 'done'), count(*) FILTER (WHERE status = 'failed') FROM results";
+        let sql = "SELECT count(outcome), count(*) - count(outcome) FROM cells";
         self.connection
             .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
             .map_err(|error| self.failed(error))
@@ -169,11 +170,10 @@ impl Store {
         &self,
         each: &mut dyn FnMut(Entry) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement =
-            self.connection.prepare(&columns::SELECT_ALL).map_err(|error| self.failed(error))?;
+        let mut statement = self.connection.prepare(rows::SELECT_ALL).map_err(|error| self.failed(error))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
-            each(columns::read(row).map_err(|what| self.damaged(what))?)?;
+            each(rows::read(row).map_err(|what| self.damaged(what))?)?;
         }
         Ok(())
     }
@@ -197,13 +197,13 @@ impl Store {
 
     /// The entry of a cell.
     pub fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        self.row(key, columns::read)
+        self.row(key, rows::read)
     }
 
     /// What `read` makes of the row of a cell.
     fn row<R>(&self, key: Key, read: fn(&Row<'_>) -> Result<R, String>) -> Result<Option<R>, StoreError> {
         let mut statement =
-            self.connection.prepare_cached(&columns::SELECT).map_err(|error| self.failed(error))?;
+            self.connection.prepare_cached(rows::SELECT).map_err(|error| self.failed(error))?;
         let mut rows = statement.query([key.to_string()]).map_err(|error| self.failed(error))?;
         match rows.next().map_err(|error| self.failed(error))? {
             Some(row) => read(row).map(Some).map_err(|what| self.damaged(what)),
@@ -253,13 +253,13 @@ impl Batch<'_> {
         // Rolled back when dropped before the commit.
         let lot = self.transaction.savepoint().map_err(failed)?;
         {
-            let mut select = lot.prepare_cached(&columns::SELECT).map_err(failed)?;
-            let mut insert = lot.prepare_cached(&columns::INSERT).map_err(failed)?;
+            let mut select = lot.prepare_cached(rows::SELECT).map_err(failed)?;
+            let mut insert = lot.prepare_cached(rows::INSERT).map_err(failed)?;
             for (i, entry) in entries.iter().enumerate() {
                 let mut rows = select.query([entry.key.to_string()]).map_err(failed)?;
                 let there = match rows.next().map_err(failed)? {
                     Some(row) => Some(
-                        columns::read(row)
+                        rows::read(row)
                             .map_err(|what| E::from(StoreError::Damaged { path: path.clone(), what }))?,
                     ),
                     None => None,
@@ -267,7 +267,7 @@ impl Batch<'_> {
                 drop(rows);
                 check(i, there.as_ref())?;
                 if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
-                    columns::write(&mut insert, entry).map_err(failed)?;
+                    rows::write(&mut insert, entry).map_err(failed)?;
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Results for Store {
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
         let mut known = HashMap::new();
         for &key in keys {
-            if let Some(result) = self.row(key, columns::read_known)? {
+            if let Some(result) = self.row(key, rows::read_known)? {
                 known.insert(key, result);
             }
         }

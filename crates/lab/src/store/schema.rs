@@ -1,19 +1,18 @@
-//! The schema of the store, its version, and how older files are brought to it.
+//! The layout of the file: its tables, its view and its version.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::StoreError;
+use super::{StoreError, columns};
 
 /// Tells our SQLite files from others: "SPos" in ASCII.
 pub const APPLICATION_ID: i32 = 0x5350_6f73;
 
-/// Step n brings a file of version n to version n + 1. A step is never changed once released; a test keeps a file of every
-/// version.
-pub const MIGRATIONS: &[&str] = &[include_str!("version_1.sql"), include_str!("version_2.sql")];
+/// Version of the layout of the file, its `user_version`. Settings and measures that are added do not change it.
+const FORMAT: usize = 3;
 
 /// Looks at the head of the file without SQLite, which might write into it. Returns its size; 0 if there is none.
 pub fn recognise(path: &Path) -> Result<u64, StoreError> {
@@ -44,57 +43,85 @@ pub fn recognise(path: &Path) -> Result<u64, StoreError> {
     Ok(kind.len())
 }
 
-/// Applies the steps that the file has not seen, all in one transaction.
-pub fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), StoreError> {
+/// Makes the tables of a new file, and the view of results where it is not that of this program.
+///
+/// # Errors
+/// The file has another layout, or cannot be read or written.
+pub fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
-    let version = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, usize>(0)).map_err(failed)
-    };
-    let newer = |found| StoreError::Newer { path: path.into(), found, known: steps.len() };
-    match version(connection)? {
-        current if current == steps.len() => return Ok(()),
-        found if found > steps.len() => return Err(newer(found)),
-        _ => {}
+    if is_ready(connection, path)? {
+        return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
-    let current = version(&transaction)?;
-    if current > steps.len() {
-        return Err(newer(current));
+    if !is_ready(&transaction, path)? {
+        if version(&transaction).map_err(failed)? == 0 {
+            transaction.execute_batch(include_str!("schema.sql")).map_err(failed)?;
+        }
+        let view = format!("DROP VIEW IF EXISTS results; {}", columns::view());
+        transaction.execute_batch(&view).map_err(failed)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
     }
-    for step in &steps[current..] {
-        transaction.execute_batch(step).map_err(failed)?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
-    transaction.pragma_update(None, "user_version", steps.len()).map_err(failed)?;
     transaction.commit().map_err(failed)
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<usize> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Checks that the file has the layout of this program.
+///
+/// # Errors
+/// The file has another layout, or cannot be read.
+pub fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    match version(connection).map_err(|error| StoreError::sqlite(path, error))? {
+        FORMAT => Ok(()),
+        found => Err(StoreError::Format { path: path.into(), found, known: FORMAT }),
+    }
+}
+
+/// Whether the file has the tables and the view of this program.
+fn is_ready(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    let failed = |error| StoreError::sqlite(path, error);
+    match version(connection).map_err(failed)? {
+        0 => Ok(false),
+        _ => {
+            check_version(connection, path)?;
+            let sql = "SELECT sql FROM sqlite_master WHERE name = 'results' AND type = 'view'";
+            let view: Option<String> =
+                connection.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
+            Ok(view.is_some_and(|view| view == columns::view()))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn steps_are_applied_once_and_in_order() {
+    fn ready() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
-        let path = Path::new("memory");
-        let steps = ["CREATE TABLE a (x); INSERT INTO a VALUES (1)", "ALTER TABLE a ADD COLUMN y DEFAULT 7"];
-        migrate(&mut connection, path, &steps[..1]).unwrap();
-        migrate(&mut connection, path, &steps).unwrap();
-        migrate(&mut connection, path, &steps).unwrap();
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        assert_eq!(connection.query_row("SELECT x, y FROM a", [], row).unwrap(), (1, 7));
-        let error = migrate(&mut connection, path, &steps[..1]).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }));
+        prepare(&mut connection, Path::new("memory")).unwrap();
+        connection
     }
 
     #[test]
-    fn a_failing_step_changes_nothing() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        let steps = ["CREATE TABLE a (x)", "CREATE TABLE b (x); nonsense"];
-        assert!(migrate(&mut connection, Path::new("memory"), &steps).is_err());
-        let tables =
-            connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
-        assert_eq!(tables.unwrap(), 0);
+    fn view_of_another_version_is_replaced() {
+        let mut connection = ready();
+        connection.execute_batch("DROP VIEW results; CREATE VIEW results AS SELECT id FROM cells").unwrap();
+        prepare(&mut connection, Path::new("memory")).unwrap();
+        assert!(is_ready(&connection, Path::new("memory")).unwrap());
+        connection.query_row("SELECT count(vocab) FROM results", [], |row| row.get::<_, i64>(0)).unwrap();
+    }
+
+    #[test]
+    fn other_layouts_are_refused() {
+        for found in [1, 2, FORMAT + 1] {
+            let mut connection = ready();
+            connection.pragma_update(None, "user_version", found).unwrap();
+            let error = prepare(&mut connection, Path::new("memory")).unwrap_err();
+            assert!(matches!(error, StoreError::Format { known: FORMAT, .. }), "{error}");
+        }
     }
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use superpose_core::config::Settings;
+use superpose_core::config::{Settings, Value, Values};
+use superpose_core::{Measure, Measures};
 use superpose_theory::predict;
 
-use super::columns::{CONFIG, TRAINING};
-use super::{Store, StoreError, Value, values};
-use crate::cell::Measure;
-use crate::interval::{Interval, share};
+use super::{Store, StoreError, cell_settings};
+use crate::interval::{Interval, SampleMean, intervals};
 
 /// One configuration, whatever the seed.
 #[derive(Clone, Debug)]
@@ -19,14 +18,8 @@ pub struct Group {
     pub config: Settings,
     /// Runs with an outcome.
     pub runs: usize,
-    /// Recall with the trained attention.
-    pub accuracy: Interval,
-    /// Recall with the attention placed on the informative position.
-    pub memory_accuracy: Interval,
-    /// Reading the first gradient alone.
-    pub one_step_accuracy: Interval,
-    /// How often the largest attention weight is on the informative position.
-    pub lock_rate: Interval,
+    /// The measures over these runs.
+    pub measures: Measures<Interval>,
     /// What the theory says of the accuracy.
     pub predicted: Option<f64>,
 }
@@ -42,24 +35,22 @@ pub struct Summary {
     pub read: usize,
 }
 
-/// Number of the first column of the configuration, after key, status and reason.
-const FIRST: usize = 3;
-
-/// Configurations up to which the theory is asked: a prediction takes about a millisecond.
-const FORETOLD: usize = 2000;
+/// Number of configurations up to which the theory is asked: a prediction takes about a millisecond.
+const MAX_PREDICTED: usize = 2000;
 
 /// Values of a configuration that sort like what they stand for.
 type Sorted = Vec<(u8, u64, String)>;
 
-/// A value's place among those of its column: nothing, then numbers, then words.
+/// The place of a value among those of its setting: absent, then numbers, then words.
 fn place(value: &Value) -> (u8, u64, String) {
-    // The bits of numbers that are not negative sort like the numbers.
-    let real = |x: f64| (1, x.max(0.0).to_bits(), String::new());
     match value {
         Value::Null => (0, 0, String::new()),
-        Value::Integer(x) => real(*x as f64),
-        Value::Real(x) => real(*x),
-        Value::Text(x) => (2, 0, x.clone()),
+        Value::Flag(flag) => (1, u64::from(*flag), String::new()),
+        // The bits of numbers that are not negative sort like the numbers.
+        Value::Count(_) | Value::Number(_) => {
+            (1, value.as_f64().unwrap_or(0.0).max(0.0).to_bits(), String::new())
+        }
+        Value::Text(text) => (2, 0, text.to_string()),
     }
 }
 
@@ -67,59 +58,51 @@ fn place(value: &Value) -> (u8, u64, String) {
 struct Seeds {
     at: Vec<Value>,
     config: Settings,
-    measures: [Vec<Measure>; 4],
+    measures: Vec<Measures<SampleMean>>,
 }
 
 impl Summary {
-    /// Reads a store, up to so many outcomes.
-    pub fn read(store: &Store, most: usize) -> Result<Summary, StoreError> {
+    /// Reads a store, up to `max` outcomes.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn read(store: &Store, max: usize) -> Result<Summary, StoreError> {
+        let names: Vec<&'static str> =
+            cell_settings().map(|setting| setting.name).filter(|name| *name != "seed").collect();
         let mut seeds: BTreeMap<Sorted, Seeds> = BTreeMap::new();
         let mut read = 0;
         store.entries::<StoreError>(&mut |entry| {
             let Ok(outcome) = &entry.result else { return Ok(()) };
-            if read == most {
+            if read == max {
                 return Ok(());
             }
             read += 1;
-            // All of the configuration but the seed, which is its last; training comes after everything else.
-            let values = values(&entry);
-            let at =
-                [&values[FIRST..FIRST + CONFIG.len() - 1], &values[values.len() - TRAINING.len()..]].concat();
+            let values = Values::of(&entry.config);
+            let at: Vec<Value> =
+                names.iter().map(|name| values.get(name).cloned().unwrap_or(Value::Null)).collect();
             let sorted: Sorted = at.iter().map(place).collect();
             let found = seeds.entry(sorted).or_insert_with(|| Seeds {
                 at,
                 config: entry.config.clone(),
-                measures: Default::default(),
+                measures: Vec::new(),
             });
-            let measures =
-                [outcome.accuracy, outcome.memory_accuracy, outcome.one_step_accuracy, outcome.lock_rate];
-            found.measures.iter_mut().zip(measures).for_each(|(all, one)| all.push(one));
+            found.measures.push(outcome.measures);
             Ok(())
         })?;
         let all: Vec<Seeds> = seeds.into_values().collect();
         let varies = |column: usize| all.iter().any(|seeds| seeds.at[column] != all[0].at[column]);
-        let names: Vec<&str> =
-            CONFIG[..CONFIG.len() - 1].iter().chain(&TRAINING).map(|column| column.0).collect();
         let varying: Vec<usize> = (0..names.len()).filter(|&column| varies(column)).collect();
-        let foretell = all.len() <= FORETOLD;
+        let few = all.len() <= MAX_PREDICTED;
         let predicted = |config: &Settings| {
-            let config = foretell.then(|| config.clone().check().ok()).flatten()?;
-            predict(&config).accuracy
+            let config = few.then(|| config.clone().check().ok()).flatten()?;
+            predict(&config).measures[Measure::Accuracy]
         };
-        let group = |seeds: Seeds| {
-            let facts = seeds.config.vocab;
-            let [accuracy, memory_accuracy, one_step_accuracy, lock_rate] =
-                seeds.measures.each_ref().map(|measures| share(measures, facts));
-            Group {
-                at: varying.iter().map(|&column| seeds.at[column].clone()).collect(),
-                runs: seeds.measures[0].len(),
-                accuracy,
-                memory_accuracy,
-                one_step_accuracy,
-                lock_rate,
-                predicted: predicted(&seeds.config),
-                config: seeds.config,
-            }
+        let group = |seeds: Seeds| Group {
+            at: varying.iter().map(|&column| seeds.at[column].clone()).collect(),
+            runs: seeds.measures.len(),
+            measures: intervals(&seeds.measures, seeds.config.vocab),
+            predicted: predicted(&seeds.config),
+            config: seeds.config,
         };
         Ok(Summary {
             varying: varying.iter().map(|&column| names[column]).collect(),
@@ -152,9 +135,11 @@ mod tests {
         let summary = Summary::read(&store, usize::MAX).unwrap();
         assert_eq!((summary.varying, summary.read), (vec!["samples"], 9));
         let sizes: Vec<&[Value]> = summary.groups.iter().map(|group| &group.at[..]).collect();
-        assert_eq!(sizes, [500, 2000, 10_000].map(|n| [Value::Integer(n)]));
-        let mean = outcomes[..3].iter().map(|o| o.as_ref().unwrap().accuracy.mean).sum::<f64>() / 3.0;
-        assert!((summary.groups[1].accuracy.mean - mean).abs() < 1e-12);
+        assert_eq!(sizes, [500, 2000, 10_000].map(|n| [Value::Count(n)]));
+        let mean =
+            outcomes[..3].iter().map(|o| o.as_ref().unwrap().measures[Measure::Accuracy].mean).sum::<f64>()
+                / 3.0;
+        assert!((summary.groups[1].measures[Measure::Accuracy].mean - mean).abs() < 1e-12);
         assert!(summary.groups.iter().all(|group| group.runs == 3 && group.predicted.is_some()));
         assert_eq!(Summary::read(&store, 4).unwrap().read, 4);
     }

@@ -13,7 +13,7 @@ use super::{Part, Scale, Study, StudyError, Verdict};
 use crate::associative::{CapacitySearch, MemoryError, over_repeats, recalls, run as repeats};
 use crate::cell::NUMERICS_REVISION;
 use crate::fit::{Exponents, Sample, exponents};
-use crate::interval::{Interval, Measure, student};
+use crate::interval::{Interval, SampleMean, student};
 use crate::normal::cdf;
 use crate::threshold::{Estimate, Threshold};
 
@@ -354,10 +354,10 @@ fn error(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
     let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
     let found = recalls(&all, study.backend, study.stop).map_err(stopped)?;
     let missed = |found: &Recall| {
-        let accuracy: Measure = found.accuracy.into();
-        Measure { mean: 1.0 - accuracy.mean, ..accuracy }
+        let accuracy: SampleMean = found.accuracy.into();
+        SampleMean { mean: 1.0 - accuracy.mean, ..accuracy }
     };
-    let errors: Vec<Measure> = found.iter().map(missed).collect();
+    let errors: Vec<SampleMean> = found.iter().map(missed).collect();
     let ours = over_repeats(&errors);
     // The reference is a mean over ten seeds: its error is what ten of ours have.
     let count = errors.len() as f64;

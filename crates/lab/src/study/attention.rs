@@ -8,7 +8,8 @@ use superpose_theory::{Point, attention::lock_rate};
 
 use super::{Finding, Part, Study, StudyError, stopped};
 use crate::interval::{Interval, share};
-use crate::threshold::{Measure, SearchError};
+use crate::threshold::SearchError;
+use superpose_core::Measure;
 
 /// A measured lock rate.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -152,7 +153,7 @@ fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Resul
         let mut rates = Vec::new();
         for (config, outcome) in cells.iter().zip(outcomes) {
             let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
-            rates.push(outcome.lock_rate);
+            rates.push(outcome.measures[Measure::LockRate]);
         }
         let samples = cells[0].samples;
         let measured = share(&rates, usize::MAX);

@@ -5,7 +5,8 @@ use superpose_core::Config;
 use superpose_core::config::{Embedding, Trigger};
 
 use crate::interval::Interval;
-use crate::threshold::{Measure, Search, Threshold};
+use crate::threshold::{Search, Threshold};
+use superpose_core::Measure;
 
 /// The level of all thresholds of the study: mean accuracy over seeds.
 pub const LEVEL: f64 = 0.5;
@@ -86,7 +87,7 @@ impl Finding {
             vocab: config.vocab,
             dim: config.dim,
             length: config.length,
-            embedding: config.embedding,
+            embedding: config.embedding.kind(),
             trigger: config.trigger,
             measure,
             level: LEVEL,

@@ -36,7 +36,8 @@ pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 use crate::associative::MemoryError;
 use crate::cell::{CellError, Event, Runner};
 use crate::run::RunError;
-use crate::threshold::{Criterion, Measure, Question, SearchError, find, shares};
+use crate::threshold::{Criterion, Question, SearchError, find, shares};
+use superpose_core::Measure;
 
 /// How far the study goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

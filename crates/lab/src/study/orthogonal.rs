@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
-use superpose_core::config::{Embedding, Trigger};
+use superpose_core::config::{EmbeddingSettings, Trigger};
 
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Comparison, Sample, compare};
-use crate::threshold::Measure;
+use superpose_core::Measure;
 
 /// One-step thresholds over L and V.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ pub struct Orthogonal {
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Orthogonal, StudyError> {
-    let random = thresholds(study, Embedding::Gaussian, 0)?;
-    let orthonormal = thresholds(study, Embedding::Orthonormal, random.len())?;
+    let random = thresholds(study, EmbeddingSettings::Gaussian, 0)?;
+    let orthonormal = thresholds(study, EmbeddingSettings::Orthonormal, random.len())?;
     let seed = study.seed;
     Ok(Orthogonal {
         random_exponents: exponents(&random, seed),
@@ -36,7 +36,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Orthogonal, StudyError> {
 
 fn thresholds(
     study: &mut Study<'_, '_>,
-    embedding: Embedding,
+    embedding: EmbeddingSettings,
     first: usize,
 ) -> Result<Vec<Finding>, StudyError> {
     let scale = study.scale;
@@ -49,9 +49,9 @@ fn thresholds(
         for vocab in vocabs {
             let settings = Settings {
                 vocab,
-                dim: if embedding == Embedding::Orthonormal { vocab + 2 } else { dim },
+                dim: if embedding == EmbeddingSettings::Orthonormal { vocab + 2 } else { dim },
                 length,
-                embedding,
+                embedding: embedding.clone(),
                 trigger: Trigger::Keys,
                 test_samples: 256,
                 seed: study.seed_of(Part::Orthogonal, first + findings.len()),

@@ -8,7 +8,8 @@ use superpose_theory::critical::Parameter;
 use super::finding::LEVEL;
 use super::{Part, Study, StudyError, stopped};
 use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
-use crate::threshold::{Measure, shares};
+use crate::threshold::shares;
+use superpose_core::Measure;
 
 /// A phase diagram and the model that it is of.
 #[derive(Clone, Debug, Serialize, Deserialize)]

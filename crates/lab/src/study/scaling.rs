@@ -11,7 +11,7 @@ use super::finding::LEVEL;
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, Sample, collapse, compare};
 use crate::interval::Interval;
-use crate::threshold::Measure;
+use superpose_core::Measure;
 
 /// Names of the factors, in the order of all lists.
 const FACTORS: [&str; 3] = ["d", "L", "V"];

@@ -5,7 +5,7 @@ use superpose_core::Settings;
 use superpose_core::config::Trigger;
 
 use super::{Finding, Part, Study, StudyError};
-use crate::threshold::Measure;
+use superpose_core::Measure;
 
 /// The table's thresholds: for each of small and large d, small and large L, three steps and one step.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,8 +4,8 @@
 //! (arXiv 2605.10795): the two dimensions stand beside what is measured.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
-use superpose_core::config::{Config, Schedule};
+use superpose_core::config::{self, Config, Schedule};
+use superpose_core::{Measure, Settings};
 use superpose_theory::predict;
 
 use super::{Part, Study, StudyError, stopped};
@@ -65,7 +65,9 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
                 seed: study.seed_of(Part::Training, places.len()),
                 ..Settings::default()
             };
-            let trained = Settings { steps, rate: 0.03, schedule: Schedule::Cosine, ..three.clone() };
+            let training =
+                config::Training { rate: 0.03, schedule: Schedule::Cosine, ..config::Training::new(steps) };
+            let trained = Settings { training: Some(training), ..three.clone() };
             for settings in [trained, three] {
                 let config = settings.check()?;
                 cells.extend((0..seeds).map(|seed| config.repeat(seed)));
@@ -80,7 +82,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
         let mut accuracies = Vec::new();
         for (config, outcome) in cells.iter().zip(outcomes) {
             let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
-            accuracies.push(outcome.accuracy);
+            accuracies.push(outcome.measures[Measure::Accuracy]);
         }
         shares.push(share(&accuracies, vocab));
     }
@@ -106,7 +108,9 @@ fn hebbian_dim(vocab: usize, length: usize) -> Result<Option<usize>, StudyError>
     let mut dim = 2;
     while dim < 64 * vocab {
         let config = Settings { vocab, dim, length, samples: DATA, ..Settings::default() }.check()?;
-        if predict(&config).memory_accuracy.is_some_and(|accuracy| accuracy >= CAPACITY_LEVEL) {
+        if predict(&config).measures[Measure::MemoryAccuracy]
+            .is_some_and(|accuracy| accuracy >= CAPACITY_LEVEL)
+        {
             return Ok(Some(dim));
         }
         dim += 1 + dim / 32;

@@ -3,11 +3,12 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use superpose_core::config::Settings;
+use superpose_core::config::{Kind, Setting, Value, Values, check_given};
 
 use super::expression::Expression;
-use super::parameter::{Parameter, Value, integer, number};
+
 use super::{Axis, Sweep, SweepError};
+use crate::store::cell_settings;
 
 /// Values of one axis, at most.
 const STEPS: u64 = 1_000_000;
@@ -25,7 +26,7 @@ pub fn read(text: &str) -> Result<Sweep, SweepError> {
 
 struct Reader<'a> {
     line: &'a dyn Fn(usize) -> usize,
-    given: Vec<Parameter>,
+    given: Vec<&'static Setting>,
 }
 
 type Entry<'a, 'i> = (&'a str, usize, &'a Spanned<DeValue<'i>>);
@@ -41,7 +42,7 @@ impl Reader<'_> {
 
     fn file(&mut self, table: &DeTable<'_>) -> Result<Sweep, SweepError> {
         let mut sweep =
-            Sweep { base: Settings::default(), axes: Vec::new(), rays: Vec::new(), repeats: 1, noise: false };
+            Sweep { base: Values::default(), axes: Vec::new(), rays: Vec::new(), repeats: 1, noise: false };
         for (name, line, value) in self.entries(table) {
             let wrong = |allowed: &'static str| SweepError::Value {
                 line,
@@ -74,22 +75,20 @@ impl Reader<'_> {
                 _ => {
                     let parameter = self.parameter(name, line)?;
                     let value = self.value(parameter, line, value)?;
-                    parameter.set(&mut sweep.base, &value).map_err(|allowed| SweepError::Value {
-                        line,
-                        name: name.into(),
-                        value: value.to_string(),
-                        allowed,
-                    })?;
+                    sweep
+                        .base
+                        .set(parameter, value)
+                        .map_err(|error| SweepError::Toml { line, reason: error.to_string() })?;
                 }
             }
         }
-        self.together()?;
+        check_given(|name| self.given.iter().any(|parameter| parameter.name == name))?;
         sweep.rays = self.in_order(sweep.rays)?;
         Ok(sweep)
     }
 
     /// A parameter that has not been given yet.
-    fn parameter(&mut self, name: &str, line: usize) -> Result<Parameter, SweepError> {
+    fn parameter(&mut self, name: &str, line: usize) -> Result<&'static Setting, SweepError> {
         let parameter = known(name, line)?;
         if self.given.contains(&parameter) {
             return Err(SweepError::Twice { line, name: name.into() });
@@ -100,13 +99,14 @@ impl Reader<'_> {
 
     fn value(
         &self,
-        parameter: Parameter,
+        parameter: &'static Setting,
         line: usize,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Value, SweepError> {
-        parameter.from_toml(value.get_ref()).map_err(|allowed| SweepError::Value {
+        let found = scalar(value.get_ref()).ok_or_else(|| parameter.kind.allowed());
+        found.and_then(|value| parameter.kind.convert(value)).map_err(|allowed| SweepError::Value {
             line,
-            name: parameter.name().into(),
+            name: parameter.name.into(),
             value: show(value.get_ref()),
             allowed,
         })
@@ -136,7 +136,7 @@ impl Reader<'_> {
                 });
             }
         };
-        let mut points: Vec<Vec<(Parameter, Value)>> = Vec::with_capacity(values.len());
+        let mut points: Vec<Vec<(&'static Setting, Value)>> = Vec::with_capacity(values.len());
         for value in values {
             let point = vec![(parameter, value)];
             if points.last() != Some(&point) {
@@ -157,13 +157,13 @@ impl Reader<'_> {
     /// `{ from = 64, to = 4096, steps = 7, scale = "geometric" }`
     fn range(
         &self,
-        parameter: Parameter,
+        parameter: &'static Setting,
         line: usize,
         range: &DeTable<'_>,
     ) -> Result<Vec<Value>, SweepError> {
         let wrong = |name: &str, value: String, allowed: &str| SweepError::Value {
             line,
-            name: format!("{}, {name}", parameter.name()),
+            name: format!("{}, {name}", parameter.name),
             value,
             allowed: allowed.into(),
         };
@@ -173,7 +173,11 @@ impl Reader<'_> {
             match (name, value) {
                 ("from", value) => from = number(value).filter(|x| x.is_finite()),
                 ("to", value) => to = number(value).filter(|x| x.is_finite()),
-                ("steps", value) => steps = integer(value).filter(|steps| (1..=STEPS).contains(steps)),
+                ("steps", value) => {
+                    steps = number(value)
+                        .filter(|x| x.fract() == 0.0 && (1.0..=STEPS as f64).contains(x))
+                        .map(|x| x as u64)
+                }
                 ("scale", DeValue::String(word)) if matches!(word.as_ref(), "linear" | "geometric") => {
                     geometric = word.as_ref() == "geometric";
                 }
@@ -201,12 +205,12 @@ impl Reader<'_> {
         };
         let value = |step: u64| {
             let x = at(step);
-            parameter.from_number(x).map_err(|allowed| wrong("from or to", x.to_string(), allowed))
+            from_number(parameter, x).map_err(|allowed| wrong("from or to", x.to_string(), &allowed))
         };
         (0..steps).map(value).collect()
     }
 
-    /// Parameters that move together, point by point.
+    /// Settings that move together, point by point.
     fn points(&mut self, line: usize, points: &[Spanned<DeValue<'_>>]) -> Result<Axis, SweepError> {
         let wrong = |line, allowed: &str| SweepError::Value {
             line,
@@ -225,9 +229,10 @@ impl Reader<'_> {
                 let parameter = if i == 0 { self.parameter(name, line)? } else { known(name, line)? };
                 values.push((parameter, self.value(parameter, line, value)?));
             }
-            values.sort_by_key(|(parameter, _)| parameter.name());
-            let names =
-                |values: &[(Parameter, Value)]| -> Vec<Parameter> { values.iter().map(|v| v.0).collect() };
+            values.sort_by_key(|(parameter, _)| parameter.name);
+            let names = |values: &[(&'static Setting, Value)]| -> Vec<&'static Setting> {
+                values.iter().map(|v| v.0).collect()
+            };
             if axis.points.first().is_some_and(|first| names(first) != names(&values)) {
                 return Err(wrong(line, "must have the parameters of the first point"));
             }
@@ -240,7 +245,10 @@ impl Reader<'_> {
     }
 
     /// A parameter that follows from the others.
-    fn ray(&mut self, (name, line, value): Entry<'_, '_>) -> Result<(Parameter, Expression), SweepError> {
+    fn ray(
+        &mut self,
+        (name, line, value): Entry<'_, '_>,
+    ) -> Result<(&'static Setting, Expression), SweepError> {
         let parameter = self.parameter(name, line)?;
         let wrong = |allowed: String| SweepError::Value {
             line,
@@ -253,12 +261,12 @@ impl Reader<'_> {
                 "must be a formula in quotation marks, such as \"sqrt(2 * vocab * ln(vocab))\"".into(),
             ));
         };
-        if !parameter.is_number() {
+        if !is_number(parameter) {
             return Err(wrong("no formula gives a word".into()));
         }
         let formula = Expression::parse(formula).map_err(|error| wrong(error.to_string()))?;
         for name in formula.names() {
-            if !Parameter::named(name).is_some_and(Parameter::is_number) {
+            if !cell_settings().any(|setting| setting.name == name && is_number(setting)) {
                 return Err(wrong(format!("{name} is not a parameter that is a number")));
             }
         }
@@ -268,53 +276,70 @@ impl Reader<'_> {
     /// Rays such that each comes after those it needs.
     fn in_order(
         &self,
-        mut rays: Vec<(Parameter, Expression)>,
-    ) -> Result<Vec<(Parameter, Expression)>, SweepError> {
-        let mut ordered: Vec<(Parameter, Expression)> = Vec::new();
+        mut rays: Vec<(&'static Setting, Expression)>,
+    ) -> Result<Vec<(&'static Setting, Expression)>, SweepError> {
+        let mut ordered: Vec<(&'static Setting, Expression)> = Vec::new();
         while !rays.is_empty() {
-            let waits = |ray: &(Parameter, Expression)| {
-                rays.iter().any(|(parameter, _)| ray.1.names().contains(&parameter.name()))
+            let waits = |ray: &(&'static Setting, Expression)| {
+                rays.iter().any(|(parameter, _)| ray.1.names().contains(&parameter.name))
             };
             let Some(next) = rays.iter().position(|ray| !waits(ray)) else {
-                return Err(SweepError::Circle { name: rays[0].0.name() });
+                return Err(SweepError::Circle { name: rays[0].0.name });
             };
             ordered.push(rays.remove(next));
         }
         Ok(ordered)
     }
-
-    /// Rules about parameters beside each other, those of `superpose run`.
-    fn together(&self) -> Result<(), SweepError> {
-        let gives = |name: &str| self.given.iter().any(|parameter| parameter.name() == name);
-        if gives("gamma") && gives("lead") {
-            return Err(SweepError::Together {
-                names: "gamma and lead",
-                why: "the lead sets gamma; give one of them",
-            });
-        }
-        if gives("activation") && !gives("width") {
-            let why = "only the attention-MLP model has an activation; give a width";
-            return Err(SweepError::Together { names: "activation without width", why });
-        }
-        Ok(())
-    }
 }
 
-fn known(name: &str, line: usize) -> Result<Parameter, SweepError> {
-    Parameter::named(name).ok_or_else(|| SweepError::Unknown {
+fn known(name: &str, line: usize) -> Result<&'static Setting, SweepError> {
+    cell_settings().find(|setting| setting.name == name && name != "repeats").ok_or_else(|| SweepError::Unknown {
         line,
         name: name.into(),
         note: match name {
             "import" | "embedding_file" | "embedding_tensor" => {
                 "a sweep takes no files, since a result must follow from its configuration; superpose run does".into()
             }
-            _ => format!("there are axes, points, rays, repeats, noise, {}", Parameter::list()),
+            _ => {
+                let names: Vec<&str> = cell_settings().map(|setting| setting.name).collect();
+                format!("there are axes, points, rays, repeats, noise, {}", names.join(", "))
+            },
         },
     })
 }
 
+/// Whether a formula can give the value of a setting.
+fn is_number(setting: &Setting) -> bool {
+    matches!(setting.kind, Kind::Count | Kind::Number)
+}
+
+/// The value that a number stands for: whole numbers are rounded. The error says what is allowed.
+pub fn from_number(setting: &Setting, x: f64) -> Result<Value, String> {
+    let x = if setting.kind == Kind::Count { x.round() } else { x };
+    setting.kind.convert(Value::Number(x))
+}
+
+/// A number, word or flag as it stands in a file. Whole numbers do not pass through floating point.
+pub fn scalar(value: &DeValue<'_>) -> Option<Value> {
+    match value {
+        DeValue::String(text) => Some(Value::Text(text.to_string().into())),
+        DeValue::Boolean(flag) => Some(Value::Flag(*flag)),
+        DeValue::Integer(whole) => {
+            let digits = whole.as_str().replace('_', "");
+            let count = u64::from_str_radix(&digits, whole.radix()).map(Value::Count);
+            count.or_else(|_| digits.parse().map(Value::Number)).ok()
+        }
+        DeValue::Float(float) => float.as_str().replace('_', "").parse().map(Value::Number).ok(),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    scalar(value)?.as_f64()
+}
+
 /// A value as a person would recognise it.
-fn show(value: &DeValue<'_>) -> String {
+pub fn show(value: &DeValue<'_>) -> String {
     let text = match value {
         DeValue::String(text) => format!("{text:?}"),
         DeValue::Integer(number) => number.as_str().into(),

@@ -6,19 +6,18 @@
 mod expression;
 mod file;
 mod merge;
-mod parameter;
 mod shard;
 mod survey;
 
+pub(crate) use file::scalar;
 pub use expression::{Expression, ExpressionError, Problem};
 pub use merge::{MergeError, Merged, merge, shards_in};
-pub use parameter::{Parameter, Value};
 pub use shard::{LineProblem, Shard, ShardError};
 pub use survey::{ShareSurvey, Survey, fingerprint};
 
 use std::collections::HashSet;
 
-use superpose_core::config::{Config, ConfigError, Settings};
+use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Value, Values, find};
 
 use crate::cell::{self, Key};
 
@@ -28,9 +27,9 @@ pub const MOST_CELLS: f64 = 1e7;
 /// A description of cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    base: Settings,
+    base: Values,
     axes: Vec<Axis>,
-    rays: Vec<(Parameter, Expression)>,
+    rays: Vec<(&'static Setting, Expression)>,
     repeats: usize,
     noise: bool,
 }
@@ -38,7 +37,7 @@ pub struct Sweep {
 /// Values that take turns; each sets one parameter, or several together.
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
-    points: Vec<Vec<(Parameter, Value)>>,
+    points: Vec<Vec<(&'static Setting, Value)>>,
 }
 
 /// A sweep that cannot be run.
@@ -85,13 +84,8 @@ pub enum SweepError {
         name: String,
     },
     /// Parameters that do not go together.
-    #[error("{names}: {why}")]
-    Together {
-        /// The parameters.
-        names: &'static str,
-        /// Why not.
-        why: &'static str,
-    },
+    #[error(transparent)]
+    Together(#[from] ConfigError),
     /// Rays that need each other.
     #[error("[rays] {name}: its formula leads back to itself")]
     Circle {
@@ -170,42 +164,41 @@ impl Sweep {
     }
 
     fn combination(&self, number: usize) -> Result<Config, SweepError> {
-        let mut settings = self.base.clone();
-        let mut point: Vec<&(Parameter, Value)> = Vec::new();
+        let mut values = self.base.clone();
+        let mut point: Vec<&(&'static Setting, Value)> = Vec::new();
         let mut rest = number;
         for axis in self.axes.iter().rev() {
             point.extend(&axis.points[rest % axis.points.len()]);
             rest /= axis.points.len();
         }
         let text = |rays: &[String]| {
-            let axes = point.iter().map(|(parameter, value)| format!("{} = {value}", parameter.name()));
+            let axes = point.iter().map(|(parameter, value)| format!("{} = {value}", parameter.name));
             let text = axes.chain(rays.iter().cloned()).collect::<Vec<_>>().join(", ");
             if text.is_empty() { "these values".into() } else { text }
         };
+        let failed = |error| SweepError::Config { point: text(&[]), error };
         for (parameter, value) in &point {
-            // Words were tried when they were read.
-            parameter.set(&mut settings, value).map_err(|allowed| SweepError::Value {
-                line: 1,
-                name: parameter.name().into(),
-                value: value.to_string(),
-                allowed,
-            })?;
+            values.set(parameter, value.clone()).map_err(failed)?;
         }
         let mut followed = Vec::new();
         for (parameter, formula) in &self.rays {
-            let of = |name: &str| Parameter::named(name)?.get(&settings);
+            let of = |name: &str| match values.get(name) {
+                Some(value) => value.as_f64(),
+                None => find(Settings::settings(), name).ok()?.default.as_f64(),
+            };
             let wrong = |what: String| SweepError::Ray {
-                name: parameter.name(),
+                name: parameter.name,
                 formula: formula.to_string(),
                 point: text(&[]),
                 what,
             };
             let x = formula.value(&of).ok_or_else(|| wrong("one of its names has no value".into()))?;
             let value =
-                parameter.from_number(x).map_err(|allowed| wrong(format!("{x}, but it {allowed}")))?;
-            parameter.set(&mut settings, &value).map_err(wrong)?;
-            followed.push(format!("{} = {value}", parameter.name()));
+                file::from_number(parameter, x).map_err(|allowed| wrong(format!("{x}, but it {allowed}")))?;
+            followed.push(format!("{} = {value}", parameter.name));
+            values.set(parameter, value).map_err(|error| wrong(error.to_string()))?;
         }
+        let mut settings = Settings::read(&values).map_err(failed)?;
         settings.repeats = self.repeats;
         let wrong = |error| SweepError::Config { point: text(&followed), error };
         let config = settings.check().map_err(wrong)?;
@@ -288,7 +281,7 @@ mod tests {
             ("noise = 1", "line 1: noise = 1: must be true or false"),
             ("repeats = 0", "line 1: repeats = 0: must be"),
             ("gamma = 1.0\nlead = 2", "gamma and lead"),
-            ("activation = \"relu\"", "activation without width"),
+            ("activation = \"relu\"", "activation is given without width"),
             (
                 "repeats = 1e6\n[axes]\nseed = { from = 0, to = 1e6, steps = 12345 }",
                 "the axes make 12345000000 cells, and 10000000",

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
-pub use question::{Criterion, Measure, Predicted, Question, SearchError, Share, find, set, shares};
+pub use question::{Criterion, Predicted, Question, SearchError, Share, find, set, shares};
 pub use record::{NotReached, Observed, ThresholdOptions, ThresholdRecord, ThresholdSearch};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 

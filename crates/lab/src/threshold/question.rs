@@ -1,116 +1,49 @@
 //! What a threshold is asked of: a model, the size that varies, what is measured and what counts as reached.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Embedding, Labels};
-use superpose_theory::critical::{Critical, Parameter, Recall, critical};
-use superpose_theory::predict::uncovered;
-use superpose_theory::{Memory, Point, attention, one_step};
+use superpose_core::measure::{Measure, Scale};
+use superpose_core::words;
+use superpose_theory::Point;
+use superpose_theory::critical::{Critical, Parameter, critical};
+use superpose_theory::predict::{predict_measure, uncovered};
 
 use super::Threshold;
 use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
 
-/// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Recall of the three-step algorithm on fresh sequences.
-    Accuracy,
-    /// The same with attention placed on the informative position.
-    MemoryAccuracy,
-    /// Reading the first gradient alone.
-    OneStepAccuracy,
-    /// How often the largest attention weight is on the informative position.
-    LockRate,
+/// A measure of one run that thresholds can be searched for, and the independent answers behind it. Testing a fact twice
+/// says nothing about other facts, so a share of facts has no more answers than there are facts.
+///
+/// # Errors
+/// The measure is no share.
+pub fn check_measure(measure: Measure) -> Result<(), ConfigError> {
+    if measure.is_share() {
+        return Ok(());
+    }
+    let shares: Vec<&str> =
+        Measure::ALL.iter().filter(|measure| measure.is_share()).map(|measure| measure.word()).collect();
+    Err(ConfigError::value("measure", measure, format!("must be one of {}", shares.join(", "))))
 }
 
-impl Measure {
-    /// Every measure.
-    pub const ALL: [Measure; 4] =
-        [Measure::Accuracy, Measure::MemoryAccuracy, Measure::OneStepAccuracy, Measure::LockRate];
-
-    /// The name, as in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Measure::Accuracy => "accuracy",
-            Measure::MemoryAccuracy => "memory_accuracy",
-            Measure::OneStepAccuracy => "one_step_accuracy",
-            Measure::LockRate => "lock_rate",
-        }
-    }
-
-    /// The name for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Measure::Accuracy => "recall accuracy",
-            Measure::MemoryAccuracy => "memory accuracy",
-            Measure::OneStepAccuracy => "one-step accuracy",
-            Measure::LockRate => "lock rate",
-        }
-    }
-
-    /// The measure of one run, and the independent answers behind it. Testing a fact twice tells nothing about other facts, so
-    /// there are no more of them than facts; attention is asked of sequences, not facts.
-    pub fn of(self, outcome: &Outcome, facts: usize) -> Share {
-        let (measured, most) = match self {
-            Measure::Accuracy => (&outcome.accuracy, facts),
-            Measure::MemoryAccuracy => (&outcome.memory_accuracy, facts),
-            Measure::OneStepAccuracy => (&outcome.one_step_accuracy, facts),
-            Measure::LockRate => (&outcome.lock_rate, usize::MAX),
-        };
-        Share { mean: measured.mean, items: measured.items.min(most) as f64 }
-    }
-
-    /// The predicted measure at a point.
-    pub fn predicted(self, point: &Point) -> f64 {
-        match self {
-            Measure::Accuracy => Recall::new(point).accuracy(point.length, point.samples),
-            Measure::MemoryAccuracy => Memory::new(point).accuracy(point.samples),
-            Measure::OneStepAccuracy => one_step::one_step_accuracy(point),
-            Measure::LockRate => attention::lock_rate(point),
-        }
-    }
+fn share_of(measure: Measure, outcome: &Outcome, facts: usize) -> Share {
+    let estimate = &outcome.measures[measure];
+    let max = if measure.scale() == Scale::ShareOfFacts { facts } else { usize::MAX };
+    Share { mean: estimate.mean, items: estimate.items.min(max) as f64 }
 }
 
-impl fmt::Display for Measure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+words! {
+    /// What counts as reached.
+    Criterion {
+        /// The mean over seeds is at least the level.
+        Mean = "mean",
+        /// The share of seeds at which the measure is exactly 1 is at least the level.
+        All = "all",
     }
-}
-
-impl FromStr for Measure {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Measure, String> {
-        Measure::ALL
-            .into_iter()
-            .find(|measure| measure.word() == text)
-            .ok_or("must be one of accuracy, memory_accuracy, one_step_accuracy, lock_rate".into())
-    }
-}
-
-/// What counts as reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Criterion {
-    /// The mean over seeds is at least the level.
-    Mean,
-    /// The share of seeds at which the measure is exactly 1 is at least the level.
-    All,
 }
 
 impl Criterion {
-    /// The name, as in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Criterion::Mean => "mean",
-            Criterion::All => "all",
-        }
-    }
-
     /// The criterion in words.
     pub fn sentence(self, measure: Measure, level: f64) -> String {
         match self {
@@ -118,23 +51,6 @@ impl Criterion {
             Criterion::All => {
                 format!("{} of exactly 1 in a share of seeds of at least {level}", measure.label())
             }
-        }
-    }
-}
-
-impl fmt::Display for Criterion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-impl FromStr for Criterion {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Criterion, String> {
-        match text {
-            "mean" => Ok(Criterion::Mean),
-            "all" => Ok(Criterion::All),
-            _ => Err("must be mean or all".into()),
         }
     }
 }
@@ -185,9 +101,10 @@ pub fn shares(
     measure: Measure,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Share>, SearchError> {
+    runner.require(measure);
     let outcomes = runner.run(cells, observe)?;
     let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| match outcome {
-        Ok(outcome) => Ok(measure.of(&outcome, config.vocab)),
+        Ok(outcome) => Ok(share_of(measure, &outcome, config.vocab)),
         Err(error) => Err(SearchError::cell(config, error)),
     };
     cells.iter().zip(outcomes).map(read).collect()
@@ -234,12 +151,13 @@ impl Question {
             };
             return Err(ConfigError::value("accuracy", level, allowed));
         }
+        check_measure(measure)?;
         let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
         if config.import.is_some() {
             return fixed("imported tensors have fixed sizes; leave out import");
         }
         match parameter {
-            Parameter::Dim if config.embedding == Embedding::File => {
+            Parameter::Dim if config.embedding.kind() == Embedding::File => {
                 fixed("the columns of the embedding file are the dimension, which cannot vary")
             }
             Parameter::Width if config.width.is_none() => {
@@ -267,12 +185,13 @@ impl Question {
     /// them), or four times the prediction where that is more.
     pub fn range(&self) -> (u64, u64) {
         let config = &self.config;
-        let tokens = ((1 << 23) / config.steps.max(1) as u64).max(1 << 19);
+        let steps = config.training.as_ref().map_or(1, |training| training.steps as u64);
+        let tokens = ((1 << 23) / steps).max(1 << 19);
         let classes = match config.labels {
             Labels::Mod(classes) => classes as u64,
             Labels::Permutation => 2,
         };
-        let orthonormal = config.embedding == Embedding::Orthonormal;
+        let orthonormal = config.embedding.kind() == Embedding::Orthonormal;
         let rows = config.token_count() as u64 + 2;
         let spare = (config.dim as u64).saturating_sub(2 + config.noise_vocab.unwrap_or(0) as u64);
         match self.parameter {
@@ -315,8 +234,11 @@ impl Question {
         let level = self.level_of_mean();
         let share = |x: f64| {
             let x = x.max(self.parameter.range(&point).0);
-            self.measure.predicted(&self.parameter.set(&point, x))
+            predict_measure(self.measure, &self.parameter.set(&point, x)).unwrap_or(f64::NAN)
         };
+        if predict_measure(self.measure, &point).is_none() {
+            return silent(format!("there is no formula for the {}", self.measure.label()));
+        }
         let solved = match self.measure {
             Measure::Accuracy => critical(&point, self.parameter, level),
             _ => self.solve(&point, level, share),

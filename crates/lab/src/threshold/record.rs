@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 use superpose_core::config::{Config, ConfigError, Embedding, Settings};
 use superpose_theory::critical::Parameter;
 
-use super::question::{Criterion, Measure, Predicted, Question, SearchError, find, shares};
+use super::question::{Criterion, Predicted, Question, SearchError, find, shares};
 use super::search::Plan;
 use super::{Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
@@ -77,7 +78,7 @@ impl ThresholdOptions {
             return Err(ConfigError::value("precision", self.precision, "must be from 0.001 to 1"));
         }
         superpose_core::config::whole("max_runs", self.max_runs, 2, 1_000_000)?;
-        if settings.embedding == Embedding::Orthonormal {
+        if settings.embedding.kind() == Embedding::Orthonormal {
             // The size to find need not be right to begin with.
             let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
             match self.find {

@@ -4,6 +4,7 @@ use superpose_theory::critical::Parameter;
 
 use super::known::{Known, tables};
 use super::*;
+use superpose_core::Measure;
 
 /// 300 searches on curves with known crossings: as many cover as a 95% interval should, neither fewer nor more.
 #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, Precision, Settings};
+use superpose_core::config::{Config, ConfigError, Precision, Settings, Training};
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 
 use crate::cell::{Entry, Key, Outcome, Results};
@@ -102,23 +102,22 @@ pub fn train(
     backend: &Backend,
     observer: &mut dyn Observer,
 ) -> Result<Finish, RunError> {
-    for (parameter, value, wrong, allowed) in [
-        ("steps", config.steps, config.steps == 0, "training needs at least 1"),
-        ("repeats", config.repeats, config.repeats > 1, "a training run has one seed; sweep runs many"),
-    ] {
-        if wrong {
-            let value = value.to_string();
-            return Err(ConfigError::Value { parameter, value, allowed: allowed.into() }.into());
-        }
+    let Some(training) = &config.training else {
+        return Err(ConfigError::value("steps", 0, "training needs at least 1").into());
+    };
+    if config.repeats > 1 {
+        let allowed = "a training run has one seed; sweep runs many";
+        return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
     match config.precision {
-        Precision::F32 => train_as::<f32>(config, inputs, from, to, backend, observer),
-        Precision::F64 => train_as::<f64>(config, inputs, from, to, backend, observer),
+        Precision::F32 => train_as::<f32>(config, training, inputs, from, to, backend, observer),
+        Precision::F64 => train_as::<f64>(config, training, inputs, from, to, backend, observer),
     }
 }
 
 fn train_as<T: Real + Saved>(
     config: &Config,
+    training: &Training,
     inputs: &Inputs,
     from: Option<&Checkpoint>,
     to: Option<&Path>,
@@ -132,7 +131,7 @@ where
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
     let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
-    let network = || Network::new(config, instance.embeddings.clone(), backend);
+    let network = || Network::new(config, training, instance.embeddings.clone(), backend);
     let saved = from.map(|from| from.state(network())).transpose()?;
 
     // A checkpoint that cannot be written ends the run: its steps would be lost.
@@ -154,7 +153,7 @@ where
             save(state, &trajectory)
         }
         Event::Stepped(state) => {
-            observer.step(state.counters.step, config.steps) || {
+            observer.step(state.counters.step, training.steps) || {
                 save(state, &trajectory);
                 false
             }

@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 
 pub use recall::Recall;
 
+use superpose_core::Measure;
+
 use crate::point::Point;
-use crate::predict::{Dominant, Part, Quantity, predict_at};
+use crate::predict::{Dominant, Part, predict_at};
 use search::{Crossing, topmost_crossing};
 
 /// A size that can be solved for.
@@ -198,7 +200,7 @@ impl Critical {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// What reaches it: recall of the three-step algorithm.
-    pub quantity: Quantity,
+    pub quantity: Measure,
     /// The value to reach, above 0 and at most 1.
     pub accuracy: f64,
 }
@@ -206,7 +208,7 @@ pub struct Target {
 impl Target {
     /// Three-step recall of that accuracy.
     pub fn recall(accuracy: f64) -> Target {
-        Target { quantity: Quantity::Accuracy, accuracy }
+        Target { quantity: Measure::Accuracy, accuracy }
     }
 }
 
@@ -237,7 +239,7 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
 
 fn unreachable(point: &Point, parameter: Parameter, end: f64) -> Critical {
     let there = predict_at(&parameter.set(point, end));
-    let accuracy = there.accuracy.unwrap_or(0.0);
+    let accuracy = there.measures[Measure::Accuracy].unwrap_or(0.0);
     Critical::Unreachable { end, accuracy, dominant: there.dominant }
 }
 

@@ -66,7 +66,7 @@ mod tests {
             for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal] {
                 for (length, samples) in [(1.0, 50.0), (16.0, 8192.0), (300.0, 4000.0), (300.0, 30.0)] {
                     let point = Point { trigger, embedding, ..gaussian(200.0, 202.0, length, samples) };
-                    let expected = predict_at(&point).accuracy.unwrap();
+                    let expected = predict_at(&point).measures[superpose_core::Measure::Accuracy].unwrap();
                     let found = Recall::new(&point).accuracy(length, samples);
                     assert!((found - expected).abs() < 1e-9, "{point:?}: {found} {expected}");
                 }
@@ -74,7 +74,7 @@ mod tests {
         }
         let mlp =
             Point { width: Some(900.0), activation: Activation::He2, ..gaussian(200.0, 64.0, 9.0, 5e3) };
-        let expected = predict_at(&mlp).accuracy.unwrap();
+        let expected = predict_at(&mlp).measures[superpose_core::Measure::Accuracy].unwrap();
         assert_eq!(Recall::new(&mlp).accuracy(9.0, 5e3), expected);
     }
 

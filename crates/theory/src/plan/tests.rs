@@ -19,7 +19,7 @@ fn request(facts: f64, length: f64, accuracy: f64) -> Request {
 }
 
 fn reached(plan: &Plan) -> f64 {
-    plan.prediction.accuracy.unwrap()
+    plan.prediction.measures[superpose_core::Measure::Accuracy].unwrap()
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Settings in a TOML file: one key per setting, and keys of the command that reads it. Errors name the line.
+
+use superpose_core::config::{Settings, Value, Values, find};
+use toml::de::DeTable;
+
+use crate::sweep::scalar;
+
+/// A file that cannot be read as settings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} ({content}): {reason}")]
+pub struct FileError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The start of what stands there.
+    pub content: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Reads a file. The values of keys in `others`, which are no settings, are returned beside the settings.
+///
+/// # Errors
+/// The text is not TOML, a key is unknown, or a value is not of its setting's kind.
+pub fn read(text: &str, others: &[&'static str]) -> Result<(Values, Vec<(&'static str, Value)>), FileError> {
+    let wrong = |start: usize, reason: String| {
+        let line = text[..start.min(text.len())].matches('\n').count();
+        let content = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
+        FileError { line: line + 1, content, reason }
+    };
+    let table = DeTable::parse(text).map_err(|error| {
+        wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', " "))
+    })?;
+    let (mut values, mut beside) = (Values::default(), Vec::new());
+    for (key, value) in table.get_ref() {
+        let name = key.get_ref().as_ref();
+        let failed = |reason: String| wrong(key.span().start, reason);
+        let found = || {
+            let allowed = "must be a number, a word in quotation marks, true or false";
+            scalar(value.get_ref()).ok_or_else(|| failed(format!("{name}: {allowed}")))
+        };
+        match others.iter().find(|other| **other == name) {
+            Some(other) => beside.push((*other, found()?)),
+            None => {
+                let setting = find(Settings::settings(), name).map_err(|error| failed(error.to_string()))?;
+                values.set(setting, found()?).map_err(|error| failed(error.to_string()))?;
+            }
+        }
+    }
+    Ok((values, beside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_line() {
+        let (values, beside) = read("vocab = 1e3\njson = true\ntrigger = \"keys\"", &["json"]).unwrap();
+        assert_eq!(values.get("vocab"), Some(&Value::Count(1000)));
+        assert_eq!(beside, [("json", Value::Flag(true))]);
+        for (text, message) in [
+            ("vocab = 3\ndimm = 3", "line 2 (dimm = 3): unknown key dimm: there are vocab"),
+            ("dim = 2.5", "line 1 (dim = 2.5): dim = 2.5: must be a whole number"),
+            ("\ndim = [1]", "line 2 (dim = [1]): dim: must be a number"),
+            ("dim = ", "line 1 (dim =): "),
+            ("json = 1", "line 1 (json = 1): unknown key json"),
+        ] {
+            let error = read(text, &[]).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{text}: {error}");
+        }
+    }
+}

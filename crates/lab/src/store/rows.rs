@@ -1,0 +1,59 @@
+//! Rows of the table `cells`: reading and writing entries.
+
+use rusqlite::{Row, Statement, params};
+use superpose_core::config::schema::Sparse;
+
+use crate::cell::{Entry, Known};
+
+/// One row by its key.
+pub const SELECT: &str =
+    "SELECT key, config, outcome, reason, numerics_revision, version FROM cells WHERE key = ?1";
+
+/// All rows in the order of keys.
+pub const SELECT_ALL: &str =
+    "SELECT key, config, outcome, reason, numerics_revision, version FROM cells ORDER BY key";
+
+/// A new row, or a better one for the same key.
+pub const INSERT: &str = "INSERT INTO cells (key, config, outcome, reason, numerics_revision, version) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (key) DO UPDATE SET config = excluded.config, \
+     outcome = excluded.outcome, reason = excluded.reason, numerics_revision = excluded.numerics_revision, \
+     version = excluded.version";
+
+/// Writes an entry.
+pub fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> {
+    let json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
+    let config = serde_json::to_string(&Sparse(&entry.config)).map_err(json)?;
+    let (outcome, reason) = match &entry.result {
+        Ok(outcome) => (Some(serde_json::to_string(outcome).map_err(json)?), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let key = entry.key.to_string();
+    insert.execute(params![key, config, outcome, reason, entry.numerics_revision, entry.version]).map(|_| ())
+}
+
+/// The result in a row. The error says what is wrong with the row.
+pub fn read_known(row: &Row<'_>) -> Result<Known, String> {
+    let wrong = |error: rusqlite::Error| error.to_string();
+    let outcome: Option<&str> = row.get_ref(2).map_err(wrong)?.as_str_or_null().map_err(|e| e.to_string())?;
+    match outcome {
+        Some(text) => serde_json::from_str(text).map(Ok).map_err(|error| format!("outcome: {error}")),
+        None => {
+            let reason: Option<String> = row.get(3).map_err(wrong)?;
+            Ok(Err(reason.unwrap_or_default()))
+        }
+    }
+}
+
+/// The entry of a row. The error says what is wrong with the row.
+pub fn read(row: &Row<'_>) -> Result<Entry, String> {
+    let wrong = |error: rusqlite::Error| error.to_string();
+    let text = |place: usize| row.get::<_, String>(place).map_err(wrong);
+    Ok(Entry {
+        key: text(0)?.parse().map_err(|error| format!("key: {error}"))?,
+        format: Entry::FORMAT,
+        config: serde_json::from_str(&text(1)?).map_err(|error| format!("config: {error}"))?,
+        result: read_known(row)?,
+        numerics_revision: row.get(4).map_err(wrong)?,
+        version: text(5)?,
+    })
+}
