@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-pub use superpose_lab::sweep::Value;
+use pyo3::types::PyDict;
+pub use superpose_core::config::Value;
+use superpose_core::config::{Setting, Values, find};
+
+use crate::work::Failure;
 
 /// A value and what it may stand for.
 pub struct Given {
@@ -23,7 +27,7 @@ impl Given {
         }
         let text = value.str()?.to_string();
         if let Ok(word) = value.extract::<String>() {
-            return Ok(Given { values: vec![Value::Word(word)], text });
+            return Ok(Given { values: vec![Value::Text(word.into())], text });
         }
         let mut values = Vec::new();
         if is_complex(value) {
@@ -54,11 +58,26 @@ impl Given {
         }
         if self.values.is_empty() {
             // Refused whatever it looks like; a word that looks like it tells what is allowed.
-            let allowed = put(&Value::Word(self.text.clone())).err();
+            let allowed = put(&Value::Text(self.text.clone().into())).err();
             refusal = allowed.unwrap_or_else(|| "must be a word".into());
         }
         Err(wrong(name, &self.text, &refusal))
     }
+}
+
+/// The settings that keywords give; those that are `None` are left out.
+pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) -> PyResult<Values> {
+    let mut values = Values::default();
+    for (name, value) in keys.into_iter().flatten() {
+        if value.is_none() {
+            continue;
+        }
+        let setting = find(settings, &name.extract::<String>()?);
+        let setting = setting.map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let value = Given::new(&value)?.put(setting.name, |value| setting.kind.convert(value.clone()))?;
+        values.set(setting, value).map_err(Failure::from)?;
+    }
+    Ok(values)
 }
 
 /// What a value turned into; nothing if it does not. Ctrl-C is no answer to that question.
@@ -114,7 +133,7 @@ pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 /// A word out of a few, whatever was given.
 pub fn choice<T: FromStr<Err = String>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     Given::new(value)?.put(name, |value| match value {
-        Value::Word(word) => word.parse(),
+        Value::Text(word) => word.parse(),
         _ => Err("must be a word".into()),
     })
 }

@@ -26,7 +26,7 @@ mod _engine {
     const version: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use crate::config::Config;
+    use crate::config::{Config, definitions};
     #[pymodule_export]
     use crate::experiments::{bound, inspect, phase, plan, predict, threshold};
     #[pymodule_export]

@@ -3,10 +3,11 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
+use superpose_core::config::Group;
 use superpose_lab::associative::{CapacitySearch, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 use superpose_lab::memory::available;
 
-use crate::given::{Value, choice, count, number, put, size};
+use crate::given::{self, Value, number, put, size};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, work};
@@ -22,9 +23,9 @@ pub fn memory(
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let given = |name: &str| keys.get_item(name).is_ok_and(|value| value.is_some_and(|x| !x.is_none()));
+    let given = given::settings(Some(keys), MemorySettings::settings())?;
+    let settings = MemorySettings::read(&given).map_err(Failure::from)?;
     let threads = self::threads(threads)?;
-    let settings = settings(keys)?;
     let Some(find) = find else {
         for (name, given) in [("precision", precision.is_some()), ("max_runs", max_runs.is_some())] {
             refuse(name, given, "is given without find: it is about a search")?;
@@ -41,11 +42,11 @@ pub fn memory(
         return Ok(Record::new(record, superpose_text::memory));
     };
     put("find", find, |value| match value {
-        Value::Word(word) if word == "facts" => Ok(()),
+        Value::Text(word) if word == "facts" => Ok(()),
         _ => Err("must be facts".into()),
     })?;
-    refuse("facts", given("facts"), "is given with find: the search decides how many")?;
-    refuse("repeats", given("repeats"), "is given with find: the search decides how many")?;
+    refuse("facts", given.gives("facts"), "is given with find: the search decides how many")?;
+    refuse("repeats", given.gives("repeats"), "is given with find: the search decides how many")?;
     let most = max_runs.map_or(Ok(USUAL_RUNS), |most| size("max_runs", most))?;
     let precision = precision.map_or(Ok(USUAL_PRECISION), |precision| number("precision", precision))?;
     let search = CapacitySearch::new(&settings, precision, most).map_err(Failure::from)?;
@@ -60,34 +61,4 @@ pub fn memory(
 
 fn refuse(name: &str, given: bool, why: &str) -> Result<(), Failure> {
     if given { Err(Failure(format!("{name} {why}"))) } else { Ok(()) }
-}
-
-/// Settings by their names; what is none keeps its default.
-fn settings(keys: &Bound<'_, PyDict>) -> PyResult<MemorySettings> {
-    let mut settings = MemorySettings::default();
-    for (name, value) in keys {
-        if value.is_none() {
-            continue;
-        }
-        let name: String = name.extract()?;
-        let (name, value) = (name.as_str(), &value);
-        match name {
-            "facts" => settings.facts = size(name, value)?,
-            "dim" => settings.dim = size(name, value)?,
-            "rule" => settings.rule = choice(name, value)?,
-            "width" => settings.width = Some(size(name, value)?),
-            "embedding" => settings.embedding = choice(name, value)?,
-            "labels" => settings.labels = choice(name, value)?,
-            "zipf" => settings.zipf = Some(number(name, value)?),
-            "optimiser" => settings.optimiser = choice(name, value)?,
-            "rate" => settings.rate = Some(number(name, value)?),
-            "steps" => settings.steps = Some(size(name, value)?),
-            "batch" => settings.batch = Some(size(name, value)?),
-            "accuracy" => settings.accuracy = number(name, value)?,
-            "repeats" => settings.repeats = size(name, value)?,
-            "seed" => settings.seed = count(name, value)?,
-            _ => return Err(Failure(format!("unknown key {name}")).into()),
-        }
-    }
-    Ok(settings)
 }

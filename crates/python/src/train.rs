@@ -91,7 +91,8 @@ pub fn train(
         let mut store = store.as_deref().map(Store::open).transpose()?;
         let (config, to) = (&job.config, checkpoint.as_deref());
         let begun = saved.as_ref().map_or(0, Checkpoint::step);
-        watch.begin(config.steps.saturating_sub(begun) as u64);
+        let steps = config.training.as_ref().map_or(0, |training| training.steps);
+        watch.begin(steps.saturating_sub(begun) as u64);
         let mut told = Told { watch, saves: to.is_some() };
         // It saves how far it is before it stops.
         let backend = watch.patient_backend(job.threads)?;

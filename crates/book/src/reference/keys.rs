@@ -1,140 +1,54 @@
-//! The keys of a configuration file and of a sweep, and the words that they take.
+//! The page of settings: the keys of a configuration file and of a sweep, and the words that they take.
 
-use anyhow::Context;
-use serde_json::Value;
-use superpose_core::config::Settings;
-use superpose_lab::sweep::Parameter;
+use superpose_core::config::{Kind, Setting, Settings, Value};
+use superpose_lab::store::cell_settings;
 
-use super::source::choices;
-use super::{cell, code, head, said_default, table};
-
-const CHOICES: &str = include_str!("../../../core/src/config/choices.rs");
-const ACTIVATION: &str = include_str!("../../../core/src/model/activation.rs");
+use super::{cell, code, head, plain, table};
 
 /// The page of keys.
-pub fn keys() -> anyhow::Result<String> {
+pub fn keys() -> String {
     let mut text = head("Keys and words");
     text += "\nKeys of a configuration file: `superpose run --config FILE.toml`, and so for `predict`, `threshold` and `phase`. A key is the name of the flag with \
-             `_` for `-`. A [sweep](../sweeps.md) has those with a mark: *axis*, at its top level, as an axis or in points; *ray*, also by a formula.\n\n";
-    let defaults = serde_json::to_value(Settings::default())?;
-    let program = superpose_cli::command();
-    let run = program.find_subcommand("run").context("there is a command run")?;
-    let mut rows = Vec::new();
-    for argument in run.get_arguments() {
-        let key = argument.get_id().as_str();
-        if matches!(key, "config" | "help") {
-            continue;
-        }
-        let sweep = match Parameter::named(key) {
-            Some(parameter) if parameter.is_number() => "axis, ray",
-            Some(_) => "axis",
-            None if key == "repeats" => "top level",
-            None => "",
+             `_` for `-`, and the keyword in Python (there `import` is written `import_`). A [sweep](../sweeps.md) has those with a mark: *axis*, at its top level, as an axis or in points; *ray*, also by a formula.\n\n";
+    let rows = Settings::settings().iter().map(|setting| {
+        let sweep = match (setting.name, cell_settings().any(|other| other == setting), setting.kind) {
+            ("repeats", ..) => "top level",
+            (_, true, Kind::Count | Kind::Number) => "axis, ray",
+            (_, true, _) => "axis",
+            (_, false, _) => "",
         };
-        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-        let (meaning, said) = said_default(&help);
-        let default = if defaults[key].is_null() { cell(said) } else { default(&defaults[key]) };
-        rows.push([code(key), default, sweep.into(), cell(meaning)]);
+        let (meaning, absent) = split_default(setting);
+        [code(setting.name), absent, allowed(setting), sweep.into(), cell(&meaning)]
+    });
+    text += &table(["key", "default", "allowed", "in a sweep", "meaning"], rows);
+    text += "\nA configuration file may also have `json`, `threads` and `export`, which are flags of the command. A sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, \
+             and `noise = true` for the noise budget of every cell ([how](../sweeps.md)).\n";
+    for setting in Settings::settings() {
+        if let Kind::Word(words) = setting.kind {
+            text += &format!("\n## `{}`\n\n", setting.name);
+            let rows = words.iter().map(|(word, meaning)| [code(word), cell(&plain(meaning.trim()))]);
+            text += &table(["word", "meaning"], rows);
+        }
     }
-    text += &table(["key", "default", "in a sweep", "meaning"], rows);
-    text += "\nA sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, and `noise = true` for the noise budget of every cell \
-             ([how](../sweeps.md)).\n";
-    for (title, key, source, name) in [
-        ("Embeddings", "embedding", CHOICES, "Embedding"),
-        ("Activations", "activation", ACTIVATION, "Activation"),
-        ("Trigger", "trigger", CHOICES, "Trigger"),
-        ("Regime", "regime", CHOICES, "Regime"),
-        ("Precision", "precision", CHOICES, "Precision"),
-    ] {
-        text += &format!("\n## {title}\n\n");
-        let rows = choices(source, name)?.into_iter().map(|(word, meaning)| [code(&word), cell(&meaning)]);
-        text += &table([format!("`{key}`").as_str(), "meaning"], rows);
-    }
-    Ok(text)
+    text
 }
 
-fn default(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(word) => code(word),
-        other => code(&other.to_string()),
+/// The meaning of a setting, and its default.
+fn split_default(setting: &Setting) -> (String, String) {
+    let meaning = setting.meaning();
+    match (&setting.default, meaning.split_once("; absent: ")) {
+        (Value::Null, Some((meaning, absent))) => (meaning.into(), cell(absent)),
+        (Value::Null, None) => (meaning, String::new()),
+        (default, _) => (meaning.clone(), code(&default.to_string())),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Defaults that a help text names are those that are taken.
-    #[test]
-    fn help_tells_the_true_defaults() {
-        let settings = Settings::default();
-        let mut defaults = serde_json::to_value(&settings).unwrap();
-        // A record leaves out what does not train.
-        defaults["optimiser"] = settings.optimiser.word().into();
-        defaults["schedule"] = settings.schedule.word().into();
-        defaults["positions"] = settings.positions.word().into();
-        defaults["rate"] = settings.rate.into();
-        defaults["weight_decay"] = settings.weight_decay.into();
-        defaults["heads"] = settings.heads.into();
-        defaults["spread"] = settings.row_spread().into();
-        let program = superpose_cli::command();
-        let mut checked = 0;
-        for argument in program.find_subcommand("run").unwrap().get_arguments() {
-            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-            let truth = &defaults[argument.get_id().as_str()];
-            if let Some(word) = truth.as_str() {
-                let said =
-                    help.split_once(&format!("{word} (")).and_then(|(_, after)| after.split(')').next());
-                assert!(said.is_some_and(|said| said.contains("default")), "{help}: it is {word}");
-                checked += 1;
-            } else if let Some((_, after)) = help.split_once("(default ").filter(|_| !truth.is_null()) {
-                let said: f64 = after.trim_end_matches(')').parse().unwrap();
-                assert_eq!(truth.as_f64(), Some(said), "{help}");
-                checked += 1;
-            }
+fn allowed(setting: &Setting) -> String {
+    match setting.range {
+        Some(range) => {
+            let allowed = range.allowed(setting.kind).replace("must be ", "").replace("a whole number ", "");
+            cell(&allowed.replace(" to 2147483647", " on"))
         }
-        assert!(checked >= 19, "{checked}");
-    }
-
-    /// Help texts that list words list all of them.
-    #[test]
-    fn help_lists_every_word() {
-        let program = superpose_cli::command();
-        let mut checked = 0;
-        for command in program.get_subcommands() {
-            for argument in command.get_arguments() {
-                let words = match argument.get_id().as_str() {
-                    "activation" => choices(ACTIVATION, "Activation").unwrap(),
-                    "embedding" => choices(CHOICES, "Embedding").unwrap(),
-                    "trigger" => choices(CHOICES, "Trigger").unwrap(),
-                    "regime" => choices(CHOICES, "Regime").unwrap(),
-                    _ => continue,
-                };
-                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-                let name = command.get_name();
-                // These take vectors that overlap at random, and no file.
-                let refused: &[&str] = match name {
-                    "bound" => &["file", "low_rank", "clustered"],
-                    "memory" => &["file", "low_rank", "clustered", "orthonormal"],
-                    _ => &[],
-                };
-                for (word, _) in words.iter().filter(|(word, _)| !refused.contains(&word.as_str())) {
-                    assert!(help.contains(word.as_str()), "{name}: {word} is not in {help:?}");
-                    checked += 1;
-                }
-            }
-        }
-        assert!(checked > 50, "{checked}");
-    }
-
-    /// Every setting can be typed, so every setting has its row.
-    #[test]
-    fn every_setting_has_a_row() {
-        let page = keys().unwrap();
-        let Value::Object(settings) = serde_json::to_value(Settings::default()).unwrap() else { panic!() };
-        for name in settings.keys() {
-            assert!(page.contains(&format!("\n| `{name}` |")), "{name}");
-        }
+        None => String::new(),
     }
 }

@@ -1,0 +1,63 @@
+//! The stub of the Python class `Settings`: a keyword and a property for each setting.
+
+use superpose_core::config::{Kind, Setting, Settings, Value};
+
+/// The file `python/superpose/_settings.pyi`.
+pub fn stub() -> String {
+    let mut text = String::from(
+        "# Written from the code by `cargo xtask reference`. Change the definitions of settings, not this file.\n\
+         import inspect\nfrom typing import Any, ClassVar, Dict, Optional\n\nfrom typing_extensions import Self\n\n\
+         from . import _engine\nfrom ._given import Number, Path\n\n\
+         class Settings(_engine.Config):\n    __signature__: ClassVar[inspect.Signature]\n    def __new__(\n        cls,\n        *,\n",
+    );
+    for setting in Settings::settings() {
+        let default = literal(&setting.default);
+        let kind = optional(setting, taken(setting));
+        text += &format!("        {}: {kind} = {default},\n", name(setting));
+    }
+    text += "    ) -> Self: ...\n";
+    for setting in Settings::settings() {
+        let kind = optional(setting, returned(setting));
+        text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name(setting));
+    }
+    text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
+             def _given(self) -> Dict[str, Any]: ...\n\ndef written(keys: Dict[str, Any]) -> Dict[str, Any]: ...\n";
+    text
+}
+
+/// The name in Python, where `import` is a keyword.
+fn name(setting: &Setting) -> &'static str {
+    if setting.name == "import" { "import_" } else { setting.name }
+}
+
+fn taken(setting: &Setting) -> &'static str {
+    match setting.kind {
+        Kind::Flag => "bool",
+        Kind::Count | Kind::Number => "Number",
+        Kind::Text if setting.symbol == Some("FILE") => "Path",
+        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => "str",
+    }
+}
+
+fn returned(setting: &Setting) -> &'static str {
+    match setting.kind {
+        Kind::Flag => "bool",
+        Kind::Count => "int",
+        Kind::Number => "float",
+        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => "str",
+    }
+}
+
+fn optional(setting: &Setting, kind: &str) -> String {
+    if setting.optional { format!("Optional[{kind}]") } else { kind.into() }
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Flag(flag) => if *flag { "True" } else { "False" }.into(),
+        Value::Count(count) => count.to_string(),
+        Value::Number(x) => format!("{x:?}"),
+        Value::Text(text) => format!("\"{text}\""),
+    }
+}

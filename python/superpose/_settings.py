@@ -1,0 +1,105 @@
+"""Settings as keywords and attributes, made from the engine's definitions. The stub beside this file is written by
+``cargo xtask reference``."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, Type
+
+from . import _engine
+from ._given import path
+
+#: Settings whose values are files.
+_FILES = ("embedding_file", "import")
+
+#: Arrays that a call takes.
+_TENSORS = frozenset(("z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"))
+
+#: Settings by name: default, allowed values and meaning.
+_DEFINITIONS: Dict[str, Dict[str, Any]] = _engine._definitions()
+
+
+class Settings(_engine.Config):
+    __slots__ = ()
+
+    def __new__(cls, **keys: Any) -> "Settings":
+        keys = _named(keys)
+        if _ALWAYS_RECORDED <= keys.keys():
+            # A whole configuration, as a record has it: settings at their defaults were not chosen.
+            keys = {name: value for name, value in keys.items() if value != _default(name)}
+        for name in _FILES:
+            if keys.get(name) is not None:
+                keys[name] = path(name, keys[name])
+        _refuse_arrays(keys.get("import"))
+        return super().__new__(cls, **keys)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """All settings by name, defaults included."""
+        return self._settings()
+
+    def replace(self, **keys: Any) -> Any:
+        """The same configuration with some settings changed; ``None`` resets one to its default.
+
+        Args:
+            keys: those of :class:`Config`.
+        """
+        return type(self)(**{**self._given(), **_named(keys)})
+
+    def _given(self) -> Dict[str, Any]:
+        settings = self.to_dict()
+        return {name: settings[name] for name in self._names()}
+
+    def __getattr__(self, name: str) -> Any:
+        # Only names without a property arrive here.
+        raise AttributeError(name if name.startswith("_") else f"no setting {name}: there are {', '.join(written(_DEFINITIONS))}")
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), self._given())
+
+
+def _rebuilt(kind: Type[Settings], keys: Dict[str, Any]) -> Settings:
+    return kind(**keys)
+
+
+def _default(name: str) -> Any:
+    return _DEFINITIONS[name]["default"] if name in _DEFINITIONS else None
+
+
+def _named(keys: Dict[str, Any]) -> Dict[str, Any]:
+    """Keys as the engine has them. ``import`` is a keyword of Python, so it is written with a trailing underscore."""
+    if "import_" not in keys:
+        return keys
+    if "import" in keys:
+        raise ValueError("import and import_ are both given: they are the same key; give one of them")
+    return {"import" if name == "import_" else name: value for name, value in keys.items()}
+
+
+def written(keys: Dict[str, Any]) -> Dict[str, Any]:
+    """Keys as one writes them in Python."""
+    return {"import_" if name == "import" else name: value for name, value in keys.items()}
+
+
+def _refuse_arrays(source: Any) -> None:
+    """Refuses the note that a record makes of arrays: no file has them."""
+    if isinstance(source, str) and source.startswith("arrays "):
+        names = source[len("arrays ") :].split(", ")
+        if set(names) <= _TENSORS:
+            again = ", ".join(f"{name}=..." for name in names)
+            raise ValueError(f"import = {source}: arrays are not part of a configuration; leave import out and give them to the call: run({again})")
+
+
+#: Settings that every record writes down, at their default or not.
+_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"])
+
+
+def _setting(name: str, meaning: str) -> property:
+    return property(lambda config: config.to_dict()[name], doc=meaning)
+
+
+for _name, _definition in _DEFINITIONS.items():
+    setattr(Settings, *written({_name: _setting(_name, _definition["meaning"])}).popitem())
+
+_keyword = inspect.Parameter.KEYWORD_ONLY
+Settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [inspect.Parameter(name, _keyword, default=definition["default"]) for name, definition in written(_DEFINITIONS).items()]
+)
