@@ -1,9 +1,9 @@
-"""What a call from Python costs beyond the engine's own time, on a tiny configuration.
+"""Measures how much longer a call from Python takes than the engine itself, on a tiny configuration.
 
     python bench/python_overhead.py
 
-Runs of the engine alone, timed inside it, take turns with calls from Python. The difference of their medians, batch by batch,
-is the overhead: arguments checked, the interpreter let go and taken back, a result made, with and without a look at it.
+Runs timed inside the engine alternate with calls from Python. The difference of their medians in each batch is the overhead: checking
+arguments, releasing and acquiring the interpreter lock, and creating a result, with and without reading it.
 """
 
 import statistics

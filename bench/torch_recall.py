@@ -1,20 +1,20 @@
-"""The three-step early phase in PyTorch, to time beside ours on the same data.
+"""The three-step early phase in PyTorch, timed on the same data as the engine.
 
     python bench/torch_recall.py --import data.safetensors --method tuned --regime exact --repeat 3
 
-Reads the tensors `z_in`, `z_out`, `z_trig`, `z_eos`, `tokens`, `position` and `labels` that our program exports,
+Reads the tensors `z_in`, `z_out`, `z_trig`, `z_eos`, `tokens`, `position` and `labels` that `superpose run` exports,
 trains the attention-only model in float32, and prints one line of JSON. `--export` writes `m1`, `w1` and `m2`.
 It needs `torch` and `safetensors`.
 
-Three methods. `adam` times one full-batch step of Adam on M and W, true softmax, gradients by hand: two products of size
-N x V x d, which no exact step can do without. It starts from random parameters; `--export` then writes `m`, `w` before and
+There are three methods. `adam` times one full-batch step of Adam on M and W with the true softmax and analytic gradients: two
+products of size N x V x d, which every exact step needs. It starts from random parameters; `--export` then writes `m`, `w` before and
 `grad_m`, `grad_w` of that step.
 
-The other two train. `autograd` is what a researcher would write: one forward pass, `backward`, no blocks. `tuned` is the
-opponent to beat: gradients by hand, samples in blocks that stay in cache, and large products only where the
+The other two run the early phase. `autograd` is straightforward code: one forward pass, `backward`, no blocks. `tuned` is
+optimised: analytic gradients, samples in blocks that fit in the cache, and large products only where the
 algorithm needs them: four of size N x V x d in the exact regime (five when V < 5 L), none in the other.
 
-Two regimes. `exact` uses the rates as they are. `infinitesimal` is the limit of a small first rate, in which the
+There are two regimes. `exact` uses the given rates. `infinitesimal` is the limit of a small first rate, in which the
 softmax over labels stays uniform; then `m1` is M1/eta and `m2` is (M2 - M1)/eta2.
 """
 
@@ -33,8 +33,8 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
-# Entries of a block's table of logits, with limits on the samples in a block: smaller ones spend their time in the
-# interpreter, larger ones leave the cache. At V = 1024, 256 to 2048 samples took the same time, within 3%.
+# Entries of a block's table of logits, with limits on the samples in a block. Smaller blocks spend their time in the
+# interpreter, larger ones do not fit in the cache. At V = 1024, 256 to 2048 samples took the same time, within 3%.
 BLOCK_ENTRIES = 1 << 20
 BLOCK_LIMITS = (256, 4096)
 
@@ -44,9 +44,9 @@ TABLE_BYTES = 12 << 20
 
 
 def load(path, dtype=torch.float32):
-    """The exported data: embeddings in one float type, indices in the type that every torch operation takes.
+    """Returns the exported data: embeddings in one float type, indices in the type that every torch operation accepts.
 
-    Copied, because the loaded tensors may be a map of the file, read only when training first touches them.
+    Tensors are copied, because loaded ones may be a memory map of the file, which is read only on first access.
     """
     raw = load_file(path)
     data = SimpleNamespace()
@@ -58,16 +58,16 @@ def load(path, dtype=torch.float32):
 
 
 def choose_gamma(u, data, lead):
-    """The rate that gives the trigger a score of `lead` times ln(L + 1), of either sign.
+    """Returns the rate that gives the trigger a score of `lead` times ln(L + 1), of either sign.
 
-    Zero if step two learned nothing; in the exact regime step three, which has the same rate, then moves nothing.
+    It is zero if step two learned nothing; step three has the same rate and then changes nothing in the exact regime.
     """
     pull = (data.z_eos @ data.z_eos).item() * abs((u @ data.z_trig).item())
     return lead * math.log(data.tokens.shape[1] + 1) / pull if pull > 0.0 else 0.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# As a researcher writes it
+# Automatic differentiation
 
 
 def autograd(data, regime, trigger, eta, lead, threads):
@@ -113,12 +113,12 @@ def autograd(data, regime, trigger, eta, lead, threads):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# By hand
+# Analytic gradients
 
 
 @functools.cache
 def workers(threads):
-    """Threads that last: a new one takes milliseconds over its first product."""
+    """A pool of threads that are reused, because a new thread takes milliseconds for its first product."""
     return ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
 
 
@@ -132,7 +132,7 @@ class Blocks:
 
     def __init__(self, samples, block, threads):
         torch.set_num_threads(threads)  # of this thread, for the small products between the steps
-        # Somewhat smaller blocks, if need be, so that every thread gets as many as the others.
+        # Blocks may be made somewhat smaller, so that every thread gets the same number.
         rounds = -(-samples // (block * threads))
         self.samples, self.block, self.threads = samples, -(-samples // (rounds * threads)), threads
 
@@ -184,14 +184,14 @@ class Dots:
 
 
 def look_up(table, where, space):
-    """table[where], written to the first rows of `space`, so that no block asks for fresh memory."""
+    """Returns table[where], written to the first rows of `space`, so that no block allocates memory."""
     out = space[: len(where)]
     torch.index_select(table, 0, where.view(-1), out=out.view(-1))
     return out
 
 
 def attention_weights(data, block, token_scores, trigger_score, space):
-    """Softmax attention of a block, by table look-up: W1 has rank one."""
+    """Returns the softmax attention of a block by table look-up, which suffices because W1 has rank one."""
     tokens = data.tokens[block]
     a = look_up(token_scores, tokens, space)
     a.scatter_add_(1, data.position[block, None], trigger_score.expand(len(tokens), 1))
@@ -218,7 +218,7 @@ def finish_step_two(data, sums, lead):
 
 
 def default_block(row):
-    """Samples in a block, when each has `row` entries in the largest table."""
+    """Returns the number of samples in a block, when each has `row` entries in the largest table."""
     low, high = BLOCK_LIMITS
     return max(low, min(high, BLOCK_ENTRIES // row))
 
@@ -283,7 +283,7 @@ def tuned_exact(data, trigger, eta, lead, threads, block=None):
 
 
 class Adam:
-    """Full-batch Adam on M and W. One call is one step; the gradient of the last is kept."""
+    """Full-batch Adam on M and W. One call is one step; the gradient of the last step is kept."""
 
     def __init__(self, data, trigger, threads, block=None, rate=0.01):
         d = data.z_in.shape[1]
@@ -325,7 +325,7 @@ class Adam:
                 torch.softmax(r, 1, out=r)
                 loss -= r.gather(1, data.labels[b, None]).log().sum()
                 r.scatter_add_(1, data.labels[b, None], minus_one[: size(b)])
-                # By way of y the gradients of M and of h take N d^2 each and not N V d.
+                # Computed from y, the gradients of M and of h take N d^2 operations each instead of N V d.
                 y = torch.mm(r, data.z_out, out=y_space[: size(b)])
                 by_m.addmm_(y.T, h)
                 g = torch.mm(y, m, out=g_space[: size(b)])
@@ -355,7 +355,7 @@ class Adam:
 
 
 def time_adam(args, data):
-    """Seconds of the shortest step; the first gradient goes into a file if that is asked for."""
+    """Returns the seconds of the shortest step, and writes the first gradient to a file if requested."""
     adam = Adam(data, args.trigger, args.threads, args.block)
     if args.export:
         m, w = (p.clone() for p in adam.parameters)
@@ -363,14 +363,14 @@ def time_adam(args, data):
         grad_m, grad_w = (g.clone() for g in adam.gradients)
         save_file({"m": m, "w": w, "grad_m": grad_m, "grad_w": grad_w}, args.export)
     before = resident()
-    # The first step also pays for fresh memory, so never time only one.
+    # The first step also allocates memory, so more than one is timed.
     seconds, _ = best_of(max(args.repeat, 2), adam.step)
     peak = peak_resident()
     print(json.dumps({"method": "adam", "train_seconds": seconds, "peak_bytes": peak - before, "peak_total_bytes": peak, "torch": torch.__version__}))
 
 
 def product_work(data, threads, block=None):
-    """The N x V x d products of `tuned_exact` and nothing else, in the same blocks and threads."""
+    """Runs only the N x V x d products of `tuned_exact`, in the same blocks and threads."""
     outputs, d = data.z_out.shape
     run = Blocks(len(data.tokens), block or default_block(outputs), threads)
     h = torch.rand(len(data.tokens), d)
@@ -406,7 +406,7 @@ def tuned_infinitesimal(data, trigger, lead, threads, block=None):
         """Sums of h by label. `weights` writes the attention of a block, or is None when it is uniform."""
 
         def by_table(blocks):
-            # How much attention each label saw on each token; the embeddings come in once, at the end.
+            # The attention of each label on each token; the embeddings are multiplied once, at the end.
             table = torch.zeros(outputs * vocab, dtype=dtype)
             triggered = torch.zeros(outputs, dtype=dtype)
             cells = torch.empty(run.block, length, dtype=torch.int64)
@@ -472,10 +472,10 @@ def tuned_infinitesimal(data, trigger, lead, threads, block=None):
 
 
 def best_of(repeat, work):
-    """Shortest time of `repeat` runs, in seconds, and the last result."""
+    """Returns the shortest time of `repeat` runs, in seconds, and the last result."""
     best, result = math.inf, None
     for _ in range(repeat):
-        result = None  # two results at once would count as memory
+        result = None  # holding two results would increase the peak memory
         start = time.perf_counter()
         result = work()
         best = min(best, time.perf_counter() - start)
@@ -483,7 +483,7 @@ def best_of(repeat, work):
 
 
 def resident():
-    """Memory this process holds now, in bytes. Where the system does not say, the most it ever held."""
+    """Returns the memory of this process in bytes, or its peak where the system does not report the current value."""
     try:
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * resource.getpagesize()
@@ -492,7 +492,7 @@ def resident():
 
 
 def peak_resident():
-    """Most memory this process ever held, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -534,7 +534,7 @@ def main():
     if args.method == "tuned":
         products = 0.0
         if args.regime == "exact":
-            # The first run also pays for fresh memory, so never time only one.
+            # The first run also allocates memory, so more than one is timed.
             products, _ = best_of(max(args.repeat, 3), product_work(data, args.threads, args.block))
 
     if args.export:

@@ -1,4 +1,4 @@
-//! Any text as a sweep: read, and its cells made if there are not too many.
+//! Reads any text as a sweep file and expands its cells if there are at most a thousand.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

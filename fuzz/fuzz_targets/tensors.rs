@@ -1,4 +1,4 @@
-//! Any bytes as a tensor file: read, fitted to settings, and its samples taken over.
+//! Reads any bytes as a tensor file, fits it to settings and imports its samples.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let Ok(import) = Import::read(&tensors) else { return };
     for noise_vocab in [None, Some(9)] {
-        // Small defaults: what the file leaves open is drawn.
+        // Small defaults, because tensors that the file does not have are generated.
         let mut settings =
             Settings { vocab: 8, dim: 4, length: 3, samples: 16, noise_vocab, ..Settings::default() };
         if import.fit(&mut settings, |_| false).is_err() {

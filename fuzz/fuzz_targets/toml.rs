@@ -1,4 +1,4 @@
-//! Any text as a configuration file: read, turned into settings and checked.
+//! Reads any text as a configuration file, converts it to settings and validates them.
 #![no_main]
 
 use std::path::Path;

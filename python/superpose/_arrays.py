@@ -1,4 +1,7 @@
-"""Arrays of any library as NumPy's. No copy where none is needed; the engine itself reads any type, alignment and stride."""
+"""Conversion of arrays of any library to NumPy arrays, without a copy where possible.
+
+The engine reads any element type, alignment and stride, so this module only finds the array.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,23 @@ import numpy
 
 
 def tensors(given: Dict[str, Any]) -> Dict[str, numpy.ndarray]:
-    """The tensors that were given, by name."""
+    """Returns the tensors that are not ``None`` as NumPy arrays, by name."""
     return {name: array(name, value) for name, value in given.items() if value is not None}
 
 
 def maybe(name: str, value: Any) -> Optional[numpy.ndarray]:
-    """The array that was given, if any."""
+    """Returns the value as a NumPy array, or ``None`` for ``None``."""
     return None if value is None else array(name, value)
 
 
 def array(name: str, value: Any) -> numpy.ndarray:
-    """An array of whatever holds one. What cannot be read is a ``ValueError`` that names the tensor and the cause."""
+    """Returns the value as a NumPy array. Raises a ``ValueError`` that names the tensor and the cause if it cannot be read."""
     if type(value) is numpy.ndarray:
         return value
     try:
         found = _array(value)
     except Exception as error:
-        # Libraries differ in what they raise for a tensor without storage, on another device, or deleted.
+        # Libraries raise different exceptions for a tensor without storage, on another device, or deleted.
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"tensor {name} is of type {_type(value)} and cannot be read as an array: {cause}") from error
     if found is None:
@@ -38,7 +41,7 @@ def _array(value: Any) -> Optional[numpy.ndarray]:
     if isinstance(value, numpy.ndarray):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):
-        # A torch tensor: off the tape and off the device. NumPy has no bfloat16.
+        # A torch tensor: detach it from the graph and copy it to the CPU. NumPy has no bfloat16.
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
             value = value.float()

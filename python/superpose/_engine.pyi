@@ -1,4 +1,4 @@
-"""The compiled part of the package; the rest of it is what people call."""
+"""The compiled part of the package, called by its Python modules. It is not a public interface."""
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, SupportsIndex, Tuple, final
 

@@ -1,4 +1,4 @@
-"""The questions of the laboratory, one function each, named as on the command line."""
+"""The experiments, one function each, named as on the command line."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ def plan(
     samples: Optional[Number] = None,
     max_parameters: Optional[Number] = None,
 ) -> Result:
-    """The cheapest model for so many facts, what binds, and the trade-off: ``superpose plan``. A row for every dimension.
+    """Finds the cheapest model for a number of facts, the limiting condition and the trade-off: ``superpose plan``. The table has a row per
+    dimension.
 
-    ``feasible`` says whether a model within the limits reaches the accuracy, ``cheapest`` is that model or ``None``, ``binds`` is what is
-    in the way.
+    ``feasible`` says whether a model within the limits reaches the accuracy, ``cheapest`` is that model or ``None``, and ``binds`` names the
+    limiting noise term.
 
     Args:
-        facts: facts to recall V, from 2 on.
+        facts: facts to recall V, at least 2.
         length: sequence length L.
         accuracy: accuracy to reach, above 0 and below 1.
-        dim: embedding dimension d; ``None``: the smallest that does.
-        width: width m of the MLP; a width or an activation makes it the attention-MLP model.
-        activation: of the MLP, as for :class:`Config`; ``None``: relu where there is a width.
+        dim: embedding dimension d; ``None``: the smallest that reaches the accuracy.
+        width: width m of the MLP; a width or an activation selects the attention-MLP model.
+        activation: activation of the MLP, as for :class:`Config`; ``None``: relu if there is a width.
         trigger: ``"values"``, in keys and values, or ``"keys"``, in keys only.
-        samples: training samples at hand N; ``None``: as many as it takes.
-        max_parameters: most trained parameters allowed: d^2, or d m with an MLP; ``None``: no limit.
+        samples: available training samples N; ``None``: no limit.
+        max_parameters: maximum number of trained parameters: d^2, or d m with an MLP; ``None``: no limit.
 
     >>> import superpose
     >>> plan = superpose.plan(facts=1000, length=32, accuracy=0.9)
@@ -73,26 +74,27 @@ def threshold(
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
-    """The size at which an accuracy is reached, by running, with a 95% interval, beside the prediction: ``superpose threshold``.
+    """Measures the size at which an accuracy is reached, with a 95% interval and the prediction: ``superpose threshold``.
 
-    The result has ``observed``, or ``unreached`` where the level is not crossed. ``observed.precise`` is ``False`` where ``max_runs`` were
-    not enough for the ``precision``: allow more, or ask for less. Ctrl-C ends the search; with a ``store`` the same call goes on.
+    The result has ``observed``, or ``unreached`` if the level is not crossed. ``observed.precise`` is ``False`` if ``max_runs`` was
+    not enough for the ``precision``: allow more runs, or a larger ``precision``. Ctrl-C ends the search; with a ``store`` the same call
+    continues it.
 
     Args:
-        config: the other sizes and settings; its ``repeats`` must not be given, for the search decides how often to run.
+        config: the other sizes and settings. Its ``repeats`` must not be given, because the search chooses the number of runs.
         find: the size to find: ``"samples"``, ``"dim"``, ``"width"``, ``"length"`` or ``"vocab"``.
         accuracy: the level to reach, above 0 and below 1.
-        precision: half width of the interval, over the estimate, at which to stop, from 0.001 to 1. (The floating-point type is
-            a :class:`Config`'s.)
-        criterion: what counts as reached: ``"mean"``, the mean over seeds is at least the level, or ``"all"``, the share of seeds that
-            recall everything is.
+        precision: half width of the interval, relative to the estimate, at which to stop, from 0.001 to 1. (The floating-point type is
+            set in :class:`Config`.)
+        criterion: ``"mean"``: the mean over seeds is at least the level; ``"all"``: the share of seeds that recall everything is at
+            least the level.
         measure: ``"accuracy"``, ``"memory_accuracy"``, ``"one_step_accuracy"`` or ``"lock_rate"``.
-        max_runs: runs at most.
-        range: sizes to search, (lowest, highest); ``None``: what runs in seconds.
-        store: SQLite file to keep results in and to take known ones from.
+        max_runs: maximum number of runs.
+        range: sizes to search, (lowest, highest); ``None``: sizes that run in seconds.
+        store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings, those of :class:`Config`, in its place or changed in it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it.
 
     >>> import superpose
     >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", precision=0.2)
@@ -108,7 +110,7 @@ def threshold(
     return Result(record, "threshold")
 
 
-#: What a phase diagram varies: ``("dim", 16, 256)`` or ``"dim:16..256"``.
+#: An axis of a phase diagram: ``("dim", 16, 256)`` or ``"dim:16..256"``.
 Axis = Union[str, Tuple[str, Number, Number], Sequence[Any]]
 
 
@@ -127,24 +129,25 @@ def phase(
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
-    """A phase diagram over two sizes: measured along the boundary, filled in elsewhere, beside the closed form: ``superpose phase``.
-    A row per cell, a picture in a notebook. Ctrl-C ends it; with a ``store`` the same call goes on.
+    """Makes a phase diagram over two sizes, measured along the boundary and interpolated elsewhere, with the closed form:
+    ``superpose phase``. The table has a row per cell; a notebook shows a picture. Ctrl-C ends the call; with a ``store`` the same call
+    continues it.
 
     Args:
-        config: the other sizes and settings. Without ``repeats`` two seeds are run at a cell.
+        config: the other sizes and settings. Without ``repeats``, two seeds are run for each cell.
         x: the horizontal axis, ``("dim", 16, 256)``, or ``"dim:16..256"`` as on the command line: ``samples``, ``dim``, ``width``, ``length``,
-            ``vocab``, or ``parameters`` (m d, by way of the width). Where the width varies and an ``activation`` is given, give any
-            ``width``, too.
+            ``vocab``, or ``parameters`` (m d, by varying the width). If the width varies and an ``activation`` is given, also give any
+            ``width``.
         y: the vertical axis, of another size.
-        resolution: values on each axis, from 2 to 80.
-        scale: spacing of both axes, ``"log"`` or ``"linear"``, or of each: ``("log", "linear")``.
+        resolution: number of values on each axis, from 2 to 80.
+        scale: spacing of both axes, ``"log"`` or ``"linear"``, or one for each axis: ``("log", "linear")``.
         accuracy: the level of the boundary, above 0 and below 1.
         measure: ``"accuracy"``, ``"memory_accuracy"``, ``"one_step_accuracy"`` or ``"lock_rate"``.
-        most: share of the cells to run at most, above 0 and at most 1; the rest is filled in.
-        store: SQLite file to keep results in and to take known ones from.
+        most: maximum share of the cells to run, above 0 and at most 1; the others are interpolated.
+        store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings, those of :class:`Config`, in its place or changed in it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it.
 
     >>> import superpose
     >>> found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=8, vocab=40, length=4)
@@ -185,17 +188,17 @@ def bound(
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
-    """Decoders of the first gradient beside the surrogate lower bound, and the three-step algorithm: ``superpose bound``. A row for
-    the bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples, ``limit`` the accuracy with
-    unlimited data.
+    """Compares decoders of the first gradient and the three-step algorithm with the surrogate lower bound: ``superpose bound``. The table
+    has a row for the bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples and ``limit`` the
+    accuracy with unlimited data.
 
     Args:
-        config: sizes and settings; without it ``vocab`` is 200 and ``dim`` 100 unless said.
+        config: sizes and settings; without it ``vocab`` is 200 and ``dim`` is 100 by default.
         accuracy: share of the facts to recall, above 0 and below 1.
-        seeds: seeds to average over.
+        seeds: number of seeds to average over.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings, those of :class:`Config`, in its place or changed in it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it.
 
     >>> import superpose
     >>> found = superpose.bound(vocab=40, dim=20, length=4, seeds=2)
@@ -216,13 +219,13 @@ def inspect(
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
 ) -> Result:
-    """How the rows of a real embedding matrix overlap, and how many facts they could hold: ``superpose inspect``.
+    """Measures how the rows of a real embedding matrix overlap, and predicts how many facts they can hold: ``superpose inspect``.
 
     Args:
         file: safetensors file.
-        tensor: name of the matrix of input embeddings, a row per token; ``None``: the largest matrix of the file.
-        output_tensor: name of the matrix of output embeddings, a row per label; ``None``: Gaussian vectors of the same dimension.
-        accuracy: memory accuracy at which facts are counted, above 0 and below 1.
+        tensor: name of the matrix of input embeddings, one row per token; ``None``: the largest matrix of the file.
+        output_tensor: name of the matrix of output embeddings, one row per label; ``None``: Gaussian vectors of the same dimension.
+        accuracy: memory accuracy that the facts must reach, above 0 and below 1.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
 
@@ -262,26 +265,26 @@ def memory(
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
 ) -> Result:
-    """An associative memory alone: what it recalls or, with ``find="facts"``, how many facts it holds: ``superpose memory``.
+    """Measures what an associative memory recalls or, with ``find="facts"``, how many facts it holds: ``superpose memory``.
 
     Args:
-        facts: pairs of a key and a value, patterns of a Hopfield network; ``None``: 100. Not together with ``find``.
-        dim: dimension of keys and values, neurons of a Hopfield network.
-        rule: how weights are made: ``"hebbian"``, ``"least-squares"``, ``"trained"`` or ``"hopfield"``.
+        facts: number of pairs of a key and a value, or of patterns of a Hopfield network; ``None``: 100. Not together with ``find``.
+        dim: dimension of keys and values, or number of neurons of a Hopfield network.
+        rule: how the weights are computed: ``"hebbian"``, ``"least-squares"``, ``"trained"`` or ``"hopfield"``.
         width: width of an MLP with ReLU, both layers trained; ``None``: a linear memory.
-        embedding: keys and values: ``"sphere"``, ``"gaussian"`` or ``"rademacher"``.
-        labels: ``"permutation"``, each fact its own, or ``"mod:M"``.
-        zipf: exponent of Zipf's law for how often facts are asked; ``None``: all alike.
-        optimiser: of a trained memory: ``"adamw"``, ``"adam"``, ``"sgd"`` or ``"muon"``.
-        rate: its rate; ``None``: 1000, with a width 0.03.
-        steps: its steps at most; ``None``: 4,096, with a width 32,768.
-        batch: facts drawn for a step; ``None``: all facts at every step.
-        accuracy: share of right answers that is success; full-batch training ends there.
-        repeats: memories with consecutive seeds; ``None``: 20. Not together with ``find``.
+        embedding: distribution of keys and values: ``"sphere"``, ``"gaussian"`` or ``"rademacher"``.
+        labels: ``"permutation"``: each fact has its own label; or ``"mod:M"``: M labels.
+        zipf: exponent of Zipf's law for the frequency of facts; ``None``: all are equally frequent.
+        optimiser: optimiser of a trained memory: ``"adamw"``, ``"adam"``, ``"sgd"`` or ``"muon"``.
+        rate: learning rate of a trained memory; ``None``: 1000, or 0.03 with a width.
+        steps: maximum number of steps of a trained memory; ``None``: 4,096, or 32,768 with a width.
+        batch: number of facts drawn for a step; ``None``: all facts at every step.
+        accuracy: share of right answers that counts as success; full-batch training ends when it is reached.
+        repeats: number of memories, with consecutive seeds; ``None``: 20. Not together with ``find``.
         seed: the first seed.
-        find: ``"facts"``: how many can be stored so that half of the repeats succeed, with a 95% interval. ``None``: no search.
-        precision: half width of that interval, over the estimate, at which to stop, above 0 and below 1; ``None``: 0.05.
-        max_runs: memories made in the search at most; ``None``: 400.
+        find: ``"facts"``: find how many facts can be stored so that half of the repeats succeed, with a 95% interval. ``None``: no search.
+        precision: half width of that interval, relative to the estimate, at which to stop, above 0 and below 1; ``None``: 0.05.
+        max_runs: maximum number of memories in the search; ``None``: 400.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
 
@@ -327,23 +330,23 @@ def sweep(
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
-    """Many runs: the sweep that a TOML file describes, or one described here: ``superpose sweep``. A row per cell.
+    """Runs the sweep that a TOML file or the arguments describe: ``superpose sweep``. The table has a row per cell.
 
-    A store keeps every cell; after Ctrl-C the same call does what is missing.
+    A store keeps every cell; after Ctrl-C the same call runs the missing ones.
 
     Args:
-        file: a TOML file; then nothing else of the description is given here.
-        axes: values by key; all combinations are run. Values are a list, or a range that is rounded where the key is a whole number:
+        file: a TOML file that describes the whole sweep; excludes the other arguments of the description.
+        axes: values by key; all combinations are run. Values are a list, or a range, which is rounded for whole numbers:
             ``{"from": 100, "to": 10_000, "steps": 5, "scale": "geometric"}`` (or ``"linear"``).
-        points: dictionaries of keys that move together, each combined with the axes.
+        points: dictionaries of keys that vary together, each combined with the axes.
         rays: formulas by key, such as ``{"samples": "20 * vocab"}``.
-        repeats: seeds of every cell, consecutive; ``None``: 1.
-        noise: whether to keep the noise budget of every cell.
-        store: SQLite file; ``None``: for a file ``FILE.sqlite`` beside it, else none.
-        retry_failed: whether to run cells again that failed before.
+        repeats: number of consecutive seeds for every cell; ``None``: 1.
+        noise: whether to store the noise budget of every cell.
+        store: SQLite file; ``None``: with a file, ``FILE.sqlite`` next to it, otherwise no store.
+        retry_failed: whether to run failed cells again.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of all cells, those of :class:`Config`.
+        keys: settings of all cells, as for :class:`Config`.
 
     >>> import superpose
     >>> found = superpose.sweep(axes={"samples": [500, 1000], "dim": [16, 32]}, vocab=32, length=4)

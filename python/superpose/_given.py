@@ -1,35 +1,37 @@
-"""What was given, looked at before it is made into what the engine takes: a sentence names the parameter, the value and what is
-allowed. What goes to the engine as it is, the engine looks at."""
+"""Validation of arguments that Python converts before it calls the engine.
+
+Each error names the parameter, the value and what is allowed. The engine validates arguments that it receives unchanged.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Mapping, Optional, SupportsFloat, SupportsIndex, Union
 
-#: A number of Python, NumPy or anything that turns into one. Counts may be written 1e6.
+#: A number of Python or NumPy, or any object that converts to one. Counts may be written 1e6.
 Number = Union[SupportsFloat, SupportsIndex]
-#: A file.
+#: A path to a file.
 Path = Union[str, "os.PathLike[str]"]
 
-#: Characters of a value that a sentence shows.
+#: Maximum number of characters of a value in an error message.
 SHOWN = 60
 
 
 def wrong(name: str, value: Any, allowed: str) -> ValueError:
-    """The error of a parameter."""
+    """Returns the error for a parameter with a value that is not allowed."""
     shown = value if isinstance(value, str) and value else repr(value)
     return ValueError(f"{name} = {shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + '...'}: must be {allowed}")
 
 
 def word(name: str, value: Any) -> str:
-    """A text."""
+    """Returns the value if it is a string."""
     if not isinstance(value, str):
         raise wrong(name, value, "a word")
     return value
 
 
 def mapping(name: str, value: Any) -> Mapping[str, Any]:
-    """Values by name, or nothing."""
+    """Returns the value if it is a mapping, or an empty one for ``None``."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -38,7 +40,7 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
 
 
 def path(name: str, value: Any) -> str:
-    """The name of a file."""
+    """Returns the path as a string."""
     try:
         found = os.fspath(value)
     except TypeError:
@@ -49,12 +51,12 @@ def path(name: str, value: Any) -> str:
 
 
 def maybe_path(name: str, value: Any) -> Optional[str]:
-    """The name of a file, or nothing."""
+    """Returns the path as a string, or ``None`` for ``None``."""
     return None if value is None else path(name, value)
 
 
 def text_of(file: str) -> str:
-    """What a text file holds."""
+    """Returns the content of a UTF-8 text file."""
     with open(file, "rb") as opened:
         content = opened.read()
     try:

@@ -1,4 +1,4 @@
-"""A phase diagram as a small picture: a square per cell, the measured boundary and the predicted one."""
+"""A small SVG picture of a phase diagram for notebooks: one square per cell, the measured and the predicted boundary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PALE, DARK = (247, 251, 255), (8, 81, 156)
 
 
 def picture(values: Dict[str, Any]) -> str:
-    """The SVG of a phase diagram's record."""
+    """Returns the SVG of a phase diagram's record."""
     columns, rows = values["columns"], values["rows"]
     width, height = SIDE / len(columns), SIDE / len(rows)
     squares = "".join(
@@ -46,7 +46,7 @@ def _colour(share: float) -> str:
 
 def _lines(boundary: Sequence[Sequence[Tuple[float, float]]], columns: List[int], rows: List[int], dashes: str) -> str:
     def places(at: Sequence[float], ticks: List[int]) -> Any:
-        # The middle of a cell is where its value is.
+        # A cell's value belongs to its centre.
         return numpy.interp(at, ticks, (numpy.arange(len(ticks)) + 0.5) / len(ticks) * SIDE)
 
     def line(points: Sequence[Tuple[float, float]]) -> str:

@@ -1,4 +1,4 @@
-"""A trained model: its arrays, what it attends to and answers, and its gradients anywhere."""
+"""A trained model: its arrays, attention weights, logits, and gradients at any parameters."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Gradients(NamedTuple):
     """Mean cross-entropy over the training samples and its gradients, in float64."""
 
     loss: float
-    #: By the value matrix, ``[dim, dim]``, or ``[dim, width]`` with an MLP.
+    #: Gradient with respect to the value matrix, ``[dim, dim]``, or ``[dim, width]`` with an MLP.
     m: numpy.ndarray
-    #: By the attention matrix, ``[dim, dim]``.
+    #: Gradient with respect to the attention matrix, ``[dim, dim]``.
     w: numpy.ndarray
 
 
 class Model:
-    """A model after the three steps, with everything that made it: the tensors of ``superpose run --export``.
+    """A model after the three steps, with its embeddings and data: the tensors of ``superpose run --export``.
 
-    Arrays are looks at the engine's own memory in the configuration's precision, and cannot be written to (``tokens``,
-    ``position`` and ``labels`` are copies with 64 bits, which cannot either). Libraries that take them through DLPack may not
-    heed that: ``torch.from_dlpack(model.m2)`` is a tensor that writes into the model. Give them ``model.m2.copy()``. In the
-    exact regime ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal one they are per unit of rate.
+    Arrays are read-only views of the engine's memory in the configuration's precision; ``tokens``, ``position`` and ``labels`` are
+    read-only 64-bit copies. Libraries that import arrays through DLPack may ignore that they are read-only:
+    ``torch.from_dlpack(model.m2)`` is a tensor that can write into the model. Pass ``model.m2.copy()`` instead. In the exact regime
+    ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal regime they are per unit of rate.
 
     >>> import superpose
     >>> model = superpose.Config(vocab=64, dim=128, samples=4096).model()
@@ -50,22 +50,22 @@ class Model:
 
     @cached_property
     def config(self) -> Fields:
-        """The configuration, with the sizes that arrays brought along."""
+        """The configuration, with sizes from the arrays that were passed."""
         return Fields(json.loads(self._model.config()))
 
     @property
     def z_in(self) -> numpy.ndarray:
-        """Input embeddings, a row per token; noise tokens last."""
+        """Input embeddings, one row per token; noise tokens last."""
         return self._tensor("z_in")
 
     @property
     def z_out(self) -> numpy.ndarray:
-        """Output embeddings, a row per label."""
+        """Output embeddings, one row per label."""
         return self._tensor("z_out")
 
     @property
     def z_trig(self) -> numpy.ndarray:
-        """The trigger."""
+        """The trigger vector."""
         return self._tensor("z_trig")
 
     @property
@@ -75,7 +75,7 @@ class Model:
 
     @property
     def w_in(self) -> Optional[numpy.ndarray]:
-        """First layer of the MLP; ``None`` without one."""
+        """First layer of the MLP; ``None`` for the attention-only model."""
         return self._tensor("w_in")
 
     @property
@@ -95,7 +95,7 @@ class Model:
 
     @cached_property
     def tokens(self) -> numpy.ndarray:
-        """Training sequences, a row per sample."""
+        """Training sequences, one row per sample."""
         return self._tensor("tokens")
 
     @cached_property
@@ -120,11 +120,11 @@ class Model:
 
     @property
     def trigger_sign(self) -> int:
-        """-1 when step 2 learned to look away from the trigger, 0 when it learned nothing."""
+        """1 if step 2 learned to attend to the trigger, -1 if it learned to attend away from it, 0 if it learned nothing."""
         return self._model.rates()[2]
 
     def tensors(self) -> Dict[str, numpy.ndarray]:
-        """All arrays by name, those of ``--export``."""
+        """Returns all arrays by name, as in ``--export``."""
         names = ("z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels", "m1", "w1", "m2")
         arrays = {name: getattr(self, name) for name in names}
         return {name: array for name, array in arrays.items() if array is not None}
@@ -132,8 +132,8 @@ class Model:
     def attention(
         self, tokens: Any = None, position: Any = None, *, w: Any = None, threads: Optional[int] = None
     ) -> numpy.ndarray:
-        """Attention weights over positions, a row per sequence: of the training samples, or of other ``tokens`` with the trigger
-        at ``position``; as trained, or at another attention matrix ``w``."""
+        """Returns attention weights over positions, one row per sequence: for the training samples, or for other ``tokens`` with the
+        trigger at ``position``; with the trained attention matrix, or with another one, ``w``."""
         w, tokens, position = _arrays.maybe("w", w), _arrays.maybe("tokens", tokens), _arrays.maybe("position", position)
         return self._model.attention(w, tokens, position, threads)
 
@@ -146,13 +146,14 @@ class Model:
         w: Any = None,
         threads: Optional[int] = None,
     ) -> numpy.ndarray:
-        """Logits over labels, a row per sequence: as :meth:`attention`, at ``m2`` or another value matrix ``m``."""
+        """Returns logits over labels, one row per sequence, for the sequences and ``w`` of :meth:`attention`, with ``m2`` or another
+        value matrix ``m``."""
         m, w = _arrays.maybe("m", m), _arrays.maybe("w", w)
         tokens, position = _arrays.maybe("tokens", tokens), _arrays.maybe("position", position)
         return self._model.logits(m, w, tokens, position, threads)
 
     def gradients(self, m: Any, w: Any, *, threads: Optional[int] = None, progress: Progress = None) -> Gradients:
-        """The exact loss over the training samples and its gradients at any value matrix ``m`` and attention matrix ``w``.
+        """Returns the exact loss over the training samples and its gradients at any value matrix ``m`` and attention matrix ``w``.
 
         >>> import numpy, superpose
         >>> model = superpose.Config(vocab=16, dim=8, samples=200, precision="f64").model()

@@ -1,4 +1,4 @@
-"""How far a long call is: a bar of tqdm where that is installed and someone looks, or a function of one's own."""
+"""Progress of long calls: a tqdm bar in a terminal or notebook, or the caller's function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 from ._given import wrong
 
-#: Seconds that a call may take without a bar.
+#: Seconds before a bar is shown.
 DELAY = 1.0
 
 Listener = Callable[[int, int, str], Any]
@@ -19,15 +19,15 @@ Progress = Union[None, bool, Listener]
 
 @contextlib.contextmanager
 def listener(progress: Progress) -> Iterator[Optional[Listener]]:
-    """What the engine is to call: nothing, the caller's function, or a bar that ends with the call."""
+    """Yields the function that the engine calls with its progress: none, the caller's, or that of a bar which closes with the call."""
     if callable(progress):
         yield progress
     elif progress is not None and progress is not True and progress is not False:
         raise wrong("progress", progress, "None, True, False or a function of (done, total, note)")
-    elif progress is False or (progress is None and not (_someone_looks() and _has("tqdm"))):
+    elif progress is False or (progress is None and not (_is_interactive() and _has("tqdm"))):
         yield None
     elif not _has("tqdm"):
-        # Said now rather than in the middle of the work.
+        # Raised before the work starts rather than in the middle of it.
         raise ImportError("progress = True: needs tqdm (pip install tqdm); a function of (done, total, note) needs nothing")
     else:
         bar = _Bar()
@@ -38,8 +38,8 @@ def listener(progress: Progress) -> Iterator[Optional[Listener]]:
 
 
 class _Bar:
-    """A bar that appears when the engine first tells of work, which short calls never do. Work goes on without it where it
-    cannot be drawn."""
+    """A bar that appears when the engine first reports progress, which short calls never do. If drawing fails, the work continues
+    without a bar."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -71,7 +71,7 @@ class _Bar:
                 self._bar.close()
 
 
-#: Whether a module is installed, for those that were asked for.
+#: Cache of :func:`_has`.
 _FOUND: Dict[str, bool] = {}
 
 
@@ -86,9 +86,9 @@ def _in_notebook() -> bool:
     return callable(shell) and getattr(shell(), "kernel", None) is not None
 
 
-def _someone_looks() -> bool:
+def _is_interactive() -> bool:
     try:
         return _in_notebook() or sys.stderr.isatty()
     except (AttributeError, ValueError, OSError):
-        # No stream, one that is closed, or an object that only writes.
+        # There is no stream, it is closed, or it is an object that only has ``write``.
         return False

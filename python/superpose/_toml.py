@@ -1,4 +1,4 @@
-"""A sweep that is described in Python, in the words of its file."""
+"""Conversion of a sweep described in Python to the TOML of a sweep file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sweep_text(
     points: Optional[Iterable[Mapping[str, Any]]],
     rays: Optional[Mapping[str, str]],
 ) -> str:
-    """The TOML of a sweep. What TOML cannot say is refused by its name."""
+    """Returns the TOML of a sweep. Raises a ``ValueError`` that names a value which TOML cannot represent."""
     moving = ""
     if points is not None:
         if isinstance(points, (str, bytes, Mapping)) or not isinstance(points, Iterable):
@@ -34,7 +34,7 @@ def _name(name: Any) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    # Arrays and numbers of NumPy.
+    # NumPy arrays and numbers become lists and Python numbers.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A training run: the way it took, and the network at its end."""
+"""A training run: its trajectory and the trained network."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ._result import Result
 
 
 class Training(Result):
-    """What ``superpose train`` leaves behind: the fields of its ``--json``, the trajectory as a table, the network as arrays.
+    """The result of ``superpose train``: the fields of its ``--json``, the trajectory as a table, the network as arrays.
 
-    ``outcome`` is what was read off the trained network, ``early_phase`` the same after the three steps on the same samples,
-    ``trajectory`` a list of records. A data frame has a row per record.
+    ``outcome`` has the measures of the trained network, ``early_phase`` those after the three steps on the same samples, and
+    ``trajectory`` is a list of records. A data frame has a row per record.
 
     >>> import superpose
     >>> training = superpose.Config(vocab=32, dim=16, length=4, samples=1000, steps=40, rate=0.05).train()
@@ -33,15 +33,15 @@ class Training(Result):
         self._tensors = {name: network.tensor(name) for name in network.names()}
 
     def tensors(self) -> Dict[str, numpy.ndarray]:
-        """All arrays of the network by name, trained or not, in the configuration's precision: looks at the engine's own
-        memory that cannot be written to. What was trained is in the checkpoint, too, bit for bit.
+        """Returns all arrays of the network by name, trained or not, in the configuration's precision, as read-only views of the
+        engine's memory. The checkpoint has the same bits for trained arrays.
 
-        The value matrices of several heads stand side by side in ``m``, their attention matrices one below the other in
-        ``w``, or in ``key`` and ``query`` where ``w`` is a product of them."""
+        With several heads, ``m`` has their value matrices side by side, and ``w`` their attention matrices stacked vertically. With
+        ``factored``, ``key`` and ``query`` take the place of ``w``."""
         return dict(self._tensors)
 
     def curves(self) -> Dict[str, numpy.ndarray]:
-        """The trajectory as arrays by name, an entry per record: ``step``, ``loss``, ``accuracy`` and all else in it."""
+        """Returns the trajectory as arrays by name, with one entry per record: ``step``, ``loss``, ``accuracy`` and the other columns."""
         rows = self.to_rows()
         return {name: numpy.array([row[name] for row in rows]) for name in rows[0]}
 

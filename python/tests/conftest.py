@@ -1,4 +1,4 @@
-"""What the tests share: the folder of the repository and the command line's binary."""
+"""Shared fixtures: the folder of the repository and the binary of the command line."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def superpose_binary():
-    """The command line that the arrays are compared with: ``SUPERPOSE_BINARY``, or what cargo has built."""
+    """The binary to compare with: ``SUPERPOSE_BINARY``, or the newest one that cargo has built."""
     named = os.environ.get("SUPERPOSE_BINARY")
     if named is not None:
         assert pathlib.Path(named).is_file(), f"SUPERPOSE_BINARY = {named}: no such file"
@@ -25,7 +25,7 @@ def superpose_binary():
 
 @pytest.fixture
 def command(superpose_binary):
-    """Runs the command line and gives what it printed."""
+    """A function that runs the command line and returns its output."""
 
     def run(*arguments):
         done = subprocess.run([superpose_binary, *map(str, arguments)], capture_output=True, text=True, check=True)

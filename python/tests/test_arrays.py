@@ -1,4 +1,4 @@
-"""Arrays in and out: what is taken, what is refused, what is shared."""
+"""Arrays passed to and returned by the package: accepted types, errors, shared memory."""
 
 import numpy
 import pytest
@@ -13,7 +13,7 @@ def rows(count=20, dim=12, dtype="float64"):
     return (generator.standard_normal((count, dim)) / dim**0.5).astype(dtype)
 
 
-def test_sizes_are_the_arrays():
+def test_arrays_determine_the_sizes():
     model = SMALL.model(z_in=rows())
     assert (model.config.vocab, model.config.dim) == (20, 12)
     assert numpy.array_equal(model.z_in, rows().astype("float32"))
@@ -22,13 +22,13 @@ def test_sizes_are_the_arrays():
         SMALL.replace(vocab=30).run(z_in=rows())
 
 
-def test_a_first_layer_makes_it_the_attention_mlp_model():
+def test_first_layer_selects_the_attention_mlp_model():
     assert SMALL.run(w_in=rows()).config.width == 20
 
 
 @pytest.mark.parametrize("precision", ["f32", "f64"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", ">f8", "longdouble"])
-def test_any_floating_point_type(precision, dtype):
+def test_every_floating_point_type_is_accepted(precision, dtype):
     given = rows(dtype=dtype)
     model = SMALL.replace(precision=precision).model(z_in=given)
     assert model.z_in.dtype == ("float32" if precision == "f32" else "float64")
@@ -36,7 +36,7 @@ def test_any_floating_point_type(precision, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "uint64", ">i4"])
-def test_any_whole_type(dtype):
+def test_every_integer_type_is_accepted(dtype):
     tokens = numpy.random.default_rng(1).integers(0, 20, (50, 4)).astype(dtype)
     position = (numpy.arange(50) % 4).astype(dtype)
     model = Config(vocab=20, dim=12).model(tokens=tokens, position=position)
@@ -44,13 +44,13 @@ def test_any_whole_type(dtype):
     assert (model.config.samples, model.config.length) == (50, 4)
 
 
-def test_strides_do_not_matter():
+def test_strided_arrays_are_accepted():
     wide = rows(20, 24)
     for view in (wide[:, ::2], numpy.asfortranarray(rows()), rows()[::-1]):
         assert numpy.array_equal(SMALL.replace(precision="f64").model(z_in=view).z_in, view)
 
 
-def test_arrays_are_the_engines_memory_and_outlive_the_model():
+def test_arrays_are_views_that_outlive_the_model():
     model = SMALL.model()
     first, again = model.m1, model.m1
     assert first.ctypes.data == again.ctypes.data and not first.flags.writeable and not first.flags.owndata
@@ -81,12 +81,12 @@ def test_arrays_are_the_engines_memory_and_outlive_the_model():
         ({"tokens": [[1, 2], [3]], "position": [0, 1]}, "inhomogeneous"),
     ],
 )
-def test_what_cannot_be_is_a_value_error(given, sentence):
+def test_invalid_arrays_raise_value_error(given, sentence):
     with pytest.raises(ValueError, match=sentence):
         Config(samples=100 if "tokens" not in given and "labels" not in given else None).run(**given)
 
 
-def test_sequences_of_ones_own():
+def test_attention_and_logits_of_given_sequences():
     model = Config(vocab=20, dim=16, length=4, samples=2000).model()
     tokens, position = numpy.array([[3, 1, 4], [1, 5, 9]]), numpy.array([0, 2])
     weights, logits = model.attention(tokens, position), model.logits(tokens, position)
@@ -113,7 +113,7 @@ def test_sequences_of_ones_own():
 
 
 class Exported:
-    """An object that offers DLPack and nothing else."""
+    """An object that only supports DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -125,11 +125,11 @@ class Exported:
         return self.array.__dlpack_device__()
 
 
-def test_dlpack_alone_is_enough():
+def test_dlpack_objects_are_accepted():
     assert numpy.array_equal(SMALL.replace(precision="f64").model(z_in=Exported(rows())).z_in, rows())
 
 
-def test_torch_tensors():
+def test_torch_tensors_are_accepted():
     torch = pytest.importorskip("torch")
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
         given = torch.tensor(rows(), dtype=dtype, requires_grad=True)
@@ -139,7 +139,7 @@ def test_torch_tensors():
     assert back.shape == (128, 128)
 
 
-def test_jax_arrays():
+def test_jax_arrays_are_accepted():
     jax = pytest.importorskip("jax")
     for dtype in ("float32", "bfloat16"):
         given = jax.numpy.asarray(rows(), dtype=dtype)

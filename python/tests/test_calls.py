@@ -1,4 +1,4 @@
-"""Long calls: other threads go on, Ctrl-C ends them soon, what was done is kept, progress is told."""
+"""Long calls: they do not block other threads, can be interrupted, keep finished work and report progress."""
 
 import ast
 import importlib.util
@@ -19,7 +19,7 @@ import superpose
 from superpose import Config
 
 
-def test_other_threads_go_on_meanwhile():
+def test_other_threads_run_during_a_call():
     ticks, over = [], threading.Event()
 
     def tick():
@@ -35,7 +35,7 @@ def test_other_threads_go_on_meanwhile():
     over.set()
     thread.join()
     inside = [moment for moment in ticks if started < moment < ended]
-    # With the interpreter held there would be none; half of what is possible is plenty on a busy machine.
+    # If the call held the interpreter lock, there would be none. The limit is low because the machine may be busy.
     assert len(inside) > 10
 
 
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_a_long_call(name, tmp_path):
     took = time.perf_counter() - sent
     child.kill()
     assert said == "interrupted\n", child.stderr.read()
-    # Told within 50 ms, then at most a second for what is being run; the rest is a busy machine.
+    # The signal is noticed within 50 ms and running work ends within a second; the margin is for a busy machine.
     assert took < 3.0, took
     if name == "sweep":
         before = kept(store)
@@ -111,7 +111,7 @@ def wait_for(condition, seconds=60):
         time.sleep(0.02)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
     Config(vocab=256, dim=64, samples=300_000).run(progress=lambda *event: told.append(event), threads=1)
     done, total, note = told[-1]
@@ -119,7 +119,7 @@ def test_progress_is_told():
     assert [event[0] for event in told] == sorted(event[0] for event in told) and told[0][0] < done
 
 
-def test_a_listener_may_end_the_call():
+def test_exception_in_progress_function_ends_the_call():
     class Enough(Exception):
         pass
 
@@ -130,21 +130,21 @@ def test_a_listener_may_end_the_call():
         Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run(progress=listen)
 
 
-def test_a_bar_of_tqdm(capsys, monkeypatch):
+def test_tqdm_bar_is_shown(capsys, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr("superpose._progress.DELAY", 0.0)
     config = Config(vocab=256, dim=64, samples=300_000)
     config.run(progress=True, threads=1)
     shown = capsys.readouterr()
     assert shown.out == "" and "repeat 1" in shown.err and "%" in shown.err
-    # Nobody looks at a pipe.
+    # Without a terminal there is no bar.
     config.run(threads=1)
     config.run(progress=False, threads=1)
     assert capsys.readouterr() == ("", "")
 
 
-def test_after_a_fork_and_in_threads():
-    """No thread of the engine outlives its call, so a forked process has all it needs."""
+def test_runs_after_fork_and_in_threads():
+    """No thread of the engine outlives its call, so a forked process can use the engine."""
     config = Config(vocab=256, dim=64, samples=100_000)
     expected = config.run().accuracy
     child = os.fork()
@@ -160,7 +160,7 @@ def test_after_a_fork_and_in_threads():
     assert found == [expected] * 4
 
 
-def test_threads_change_nothing():
+def test_results_do_not_depend_on_threads():
     config = Config(vocab=128, dim=48, samples=50_000)
     one, four = (config.run(threads=threads).to_dict() for threads in (1, 4))
     timings = {"train_seconds", "data_seconds", "evaluate_seconds"}
@@ -168,7 +168,7 @@ def test_threads_change_nothing():
     assert (config.model(threads=1).m2 == config.model(threads=3).m2).all()
 
 
-def test_examples_in_the_documentation():
+def test_docstring_examples():
     import doctest
 
     import superpose._config, superpose._experiments, superpose._model, superpose._result, superpose._training  # noqa: E401
@@ -180,7 +180,7 @@ def test_examples_in_the_documentation():
 
 
 def told(block, names):
-    """Lines that end with what they are worth: the values, and what the comment says."""
+    """Yields the value of each line that ends with a literal as its comment, and that literal."""
     for line in block.splitlines():
         expression, _, comment = line.partition("  #")
         try:
@@ -190,9 +190,9 @@ def told(block, names):
         yield eval(expression, names), said
 
 
-def test_examples_in_the_book(tmp_path, monkeypatch):
+def test_examples_in_the_readme_and_the_book(tmp_path, monkeypatch):
     docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
-    pages = ["python.md", "how-to/results.md", "how-to/embeddings.md", "how-to/noise.md"]
+    pages = ["../README.md", "python.md", "how-to/results.md", "how-to/embeddings.md", "how-to/noise.md"]
     if importlib.util.find_spec("torch"):
         pages.append("how-to/pytorch.md")
     monkeypatch.chdir(tmp_path)
@@ -212,6 +212,6 @@ def test_examples_in_the_book(tmp_path, monkeypatch):
     assert worth >= 6
 
 
-def test_the_package_is_typed():
+def test_package_is_typed():
     assert (pathlib.Path(superpose.__file__).parent / "py.typed").exists()
     assert superpose.__version__.count(".") == 2

@@ -12,12 +12,12 @@ import pytest
 import superpose
 from superpose import Config
 
-#: A run of no time, for what only training has.
+#: A tiny training run, for settings that need ``steps``.
 TINY = {"vocab": 8, "dim": 8, "length": 2, "samples": 8, "test_samples": 8, "steps": 1}
 
 
 def engine_keys():
-    """All keys that the engine takes, from its own list of them."""
+    """Returns all keys of the engine, from its error message for an unknown key."""
     with pytest.raises(TypeError) as caught:
         Config(no_such_key=1)
     return str(caught.value).split("there are ")[1].split(", ")
@@ -31,7 +31,7 @@ def test_defaults_are_those_of_the_command_line(command):
     defaults = Config().to_dict()
     printed = json.loads(command("predict", "--json"))["config"]
     assert printed.items() <= defaults.items()
-    # What is printed only where it is set: at its default it is as if it had not been typed.
+    # Some keys are printed only if they differ from the default: giving the default must change nothing.
     unprinted = {name: defaults[name] for name in defaults.keys() - printed.keys() - TINY.keys()}
     typed = {name: value for name, value in unprinted.items() if value is not None}
     assert {"optimiser", "rate", "heads", "factored"} <= typed.keys()
@@ -39,11 +39,11 @@ def test_defaults_are_those_of_the_command_line(command):
     assert trained == {**printed, **TINY}
 
 
-def test_signature_and_stub_say_what_the_engine_says():
+def test_signature_and_stub_agree_with_the_engine():
     settings = Config().to_dict()
     assert settings.keys() == set(engine_keys())
     for name, value in settings.items():
-        # The engine takes each default for what it has anyway.
+        # Giving the default value must equal giving nothing.
         base = TINY if name not in TINY else {}
         alone = {} if name == "activation" else {name: value}
         assert Config(**{**base, **alone}) == Config(**base), name
@@ -107,7 +107,7 @@ def test_keys_given_at_their_default(keys):
 
 
 @pytest.mark.parametrize("call", ["run", "model"])
-def test_three_steps_are_all_that_a_run_has(call):
+def test_run_and_model_refuse_training_steps(call):
     with pytest.raises(ValueError, match="steps = 1000: .*three steps of the early phase"):
         getattr(Config(steps=1000), call)()
 
@@ -120,12 +120,12 @@ def test_arguments_are_keywords():
 
 
 @pytest.mark.parametrize("value", [1000, 1e3, numpy.int32(1000), numpy.float64(1000), numpy.uint16(1000)])
-def test_whole_numbers_of_any_kind(value):
+def test_integers_of_any_type(value):
     assert Config(samples=value).samples == 1000
 
 
 @pytest.mark.parametrize("value", [True, numpy.True_])
-def test_truths_of_any_kind(value):
+def test_booleans_of_any_type(value):
     assert Config(steps=10, factored=value).factored is True
 
 
@@ -159,7 +159,7 @@ def test_truths_of_any_kind(value):
         ({"embedding": "low_rank"}, r"rank = \(none\): needed with embedding = low_rank"),
     ],
 )
-def test_what_cannot_be_is_a_value_error_with_the_engines_sentence(keys, sentence):
+def test_invalid_values_raise_value_error_with_the_engine_message(keys, sentence):
     with pytest.raises(ValueError, match=sentence):
         Config(**keys)
 

@@ -1,4 +1,4 @@
-"""Thresholds, phase diagrams, plans, bounds, sweeps, inspections: the command line's records, through Python."""
+"""Experiments return the same records as the command line."""
 
 import json
 import sqlite3
@@ -75,7 +75,7 @@ def test_memory(command, keys):
     flags = [part for name, value in keys.items() for part in (f"--{name.replace('_', '-')}", value)]
     found = superpose.memory(**keys)
     assert without(found.to_dict(), "seconds") == without(json.loads(command("memory", *flags, "--json")), "seconds")
-    # All but the last line, which has the time.
+    # The last line has the time.
     assert str(found).split("\n")[:-1] == command("memory", *flags).rstrip("\n").split("\n")[:-1]
     assert len(found.to_pandas()) == 1 and found._repr_html_().startswith("<table>")
 
@@ -154,6 +154,6 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
         (lambda: Config(embedding_file="x", embedding_tensor="y").run(), "x: No such file"),
     ],
 )
-def test_what_cannot_be_is_a_value_error(call, sentence):
+def test_invalid_arguments_raise_value_error(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()

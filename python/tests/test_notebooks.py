@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom. Only where the notebooks' own requirements are installed: the full tier."""
+"""Every notebook runs from top to bottom. Needs the requirements of the notebooks, which only the full tier installs."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
 
 
-def test_there_are_notebooks():
+def test_notebooks_are_found():
     assert {path.name for path in FOLDER.glob("*.ipynb")} == {
         "bring_your_own_embeddings.ipynb",
         "reproduce_the_scaling.ipynb",
@@ -20,7 +20,7 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_it_runs(path, tmp_path):
+def test_notebook_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()

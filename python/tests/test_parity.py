@@ -1,4 +1,4 @@
-"""The same numbers as the command line, bit for bit, and as automatic differentiation."""
+"""Numbers equal those of the command line bit for bit, and agree with automatic differentiation."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ def flags(keys):
 
 
 @pytest.mark.parametrize("keys", CASES)
-def test_arrays_are_those_of_the_export(command, tmp_path, keys):
+def test_arrays_equal_the_export(command, tmp_path, keys):
     theirs, ours = tmp_path / "theirs.safetensors", tmp_path / "ours.safetensors"
     printed = json.loads(command("run", *flags(keys), "--export", theirs, "--json"))
     exported = load_file(theirs)
@@ -43,7 +43,7 @@ def test_arrays_are_those_of_the_export(command, tmp_path, keys):
 
 
 @pytest.mark.parametrize("keys", CASES)
-def test_what_went_out_comes_in_again(keys):
+def test_exported_arrays_reproduce_the_run(keys):
     config = Config(**keys)
     arrays = config.model().tensors()
     given = {name: array for name, array in arrays.items() if name not in ("m1", "w1", "m2")}
@@ -52,7 +52,7 @@ def test_what_went_out_comes_in_again(keys):
         assert getattr(again, name).tobytes() == arrays[name].tobytes(), name
 
 
-def test_prediction_is_that_of_the_command_line(command):
+def test_prediction_equals_the_command_line(command):
     keys = {"vocab": 300, "dim": 90, "length": 12, "samples": 20000}
     assert Config(**keys).predict(accuracy=0.8).to_dict() == json.loads(
         command("predict", *flags(keys), "--accuracy", 0.8, "--json")
@@ -86,12 +86,12 @@ def relative(got, expected):
     return numpy.linalg.norm(got - expected) / (norm if norm > 0 else 1.0)
 
 
-def test_there_are_fixtures():
+def test_fixtures_are_found():
     assert len(fixture_names()) == 25
 
 
 @pytest.mark.parametrize("name", fixture_names())
-def test_gradients_are_those_of_automatic_differentiation(name):
+def test_gradients_agree_with_automatic_differentiation(name):
     keys, given, expected = load_fixture(name)
     model = Config(**keys).model(**given)
     for matrix in ("m1", "w1", "m2"):
@@ -102,8 +102,8 @@ def test_gradients_are_those_of_automatic_differentiation(name):
     assert relative(found.w, expected["grad_w"]) < 1e-10
 
 
-def test_gradients_against_torch():
-    """Autograd on the model written down from its definition, in its own tensors."""
+def test_gradients_agree_with_torch():
+    """Compares with torch autograd on the model written from its definition."""
     torch = pytest.importorskip("torch")
     config = Config(vocab=30, dim=12, length=5, samples=64, precision="f64", seed=3)
     model = config.model()
@@ -118,7 +118,7 @@ def test_gradients_against_torch():
     logits = (attention.unsqueeze(1) @ x).squeeze(1) @ m.T @ tensors["z_out"].T
     loss = torch.nn.functional.cross_entropy(logits, tensors["labels"])
     loss.backward()
-    # Torch tensors go in as they are, tape and all.
+    # Torch tensors are accepted even if they require gradients.
     found = model.gradients(m, w)
     assert abs(found.loss - loss.item()) < 1e-12
     assert relative(found.m, m.grad.numpy()) < 1e-12

@@ -25,7 +25,7 @@ def test_fields(result):
     assert result.config.vocab == 40
 
 
-def test_it_prints_as_on_the_command_line(result, command):
+def test_text_equals_the_command_line(result, command):
     printed = command("run", "--vocab", 40, "--dim", 24, "--length", 6, "--samples", 700, "--repeats", 2)
     timing = "Trained in"
     assert str(result).split(timing)[0] == printed.split(timing)[0] and timing in str(result)
@@ -38,7 +38,7 @@ def test_html_is_a_table(result):
     assert "config" not in page
 
 
-def test_pickled(result):
+def test_results_can_be_pickled(result):
     again = pickle.loads(pickle.dumps(result))
     assert again == result and str(again) == str(result) and again._repr_html_() == result._repr_html_()
 
@@ -52,7 +52,7 @@ def test_data_frames(result):
     assert result.to_polars()["accuracy_mean"][0] == result.accuracy.mean
 
 
-def test_frames_of_tables():
+def test_data_frames_of_tables():
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
     plan = superpose.plan(facts=500, length=16, accuracy=0.9, width=1000, activation="he2")

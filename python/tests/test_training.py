@@ -1,4 +1,4 @@
-"""Training: the command line's record and checkpoint bit for bit, going on, stopping, refusing."""
+"""Training: records and checkpoints equal the command line's, interruption and continuation, errors."""
 
 import json
 import pickle
@@ -39,7 +39,7 @@ def untimed(record):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_the_command_lines(command, tmp_path, case):
+def test_record_and_checkpoint_equal_the_command_line(command, tmp_path, case):
     keys, theirs, ours = {**SMALL, **case}, tmp_path / "theirs.safetensors", tmp_path / "ours.safetensors"
     printed = json.loads(command("train", *flags(keys), "--checkpoint", theirs, "--json"))
     training = Config(**keys).train(checkpoint=ours)
@@ -49,19 +49,19 @@ def test_it_is_the_command_lines(command, tmp_path, case):
     arrays = training.tensors()
     for name, array in saved.items():
         assert array.tobytes() == again[name].tobytes(), name
-        if "." not in name:  # the rest is the optimiser's memory
+        if "." not in name:  # the others are the optimiser's state
             assert arrays[name].dtype == array.dtype and arrays[name].size == array.size, name
             assert arrays[name].tobytes() == array.tobytes(), name
     assert {"m", "z_in", "z_out", "z_trig", "z_eos"} <= arrays.keys()
     assert {"key", "query"} <= arrays.keys() if case.get("factored") else "w" in arrays
-    # Without a checkpoint it is the same, on any number of threads, and printed as there.
+    # Training without a checkpoint and with other threads gives the same result and the same text.
     alone = Config(**keys).train(threads=3)
     assert untimed(alone.to_dict()) == untimed(printed)
     assert str(alone) == command("train", *flags(keys)).rstrip("\n")
 
 
-def test_arrays_are_the_network():
-    """The loss of the last record from the arrays alone, by the definition of the model."""
+def test_loss_follows_from_the_arrays():
+    """Computes the loss of the last record from the arrays and the definition of the model."""
     config = Config(**{**SMALL, "precision": "f64"})
     training, drawn = config.train(), config.replace(**dict.fromkeys(["steps", "every", "rate"])).model()
     z = training.tensors()
@@ -94,7 +94,7 @@ def test_tables_and_copies():
     assert type(again) is superpose.Training and numpy.array_equal(again.tensors()["m"], training.tensors()["m"])
 
 
-def test_it_is_kept_in_a_store(command, tmp_path):
+def test_store_equals_the_command_line(command, tmp_path):
     ours, theirs = tmp_path / "ours.sqlite", tmp_path / "theirs.sqlite"
     Config(**SMALL).train(store=ours)
     command("train", *flags(SMALL), "--store", theirs)
@@ -108,7 +108,7 @@ def test_it_is_kept_in_a_store(command, tmp_path):
         assert rows[0] == rows[1] and len(rows[0]) == (1 if table == "results" else 7)
 
 
-def test_it_goes_on_where_the_command_line_stopped_and_the_other_way_round(command, superpose_binary, tmp_path):
+def test_checkpoints_continue_between_python_and_command_line(command, superpose_binary, tmp_path):
     keys = {**SMALL, "steps": 4000, "every": 50, "batch": 100, "train_embeddings": True}
     whole = untimed(Config(**keys).train().to_dict())
     path = tmp_path / "theirs.safetensors"
@@ -125,7 +125,7 @@ def test_it_goes_on_where_the_command_line_stopped_and_the_other_way_round(comma
 
 
 @pytest.mark.parametrize("case", [{}, {"optimiser": "sgd", "precision": "f64"}])
-def test_ctrl_c_leaves_a_checkpoint_that_goes_on(tmp_path, case):
+def test_training_continues_after_ctrl_c(tmp_path, case):
     keys, path = {**SMALL, "steps": 4000, "every": 50, **case}, tmp_path / "run.safetensors"
     stopped_by_ctrl_c(keys, path)
     assert 0 < steps_in(path) < 4000
@@ -135,13 +135,13 @@ def test_ctrl_c_leaves_a_checkpoint_that_goes_on(tmp_path, case):
     assert untimed(again.to_dict()) == untimed(whole.to_dict())
     for name, array in whole.tensors().items():
         assert array.tobytes() == again.tensors()[name].tobytes(), name
-    # What was done before the interruption is not to be done.
+    # Steps taken before the interruption are not repeated.
     done, total, note = told[-1]
     assert done == total < 4000 and note.startswith("loss ")
 
 
 def steps_in(path):
-    """Steps taken, as a checkpoint has it; -1 where there is none."""
+    """Returns the steps taken according to a checkpoint, or -1 if there is none."""
     try:
         with safe_open(path, "numpy") as opened:
             return json.loads(opened.metadata()["counters"])["step"]
@@ -174,7 +174,7 @@ def stopped_by_ctrl_c(keys, path):
     child.wait()
 
 
-def test_arrays_of_ones_own(tmp_path):
+def test_training_with_given_arrays(tmp_path):
     rows = numpy.random.default_rng(0).standard_normal((40, 16)) / 4
     config, path = Config(**{**SMALL, "vocab": None, "dim": None}), tmp_path / "run.safetensors"
     training = config.train(z_in=rows, checkpoint=path)
@@ -186,13 +186,13 @@ def test_arrays_of_ones_own(tmp_path):
         Config().train(checkpoint=path)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
     Config(**{**SMALL, "steps": 2000}).train(progress=lambda *event: told.append(event))
     assert told[-1][:2] == (2000, 2000) and told[-1][2].startswith("loss 0.")
 
 
-def test_a_listener_may_end_it_and_it_goes_on(tmp_path):
+def test_training_continues_after_progress_function_raises(tmp_path):
     class Enough(Exception):
         pass
 
@@ -222,12 +222,12 @@ def test_a_listener_may_end_it_and_it_goes_on(tmp_path):
         ({"steps": 5}, {"z_in": [[1, 2], [3, 4]]}, "tensor z_in holds int64: must hold floating-point numbers"),
     ],
 )
-def test_what_cannot_be_is_a_value_error(keys, call, sentence):
+def test_invalid_arguments_raise_value_error(keys, call, sentence):
     with pytest.raises(ValueError, match=sentence):
         Config(**keys).train(**call)
 
 
-def test_a_checkpoint_of_another_configuration_is_refused(tmp_path):
+def test_checkpoint_of_another_configuration_is_refused(tmp_path):
     path = tmp_path / "run.safetensors"
     Config(**SMALL).train(checkpoint=path)
     before = path.read_bytes()

@@ -1,20 +1,20 @@
-//! The long tests of the page's server: a minute's flood, and its own description turned against it.
+//! The long tests of the web server: a load test of one minute, and requests generated from its OpenAPI schema.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::run;
 
-/// Where schemathesis is installed.
+/// The virtual environment that schemathesis is installed in, and the folder of its input files.
 const TOOLS: &str = "target/schemathesis";
 
-/// Listeners, nonsense and a slider for a minute.
+/// Runs the load test of the server: event listeners, malformed requests and a moving slider for one minute.
 pub fn flood() -> Result<(), String> {
     run("cargo test --release --locked -p superpose-web --test flood -- --ignored --nocapture", &[], ".")
 }
 
-/// Thousands of requests made up from the API's description: none may be answered with a fault, and every answer must be as described.
-/// Streams are left out, since they do not end.
+/// Sends thousands of requests that schemathesis generates from the OpenAPI schema. No answer may be a server error, and each
+/// must conform to the schema. Event streams are excluded because they do not end.
 pub fn schemathesis() -> Result<(), String> {
     let tool = format!("{TOOLS}/bin/schemathesis");
     if !std::path::Path::new(&tool).exists() {
@@ -22,7 +22,7 @@ pub fn schemathesis() -> Result<(), String> {
         run(&format!("{TOOLS}/bin/pip install -q schemathesis"), &[], ".")?;
     }
     run("cargo build --release --locked -p superpose", &[], ".")?;
-    // Something to show: a store with its pictures and tables, and a file of embeddings.
+    // Content for the server: a store with figures and tables, and a file of embeddings.
     let (program, store, rows) =
         ("target/release/superpose", format!("{TOOLS}/sweep.sqlite"), format!("{TOOLS}/rows.safetensors"));
     run(&format!("{program} sweep docs/sweep.toml --store {store}"), &[], ".")?;
@@ -33,8 +33,8 @@ pub fn schemathesis() -> Result<(), String> {
         .spawn()
         .map_err(|error| format!("superpose serve: {error}"))?;
     let mut address = String::new();
-    let told = server.stdout.take().map(|out| BufReader::new(out).read_line(&mut address));
-    let result = match told {
+    let read = server.stdout.take().map(|out| BufReader::new(out).read_line(&mut address));
+    let result = match read {
         Some(Ok(_)) => run(
             &format!(
                 "{tool} run {}/api/openapi.json --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance --exclude-path-regex events$ --max-examples 200 --seed 1 --generation-database none --request-timeout 120 --suppress-health-check all",
@@ -45,11 +45,11 @@ pub fn schemathesis() -> Result<(), String> {
         ),
         _ => Err("superpose serve printed no address".into()),
     };
-    let gone = server.try_wait();
+    let exited = server.try_wait();
     let _ = server.kill();
     let _ = server.wait();
-    match gone {
+    match exited {
         Ok(None) => result,
-        _ => Err("superpose serve ended by itself".into()),
+        _ => Err("superpose serve exited during the test".into()),
     }
 }

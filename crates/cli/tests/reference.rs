@@ -213,11 +213,11 @@ fn every_field_of_json_is_in_the_reference() {
     }
 }
 
-/// Outputs of the quick commands on the book's pages are what the program prints, but for times.
+/// The README and the book show the output that the program prints for quick commands, except for times.
 #[test]
 fn pages_show_what_the_program_prints() {
     let (folder, mut lines) = (tempfile::tempdir().unwrap(), 0);
-    for name in ["../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
+    for name in ["../../README.md", "../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
         let page = page(name);
         for block in page.split("```text\n").skip(1).filter_map(|block| block.split("```").next()) {
             let mut printed: Option<String> = None;

@@ -231,6 +231,8 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     let mut cluster = match Cluster::start(home.path()) {
         Ok(cluster) => cluster,
         Err(why) => {
+            // The test command sets this variable where Slurm can run.
+            assert!(std::env::var_os("SUPERPOSE_REQUIRE_SLURM").is_none(), "Slurm is required: {why}");
             // Past the capture of output, so that nobody takes this for a pass.
             let bar = "*".repeat(80);
             let note =

@@ -1,5 +1,4 @@
-"""The border between Python and the engine: odd arrays and values are refused by name, nothing is copied that does not fit, nothing
-goes on after Ctrl-C."""
+"""The bindings of the engine: errors for unusual arrays and values, memory limits, read-only views, interruption."""
 
 import re
 import signal
@@ -24,7 +23,7 @@ def model():
 
 
 def script(text, **options):
-    """Runs a script of its own, which may end badly without taking the tests with it."""
+    """Runs a script in a separate process, which may crash without ending the tests."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120, **options
     )
@@ -34,7 +33,7 @@ def script(text, **options):
 
 
 @pytest.mark.parametrize("count", [3, 32, 33, 64])
-def test_any_number_of_dimensions_is_refused_by_name(model, count):
+def test_wrong_number_of_dimensions_names_the_tensor(model, count):
     try:
         floats, whole = numpy.zeros((1,) * count), numpy.zeros((1,) * count, int)
     except ValueError:
@@ -64,7 +63,7 @@ def unaligned(array):
     return view
 
 
-def test_the_engine_itself_reads_what_is_not_aligned():
+def test_engine_reads_unaligned_arrays():
     rows = numpy.random.default_rng(0).standard_normal((20, 16))
     record = _engine.run(SMALL, {"z_in": unaligned(rows)}, None, None, None)
     plain = _engine.run(SMALL, {"z_in": rows}, None, None, None)
@@ -94,7 +93,7 @@ LIMITED = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits are read as Linux tells them")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are read from /proc")
 @pytest.mark.parametrize(
     "call",
     [
@@ -108,13 +107,13 @@ LIMITED = """
         "superpose.Config(vocab=20, dim=16, samples=20_000_000).model()",
     ],
 )
-def test_what_does_not_fit_is_refused_before_it_is_copied(call):
+def test_arrays_that_do_not_fit_are_refused_before_copying(call):
     done = script(LIMITED.format(call=call))
     assert done.returncode == 0, done.stderr
     assert re.search("this needs about .* GB of memory, and 1.5 GB are available", done.stdout), done.stdout
 
 
-def test_a_large_input_leaves_the_interpreter_to_others_and_hears_ctrl_c():
+def test_copying_a_large_input_can_be_interrupted():
     done = script(
         """
         import os, signal, threading, time
@@ -137,7 +136,7 @@ def test_a_large_input_leaves_the_interpreter_to_others_and_hears_ctrl_c():
 # Arrays out.
 
 
-def test_what_the_engine_holds_cannot_be_written_to(model):
+def test_views_are_read_only(model):
     for name, array in model.tensors().items():
         assert not array.flags.writeable, name
         with pytest.raises(ValueError):
@@ -146,24 +145,24 @@ def test_what_the_engine_holds_cannot_be_written_to(model):
     assert model.tokens.shape == (300, 4)
 
 
-def test_dlpack_refuses_where_it_can_and_the_documentation_warns_where_it_cannot(model):
-    # The first form of DLPack cannot say that an array is read-only.
+def test_dlpack_export_is_refused_or_documented(model):
+    # Unversioned DLPack cannot mark an array as read-only.
     with pytest.raises(BufferError):
         model.m2.__dlpack__()
     assert "from_dlpack(model.m2)" in superpose.Model.__doc__ and "model.m2.copy()" in superpose.Model.__doc__
 
 
-def test_a_copy_of_an_array_goes_to_torch(model):
+def test_copies_can_be_given_to_torch(model):
     torch = pytest.importorskip("torch")
     before = model.m2.copy()
     torch.from_dlpack(model.m2.copy()).zero_()
     assert numpy.array_equal(model.m2, before) and before.any()
 
 
-# Values that were taken for others.
+# Values that could be mistaken for others.
 
 
-def test_numbers_too_large_for_32_bits_are_refused_by_name(model):
+def test_numbers_too_large_for_32_bits_name_the_tensor(model):
     large = numpy.zeros((16, 16))
     large[1, 2] = 1e39
     zero = numpy.zeros((16, 16))
@@ -184,7 +183,7 @@ def test_numbers_too_large_for_32_bits_are_refused_by_name(model):
     assert numpy.isfinite(wide.logits(m=large)).all()
 
 
-def test_what_is_not_finite_is_not_handed_out(model):
+def test_non_finite_results_raise_value_error(model):
     with pytest.raises(ValueError, match="m or w is too large: what follows from them is not finite"):
         model.logits(m=numpy.full((16, 16), 3e38))
     with pytest.raises(ValueError, match="m or w is too large"):
@@ -194,7 +193,7 @@ def test_what_is_not_finite_is_not_handed_out(model):
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex")
-def test_a_complex_number_is_no_number():
+def test_complex_numbers_are_refused():
     for value in (numpy.complex64(50 + 7j), numpy.complex128(50), numpy.array(50 + 7j), 50 + 7j):
         with pytest.raises(ValueError, match=r"vocab = .*50.*: must be a whole number"):
             Config(vocab=value)
@@ -202,12 +201,12 @@ def test_a_complex_number_is_no_number():
             Config(regime="exact", eta=value)
 
 
-def test_what_is_equal_has_the_same_hash():
+def test_equal_configurations_have_equal_hashes():
     minus, plus = (Config(steps=1, weight_decay=zero) for zero in (-0.0, 0.0))
     assert minus == plus and hash(minus) == hash(plus)
 
 
-def test_bytes_are_no_word():
+def test_bytes_are_refused():
     for name in ("embedding_file", "import"):
         with pytest.raises((TypeError, ValueError), match=r"b'x'|bytes"):
             Config(**{name: b"x"})
@@ -226,11 +225,11 @@ def test_masked_entries_are_refused(model):
     assert SMALL.run(z_in=numpy.ma.masked_array(numpy.eye(20, 16))).config.vocab == 20
 
 
-# Sentences.
+# Error messages.
 
 
 @pytest.mark.parametrize("value", ["2", True, 2**70, 0, -1, 1.5, 1025, [2], None.__class__])
-def test_threads_are_named(model, value):
+def test_invalid_threads_name_the_parameter(model, value):
     zero = numpy.zeros((16, 16))
     for call in (
         lambda: SMALL.run(threads=value),
@@ -244,7 +243,7 @@ def test_threads_are_named(model, value):
             call()
 
 
-def test_whole_threads_of_any_type():
+def test_threads_of_any_numeric_type():
     assert SMALL.run(threads=2.0).accuracy == SMALL.run(threads=numpy.int8(1)).accuracy
 
 
@@ -271,12 +270,12 @@ def test_whole_threads_of_any_type():
         (lambda: superpose.memory(find="facts", precision="a"), "precision = a: must be a number"),
     ],
 )
-def test_a_sentence_names_parameter_and_value(call, sentence):
+def test_errors_name_parameter_and_value(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
 
 
-def test_a_list_is_a_range():
+def test_lists_and_arrays_are_ranges():
     found = [
         superpose.threshold(SMALL, find="samples", range=range, precision=0.3, max_runs=40).to_dict()
         for range in ([20, 50], (20, 50), numpy.array([20, 50]))
@@ -285,7 +284,7 @@ def test_a_list_is_a_range():
     assert found[0]["unreached"] == found[1]["unreached"] == found[2]["unreached"]
 
 
-def test_nobody_reads_four_hundred_digits():
+def test_error_messages_are_short():
     for call in (
         lambda: Config(vocab=10**400),
         lambda: Config(regime="exact", eta=1e300),
@@ -298,7 +297,7 @@ def test_nobody_reads_four_hundred_digits():
             assert len(str(error)) < 200, error
 
 
-def test_ctrl_c_in_a_value_is_heard():
+def test_ctrl_c_during_conversion_is_raised():
     class Slow:
         def __float__(self):
             raise KeyboardInterrupt
@@ -318,7 +317,7 @@ class Raising:
 
 
 @pytest.mark.parametrize("error", [NotImplementedError("no storage"), RuntimeError("deleted\nsecond line"), KeyError("k")])
-def test_an_array_that_cannot_be_read_is_named_with_the_cause(model, error):
+def test_unreadable_arrays_are_named_with_the_cause(model, error):
     for name, call in {
         "z_in": lambda: SMALL.run(z_in=Raising(error)),
         "m": lambda: model.logits(m=Raising(error)),
@@ -331,7 +330,7 @@ def test_an_array_that_cannot_be_read_is_named_with_the_cause(model, error):
         SMALL.run(z_in=Raising(KeyboardInterrupt()))
 
 
-def test_odd_tensors_of_torch_are_named():
+def test_unsupported_torch_tensors_are_named():
     torch = pytest.importorskip("torch")
     rows = torch.eye(20, 16)
     odd = [rows.to("meta"), rows.to_sparse(), torch.nested.nested_tensor([rows[0], rows[1, :3]])]
@@ -341,7 +340,7 @@ def test_odd_tensors_of_torch_are_named():
             SMALL.run(z_in=tensor)
 
 
-# Ctrl-C: what is left goes on for no more than a moment.
+# Ctrl-C ends the work within a short time.
 
 LONG = {
     "sweep": "superpose.sweep(axes={'seed': [0, 1, 2]}, vocab=2000, dim=256, samples=4_000_000, regime='exact', eta=1000, store=store)",
@@ -358,7 +357,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_nothing_goes_on_after_ctrl_c(name, tmp_path):
+def test_no_work_continues_after_ctrl_c(name, tmp_path):
     text = f"""
         import time, superpose
         store = {str(tmp_path / "store.sqlite")!r}
@@ -390,10 +389,10 @@ def test_nothing_goes_on_after_ctrl_c(name, tmp_path):
     finally:
         child.kill()
         child.communicate()
-    # A second for what may be kept, and the moment until the next look; the rest is a busy machine.
+    # Work that can be kept has a second to finish, plus the polling interval; the margin is for a busy machine.
     assert took < 4.0, took
     assert left < 0.05, f"{left} s of work in 0.7 s after"
     if name == "sweep":
-        # What was left undone is no failure.
+        # Unfinished cells are not recorded as failures.
         with sqlite3.connect(tmp_path / "store.sqlite") as opened:
             assert opened.execute("select count(*) from results").fetchone() == (0,)

@@ -1,4 +1,4 @@
-"""Manners: what goes in comes out, nothing is ignored in silence, refusals name what they refuse, tables show what was found."""
+"""Usability: round trips of configurations, no silently ignored arguments, clear errors, informative tables, types."""
 
 import decimal
 import inspect
@@ -22,12 +22,12 @@ class OnlyWrites:
         return len(text)
 
 
-# Streams and bars
+# Progress bars
 
 
 @pytest.mark.parametrize("stream", [None, OnlyWrites(), io.StringIO()], ids=["none", "only writes", "closed"])
 @pytest.mark.parametrize("progress", [None, True])
-def test_any_stream_will_do(monkeypatch, stream, progress):
+def test_progress_works_with_any_stderr(monkeypatch, stream, progress):
     if isinstance(stream, io.StringIO):
         stream.close()
     monkeypatch.setattr("superpose._progress.DELAY", 0.0)
@@ -35,19 +35,19 @@ def test_any_stream_will_do(monkeypatch, stream, progress):
     assert Config(vocab=256, dim=64, samples=100_000).run(progress=progress, threads=1).accuracy.mean > 0
 
 
-def test_a_module_that_calls_itself_ipython(monkeypatch):
+def test_foreign_module_named_ipython_is_ignored(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     assert Config(**TINY).run().repeats == 1
 
 
-def test_a_bar_without_tqdm_is_refused_before_the_work(monkeypatch):
+def test_missing_tqdm_is_reported_before_the_work(monkeypatch):
     monkeypatch.setattr("superpose._progress._FOUND", {"tqdm": False})
     with pytest.raises(ImportError, match="progress = True: needs tqdm"):
         Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run(progress=True)
     assert Config(**TINY).run().repeats == 1
 
 
-# Configurations go round
+# Round trips of configurations
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_bar_without_tqdm_is_refused_before_the_work(monkeypatch):
     ],
     ids=repr,
 )
-def test_a_configuration_goes_round(config):
+def test_configuration_round_trips(config):
     assert Config(**config.to_dict()) == config
     assert repr(Config(**Config().to_dict())) == "Config()"
     assert eval(repr(Config(**config.to_dict()))) == config
 
 
-def test_the_configuration_of_a_result_makes_it_again():
+def test_configuration_of_a_result_reproduces_it():
     for keys in ({}, {"width": 30}, {"gamma": 3.0}, {"repeats": 2}):
         result = Config(**TINY, **keys).run()
         again = Config(**result.config)
@@ -84,7 +84,7 @@ def test_the_configuration_of_a_result_makes_it_again():
     assert numpy.array_equal(Config(**model.config).model().m2, model.m2)
 
 
-def test_arrays_are_no_file():
+def test_arrays_are_not_taken_for_a_file():
     rows = numpy.random.default_rng(0).standard_normal((20, 12))
     result = Config(samples=100).run(z_in=rows, z_trig=rows[0])
     sentence = r"import = arrays z_in, z_trig: arrays are not part of a configuration; .*run\(z_in=\.\.\., z_trig=\.\.\.\)"
@@ -92,11 +92,11 @@ def test_arrays_are_no_file():
         Config(**result.config)
     keys = {name: value for name, value in result.config.to_dict().items() if name != "import"}
     assert Config(**keys).run(z_in=rows, z_trig=rows[0]) == result
-    # A file may have a name like that.
+    # A file may have such a name.
     assert Config(import_="arrays of mine").import_ == "arrays of mine"
 
 
-# Nothing is ignored in silence
+# No argument is silently ignored
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def description(tmp_path):
 
 
 @pytest.mark.parametrize("given", [{"repeats": 5}, {"noise": True}, {"axes": {}}, {"points": []}, {"vocab": 30}])
-def test_a_file_describes_the_whole_sweep(description, given):
+def test_file_excludes_other_sweep_arguments(description, given):
     with pytest.raises(ValueError, match=f"{next(iter(given))} given together with a file"):
         superpose.sweep(description, **given)
 
@@ -149,17 +149,17 @@ AXES = {"x": ("dim", 8, 16), "y": ("samples", 50, 500)}
         (lambda: superpose.inspect(None), "file = None: must be the name of a file"),
     ],
 )
-def test_refusals_name_what_they_refuse(call, sentence):
+def test_errors_name_the_argument(call, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         call()
     assert len(str(caught.value)) < 250
 
 
-def test_lists_are_as_good_as_tuples():
+def test_lists_are_accepted_as_axes():
     assert superpose.phase(x=["dim", 8, 16], y=["samples", 50, 500], resolution=3, scale=["log", "linear"], vocab=20).measured > 0
 
 
-def test_text_files_name_themselves(tmp_path):
+def test_errors_in_text_files_name_the_file(tmp_path):
     path = tmp_path / "broken.toml"
     path.write_bytes(b"vocab = 3 # \xff\n")
     for call in (Config.from_toml, superpose.sweep):
@@ -186,32 +186,32 @@ def test_results_as_dictionaries():
 # Tables
 
 
-def test_a_run_says_what_was_run_and_what_limits_it():
+def test_run_table_shows_configuration_and_limit():
     page = Config(**TINY).run()._repr_html_()
     assert "attention only, d = 24, N = 500 samples" in page and "limits recall" in page
     several = Config(repeats=7, **TINY).run()._repr_html_()
     assert "[" not in several and "(7 in all)" in several
 
 
-def test_a_prediction_says_its_conditions_in_words():
+def test_prediction_table_states_conditions():
     page = Config(**TINY).predict()._repr_html_()
     assert "<td>conditions</td><td>capacity: d^2 &gt; 4 V log V" in page and "{" not in page
 
 
-def test_a_threshold_says_why_not_and_how_sure():
+def test_threshold_table_shows_interval_or_reason():
     page = superpose.threshold(find="samples", vocab=600, dim=4, length=4, range=(10, 2000))._repr_html_()
     assert "not reached: at most" in page and "d = 4, L = 4, V = 600" in page
     page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, precision=0.02, max_runs=30)._repr_html_()
     assert "<td>observed_precise</td><td>False</td>" in page
 
 
-def test_a_capacity_has_its_interval():
+def test_capacity_table_shows_interval():
     found = superpose.memory(find="facts", dim=16, precision=0.2)
     interval = found.threshold.found
     assert f"<td>threshold_found</td><td>{interval.estimate}</td><td>{interval.low}</td><td>{interval.high}</td>" in found._repr_html_()
 
 
-def test_the_bound_is_in_its_table():
+def test_bound_table_includes_the_bound():
     found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
     rows = {row["name"]: row for row in found.to_rows()}
     assert rows["bound"]["estimate"] == found.bound and rows["three_step"]["limit"] == found.three_step.limit
@@ -220,7 +220,7 @@ def test_the_bound_is_in_its_table():
     assert f"<td>bound</td><td>{found.bound:.6g}</td>" in page and "<td>three_step</td>" in page
 
 
-def test_a_plan_says_whether_it_is_one():
+def test_plan_table_shows_feasibility():
     plan = superpose.plan(500, 16, accuracy=0.9)
     cheapest = [row for row in plan.to_rows() if row["cheapest"]]
     assert [row["dim"] for row in cheapest] == [plan.cheapest.dim]
@@ -232,7 +232,7 @@ def test_a_plan_says_whether_it_is_one():
     assert "No model within these limits" in page and "What binds: interference in the memory" in page
 
 
-def test_a_phase_diagram_names_its_sizes_and_has_a_picture():
+def test_phase_diagram_names_its_sizes_and_has_a_picture():
     found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=6, vocab=40, length=4, measure="lock_rate")
     rows = found.to_rows()
     assert list(rows[0]) == ["dim", "samples", "lock_rate", "measured", "predicted", "dominant_part", "dominant_term"]
@@ -243,7 +243,7 @@ def test_a_phase_diagram_names_its_sizes_and_has_a_picture():
     assert "<th>lock_rate</th>" in page and "cells run" in page
 
 
-def test_a_sweep_has_what_varies_first_and_nothing_empty():
+def test_sweep_table_has_varied_columns_first_and_no_empty_ones():
     found = superpose.sweep(axes={"samples": [200, 400], "factored": [False, True]}, steps=2, **{**TINY, "samples": None})
     rows = found.to_rows()
     assert list(rows[0])[:2] == ["samples", "factored"] and list(rows[0])[-1] == "key"
@@ -255,12 +255,12 @@ def test_a_sweep_has_what_varies_first_and_nothing_empty():
     assert "<th>vocab</th>" not in page and "<th>reason</th>" not in page
 
 
-def test_a_sweep_says_what_failed():
+def test_sweep_table_shows_failures():
     found = superpose.sweep(axes={"eta": [1.0, 1e20]}, regime="exact", gamma=1e30, eta2=1e30, **TINY)
     assert found.failed > 0 and "<th>reason</th>" in found._repr_html_()
 
 
-def test_settings_and_fields_show_as_tables():
+def test_settings_and_fields_are_shown_as_tables():
     page = Config(**TINY)._repr_html_()
     assert "<td>vocab</td><td>40</td><td>given</td>" in page and "<td>lead</td><td>4</td><td></td>" in page
     assert Config(**TINY).run().noise._repr_html_().startswith("<table>")
@@ -269,7 +269,7 @@ def test_settings_and_fields_show_as_tables():
 # Documentation and types
 
 
-def test_settings_are_attributes_that_can_be_found():
+def test_settings_are_listed_by_dir():
     defaults = {"import_" if name == "import" else name for name in Config().to_dict()}
     assert defaults <= set(dir(Config())) and defaults <= set(dir(Config))
 
@@ -281,7 +281,7 @@ def public():
 
 
 @pytest.mark.parametrize("call", public(), ids=lambda call: call.__qualname__)
-def test_every_parameter_is_explained(call):
+def test_every_parameter_is_documented(call):
     said = inspect.getdoc(call)
     for name in inspect.signature(call).parameters:
         if name not in ("self", "cls"):
@@ -290,7 +290,7 @@ def test_every_parameter_is_explained(call):
 
 
 def test_stubs_agree_with_the_package(tmp_path):
-    """Where mypy is installed: types are complete, stubs are those of what runs, and calls as people write them are right."""
+    """Type annotations are complete, stubs agree with the package, and typical calls type-check. Needs mypy."""
     pytest.importorskip("mypy")
     script = tmp_path / "script.py"
     script.write_text(
