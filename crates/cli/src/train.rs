@@ -1,6 +1,5 @@
 //! `superpose train`: the model for as long as one likes.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -95,11 +94,11 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
         picture.write(&superpose_report::trajectory(&record), Theme::Light)?;
     }
     if let Some(path) = &arguments.csv {
-        whole_file(path, table(&record.trajectory).as_bytes())?;
+        whole_file(path, superpose_report::train_csv(&record.trajectory).as_bytes())?;
     }
     print(&match run.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_text::train(&record),
+        false => superpose_report::train(&record).text(),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -154,19 +153,4 @@ impl Observer for Watch<'_> {
     }
 
     fn point(&mut self, _: &Point) {}
-}
-
-/// The trajectory as CSV.
-fn table(points: &[Point]) -> String {
-    let mut text = String::new();
-    for (i, point) in points.iter().enumerate() {
-        let named = point.named();
-        if i == 0 {
-            let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-            let _ = writeln!(text, "step,{}", names.join(","));
-        }
-        let numbers: Vec<String> = named.iter().map(|(_, x)| format!("{x:?}")).collect();
-        let _ = writeln!(text, "{},{}", point.step, numbers.join(","));
-    }
-    text
 }

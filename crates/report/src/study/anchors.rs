@@ -4,10 +4,15 @@ use superpose_core::associative::MemorySettings;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
 use superpose_lab::study::{Anchor, Anchors, Kind, Limit, Verdict};
+use superpose_lab::words::capital;
 
+use super::findings::exponent;
+use super::{Picture, Section, spot};
+use crate::numbers::{count, interval, significant};
 use crate::table::{Table, Value};
-use crate::words::{count, exponent, interval, number};
-use crate::{Picture, Section};
+
+/// Patterns per neuron that an infinite Hopfield network holds (Amit, Gutfreund, Sompolinsky 1985).
+const INFINITE_LOAD: f64 = 0.138;
 
 pub fn section(anchors: &Anchors) -> Section {
     let main: Vec<&Anchor> = Kind::ALL.into_iter().flat_map(|kind| anchors.of(kind)).collect();
@@ -27,11 +32,11 @@ pub fn section(anchors: &Anchors) -> Section {
     sentences.extend(main.iter().filter(|a| a.verdict() != Some(Verdict::Agrees)).filter_map(|a| reason(a)));
     sentences.extend(constants(anchors));
     sentences.extend(anchors.hopfield_limit.as_ref().map(|limit| {
-        let holds = limit.value.low <= 0.138 && 0.138 <= limit.value.high;
+        let holds = (limit.value.low..=limit.value.high).contains(&INFINITE_LOAD);
         format!(
             "Hopfield networks that are finite hold more than 0.138 patterns per neuron, the value of an infinite one: the load falls with the number of neurons n as {} + {}/sqrt(n). Its limit, {}, {} 0.138.",
-            number(limit.value.mean),
-            number(limit.slope),
+            significant(limit.value.mean),
+            significant(limit.slope),
             interval(&limit.value),
             if holds { "agrees with" } else { "is not" }
         )
@@ -40,8 +45,8 @@ pub fn section(anchors: &Anchors) -> Section {
         sentences.push(format!(
             "Under Zipf inputs the error falls as d^{}; the reference's asymptotic law is d^-1, its own values fall as d^{} from d = 10 to 20 and d^{} from 20 to 100.",
             exponent(&fit.exponents[0]),
-            number((0.0113_f64 / 0.0295).ln() / 2.0_f64.ln()),
-            number((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
+            significant((0.0113_f64 / 0.0295).ln() / 2.0_f64.ln()),
+            significant((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
         ));
     }
     Section {
@@ -74,8 +79,8 @@ fn reason(anchor: &Anchor) -> Option<String> {
         let within = range.low <= reference.high && reference.low <= range.high;
         text += &format!(
             " Of plain bisections with five repeats at each number, 95% would end between {} and {}, which {} the reference.",
-            number(range.low),
-            number(range.high),
+            significant(range.low),
+            significant(range.high),
             if within { "holds" } else { "does not hold" }
         );
     }
@@ -84,30 +89,21 @@ fn reason(anchor: &Anchor) -> Option<String> {
 
 /// `N log N` over the number of parameters, where it tends to a constant.
 fn constants(anchors: &Anchors) -> Vec<String> {
-    let list = |kind: Kind| -> Vec<String> {
-        anchors
-            .of(kind)
-            .filter_map(|anchor| {
-                Some(format!("{} at {}", number(load(anchor, anchor.ours?.mean)), sizes(&anchor.settings)))
-            })
-            .collect()
+    let sentence = |(kind, limit): (Kind, &str)| {
+        let at = |anchor: &Anchor| {
+            let load = significant(load(anchor, anchor.ours?.mean));
+            Some(format!("{load} at {}", sizes(&anchor.settings)))
+        };
+        let found: Vec<String> = anchors.of(kind).filter_map(at).collect();
+        let (kind, found) = (kind.label(), Some(found.join(", ")).filter(|found| !found.is_empty())?);
+        Some(format!("N log N over the number of parameters, {kind}: {found}; {limit}."))
     };
-    let mut sentences = Vec::new();
-    for (kind, limit) in [
+    let limits = [
         (Kind::Hebbian, "the reference's d^2/(N log N) near 8 is 0.125"),
         (Kind::Trained, "it is to fall to 1/2 as d grows"),
         (Kind::Mlp, "the reference's guide line is 1/0.35 = 2.86"),
-    ] {
-        let found = list(kind);
-        if !found.is_empty() {
-            sentences.push(format!(
-                "N log N over the number of parameters, {}: {}; {limit}.",
-                kind.label(),
-                found.join(", ")
-            ));
-        }
-    }
-    sentences
+    ];
+    limits.into_iter().filter_map(sentence).collect()
 }
 
 /// `N log N` over the number of parameters.
@@ -120,11 +116,6 @@ fn sizes(settings: &MemorySettings) -> String {
         Some(width) => format!("d = {}, m = {}", settings.dim, width),
         None => format!("d = {}", count(settings.dim)),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 fn quantity(kind: Kind) -> &'static str {
@@ -156,31 +147,32 @@ fn reference(reference: Option<Interval>) -> Value {
 }
 
 fn table(anchors: &[&Anchor], limit: Option<&Limit>) -> Table {
-    let row = |anchor: &&Anchor| -> Vec<Value> {
-        vec![
-            anchor.kind.label().into(),
-            sizes(&anchor.settings).as_str().into(),
-            quantity(anchor.kind).into(),
-            reference(anchor.reference),
-            anchor.ours.into(),
-            anchor.ratio().into(),
-            anchor.verdict().map(Verdict::word).into(),
-            anchor.at_reference.into(),
-            anchor.runs.into(),
-            source(anchor.kind).into(),
-        ]
-    };
-    let mut rows: Vec<Vec<Value>> = anchors.iter().map(row).collect();
-    rows.extend(limit.map(|limit| {
-        let over = |x: f64| x / 0.138;
-        let Interval { mean, low, high } = limit.value;
-        let ratio = Interval { mean: over(mean), low: over(low), high: over(high) };
+    let mut table = Table::new(
+        "anchors",
+        "Reference values and ours, with 95% intervals. The ratio has the errors of both; success is the share of repeats that reach the accuracy at the reference's number of facts.",
+        anchors,
+        &[
+            ("memory", |a| a.kind.label().into()),
+            ("size", |a| sizes(&a.settings).into()),
+            ("quantity", |a| quantity(a.kind).into()),
+            ("reference", |a| reference(a.reference)),
+            ("ours", |a| a.ours.into()),
+            ("ratio", |a| a.ratio().into()),
+            ("verdict", |a| a.verdict().map(Verdict::word).into()),
+            ("success at reference", |a| a.at_reference.into()),
+            ("memories", |a| a.runs.into()),
+            ("source", |a| source(a.kind).into()),
+        ],
+    );
+    table.rows.extend(limit.map(|Limit { value, .. }| {
+        let [mean, low, high] = [value.mean, value.low, value.high].map(|load| load / INFINITE_LOAD);
+        let ratio = Interval { mean, low, high };
         vec![
             Kind::Hopfield.label().into(),
             "infinite, by a line in 1/sqrt(n)".into(),
             quantity(Kind::Hopfield).into(),
-            0.138.into(),
-            limit.value.into(),
+            INFINITE_LOAD.into(),
+            (*value).into(),
             ratio.into(),
             Verdict::of(&ratio).word().into(),
             Value::Absent,
@@ -188,46 +180,30 @@ fn table(anchors: &[&Anchor], limit: Option<&Limit>) -> Table {
             source(Kind::Hopfield).into(),
         ]
     }));
-    Table {
-        name: "anchors",
-        caption: "Reference values and ours, with 95% intervals. The ratio has the errors of both; success is the share of repeats that reach the accuracy at the reference's number of facts.".into(),
-        columns: vec![
-            "memory", "size", "quantity", "reference", "ours", "ratio", "verdict", "success at reference",
-            "memories", "source",
-        ],
-        rows,
-    }
+    table
 }
 
 /// The same memories under other conventions.
 fn variants(anchors: &Anchors) -> Table {
-    let row = |anchor: &Anchor| -> Vec<Value> {
+    let variants = anchors.anchors.iter().filter(|anchor| anchor.variant.is_some());
+    let with_plain = variants.map(|anchor| {
         let plain = anchors.of(anchor.kind).find(|plain| sizes(&plain.settings) == sizes(&anchor.settings));
-        vec![
-            anchor.kind.label().into(),
-            sizes(&anchor.settings).as_str().into(),
-            quantity(anchor.kind).into(),
-            anchor.variant.as_deref().into(),
-            anchor.ours.into(),
-            plain.and_then(|plain| plain.ours).into(),
-            reference(anchor.reference),
-        ]
-    };
-    Table {
-        name: "anchor_conventions",
-        caption: "The same memories under other conventions: what a difference may come from, measured."
-            .into(),
-        columns: vec![
-            "memory",
-            "size",
-            "quantity",
-            "convention",
-            "ours",
-            "ours as the reference",
-            "reference",
+        (anchor, plain)
+    });
+    Table::new(
+        "anchor_conventions",
+        "The same memories under other conventions: what a difference may come from, measured.",
+        with_plain,
+        &[
+            ("memory", |(a, _)| a.kind.label().into()),
+            ("size", |(a, _)| sizes(&a.settings).into()),
+            ("quantity", |(a, _)| quantity(a.kind).into()),
+            ("convention", |(a, _)| a.variant.as_deref().into()),
+            ("ours", |(a, _)| a.ours.into()),
+            ("ours as the reference", |(_, plain)| plain.and_then(|plain| plain.ours).into()),
+            ("reference", |(a, _)| reference(a.reference)),
         ],
-        rows: anchors.anchors.iter().filter(|anchor| anchor.variant.is_some()).map(row).collect(),
-    }
+    )
 }
 
 fn picture(anchors: &Anchors) -> Picture {
@@ -256,17 +232,16 @@ fn picture(anchors: &Anchors) -> Picture {
     let zipf = Chart::new("Zipf inputs", Axis::log("dimension d"), Axis::log("error"))
         .points("ours", points(Kind::Zipf, &plain))
         .with(Series::line("reference", theirs(Kind::Zipf, &plain)).dashed());
-    let loads = anchors.of(Kind::Hopfield).filter_map(|anchor| {
-        let (x, load) = (1.0 / (anchor.settings.dim as f64).sqrt(), anchor.ours?);
-        Some((x, load.mean, load.low, load.high))
-    });
+    let loads = anchors
+        .of(Kind::Hopfield)
+        .filter_map(|anchor| Some(spot(1.0 / (anchor.settings.dim as f64).sqrt(), &anchor.ours?)));
     let mut hopfield = Chart::new(
         "Hopfield network",
         Axis::linear("1/sqrt(neurons)").range(0.0, 0.07),
         Axis::linear("patterns per neuron").range(0.12, 0.2),
     )
     .points("ours", loads.collect::<Vec<_>>())
-    .horizontal(0.138, "0.138");
+    .horizontal(INFINITE_LOAD, "0.138");
     if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
         hopfield = hopfield.line("", [(0.0, value.mean), (0.07, value.mean + 0.07 * slope)]);
     }

@@ -1,9 +1,10 @@
-//! A trajectory as a figure: what is recalled, what it costs, and what becomes of the early phase's direction.
+//! The trajectory of a training run: recall, loss, and the direction and lead of the attention.
 
 use superpose_core::train::Point;
 use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::train::Record;
-use superpose_lab::words::grouped;
+
+use crate::numbers::count;
 
 /// Recall, loss, direction and lead over the steps of a training run.
 pub fn trajectory(record: &Record) -> Figure {
@@ -12,10 +13,10 @@ pub fn trajectory(record: &Record) -> Figure {
         "{} at rate {}: V = {}, d = {}, L = {}, N = {}",
         config.optimiser,
         config.rate,
-        grouped(config.vocab as f64),
-        grouped(config.dim as f64),
-        grouped(config.length as f64),
-        grouped(config.samples as f64),
+        count(config.vocab),
+        count(config.dim),
+        count(config.length),
+        count(config.samples),
     );
     let note = "Early cosine: W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the \
                 trigger's score over the standard deviation of the tokens' scores.";

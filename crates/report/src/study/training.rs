@@ -4,9 +4,9 @@ use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
 use superpose_lab::study::{CAPACITY_LEVEL, Training, TrainingPoint};
 
+use super::{Picture, Section, distinct, spot};
+use crate::numbers::significant;
 use crate::table::Table;
-use crate::words::number;
-use crate::{Picture, Section};
 
 pub fn section(training: &Training) -> Section {
     let Training { vocab, length, steps, .. } = training;
@@ -34,7 +34,7 @@ pub fn section(training: &Training) -> Section {
         format!(
             "For {} of the facts, data without end and attention placed, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {} on (arXiv 2605.10795).",
             CAPACITY_LEVEL,
-            number(training.optimal_dim)
+            significant(training.optimal_dim)
         ),
     ];
     Section {
@@ -51,13 +51,10 @@ pub fn section(training: &Training) -> Section {
 fn picture(training: &Training) -> Picture {
     let mut chart =
         Chart::new("", Axis::log("dimension d"), Axis::linear("recall accuracy").range(0.0, 1.0)).ordered();
-    let mut data: Vec<usize> = training.points.iter().map(|p| p.samples).collect();
-    data.sort_unstable();
-    data.dedup();
-    for (color, &samples) in data.iter().enumerate() {
+    for (color, samples) in distinct(&training.points, |p| p.samples).into_iter().enumerate() {
         let points = || training.points.iter().filter(|p| p.samples == samples);
         let spots = |of: fn(&TrainingPoint) -> Interval| {
-            points().map(|p| (p.dim as f64, of(p).mean, of(p).low, of(p).high)).collect::<Vec<_>>()
+            points().map(|p| spot(p.dim as f64, &of(p))).collect::<Vec<_>>()
         };
         let name = format!("N = {samples}");
         let line = |of: fn(&TrainingPoint) -> Interval| points().map(move |p| (p.dim as f64, of(p).mean));
@@ -90,15 +87,18 @@ fn picture(training: &Training) -> Picture {
 }
 
 fn table(training: &Training) -> Table {
-    let row =
-        |p: &TrainingPoint| vec![p.dim.into(), p.samples.into(), p.trained.into(), p.three_steps.into()];
-    Table {
-        name: "training",
-        caption: format!(
-            "Accuracy after {} steps of training and after three, V = {}, L = {}.",
-            training.steps, training.vocab, training.length
-        ),
-        columns: vec!["d", "N", "trained", "three steps"],
-        rows: training.points.iter().map(row).collect(),
-    }
+    let Training { steps, vocab, length, .. } = training;
+    let caption =
+        format!("Accuracy after {steps} steps of training and after three, V = {vocab}, L = {length}.");
+    Table::new(
+        "training",
+        caption,
+        &training.points,
+        &[
+            ("d", |p| p.dim.into()),
+            ("N", |p| p.samples.into()),
+            ("trained", |p| p.trained.into()),
+            ("three steps", |p| p.three_steps.into()),
+        ],
+    )
 }

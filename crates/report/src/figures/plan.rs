@@ -3,9 +3,10 @@
 use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::plan::binds;
-use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::plan::{Plan, Row, checked, expected_error};
+
+use crate::numbers::{grouped, short};
 
 /// The trade-off curves, the cheapest model marked.
 pub fn trade_off(plan: &Plan) -> Figure {
@@ -114,40 +115,28 @@ fn widths(plan: &Plan) -> Chart {
 fn curve(chart: Chart, plan: &Plan, value: impl Fn(&Row) -> Option<f64>) -> Chart {
     let rows: Vec<(f64, f64, bool)> =
         plan.curve.iter().filter_map(|row| Some((row.dim, value(row)?, is_checked(plan, row)))).collect();
-    let pieces = |checked: bool| {
-        let mut piece = Vec::new();
-        for pair in rows.windows(2) {
-            if (pair[0].2 && pair[1].2) == checked {
-                // A gap, then this piece; where pieces meet, their common end twice does no harm.
-                piece.push((f64::NAN, f64::NAN));
-                piece.extend(pair.iter().map(|row| (row.0, row.1)));
-            }
-        }
-        piece
-    };
     let mut chart = chart;
     for (name, checked) in [("checked", true), ("extrapolated", false)] {
-        let piece = joined(pieces(checked));
-        if !piece.is_empty() {
-            let line = Series::line(name, piece).color(0);
+        let line = pieces(&rows, checked);
+        if !line.is_empty() {
+            let line = Series::line(name, line).color(0);
             chart = chart.with(if checked { line } else { line.dashed() });
         }
     }
     chart.with(Series::points("", rows.iter().map(|row| (row.0, row.1))).small().color(0))
 }
 
-/// Pieces that follow on one another as one line, so that dashes run through.
-fn joined(pieces: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+/// The line through neighbours that are both checked, or through those that are not; NaN where it is broken.
+fn pieces(rows: &[(f64, f64, bool)], checked: bool) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::new();
-    for piece in pieces.split(|spot| spot.0.is_nan()).filter(|piece| !piece.is_empty()) {
-        match line.last() {
-            Some(last) if *last == piece[0] => line.extend(&piece[1..]),
-            Some(_) => {
-                line.push((f64::NAN, f64::NAN));
-                line.extend(piece);
-            }
-            None => line.extend(piece),
+    for pair in rows.windows(2).filter(|pair| (pair[0].2 && pair[1].2) == checked) {
+        let [from, to] = [(pair[0].0, pair[0].1), (pair[1].0, pair[1].1)];
+        if line.last() != Some(&from) {
+            // A gap, so that dashes run through pieces that follow on one another.
+            line.extend((!line.is_empty()).then_some((f64::NAN, f64::NAN)));
+            line.push(from);
         }
+        line.push(to);
     }
     line
 }
@@ -156,18 +145,6 @@ fn joined(pieces: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 fn near(limit: f64, values: impl Iterator<Item = f64>) -> bool {
     let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(a, b), value| (a.min(value), b.max(value)));
     (low / 30.0..=high * 30.0).contains(&limit)
-}
-
-/// In full up to a million, then two digits and a power of ten.
-fn short(x: f64) -> String {
-    if x < 1e6 {
-        return grouped(x);
-    }
-    let text = format!("{x:.1e}");
-    match text.split_once('e') {
-        Some((digits, power)) => format!("{digits}×10^{{{power}}}"),
-        None => text,
-    }
 }
 
 #[cfg(test)]
@@ -228,21 +205,9 @@ mod tests {
 
     #[test]
     fn pieces_are_joined() {
-        let gap = (f64::NAN, f64::NAN);
-        let line = joined(vec![
-            gap,
-            (1.0, 1.0),
-            (2.0, 2.0),
-            gap,
-            (2.0, 2.0),
-            (3.0, 3.0),
-            gap,
-            (5.0, 5.0),
-            (6.0, 6.0),
-        ]);
+        let rows = [(1.0, true), (2.0, true), (3.0, true), (4.0, false), (5.0, true), (6.0, true)];
+        let line = pieces(&rows.map(|(x, checked)| (x, x, checked)), true);
         assert_eq!(line.len(), 6);
-        assert!(line[3].0.is_nan());
-        assert_eq!(short(999_999.0), "999,999");
-        assert_eq!(short(222_259_324.0), "2.2×10^{8}");
+        assert!(line[3].0.is_nan() && line[4] == (5.0, 5.0));
     }
 }

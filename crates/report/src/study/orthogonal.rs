@@ -4,9 +4,9 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::fit::Comparison;
 use superpose_lab::study::{Finding, Orthogonal};
 
-use crate::scaling::thresholds;
-use crate::words::{exponent, exponents, number, tally};
-use crate::{Picture, Section};
+use super::findings::{beside, exponent, exponents, tally, thresholds};
+use super::{Picture, Section, distinct};
+use crate::numbers::significant;
 
 pub fn section(orthogonal: &Orthogonal) -> Section {
     let Orthogonal { random, orthonormal, random_exponents, orthonormal_exponents } = orthogonal;
@@ -18,16 +18,15 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
         if let Some([short, long]) = growth(findings) {
             sentences.push(format!(
                 "With {name} embeddings, going from the fewest to the most facts multiplies the critical N by {} at the shortest sequences and by {} at the longest.",
-                number(short),
-                number(long)
+                significant(short),
+                significant(long)
             ));
         }
     }
     sentences.push(
         "If the factors multiply, the two numbers of a line are alike and large; if they separate, facts matter only where coverage binds and length only where it does not.".into(),
     );
-    let all: Vec<&Finding> = random.iter().chain(orthonormal).collect();
-    sentences.push(tally(&all));
+    sentences.push(tally(random.iter().chain(orthonormal)));
     let of_facts = |fit: &Option<Comparison>| {
         fit.as_ref().map_or("(no fit)".into(), |fit| exponent(&fit.observed.exponents[1]))
     };
@@ -47,38 +46,25 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
     }
 }
 
-/// Critical N at the most over the fewest facts, at the shortest and the longest sequences.
+/// Critical N at the most facts over that at the fewest, at the shortest and the longest sequences.
 fn growth(findings: &[Finding]) -> Option<[f64; 2]> {
-    let lengths = [findings.iter().map(|f| f.length).min()?, findings.iter().map(|f| f.length).max()?];
-    let (few, many) = (findings.iter().map(|f| f.vocab).min()?, findings.iter().map(|f| f.vocab).max()?);
+    let (lengths, vocabs) = (distinct(findings, |f| f.length), distinct(findings, |f| f.vocab));
     let at = |length: usize, vocab: usize| {
         findings.iter().find(|f| f.length == length && f.vocab == vocab)?.observed().map(|seen| seen.mean)
     };
-    let ratio = |length: usize| Some(at(length, many)? / at(length, few)?);
-    Some([ratio(lengths[0])?, ratio(lengths[1])?])
+    let ratio = |&length: &usize| Some(at(length, *vocabs.last()?)? / at(length, *vocabs.first()?)?);
+    Some([ratio(lengths.first()?)?, ratio(lengths.last()?)?])
 }
 
 fn picture(orthogonal: &Orthogonal) -> Picture {
     let seen = orthogonal.random.iter().chain(&orthogonal.orthonormal).filter_map(Finding::observed);
     let (low, high) = seen.fold((f64::MAX, 1.0_f64), |(low, high), n| (low.min(n.low), high.max(n.high)));
     let panel = |title: &str, findings: &[Finding]| {
-        let mut vocabs: Vec<usize> = findings.iter().map(|f| f.vocab).collect();
-        vocabs.sort_unstable();
-        vocabs.dedup();
-        let mut chart = Chart::new(
-            title,
-            Axis::log("sequence length L"),
-            Axis::log("critical samples N").range(low / 2.0, high * 4.0),
-        )
-        .ordered();
-        for vocab in vocabs {
+        let samples = Axis::log("critical samples N").range(low / 2.0, high * 4.0);
+        let mut chart = Chart::new(title, Axis::log("sequence length L"), samples).ordered();
+        for vocab in distinct(findings, |f| f.vocab) {
             let found: Vec<&Finding> = findings.iter().filter(|f| f.vocab == vocab).collect();
-            let seen = found
-                .iter()
-                .filter_map(|f| f.observed().map(|seen| (f.length as f64, seen.mean, seen.low, seen.high)));
-            let line = found.iter().filter_map(|f| Some((f.length as f64, f.predicted?)));
-            let name = format!("V = {vocab}");
-            chart = chart.points(name.clone(), seen.collect::<Vec<_>>()).line(name, line.collect::<Vec<_>>());
+            chart = beside(chart, format!("V = {vocab}"), &found, |f| f.length);
         }
         chart
     };
@@ -88,9 +74,6 @@ fn picture(orthogonal: &Orthogonal) -> Picture {
         .note("Points: observed with 95% intervals. Lines: closed form.")
         .panel(panel(&format!("random, d = {dim}"), &orthogonal.random))
         .panel(panel("orthonormal, d = V + 2", &orthogonal.orthonormal));
-    Picture {
-        name: "orthogonal",
-        caption: "One-step critical N against L for several V: random embeddings of one dimension, and orthonormal ones.".into(),
-        figure,
-    }
+    let caption = "One-step critical N against L for several V: random embeddings of one dimension, and orthonormal ones.";
+    Picture { name: "orthogonal", caption: caption.into(), figure }
 }

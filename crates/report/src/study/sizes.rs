@@ -1,18 +1,15 @@
 //! Part 2: small and large d by small and large L.
 
-use superpose_lab::study::{Finding, Sizes};
+use superpose_lab::study::Sizes;
 
-use crate::Section;
-use crate::scaling::thresholds;
-use crate::words::{interval, tally};
+use super::Section;
+use super::findings::{tally, thresholds};
+use crate::numbers::interval;
 
 pub fn section(sizes: &Sizes) -> Section {
-    let findings: Vec<&Finding> = sizes.findings.iter().collect();
-    let worst = findings
-        .iter()
-        .filter_map(|f| Some((f, f.ratio()?)))
-        .max_by(|a, b| a.1.mean.ln().abs().total_cmp(&b.1.mean.ln().abs()));
-    let mut sentences = vec![tally(&findings)];
+    let ratios = sizes.findings.iter().filter_map(|f| Some((f, f.ratio()?)));
+    let worst = ratios.max_by(|a, b| a.1.mean.ln().abs().total_cmp(&b.1.mean.ln().abs()));
+    let mut sentences = vec![tally(&sizes.findings)];
     let mut headline = "No threshold of the table was found.".to_string();
     if let Some((finding, ratio)) = worst {
         headline = format!(

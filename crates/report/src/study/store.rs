@@ -1,18 +1,18 @@
-//! The runs of a store, whatever they were made for: means over seeds in a table, accuracy over what varies in a figure.
+//! The runs of a store: means over seeds in a table, accuracy against the settings that vary in a figure.
 
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::store::{Group, Summary, Value as Stored};
 
+use super::{Picture, Section, spot};
 use crate::table::{Table, Value};
-use crate::{Picture, Section};
 
-/// Panels that are drawn; with more of them there is one with everything.
-const PANELS: usize = 6;
-/// Lines of a panel that can be told apart.
-const LINES: usize = 8;
+/// Panels of a figure at most; where there would be more, one panel has everything.
+const MAX_PANELS: usize = 6;
+/// Lines that can be told apart in one panel.
+const MAX_LINES: usize = 8;
 
-/// One section about a store.
-pub fn sweep(summary: &Summary) -> Section {
+/// The section about the runs of a store.
+pub fn stored_runs(summary: &Summary) -> Section {
     let Summary { varying, groups, read } = summary;
     let runs = format!("{read} runs of {} configurations", groups.len());
     let what = match varying.is_empty() {
@@ -108,7 +108,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
     rest.sort_by_key(|&column| distinct(column));
     // A panel for each value of what has fewest, where lines alone would be too many.
     let lines: usize = rest.iter().map(|&column| distinct(column)).product();
-    let panel = rest.first().copied().filter(|&column| lines > LINES && distinct(column) <= PANELS);
+    let panel = rest.first().copied().filter(|&column| lines > MAX_LINES && distinct(column) <= MAX_PANELS);
     rest.retain(|&column| Some(column) != panel);
     let named = |group: &Group, columns: &[usize]| {
         let name = |&column: &usize| format!("{} = {}", varying[column], word(&group.at[column]));
@@ -138,16 +138,10 @@ fn picture(summary: &Summary) -> Option<Picture> {
     for Panel { title, lines } in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
-        let many = lines.len() > LINES;
+        let many = lines.len() > MAX_LINES;
         for (name, groups) in lines {
             let at = |group: &&Group| number(&group.at[x]).unwrap_or(1.0);
-            let points: Vec<_> = groups
-                .iter()
-                .map(|group| {
-                    let seen = &group.accuracy;
-                    (at(group), seen.mean, seen.low, seen.high)
-                })
-                .collect();
+            let points: Vec<_> = groups.iter().map(|group| spot(at(group), &group.accuracy)).collect();
             let line: Vec<_> =
                 groups.iter().filter_map(|group| Some((at(group), group.predicted?))).collect();
             // Lines that cannot be told apart are drawn alike.
@@ -185,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axis_is_what_has_most_values() {
+    fn the_axis_is_the_setting_with_most_values() {
         let mut groups = Vec::new();
         for dim in [32, 64] {
             for samples in [100, 1000, 10_000] {
@@ -193,7 +187,7 @@ mod tests {
                 groups.push(group(vec![Stored::Integer(dim), Stored::Integer(samples), trigger]));
             }
         }
-        let section = sweep(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
+        let section = stored_runs(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
         assert_eq!(section.pictures[0].caption, "Accuracy against samples.");
         let svg = section.pictures[0].figure.svg(Theme::Light);
         assert!(svg.contains("dim = 32") && svg.contains("dim = 64"));
@@ -203,9 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn where_only_seeds_vary_there_is_no_figure() {
-        let section = sweep(&Summary { varying: Vec::new(), groups: vec![group(Vec::new())], read: 3 });
+    fn runs_that_differ_only_in_seeds_have_no_figure() {
+        let section = stored_runs(&Summary { varying: Vec::new(), groups: vec![group(Vec::new())], read: 3 });
         assert!(section.pictures.is_empty() && section.tables[0].rows.len() == 1);
-        assert!(sweep(&Summary::default()).pictures.is_empty());
+        assert!(stored_runs(&Summary::default()).pictures.is_empty());
     }
 }

@@ -1,35 +1,24 @@
-//! Part 5: decoders over the lower bound.
+//! Part 5: decoders of the first gradient beside the lower bound.
 
 use superpose_figure::{Axis, Bar, Bars, Figure};
 use superpose_lab::decoders::{BoundRecord, Critical, DECODERS};
 use superpose_lab::interval::Interval;
 use superpose_lab::study::Bounds;
 
+use super::{Picture, Section};
+use crate::numbers::significant;
 use crate::table::{Table, Value};
-use crate::words::number;
-use crate::{Picture, Section};
 
 pub fn section(bounds: &Bounds) -> Section {
-    let smallest = bounds.smallest_ratio();
-    let headline = match smallest {
+    let headline = match bounds.smallest_ratio() {
         Some(ratio) => format!(
             "No decoder of the first gradient does with fewer than {} times the samples of the surrogate lower bound.",
-            number(ratio)
+            significant(ratio)
         ),
         None => "No decoder reached the accuracy.".into(),
     };
-    let below: usize = bounds
-        .records
-        .iter()
-        .flat_map(|record| record.decoders.values())
-        .filter(|critical| {
-            critical
-                .high
-                .zip(critical.ratio)
-                .zip(critical.estimate)
-                .is_some_and(|((high, ratio), at)| high / at * ratio < 1.0)
-        })
-        .count();
+    let decoders = bounds.records.iter().flat_map(|record| record.decoders.values());
+    let below = decoders.filter_map(ratio).filter(|ratio| ratio.high < 1.0).count();
     let past: Vec<String> = bounds.records.iter().filter_map(past).collect();
     let verdict = match below {
         0 => "Agrees with the bound: no decoder's interval lies below it.".to_string(),
@@ -52,17 +41,22 @@ pub fn section(bounds: &Bounds) -> Section {
 /// Where the three-step algorithm lies beside the bound and the best decoder.
 fn past(record: &BoundRecord) -> Option<String> {
     let best = record.decoders.values().filter_map(|critical| critical.estimate).min_by(f64::total_cmp)?;
-    let (three, ratio) = (record.three_step.estimate?, record.three_step.ratio?);
-    let (low, high) = (record.three_step.low? / three * ratio, record.three_step.high? / three * ratio);
-    let place = if high < 1.0 {
+    let (three, ratio) = (record.three_step.estimate?, ratio(&record.three_step)?);
+    let place = if ratio.high < 1.0 {
         "gets past the bound"
-    } else if low > 1.0 {
+    } else if ratio.low > 1.0 {
         "does not get past the bound"
     } else {
         "may or may not get past the bound"
     };
-    let gain = number(best / three);
+    let gain = significant(best / three);
     Some(format!("{place} at {} (the best decoder needs {gain} times its samples)", model(record)))
+}
+
+/// Critical N over the bound, with its interval.
+fn ratio(critical: &Critical) -> Option<Interval> {
+    let scaled = |x: Option<f64>| Some(x? / critical.estimate? * critical.ratio?);
+    Some(Interval { mean: critical.ratio?, low: scaled(critical.low)?, high: scaled(critical.high)? })
 }
 
 fn model(record: &BoundRecord) -> String {
@@ -77,31 +71,29 @@ fn samples(critical: &Critical) -> Value {
     }
 }
 
+/// The decoders of a record and the three-step algorithm, by name.
+fn named(record: &BoundRecord) -> impl Iterator<Item = (String, Option<&Critical>)> {
+    let decoders = DECODERS.iter().map(|name| (name.replace('_', " "), record.decoders.get(*name)));
+    decoders.chain([("three steps".into(), Some(&record.three_step))])
+}
+
 fn table(bounds: &Bounds) -> Table {
-    let mut rows = Vec::new();
-    for record in &bounds.records {
-        let mut add = |name: &str, critical: &Critical| {
-            rows.push(vec![
-                model(record).as_str().into(),
-                name.replace('_', " ").as_str().into(),
-                record.bound.into(),
-                samples(critical),
-                critical.ratio.into(),
-            ]);
-        };
-        for name in DECODERS {
-            if let Some(critical) = record.decoders.get(name) {
-                add(name, critical);
-            }
-        }
-        add("three steps", &record.three_step);
-    }
-    Table {
-        name: "bound",
-        caption: "Critical N at accuracy 0.5 of each decoder of the first gradient, and of the three-step algorithm, over the surrogate lower bound.".into(),
-        columns: vec!["model", "decoder", "surrogate bound", "critical N", "over bound"],
-        rows,
-    }
+    let found = bounds
+        .records
+        .iter()
+        .flat_map(|record| named(record).filter_map(move |(name, critical)| Some((record, name, critical?))));
+    Table::new(
+        "bound",
+        "Critical N at accuracy 0.5 of each decoder of the first gradient, and of the three-step algorithm, over the surrogate lower bound.",
+        found,
+        &[
+            ("model", |(record, ..)| model(record).into()),
+            ("decoder", |(_, name, _)| name.as_str().into()),
+            ("surrogate bound", |(record, ..)| record.bound.into()),
+            ("critical N", |(.., critical)| samples(critical)),
+            ("over bound", |(.., critical)| critical.ratio.into()),
+        ],
+    )
 }
 
 fn picture(bounds: &Bounds) -> Picture {
@@ -110,18 +102,11 @@ fn picture(bounds: &Bounds) -> Picture {
     let mut bars =
         Bars::new("critical N over the surrogate bound", Axis::linear("ratio to the bound"), names);
     for record in &bounds.records {
-        let bar = |critical: Option<&Critical>| {
-            let scaled =
-                |x: Option<f64>, critical: &Critical| Some(x? / critical.estimate? * critical.ratio?);
-            let ends = critical.and_then(|c| Some((c.ratio?, scaled(c.low, c)?, scaled(c.high, c)?)));
-            ends.map_or(Bar::from(f64::NAN), Bar::from)
+        let bar = |(_, critical): (String, Option<&Critical>)| {
+            let ratio = critical.and_then(ratio);
+            ratio.map_or(Bar::from(f64::NAN), |ratio| Bar::from((ratio.mean, ratio.low, ratio.high)))
         };
-        let values: Vec<Bar> = DECODERS
-            .iter()
-            .map(|name| bar(record.decoders.get(*name)))
-            .chain([bar(Some(&record.three_step))])
-            .collect();
-        bars = bars.series(model(record), values);
+        bars = bars.series(model(record), named(record).map(bar).collect::<Vec<_>>());
     }
     Picture {
         name: "bound",

@@ -1,73 +1,15 @@
-//! Part 4: phase diagrams.
+//! A phase diagram: the measured map with both boundaries, and what limits recall.
 
 use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
 use superpose_lab::phase::{Axis as Sizes, Diagram, Scale, Size};
-use superpose_lab::study::{LEVEL, MlpPhase};
+use superpose_lab::words::blame;
 use superpose_theory::critical::Parameter;
-use superpose_theory::predict::{Dominant, Part};
+use superpose_theory::predict::Dominant;
 
-use crate::table::{Table, Value};
-use crate::{Picture, Section};
-
-pub fn section(phase: &MlpPhase) -> Section {
-    let MlpPhase { config, x, y, diagram: map, rms } = phase;
-    let cells = map.cells.len();
-    let headline = format!(
-        "Phase diagram of the attention-MLP model: {} of {cells} cells run; measured and predicted accuracy differ by {rms:.3} rms there.",
-        map.measured
-    );
-    let model = format!(
-        "Model: {}, V = {}, d = {}, L = {}, trigger in the {}; the width m varies.",
-        config.activation, config.vocab, config.dim, config.length, config.trigger
-    );
-    let rows = map
-        .cells
-        .iter()
-        .map(|cell| {
-            vec![
-                (cell.x as usize).into(),
-                (cell.y as usize).into(),
-                cell.value.into(),
-                if cell.measured { "measured" } else { "filled in" }.into(),
-                cell.predicted.into(),
-                cell.dominant.map_or(Value::Absent, |dominant| name(&dominant).as_str().into()),
-            ]
-        })
-        .collect::<Vec<_>>();
-    let partition: Vec<String> = map
-        .shares(LEVEL)
-        .iter()
-        .map(|(dominant, share)| format!("{} in {:.0}%", name(dominant), 100.0 * share))
-        .collect();
-    Section {
-        title: "Phase diagram of the attention-MLP model",
-        sentences: vec![
-            model,
-            headline.clone(),
-            format!("Below the boundary the closed form blames: {}.", partition.join(", ")),
-        ],
-        headline,
-        pictures: vec![Picture {
-            name: "phase",
-            caption: "Left: accuracy (dots mark cells that were run, the rest is filled in) with the measured and the predicted boundary at 0.5. Right: what limits recall.".into(),
-            figure: diagram("Attention-MLP: parameters against samples", x, y, "accuracy", map),
-        }],
-        tables: vec![Table {
-            name: "phase",
-            caption: "Every cell of the diagram.".into(),
-            columns: vec!["parameters", "samples", "accuracy", "source", "predicted", "limited by"],
-            rows,
-        }],
-    }
-}
-
-/// What limits recall, in words.
-fn name(dominant: &Dominant) -> String {
-    let part = match dominant.part {
-        Part::Memory => "memory",
-        Part::Attention => "attention",
-    };
-    format!("{part}: {}", dominant.term.word().replace('_', " "))
+/// The part that limits recall and its noise term, in words.
+pub(crate) fn cause(dominant: &Dominant) -> String {
+    let (part, term) = blame(dominant);
+    format!("{part}: {term}")
 }
 
 /// A size in words, with its symbol.
@@ -132,7 +74,7 @@ pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, map: &Diagram) 
     let mut regions = Vec::new();
     for (i, cell) in map.cells.iter().enumerate() {
         let Some(dominant) = cell.dominant else { continue };
-        let name = name(&dominant);
+        let name = cause(&dominant);
         let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
             names.len() - 1

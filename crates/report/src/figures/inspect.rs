@@ -1,9 +1,9 @@
-//! What the rows of a matrix hold, as a figure.
+//! How many facts the rows of a matrix hold.
 
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::inspect::{Held, Inspection};
 
-use crate::words::count;
+use crate::numbers::count;
 
 /// Memory accuracy against facts: the rows as they are, minus their mean, and Gaussian vectors beside them.
 pub fn holdings(found: &Inspection, curve: &[Held]) -> Figure {
