@@ -1,4 +1,4 @@
-//! A plan as a figure: what a larger dimension saves in samples, and in width.
+//! The trade-off of a plan: samples, and the width of an MLP, that each dimension needs.
 
 use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
@@ -12,10 +12,9 @@ use crate::numbers::{grouped, short};
 pub fn trade_off(plan: &Plan) -> Figure {
     let request = &plan.request;
     let title = format!(
-        "{} facts, sequences of {} tokens, {} accuracy {}",
+        "{} facts, sequences of {} tokens, recall accuracy {}",
         grouped(request.facts),
         grouped(request.length),
-        "recall",
         request.accuracy
     );
     let figure = Figure::new().title(title).note(note(plan));
@@ -26,28 +25,17 @@ pub fn trade_off(plan: &Plan) -> Figure {
     }
 }
 
-/// What the curves are, what binds, and how far to trust them.
+/// What the curves are, what binds, and where they are checked.
 fn note(plan: &Plan) -> String {
-    let mut note = String::from(if plan.cheapest.is_none() {
-        "No model within these limits reaches the accuracy. "
-    } else {
-        ""
-    });
-    note += &binds(plan);
-    note += match checked_everywhere(plan) {
-        Some(true) => " Predicted; checked against simulation in this range: ",
-        Some(false) => {
-            " Predicted; solid where checked against simulation, dashed where extrapolated. Checked: "
-        }
-        None => " Predicted, and extrapolated all along (dashed). Checked: ",
+    let reached =
+        if plan.cheapest.is_some() { "" } else { "No model within these limits reaches the accuracy. " };
+    let count = plan.curve.iter().filter(|row| is_checked(plan, row)).count();
+    let kind = match count {
+        0 => "Predicted, and extrapolated everywhere (dashed). Checked",
+        _ if count == plan.curve.len() => "Predicted; checked against simulation in this range",
+        _ => "Predicted; solid where checked against simulation, dashed where extrapolated. Checked",
     };
-    note + checked(plan.request.has_mlp()).words + "."
-}
-
-/// Whether the whole curve is checked, or some of it, or nothing.
-fn checked_everywhere(plan: &Plan) -> Option<bool> {
-    let checked = plan.curve.iter().filter(|row| is_checked(plan, row)).count();
-    (checked > 0).then_some(checked == plan.curve.len())
+    format!("{reached}{} {kind}: {}.", binds(plan), checked(plan.request.has_mlp()).words)
 }
 
 fn is_checked(plan: &Plan, row: &Row) -> bool {
@@ -75,11 +63,11 @@ fn samples(plan: &Plan, free_width: bool) -> Chart {
     let chart = Chart::new(title, Axis::log("dimension d"), Axis::log("samples N needed"));
     let mut chart = curve(chart, plan, |row| row.samples);
     let needed = || plan.curve.iter().filter_map(|row| row.samples);
-    if let Some(most) = request.samples.filter(|&most| near(most, needed())) {
-        chart = chart.horizontal(most, "samples at hand");
+    if let Some(limit) = request.samples.filter(|&limit| near(limit, needed())) {
+        chart = chart.horizontal(limit, "samples at hand");
     }
-    if let Some(most) = request.max_parameters.filter(|_| !free_width) {
-        let dim = request.width.map_or(most.sqrt(), |width| most / width);
+    if let Some(limit) = request.max_parameters.filter(|_| !free_width) {
+        let dim = request.width.map_or(limit.sqrt(), |width| limit / width);
         if near(dim, plan.curve.iter().map(|row| row.dim)) {
             chart = chart.vertical(dim, "most parameters");
         }
@@ -97,11 +85,11 @@ fn widths(plan: &Plan) -> Chart {
     let axes = (Axis::log("dimension d"), Axis::log("width m needed"));
     let chart = Chart::new("Width for each dimension", axes.0, axes.1);
     let mut chart = curve(chart, plan, |row| row.width);
-    if let Some(most) = plan.request.max_parameters {
+    if let Some(limit) = plan.request.max_parameters {
         let rows =
-            plan.curve.iter().filter(|row| row.width.is_some_and(|m| near(most / row.dim, [m].into_iter())));
-        let limit = rows.map(|row| (row.dim, most / row.dim));
-        chart = chart.with(Series::line("most parameters, d m", limit).muted().dotted());
+            plan.curve.iter().filter(|row| row.width.is_some_and(|m| near(limit / row.dim, [m].into_iter())));
+        let line = rows.map(|row| (row.dim, limit / row.dim));
+        chart = chart.with(Series::line("most parameters, d m", line).muted().dotted());
     }
     match plan.cheapest.and_then(|row| Some((row.dim, row.width?))) {
         Some((dim, width)) => {
@@ -181,7 +169,7 @@ mod tests {
             assert!(some.contains(word), "{word}");
         }
         let none = svg(Request { facts: 1e6, length: 1e5, ..request() });
-        assert!(!none.contains(">checked<") && none.contains("extrapolated all along"));
+        assert!(!none.contains(">checked<") && none.contains("extrapolated everywhere"));
         let all = svg(Request { dim: Some(500.0), ..request() });
         assert!(!all.contains("dashed") && all.contains("cheapest: d = 500"));
     }

@@ -24,7 +24,7 @@ pub fn bound(record: &BoundRecord) -> Document {
     page.gap();
     let columns = ["", "critical N", "95% interval", "over the bound"];
     let mut table = Grid::new(&[Left, Right, Left, Right], &columns);
-    let bound = record.bound.map_or("beyond all numbers".into(), |bound| format!("{bound:.0}"));
+    let bound = record.bound.map_or("infinite".into(), |bound| format!("{bound:.0}"));
     table.row(["surrogate lower bound", &bound]);
     for (name, label) in DECODERS.iter().zip(LABELS) {
         if let Some(critical) = record.decoders.get(*name) {

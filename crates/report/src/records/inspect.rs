@@ -35,7 +35,7 @@ pub fn inspect(found: &Inspection) -> Document {
             page.heading(format!("Output tensor {name}: {} rows", output.rows));
             page.gap();
             page.table(geometry(&["raw", "centred"], &[output.raw, output.centred]));
-            format!("output embeddings from {name} (what all of them share has no effect)")
+            format!("output embeddings from {name} (their mean has no effect)")
         }
     };
     let held = |facts: u64| match found.gaussian_facts {
@@ -43,14 +43,14 @@ pub fn inspect(found: &Inspection) -> Document {
         gaussian => format!("{facts} ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
     };
     page.paragraph(format!(
-        "Of the {} facts of Gaussian vectors of the same dimension, these hold {} as they are and {} once their mean is taken off.",
+        "Of the {} facts of Gaussian vectors of the same dimension, these hold {} as they are and {} after their mean is subtracted.",
         found.gaussian_facts,
         held(found.raw.facts),
         held(found.centred.facts),
     ));
     if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
         page.line(format!(
-            "That is more than the {} rows there are: read it as what so many rows that lie like these would hold.",
+            "That is more than the {} rows of the tensor: it is the number for as many rows with the same overlaps.",
             found.rows
         ));
     }

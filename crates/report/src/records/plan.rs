@@ -34,9 +34,7 @@ pub fn plan(plan: &Plan) -> Document {
         None => page.line("No model within these limits reaches the accuracy."),
     }
     if request.samples.is_none() && plan.cheapest.is_some() {
-        page.line(
-            "As many samples as it takes were allowed; give --samples for a model that does with fewer.",
-        );
+        page.line("The number of samples was not limited; give --samples for a model that needs fewer.");
     }
     page.line(binds(plan));
     if let Some(condition) = &plan.tightest {

@@ -59,7 +59,7 @@ pub fn predict(record: &Record) -> Document {
         }
     }
     if let Some((part, term)) = record.dominant.as_ref().map(blame) {
-        page.paragraph(format!("The {part} limits recall; what is most in the way there: {term}."));
+        page.paragraph(format!("The {part} limits recall; largest noise term there: {term}."));
     }
     page.heading(format!(
         "Critical values for recall accuracy {}, the other sizes as given",

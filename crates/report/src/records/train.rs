@@ -36,7 +36,7 @@ pub fn train(record: &Record) -> Document {
         table.row([name.replace('_', " "), format!("{:.4}", trained.mean), early]);
     }
     page.table(table);
-    page.heading("The way there");
+    page.heading("Trajectory");
     page.table(trajectory(&record.trajectory));
     page.line(
         "Early cosine: of W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the trigger's score over the spread of the tokens'.",

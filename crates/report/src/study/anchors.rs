@@ -100,7 +100,7 @@ fn constants(anchors: &Anchors) -> Vec<String> {
     };
     let limits = [
         (Kind::Hebbian, "the reference's d^2/(N log N) near 8 is 0.125"),
-        (Kind::Trained, "it is to fall to 1/2 as d grows"),
+        (Kind::Trained, "in theory it falls to 1/2 as d grows"),
         (Kind::Mlp, "the reference's guide line is 1/0.35 = 2.86"),
     ];
     limits.into_iter().filter_map(sentence).collect()

@@ -12,7 +12,7 @@ use crate::table::{Table, Value};
 pub fn section(bounds: &Bounds) -> Section {
     let headline = match bounds.smallest_ratio() {
         Some(ratio) => format!(
-            "No decoder of the first gradient does with fewer than {} times the samples of the surrogate lower bound.",
+            "Every decoder of the first gradient needs at least {} times the samples of the surrogate lower bound.",
             significant(ratio)
         ),
         None => "No decoder reached the accuracy.".into(),

@@ -60,7 +60,7 @@ pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Fin
 /// The table of thresholds, with the surrogate lower bound for one step.
 pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> Table {
     let caption = format!(
-        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Last but one: observed over the surrogate lower bound for the first gradient."
+        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Over bound: observed over the surrogate lower bound for the first gradient."
     );
     Table::new(
         name,

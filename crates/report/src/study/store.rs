@@ -66,13 +66,14 @@ fn table(summary: &Summary) -> Table {
     }
 }
 
-/// A value as a number, where it is one above zero.
+/// A positive number, if the value is one.
 fn number(value: &Stored) -> Option<f64> {
-    match value {
-        Stored::Integer(x) => Some(*x as f64).filter(|x| *x > 0.0),
-        Stored::Real(x) => Some(*x).filter(|x| *x > 0.0),
-        _ => None,
-    }
+    let number = match value {
+        Stored::Integer(x) => *x as f64,
+        Stored::Real(x) => *x,
+        _ => return None,
+    };
+    Some(number).filter(|x| *x > 0.0)
 }
 
 fn word(value: &Stored) -> String {
@@ -84,11 +85,13 @@ fn word(value: &Stored) -> String {
     }
 }
 
-/// What is drawn in one frame.
-struct Panel<'a> {
-    title: String,
-    /// Names, and the groups of each.
-    lines: Vec<(String, Vec<&'a Group>)>,
+/// The value of a name in a list; a new one is added at the end.
+fn entry<X: Default>(list: &mut Vec<(String, X)>, name: String) -> &mut X {
+    let place = list.iter().position(|entry| entry.0 == name).unwrap_or(list.len());
+    if place == list.len() {
+        list.push((name, X::default()));
+    }
+    &mut list[place].1
 }
 
 fn picture(summary: &Summary) -> Option<Picture> {
@@ -100,13 +103,13 @@ fn picture(summary: &Summary) -> Option<Picture> {
         words.len()
     };
     let numeric = |&column: &usize| groups.iter().all(|group| number(&group.at[column]).is_some());
-    // The axis is what has most values; of equals the number of samples, then the first.
+    // The axis is the setting with most values; of equals the number of samples, then the first.
     let x = (0..varying.len())
         .filter(numeric)
         .max_by_key(|&column| (distinct(column), varying[column] == "samples", std::cmp::Reverse(column)))?;
     let mut rest: Vec<usize> = (0..varying.len()).filter(|&column| column != x).collect();
     rest.sort_by_key(|&column| distinct(column));
-    // A panel for each value of what has fewest, where lines alone would be too many.
+    // A panel for each value of the setting with fewest, where one panel would have too many lines.
     let lines: usize = rest.iter().map(|&column| distinct(column)).product();
     let panel = rest.first().copied().filter(|&column| lines > MAX_LINES && distinct(column) <= MAX_PANELS);
     rest.retain(|&column| Some(column) != panel);
@@ -114,20 +117,11 @@ fn picture(summary: &Summary) -> Option<Picture> {
         let name = |&column: &usize| format!("{} = {}", varying[column], word(&group.at[column]));
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
-    // In the order of the groups, so that sizes grow from line to line.
-    let mut panels: Vec<Panel<'_>> = Vec::new();
+    // Panels and lines in the order of the groups, so that sizes grow from line to line.
+    let mut panels: Vec<(String, Vec<(String, Vec<&Group>)>)> = Vec::new();
     for group in groups {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
-        let place = panels.iter().position(|panel| panel.title == title).unwrap_or_else(|| {
-            panels.push(Panel { title, lines: Vec::new() });
-            panels.len() - 1
-        });
-        let lines = &mut panels[place].lines;
-        let name = named(group, &rest);
-        match lines.iter_mut().find(|line| line.0 == name) {
-            Some(line) => line.1.push(group),
-            None => lines.push((name, vec![group])),
-        }
+        entry(entry(&mut panels, title), named(group, &rest)).push(group);
     }
     let mut figure = Figure::new()
         .title("Accuracy over what varies")
@@ -135,7 +129,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
     if panels.len() == 1 {
         figure = figure.frames(440.0, 280.0);
     }
-    for Panel { title, lines } in panels {
+    for (title, lines) in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
         let many = lines.len() > MAX_LINES;
@@ -144,7 +138,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
             let points: Vec<_> = groups.iter().map(|group| spot(at(group), &group.accuracy)).collect();
             let line: Vec<_> =
                 groups.iter().filter_map(|group| Some((at(group), group.predicted?))).collect();
-            // Lines that cannot be told apart are drawn alike.
+            // Where there are too many lines to tell apart, all look the same.
             let series = Series::points(if many { String::new() } else { name.clone() }, points);
             chart = chart.with(if many { series.color(0).small() } else { series });
             if !many && !line.is_empty() {

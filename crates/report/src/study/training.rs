@@ -10,9 +10,9 @@ use crate::table::Table;
 
 pub fn section(training: &Training) -> Section {
     let Training { vocab, length, steps, .. } = training;
-    let most = training.points.iter().map(|p| p.samples).max().unwrap_or(0);
+    let max_samples = training.points.iter().map(|p| p.samples).max().unwrap_or(0);
     let at = |of: fn(&TrainingPoint) -> Interval| {
-        let reached = training.points.iter().filter(|p| p.samples == most && of(p).mean >= 0.5);
+        let reached = training.points.iter().filter(|p| p.samples == max_samples && of(p).mean >= 0.5);
         reached.map(|p| p.dim).min().map_or("none of them".into(), |dim| format!("d = {dim}"))
     };
     let (trained, three) = (at(|p| p.trained), at(|p| p.three_steps));
@@ -25,14 +25,14 @@ pub fn section(training: &Training) -> Section {
             training.seeds
         ),
         format!(
-            "With N = {most} samples, half of the facts are recalled from {trained} on after training and from {three} on after three steps."
+            "With N = {max_samples} samples, half of the facts are recalled from {trained} on after training and from {three} on after three steps."
         ),
         format!(
             "Of {} points training is better by more than the intervals at {better} and worse at {worse}.",
             training.points.len()
         ),
         format!(
-            "For {} of the facts, data without end and attention placed, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {} on (arXiv 2605.10795).",
+            "For {} of the facts, with unlimited data and the attention placed on the trigger, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {} on (arXiv 2605.10795).",
             CAPACITY_LEVEL,
             significant(training.optimal_dim)
         ),
@@ -40,7 +40,7 @@ pub fn section(training: &Training) -> Section {
     Section {
         title: "Training to the end",
         headline: format!(
-            "With N = {most}, half of {vocab} facts are recalled from {trained} on after {steps} steps of training, and from {three} on after three."
+            "With N = {max_samples}, half of {vocab} facts are recalled from {trained} on after {steps} steps of training, and from {three} on after three."
         ),
         sentences,
         pictures: vec![picture(training)],
