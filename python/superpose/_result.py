@@ -1,4 +1,4 @@
-"""What a call found: fields by name, printed as on the command line, a table in a notebook, a data frame on request."""
+"""Results of calls: fields by name, the text of the command line, HTML in a notebook, data frames."""
 
 from __future__ import annotations
 
@@ -96,20 +96,23 @@ class Result(Fields):
     True
     """
 
-    __slots__ = ("_record", "_text", "_kind")
+    __slots__ = ("_record", "_text", "_html", "_kind")
 
     def __init__(self, record: _engine.Record, kind: str) -> None:
         self._record = record
         self._kind = kind
 
     def __getattr__(self, name: str) -> Any:
-        # Read from the engine's record when someone first looks.
+        # Made from the engine's record at first use.
         if name == "_values":
             self._values = json.loads(self._record.json())
             return self._values
         if name == "_text":
             self._text = self._record.text()
             return self._text
+        if name == "_html":
+            self._html = self._record.html()
+            return self._html
         if name.startswith("__") or name in ("_record", "_kind"):
             raise AttributeError(name)
         return super().__getattr__(name)
@@ -120,7 +123,7 @@ class Result(Fields):
     __repr__ = __str__
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._values, self._text, self._kind)
+        return _restored, (type(self), self._values, self._text, self._html, self._kind)
 
     def to_rows(self) -> List[Dict[str, Any]]:
         """The table behind the data frames, a dictionary per row. ``phase`` and ``sweep`` have a row per cell, ``plan`` one per dimension,
@@ -138,12 +141,12 @@ class Result(Fields):
         return importlib.import_module("polars").DataFrame(self.to_rows(), infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        return _tables.page(self._kind, self._values, self._text)
+        return self._html + _tables.cells(self._kind, self._values)
 
 
-def _restored(kind: Type[Result], values: Dict[str, Any], text: str, command: str) -> Result:
+def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, command: str) -> Result:
     result = kind.__new__(kind)
-    result._values, result._text, result._kind = values, text, command
+    result._values, result._text, result._html, result._kind = values, text, html, command
     return result
 
 
@@ -156,7 +159,7 @@ def _dressed(value: Any) -> Any:
 
 
 def _untimed(value: Any) -> Any:
-    """Without the times that calls took, which no two calls share."""
+    """The value without the times that calls took, which differ from call to call."""
     if isinstance(value, dict):
         return {name: _untimed(inner) for name, inner in value.items() if not name.endswith("seconds")}
     if isinstance(value, list):

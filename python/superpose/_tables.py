@@ -1,4 +1,4 @@
-"""The tables of results: which rows a record has, what its columns are called, and how a notebook shows them."""
+"""Tables of results: the rows and columns of a record's data frame, and values as HTML tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import json
 from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from . import _engine
-from ._map import picture
 
 Row = Dict[str, Any]
 
-#: Rows that a notebook shows.
-SHOWN = 20
+#: Rows of a table that a notebook shows.
+MAX_ROWS = 20
 
 
 def flat(values: Dict[str, Any], prefix: str = "") -> Row:
@@ -67,11 +66,11 @@ def _bound(values: Dict[str, Any]) -> List[Row]:
 
 
 def _sweep(values: Dict[str, Any]) -> List[Row]:
-    """Without columns that are empty in all rows; what varies first, the hash last."""
+    """The cells without columns that are empty in all rows: settings that vary first, the key last."""
     defaults = _defaults()
 
     def line(cell: Dict[str, Any]) -> Row:
-        # The store knows no truths: 1, or nothing.
+        # The store has no booleans: true is 1, false is empty.
         return {name: bool(value) if isinstance(defaults.get(name), bool) else value for name, value in flat(cell).items()}
 
     found = [line(cell) for cell in values["cells"]]
@@ -105,26 +104,16 @@ def _defaults() -> Dict[str, Any]:
     return settings
 
 
-def page(kind: str, values: Dict[str, Any], text: str) -> str:
-    """What a notebook shows: the first lines of the text, the table, and the sentences of the text."""
-    title, *others = (line.strip() for line in text.split("\n"))
-    about = others[0] if others and _is_prose(others[0]) else ""
-    below = [line for line in others if line != about and _is_prose(line) and line.endswith(".")]
-    above = picture(values) if kind == "phase" else ""
-    shown = {"sweep": _of_interest, "train": _along}.get(kind, list)
-    body = table(shown(rows(kind, values))) if kind in _ROWS else sheet(values)
-    caption = "<br>".join(html.escape(line) for line in (title, about) if line)
-    notes = "".join(f"<p>{html.escape(line)}</p>" for line in below)
-    return f"{above}<table><caption>{caption}</caption>{body}</table>{notes}"
-
-
-def _is_prose(line: str) -> bool:
-    """Lines of a table have columns apart."""
-    return bool(line) and "  " not in line
+def cells(kind: str, values: Dict[str, Any]) -> str:
+    """The cells of a sweep or of a phase diagram as an HTML table; nothing for other records, whose page has all of it."""
+    if kind not in ("sweep", "phase"):
+        return ""
+    found = rows(kind, values)
+    return f"<table>{table(_of_interest(found) if kind == 'sweep' else found)}</table>"
 
 
 def _of_interest(found: List[Row]) -> List[Row]:
-    """What varies in a sweep and what was measured; the data frame has the rest."""
+    """The settings that vary in a sweep and what was measured; the data frame has the rest."""
     measures = ("accuracy", "memory_accuracy", "one_step_accuracy", "lock_rate", "attention_mass", "margin")
     defaults, all_names = _defaults(), list(found[0]) if found else []
     names = [name for name in all_names if name in measures or (name in defaults and varies(found, name))]
@@ -132,25 +121,17 @@ def _of_interest(found: List[Row]) -> List[Row]:
     return [{name: row[name] for name in [*names, *failed]} for row in found]
 
 
-def _along(found: List[Row]) -> List[Row]:
-    """As many as a notebook shows, the first and the last among them."""
-    every = -(-len(found) // (SHOWN - 1))
-    return found[::every] + ([] if (len(found) - 1) % every == 0 else found[-1:])
-
-
-def table(found: Sequence[Row], most: int = SHOWN) -> str:
+def table(found: Sequence[Row], limit: int = MAX_ROWS) -> str:
     """Rows as the inside of an HTML table."""
     names = list(dict.fromkeys(name for row in found for name in row))
-    lines = [[row.get(name) for name in names] for row in found[:most]]
-    more = f'<tfoot><tr><td colspan="{len(names)}">and {len(found) - most} more rows</td></tr></tfoot>'
-    return _table(names, lines) + (more if len(found) > most else "")
+    lines = [[row.get(name) for name in names] for row in found[:limit]]
+    more = f'<tfoot><tr><td colspan="{len(names)}">and {len(found) - limit} more rows</td></tr></tfoot>'
+    return _table(names, lines) + (more if len(found) > limit else "")
 
 
 def sheet(values: Dict[str, Any]) -> str:
-    """One record as the inside of an HTML table: a line per quantity, with its interval where it has one, without the
-    configuration."""
-    lines = _lines("", {name: value for name, value in values.items() if name != "config"})
-    return _table(["", "value", "low", "high"], list(lines))
+    """Values as the inside of an HTML table: a line per quantity, with its interval where it has one."""
+    return _table(["", "value", "low", "high"], list(_lines("", values)))
 
 
 def _lines(prefix: str, values: Dict[str, Any]) -> Iterable[List[Any]]:
@@ -162,9 +143,6 @@ def _lines(prefix: str, values: Dict[str, Any]) -> Iterable[List[Any]]:
                 yield [name, value[middle], value["low"], value["high"]]
                 value = {key: x for key, x in value.items() if key not in (middle, "low", "high")}
             yield from _lines(f"{name}_", value)
-        elif isinstance(value, list) and value and all(isinstance(item, dict) and "text" in item for item in value):
-            # Things that say in words what they are.
-            yield from ([name, item["text"], None, None] for item in value)
         elif value is not None and value != []:
             yield [name, value, None, None]
 

@@ -77,7 +77,7 @@ def test_memory(command, keys):
     assert without(found.to_dict(), "seconds") == without(json.loads(command("memory", *flags, "--json")), "seconds")
     # The last line has the time.
     assert str(found).split("\n")[:-1] == command("memory", *flags).rstrip("\n").split("\n")[:-1]
-    assert len(found.to_pandas()) == 1 and found._repr_html_().startswith("<table>")
+    assert len(found.to_pandas()) == 1 and found._repr_html_().startswith("<h4>")
 
 
 def test_defaults_of_a_memory(command):

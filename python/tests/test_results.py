@@ -32,9 +32,10 @@ def test_text_equals_the_command_line(result, command):
     assert repr(result) == str(result)
 
 
-def test_html_is_a_table(result):
+def test_html_has_headings_tables_and_bars(result):
     page = result._repr_html_()
-    assert page.startswith("<table><caption>Recall of V = 40 facts") and "<td>lock_rate</td>" in page
+    assert page.startswith("<h4>Recall of V = 40 facts") and ">lock rate</td>" in page
+    assert "<h4>Noise in the logits" in page and "background:currentColor" in page
     assert "config" not in page
 
 

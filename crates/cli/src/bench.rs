@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use superpose_core::backend::Backend;
@@ -15,6 +14,7 @@ use superpose_core::config::{Config, Regime, Settings, Training};
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
+use superpose_report::{Align, Block, Document, Grid};
 
 use crate::arguments::Count;
 use crate::run::{available_memory, print};
@@ -221,26 +221,22 @@ fn finish(mut command: Command) -> anyhow::Result<Measurement> {
 }
 
 fn table(arguments: &BenchArguments, rows: &[Measurement]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["", "seconds", "times eta 1", "peak memory"]);
+    let columns = [Align::Left, Align::Right, Align::Right, Align::Right];
+    let mut table = Grid::new(&columns, &["", "seconds", "times eta 1", "peak memory"]);
+    table.indent = 1;
     let first = rows.first().map_or(f64::NAN, |row| row.train_seconds);
     for row in rows {
-        table.add_row([
+        table.row([
             row.name.clone(),
             format!("{:.3}", row.train_seconds),
             format!("{:.2}", row.train_seconds / first),
             row.peak_total_bytes.map_or("-".into(), readable),
         ]);
     }
-    for column in 1..4 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
     let BenchArguments { vocab, dim, length, samples, threads, repeat, .. } = arguments;
-    format!(
-        "Three steps, or one of Adam, at V = {}, d = {}, L = {}, N = {}, f32, {} threads; the shortest of {}\n{table}\n",
+    let heading = format!(
+        "Three steps, or one of Adam, at V = {}, d = {}, L = {}, N = {}, f32, {} threads; the shortest of {}",
         vocab.0, dim.0, length.0, samples.0, threads.0, repeat.0
-    )
+    );
+    Document { blocks: vec![Block::Heading(heading), Block::Table(table)] }.text()
 }

@@ -88,6 +88,6 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
     let record = record?;
     match arguments.json {
         true => print(&(serde_json::to_string_pretty(&record)? + "\n")),
-        false => print(&superpose_text::bound(&record)),
+        false => print(&superpose_report::bound(&record).text()),
     }
 }

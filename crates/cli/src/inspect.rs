@@ -74,6 +74,6 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
     })?;
     match arguments.json {
         true => print(&(serde_json::to_string_pretty(&found)? + "\n")),
-        false => print(&superpose_text::inspect(&found)),
+        false => print(&superpose_report::inspect(&found).text()),
     }
 }

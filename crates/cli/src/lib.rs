@@ -31,8 +31,6 @@ mod train;
 
 pub use completions::{Shell, script};
 
-use superpose_text as text;
-
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -16,7 +16,6 @@ use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
-use crate::text;
 
 /// Arguments of `superpose memory`.
 #[derive(Args, Clone, Debug)]
@@ -120,7 +119,7 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
         let record = record?;
         let text = match arguments.json {
             true => serde_json::to_string_pretty(&record)? + "\n",
-            false => text::memory(&record),
+            false => superpose_report::memory(&record).text(),
         };
         return print(&text).map(|()| ExitCode::SUCCESS);
     }
@@ -146,7 +145,7 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
     };
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => text::capacity(&record),
+        false => superpose_report::capacity(&record).text(),
     };
     print(&text).map(|()| ExitCode::SUCCESS)
 }

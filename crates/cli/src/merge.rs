@@ -9,11 +9,11 @@ use clap::Args;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{merge as merge_shards, shards_in};
 use superpose_lab::words::grouped;
+use superpose_report::duration;
 
 use crate::progress::Work;
 use crate::run::print;
 use crate::sweep::shards_of;
-use crate::text::duration;
 
 /// Arguments of `superpose merge`.
 #[derive(Args, Clone, Debug)]

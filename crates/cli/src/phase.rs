@@ -1,7 +1,6 @@
 //! `superpose phase`: accuracy over two sizes, measured along the boundary and filled in elsewhere, beside the closed form.
 
-use std::fmt::Write;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,9 +8,8 @@ use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use superpose_figure::Theme;
 use superpose_lab::cell::CellError;
-use superpose_lab::phase::{PhaseOptions, PhaseRecord, Scale, Size, Span};
+use superpose_lab::phase::{PhaseOptions, Scale, Size, Span};
 use superpose_lab::threshold::{Measure, SearchError};
-use superpose_lab::words::blame;
 use superpose_report::diagram as draw;
 
 use crate::arguments::{Count, RunArguments};
@@ -104,7 +102,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
         record => record?,
     };
     if let Some(path) = &arguments.csv {
-        whole_file(path, csv(&record).as_bytes()).context("csv")?;
+        whole_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")?;
         let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
     }
     if let Some(picture) = picture {
@@ -114,7 +112,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     }
     match run.json {
         true => print(&(serde_json::to_string(&record)? + "\n")),
-        false => print(&superpose_text::phase(&record)),
+        false => print(&superpose_report::phase(&record).text()),
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -138,19 +136,4 @@ fn spans(arguments: &PhaseArguments) -> anyhow::Result<(Span, Span)> {
         Ok(Span { size, low, high, scale })
     };
     Ok((span("x", &arguments.x, scale(0)?)?, span("y", &arguments.y, scale(1)?)?))
-}
-
-/// Every cell as a line.
-fn csv(record: &PhaseRecord) -> String {
-    let mut text =
-        format!("{},{},{},measured,predicted,part,term\n", record.x.size, record.y.size, record.measure);
-    for cell in &record.diagram.cells {
-        let predicted = cell.predicted.map_or(String::new(), |p| format!("{p:.6}"));
-        let (part, term) =
-            cell.dominant.map_or(("", ""), |dominant| (blame(&dominant).0, dominant.term.word()));
-        let measured = u8::from(cell.measured);
-        let _ =
-            writeln!(text, "{},{},{:.6},{measured},{predicted},{part},{term}", cell.x, cell.y, cell.value);
-    }
-    text
 }

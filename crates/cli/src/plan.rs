@@ -59,7 +59,7 @@ pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
     }
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&PlanRecord::from(&plan))? + "\n",
-        false => superpose_text::plan(&plan),
+        false => superpose_report::plan(&plan).text(),
     };
     print(&text)
 }

@@ -24,7 +24,7 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
     let text = match run.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_text::predict(&record),
+        false => superpose_report::predict(&record).text(),
     };
     print(&text)
 }

@@ -19,7 +19,7 @@ use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
 use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
-use superpose_report::{Facts, Section, page, sections};
+use superpose_report::{Facts, Section, duration, page, sections};
 
 use crate::arguments::{Count, threads};
 use crate::files::whole_file;
@@ -27,7 +27,6 @@ use crate::interrupt::Interrupt;
 use crate::progress::Spinner;
 use crate::run::{available_memory, print};
 use crate::sweep::shell;
-use crate::text::duration;
 
 /// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]

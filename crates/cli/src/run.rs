@@ -11,7 +11,6 @@ use superpose_lab::{memory, run as lab};
 
 use crate::arguments::RunArguments;
 use crate::progress::Bar;
-use crate::text;
 
 pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let arguments = arguments.with_file()?;
@@ -39,7 +38,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let record = record?;
     let text = match arguments.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => text::run(&record),
+        false => superpose_report::run(&record).text(),
     };
     print(&text)
 }

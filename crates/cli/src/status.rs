@@ -10,6 +10,7 @@ use serde::Serialize;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
+use superpose_report::{cell_count, duration};
 
 use crate::run::print;
 use crate::slurm::Submitted;
@@ -17,7 +18,6 @@ use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
 use crate::sweep::{read_sweep, shards_of, shell, store_of};
-use crate::text::{count, duration};
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]
@@ -256,7 +256,7 @@ fn text(report: &Report) -> String {
             text,
             "{}: {}: {} done, {} failed, {} left{}",
             report.file.display(),
-            count(cells.cells),
+            cell_count(cells.cells),
             number(cells.done),
             number(cells.failed),
             number(cells.left),

@@ -14,6 +14,7 @@ use superpose_lab::store::Store;
 use superpose_lab::study::Scale;
 use superpose_lab::sweep::{Survey, fingerprint};
 use superpose_lab::words::grouped;
+use superpose_report::{cell_count, duration};
 
 use crate::arguments::Count;
 use crate::files::whole_file;
@@ -23,7 +24,6 @@ use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, array, script, whole};
 use crate::slurm::{Job, Submitted, Submitting};
 use crate::sweep::{read_sweep, shards_of, shell, store_of};
-use crate::text::{count, duration};
 
 mod lines;
 
@@ -140,7 +140,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let missing: Vec<usize> = (1..=tasks).filter(|&task| survey.shares[task - 1].missing > 0).collect();
     let left: usize = survey.shares.iter().map(|share| share.missing).sum();
     let seconds: Vec<f64> = survey.shares.iter().map(|share| share.seconds * survey.pace).collect();
-    let mut line = format!("{}: {}", file.display(), count(survey.cells));
+    let mut line = format!("{}: {}", file.display(), cell_count(survey.cells));
     if left < survey.cells {
         line += &format!(", {} left", grouped(left as f64));
     }

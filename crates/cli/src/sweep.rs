@@ -14,12 +14,12 @@ use superpose_lab::cell::{CellError, Event, Key, Outcome, Runner, deal, estimate
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
+use superpose_report::{cell_count, duration};
 
 use crate::arguments::{Count, read_text, threads};
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::run::{available_memory, print};
-use crate::text::{count, duration};
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]
@@ -268,7 +268,7 @@ impl Job {
 
     /// Count and time, before the first cell.
     fn announce(&self, cells: usize, done: usize, failed: usize, seconds: f64) {
-        let mut line = format!("{}: {}", self.title, count(cells));
+        let mut line = format!("{}: {}", self.title, cell_count(cells));
         if done > 0 {
             line += &format!(", {} done already", grouped(done as f64));
         }
@@ -314,7 +314,7 @@ impl Job {
         next: &str,
     ) -> anyhow::Result<()> {
         let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
-        print(&superpose_text::sweep(Some(&self.place), total, outcomes, seconds))?;
+        print(&superpose_report::sweep(Some(&self.place), total, outcomes, seconds).text())?;
         let mut out = std::io::stderr();
         if failed > 0 {
             let _ = writeln!(out, "hint: {} --retry-failed runs them again", self.again);

@@ -102,7 +102,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
     };
     match run.json {
         true => print(&(serde_json::to_string_pretty(&record)? + "\n")),
-        false => print(&superpose_text::threshold(&record)),
+        false => print(&superpose_report::threshold(&record).text()),
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,5 @@
 //! `superpose train`: the model for as long as one likes.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,11 +95,11 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
         picture.write(&superpose_report::trajectory(&record), Theme::Light)?;
     }
     if let Some(path) = &arguments.csv {
-        whole_file(path, table(&record.trajectory).as_bytes())?;
+        whole_file(path, superpose_report::train_csv(&record.trajectory).as_bytes())?;
     }
     print(&match run.json {
         true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_text::train(&record),
+        false => superpose_report::train(&record).text(),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -155,14 +154,4 @@ impl Observer for Watch<'_> {
     }
 
     fn point(&mut self, _: &TrajectoryPoint) {}
-}
-
-/// The trajectory as CSV.
-fn table(points: &[TrajectoryPoint]) -> String {
-    let mut text = format!("step,{}\n", TrajectoryPoint::names().join(","));
-    for point in points {
-        let numbers: Vec<String> = point.numbers().iter().map(|x| format!("{x:?}")).collect();
-        let _ = writeln!(text, "{},{}", point.step, numbers.join(","));
-    }
-    text
 }

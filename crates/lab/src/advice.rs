@@ -8,7 +8,7 @@ use superpose_theory::critical::{Parameter, Recall};
 use superpose_theory::predict::uncovered;
 
 use crate::predict::PredictionRecord;
-use crate::words::{blame, grouped};
+use crate::words::{blame, capital, grouped};
 
 /// A size at twice its value, or at half where less is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,11 +120,6 @@ fn change(size: Parameter) -> &'static str {
         Parameter::Length => "half the length",
         Parameter::Vocab => "half the facts",
     }
-}
-
-fn capital(term: &str) -> String {
-    let mut letters = term.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A share for people.

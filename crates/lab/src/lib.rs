@@ -4,6 +4,7 @@ pub mod advice;
 pub mod associative;
 pub mod bench;
 pub mod cell;
+pub mod csv;
 pub mod decoders;
 pub mod excess;
 pub mod explore;

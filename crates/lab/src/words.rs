@@ -1,8 +1,8 @@
-//! Numbers and causes in words, as sentences in records have them.
+//! Numbers and causes in words, for sentences in records and in everything made from records.
 
 use superpose_theory::predict::{Dominant, Part};
 
-/// A whole number with thousands apart. Plans have sizes beyond what a machine could address, so it is a float.
+/// A whole number with thousands separators. It is a float because plans have sizes that no machine could address.
 pub fn grouped(x: f64) -> String {
     let digits = format!("{:.0}", x.abs());
     let mut text = String::from(if x < 0.0 { "-" } else { "" });
@@ -15,7 +15,7 @@ pub fn grouped(x: f64) -> String {
     text
 }
 
-/// Which part of the model holds accuracy down, and the noise term there.
+/// The part of the model that limits recall, and its largest noise term.
 pub fn blame(dominant: &Dominant) -> (&'static str, String) {
     let part = match dominant.part {
         Part::Memory => "memory",
@@ -24,12 +24,18 @@ pub fn blame(dominant: &Dominant) -> (&'static str, String) {
     (part, dominant.term.word().replace('_', " "))
 }
 
+/// The text with a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_apart() {
+    fn thousands_are_separated() {
         assert_eq!(grouped(1_234_567.0), "1,234,567");
         assert_eq!(grouped(-1234.0), "-1,234");
         assert_eq!(grouped(999.0), "999");

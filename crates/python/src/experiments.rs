@@ -28,7 +28,7 @@ pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> 
     let (settings, accuracy) = (config.settings.clone(), number("accuracy", accuracy)?);
     let record =
         work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
-    Ok(Record::new(record, superpose_text::predict))
+    Ok(Record::new(record, superpose_report::predict))
 }
 
 /// `superpose plan`
@@ -59,7 +59,7 @@ pub fn plan(
     };
     let request = options.check().map_err(Failure::from)?;
     let plan = work(py, LONG, None, move |_| Ok(superpose_theory::plan::plan(&request)))?;
-    Ok(Record::of(plan, |plan| serde_json::to_string(&PlanRecord::from(plan)), superpose_text::plan))
+    Ok(Record::of(plan, |plan| serde_json::to_string(&PlanRecord::from(plan)), superpose_report::plan))
 }
 
 /// A runner that keeps its results in a file, if there is one, and ends when nobody waits for it any more.
@@ -113,7 +113,7 @@ pub fn threshold(
         let mut runner = runner(threads, store.as_deref(), watch)?;
         Ok(search.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
     })?;
-    Ok(Record::new(record, superpose_text::threshold))
+    Ok(Record::new(record, superpose_report::threshold))
 }
 
 /// An axis: what varies, from, to, and how values are spaced.
@@ -165,7 +165,7 @@ pub fn phase(
             watch.say(format!("{} of at most {} cells", runs / request.repeats, request.most));
         })?)
     })?;
-    Ok(Record::new(record, superpose_text::phase))
+    Ok(Record::new(record, superpose_report::phase))
 }
 
 /// `superpose bound`
@@ -191,7 +191,7 @@ pub fn bound(
         };
         Ok(superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut progress)?)
     })?;
-    Ok(Record::new(record, superpose_text::bound))
+    Ok(Record::new(record, superpose_report::bound))
 }
 
 /// `superpose inspect`
@@ -221,5 +221,5 @@ pub fn inspect(
                 other => Failure::from(other),
             })
     })?;
-    Ok(Record::new(record, superpose_text::inspect))
+    Ok(Record::new(record, superpose_report::inspect))
 }

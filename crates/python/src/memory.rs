@@ -39,7 +39,7 @@ pub fn memory(
                 watch.say(format!("{done} of {} memories made", config.repeats));
             })?)
         })?;
-        return Ok(Record::new(record, superpose_text::memory));
+        return Ok(Record::new(record, superpose_report::memory));
     };
     put("find", find, |value| match value {
         Value::Text(word) if word == "facts" => Ok(()),
@@ -56,7 +56,7 @@ pub fn memory(
             watch.say(format!("{runs} memories made, now with {facts} facts"));
         })?)
     })?;
-    Ok(Record::new(record, superpose_text::capacity))
+    Ok(Record::new(record, superpose_report::capacity))
 }
 
 fn refuse(name: &str, given: bool, why: &str) -> Result<(), Failure> {

@@ -118,7 +118,7 @@ pub fn run(
         let (config, inputs) = (&job.config, &job.inputs);
         Ok(superpose_lab::run::run(config, inputs, &job.backend(watch)?, export.as_deref(), watch)?)
     })?;
-    Ok(Record::new(record, superpose_text::run))
+    Ok(Record::new(record, superpose_report::run))
 }
 
 /// Seconds of each of so many runs, timed without Python: what a call is compared with in `bench/python_overhead.py`.

@@ -9,6 +9,7 @@ use superpose_core::Config;
 use superpose_lab::cell::{CellError, Entry, Event, Key, Outcome};
 use superpose_lab::store::{COLUMNS, Value, values};
 use superpose_lab::sweep::{Sweep, SweepError};
+use superpose_report::Document;
 
 use crate::experiments::runner;
 use crate::given::{file, flag};
@@ -32,7 +33,7 @@ struct SweepRecord {
     /// The version that ran.
     version: &'static str,
     #[serde(skip)]
-    text: String,
+    document: Document,
 }
 
 /// A cell with the columns of the store, without the configuration that the others hold.
@@ -97,16 +98,16 @@ pub fn sweep(
             Event::Waiting => {}
         })?;
         let seconds = started.elapsed().as_secs_f64();
-        let text = superpose_text::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
+        let document = superpose_report::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
         let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
         let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
             Row(Entry::new(Key::new(cell), cell, outcome.map_err(|error| error.to_string())))
         };
         let done = cells.len() - failed;
         let cells = cells.iter().zip(outcomes).map(entry).collect();
-        Ok(SweepRecord { cells, done, failed, store, seconds, version: env!("CARGO_PKG_VERSION"), text })
+        Ok(SweepRecord { cells, done, failed, store, seconds, version: env!("CARGO_PKG_VERSION"), document })
     })?;
-    Ok(Record::new(record, |record| record.text.clone()))
+    Ok(Record::new(record, |record| record.document.clone()))
 }
 
 /// Progress is counted in whole numbers.

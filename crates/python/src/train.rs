@@ -104,7 +104,7 @@ pub fn train(
         }
         Ok((record, network))
     })?;
-    Ok((Record::new(*record, superpose_text::train), Network(*network)))
+    Ok((Record::new(*record, superpose_report::train), Network(*network)))
 }
 
 fn about(name: &str, error: impl std::error::Error) -> Failure {

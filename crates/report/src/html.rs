@@ -1,10 +1,14 @@
-//! The page: one HTML file that opens offline.
+//! HTML: documents for notebooks, and the report of a study as one file that opens offline.
+//!
+//! Alignment and bars are inline styles, because a notebook has no style sheet of ours.
 
 use std::fmt::Write;
 
-use superpose_figure::Theme;
+use superpose_figure::{Figure, Theme};
 
-use crate::Section;
+use crate::document::{Align, Block, Document, Grid};
+use crate::numbers::decimal;
+use crate::study::Section;
 
 /// What a page says about how it was made: names and values.
 pub type Facts = Vec<(String, String)>;
@@ -18,18 +22,88 @@ p, li { max-width: 60rem; } figure { margin: 1.5rem 0; overflow-x: auto; } figca
 svg { max-width: 100%; height: auto; } .dark { display: none; }
 @media (prefers-color-scheme: dark) { .dark { display: block; } .light { display: none; } }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; } th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
-th { text-align: left; } td.number { text-align: right; } details { margin: 1rem 0; } summary { cursor: pointer; color: var(--faint); }
+th { text-align: left; } details { margin: 1rem 0; } summary { cursor: pointer; color: var(--faint); }
 ";
 
-/// Text inside HTML.
+/// Rows above which a table of the page is folded.
+const MAX_UNFOLDED_ROWS: usize = 30;
+
+/// Pixels of the longest bar.
+const BAR: f64 = 240.0;
+
+/// Replaces the characters that HTML gives a meaning.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Rows above which a table is folded.
-const LONG: usize = 30;
+impl Document {
+    /// The document as a piece of HTML, for a notebook.
+    pub fn html(&self) -> String {
+        let mut html = String::new();
+        for block in &self.blocks {
+            html += &match block {
+                Block::Heading(words) => format!("<h4>{}</h4>\n", escape(words)),
+                Block::Line(words) | Block::Note(words) => format!("<p>{}</p>\n", escape(words)),
+                Block::Table(grid) => table(grid, ""),
+                Block::Fields { rows, .. } => {
+                    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], &[]);
+                    grid.rows = rows.iter().map(|row| row.to_vec()).collect();
+                    table(&grid, "")
+                }
+                Block::Bars(parts) => bars(parts),
+                Block::Figure { figure, .. } => figure.svg(Theme::Light),
+                Block::Gap => String::new(),
+            };
+        }
+        html
+    }
+}
 
-/// The whole page.
+fn cell(align: Align, html: &str) -> String {
+    let side = if align == Align::Left { "left" } else { "right" };
+    format!("<td style=\"text-align:{side}\">{html}</td>")
+}
+
+fn table(grid: &Grid, caption: &str) -> String {
+    let mut html = String::from("<table>");
+    if !caption.is_empty() {
+        let _ = write!(html, "<caption>{}</caption>", escape(caption));
+    }
+    if !grid.header.is_empty() {
+        let names: String = grid.header.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
+        let _ = write!(html, "<thead><tr>{names}</tr></thead>");
+    }
+    html += "<tbody>\n";
+    for row in &grid.rows {
+        let cells: String =
+            row.iter().zip(&grid.columns).map(|(words, &align)| cell(align, &escape(words))).collect();
+        let _ = writeln!(html, "<tr>{cells}</tr>");
+    }
+    html + "</tbody></table>\n"
+}
+
+fn bars(parts: &[(String, f64)]) -> String {
+    let largest = parts.first().map_or(1.0, |part| part.1);
+    let mut html = String::from("<table><tbody>\n");
+    for (name, size) in parts {
+        let style = "display:inline-block;height:0.7em;background:currentColor";
+        let bar = format!("<span style=\"{style};width:{:.0}px\"></span>", BAR * size / largest);
+        let (name, size) = (cell(Align::Left, &escape(name)), cell(Align::Right, &decimal(*size)));
+        let _ = writeln!(html, "<tr>{name}{size}{}</tr>", cell(Align::Left, &bar));
+    }
+    html + "</tbody></table>\n"
+}
+
+fn picture(figure: &Figure, caption: &str) -> String {
+    let themes = [("light", Theme::Light), ("dark", Theme::Dark)];
+    let drawn: String = themes
+        .iter()
+        .map(|(class, theme)| format!("<div class=\"{class}\">{}</div>", figure.svg(*theme)))
+        .collect();
+    format!("<figure>{drawn}<figcaption>{}</figcaption></figure>\n", escape(caption))
+}
+
+/// The report of a study as one HTML file.
 pub fn page(title: &str, sections: &[Section], facts: &Facts) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title><style>{STYLE}</style></head><body>\n<h1>{0}</h1>\n",
@@ -45,21 +119,15 @@ pub fn page(title: &str, sections: &[Section], facts: &Facts) -> String {
         for sentence in &section.sentences {
             let _ = writeln!(text, "<p>{}</p>", escape(sentence));
         }
-        for picture in &section.pictures {
-            text += "<figure>";
-            for (class, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
-                let _ = write!(text, "<div class=\"{class}\">{}</div>", picture.figure.svg(theme));
-            }
-            let _ = writeln!(text, "<figcaption>{}</figcaption></figure>", escape(&picture.caption));
+        for shown in &section.pictures {
+            text += &picture(&shown.figure, &shown.caption);
         }
-        for table in &section.tables {
-            let html = table.html(escape);
-            if table.rows.len() > LONG {
-                let _ =
-                    writeln!(text, "<details><summary>{}</summary>{html}</details>", escape(&table.caption));
-            } else {
-                text += &html;
-            }
+        for shown in &section.tables {
+            let html = format!("<figure>{}</figure>\n", table(&shown.grid(), &shown.caption));
+            text += &match shown.rows.len() > MAX_UNFOLDED_ROWS {
+                true => format!("<details><summary>{}</summary>{html}</details>\n", escape(&shown.caption)),
+                false => html,
+            };
         }
     }
     text += "<h2>How this was made</h2>\n<table><tbody>\n";
@@ -85,5 +153,39 @@ mod tests {
         let html = page("t", &[section], &vec![("seed".into(), "0".into())]);
         assert!(html.contains("a &lt; b") && html.contains("x &amp; y") && html.contains("&lt;script&gt;"));
         assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("href="));
+    }
+
+    #[test]
+    fn blocks_say_the_same_as_text_and_as_html() {
+        let mut page = Document::new("a < b");
+        page.note("a note");
+        let mut grid = Grid::new(&[Align::Left, Align::Right], &["", "x"]);
+        grid.row(["one", "1.00"]);
+        grid.row(["three", "-3.00"]);
+        page.table(grid);
+        page.gap();
+        page.blocks.push(Block::Bars(vec![("long".into(), 0.5), ("short".into(), 0.25)]));
+        let rows = vec![
+            ["seen".into(), "12".into(), "[10, 14]".into()],
+            ["guessed".into(), String::new(), "nothing".into()],
+        ];
+        page.blocks.push(Block::Fields { name: 9, value: 4, rows });
+        let (long, short) = ("█".repeat(40), "█".repeat(20));
+        let bars = format!("  long                0.5000  {long}\n  short               0.2500  {short}\n");
+        let text =
+            "a < b\n  a note\n              x\n   one     1.00\n   three  -3.00\n\n".to_owned() + &bars;
+        assert_eq!(page.text(), text + "  seen       12  [10, 14]\n  guessed  nothing\n");
+        let html = page.html();
+        for part in [
+            "<h4>a &lt; b</h4>",
+            "<p>a note</p>",
+            "<th>x</th>",
+            "<td style=\"text-align:right\">-3.00</td>",
+            "width:240px",
+            "width:120px",
+            "<td style=\"text-align:left\">[10, 14]</td>",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
     }
 }

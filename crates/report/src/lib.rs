@@ -1,71 +1,25 @@
-//! What a study found, for people: sections of sentences, tables and figures, a page that holds them all, and a few headlines.
+//! Everything that people read about results: sentences, tables, number formats, figures and the report of a study.
 //!
-//! Nothing here runs a model or touches a file: [`sections`] reads the [`Results`] of a study, [`page`] writes HTML.
+//! Each kind of record has one function that returns a [`Document`], for example [`run()`]; a document renders as terminal
+//! text ([`Document::text`]) and as HTML ([`Document::html`]), so that the command line and a notebook say the same. A study
+//! becomes a list of [`Section`]s, and [`page`] writes them as one HTML file. Nothing here runs a model or touches a file.
 
-mod anchors;
-mod attention;
-mod bound;
+mod document;
+mod figures;
 mod html;
-mod inspect;
-mod orthogonal;
-mod phase;
-mod plan;
-mod scaling;
-mod sizes;
-mod sweep;
+mod numbers;
+mod records;
+mod study;
 mod table;
-mod training;
-mod trajectory;
-mod words;
+mod text;
 
-use superpose_figure::Figure;
-use superpose_lab::study::Results;
-
+pub use document::{Align, Block, Document, Grid};
+pub use figures::{diagram, holdings, trade_off, trajectory};
 pub use html::{Facts, page};
-pub use inspect::holdings;
-pub use phase::diagram;
-pub use plan::trade_off;
-pub use sweep::sweep;
+pub use numbers::duration;
+pub use records::{
+    bound, capacity, cell_count, inspect, memory, phase, phase_csv, plan, predict, run, sweep, threshold,
+    train, train_csv,
+};
+pub use study::{Picture, Section, sections, stored_runs};
 pub use table::{Table, Value};
-pub use trajectory::trajectory;
-
-/// A figure with the name of its file.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// The file's name, without its ending.
-    pub name: &'static str,
-    /// What is seen.
-    pub caption: String,
-    /// The figure.
-    pub figure: Figure,
-}
-
-/// A part of the report.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// Its title.
-    pub title: &'static str,
-    /// What is seen, and whether it agrees with the theory.
-    pub sentences: Vec<String>,
-    /// Figures.
-    pub pictures: Vec<Picture>,
-    /// Tables.
-    pub tables: Vec<Table>,
-    /// The one number to take away.
-    pub headline: String,
-}
-
-/// The sections of a study, in order; parts that were not run have none.
-pub fn sections(results: &Results) -> Vec<Section> {
-    let Results { scaling, sizes, orthogonal, phase, bound, attention, training, anchors } = results;
-    let mut sections = Vec::new();
-    sections.extend(scaling.as_ref().map(scaling::section));
-    sections.extend(sizes.as_ref().map(sizes::section));
-    sections.extend(orthogonal.as_ref().map(orthogonal::section));
-    sections.extend(phase.as_ref().map(phase::section));
-    sections.extend(bound.as_ref().map(bound::section));
-    sections.extend(attention.as_ref().map(attention::section));
-    sections.extend(training.as_ref().map(training::section));
-    sections.extend(anchors.as_ref().map(anchors::section));
-    sections
-}

@@ -1,10 +1,10 @@
-//! Tables: the same rows as HTML and as CSV.
+//! Tables of a study: typed values, written as CSV with every digit and shown with few.
 
-use std::fmt::Write;
-
+use superpose_lab::csv;
 use superpose_lab::interval::Interval;
 
-use crate::words;
+use crate::document::{Align, Grid};
+use crate::numbers::{count, interval, significant};
 
 /// A value in a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,37 +17,25 @@ pub enum Value {
     Number(f64),
     /// A number with its 95% interval.
     Interval(Interval),
-    /// Nothing.
+    /// No value.
     Absent,
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.into())
-    }
+macro_rules! values {
+    ($($type:ty => $variant:ident,)*) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Value {
+                Value::$variant(value.into())
+            }
+        })*
+    };
 }
 
-impl From<usize> for Value {
-    fn from(count: usize) -> Value {
-        Value::Count(count)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Number(number)
-    }
-}
+values! { &str => Text, String => Text, usize => Count, f64 => Number, Interval => Interval, }
 
 impl<X: Into<Value>> From<Option<X>> for Value {
     fn from(value: Option<X>) -> Value {
         value.map_or(Value::Absent, Into::into)
-    }
-}
-
-impl From<Interval> for Value {
-    fn from(interval: Interval) -> Value {
-        Value::Interval(interval)
     }
 }
 
@@ -65,72 +53,67 @@ pub struct Table {
 }
 
 impl Table {
-    /// As CSV: an interval takes three columns.
+    /// A table with a row for each item and a column for each name with the value of an item.
+    pub(crate) fn new<X>(
+        name: &'static str,
+        caption: impl Into<String>,
+        items: impl IntoIterator<Item = X>,
+        columns: &[(&'static str, fn(&X) -> Value)],
+    ) -> Table {
+        let rows = items.into_iter().map(|item| columns.iter().map(|(_, value)| value(&item)).collect());
+        let (rows, columns) = (rows.collect(), columns.iter().map(|(name, _)| *name).collect());
+        Table { name, caption: caption.into(), columns, rows }
+    }
+
+    /// The table as CSV; an interval takes three columns.
     pub fn csv(&self) -> String {
-        let wide: Vec<bool> = (0..self.columns.len())
-            .map(|i| self.rows.iter().any(|row| matches!(row[i], Value::Interval(_))))
-            .collect();
+        let is_interval =
+            |column: usize| self.rows.iter().any(|row| matches!(row[column], Value::Interval(_)));
+        let wide: Vec<bool> = (0..self.columns.len()).map(is_interval).collect();
         let mut text = String::new();
-        let mut header = Vec::new();
-        for (column, &wide) in self.columns.iter().zip(&wide) {
+        let names = self.columns.iter().zip(&wide).flat_map(|(column, wide)| {
             let name = column.replace(' ', "_");
-            header.push(name.clone());
-            if wide {
-                header.extend([format!("{name}_low"), format!("{name}_high")]);
-            }
-        }
-        text += &header.join(",");
-        text.push('\n');
+            let ends = [format!("{name}_low"), format!("{name}_high")];
+            [name].into_iter().chain(ends.into_iter().filter(|_| *wide))
+        });
+        csv::line(&mut text, names);
         for row in &self.rows {
             let mut fields = Vec::new();
-            for (value, &wide) in row.iter().zip(&wide) {
-                match value {
-                    Value::Text(words) => fields.push(quoted(words)),
-                    Value::Count(count) => fields.push(count.to_string()),
-                    Value::Number(number) => fields.push(number.to_string()),
-                    Value::Interval(Interval { mean, low, high }) => {
-                        fields.extend([mean.to_string(), low.to_string(), high.to_string()]);
-                    }
-                    Value::Absent => fields.push(String::new()),
-                }
-                if wide && !matches!(value, Value::Interval(_)) {
-                    fields.extend([String::new(), String::new()]);
-                }
+            for (value, wide) in row.iter().zip(&wide) {
+                let [first, low, high] = match value {
+                    Value::Text(words) => [words.clone(), String::new(), String::new()],
+                    Value::Count(count) => [count.to_string(), String::new(), String::new()],
+                    Value::Number(number) => [number.to_string(), String::new(), String::new()],
+                    Value::Interval(Interval { mean, low, high }) => [mean, low, high].map(|x| x.to_string()),
+                    Value::Absent => Default::default(),
+                };
+                fields.push(first);
+                fields.extend([low, high].into_iter().filter(|_| *wide));
             }
-            let _ = writeln!(text, "{}", fields.join(","));
+            csv::line(&mut text, fields);
         }
         text
     }
 
-    /// As an HTML table.
-    pub(crate) fn html(&self, escape: impl Fn(&str) -> String) -> String {
-        let mut text =
-            format!("<figure class=\"table\"><table><caption>{}</caption><thead><tr>", escape(&self.caption));
-        for column in &self.columns {
-            let _ = write!(text, "<th>{}</th>", escape(column));
-        }
-        text += "</tr></thead><tbody>\n";
+    /// The table as strings, columns of words aligned to the left.
+    pub(crate) fn grid(&self) -> Grid {
+        let align = |column: usize| {
+            let words = self.rows.iter().any(|row| matches!(row[column], Value::Text(_)));
+            if words { Align::Left } else { Align::Right }
+        };
+        let columns: Vec<Align> = (0..self.columns.len()).map(align).collect();
+        let mut grid = Grid::new(&columns, &self.columns);
         for row in &self.rows {
-            text += "<tr>";
-            for value in row {
-                let (class, words) = match value {
-                    Value::Text(words) => ("words", words.clone()),
-                    Value::Count(count) => ("number", words::count(*count)),
-                    Value::Number(number) => ("number", words::number(*number)),
-                    Value::Interval(interval) => ("number", words::interval(interval)),
-                    Value::Absent => ("number", "-".into()),
-                };
-                let _ = write!(text, "<td class=\"{class}\">{}</td>", escape(&words));
-            }
-            text += "</tr>\n";
+            grid.row(row.iter().map(|value| match value {
+                Value::Text(words) => words.clone(),
+                Value::Count(x) => count(*x),
+                Value::Number(x) => significant(*x),
+                Value::Interval(x) => interval(x),
+                Value::Absent => "-".into(),
+            }));
         }
-        text + "</tbody></table></figure>\n"
+        grid
     }
-}
-
-/// A CSV field, quoted where it must be.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }
 
 #[cfg(test)]
@@ -139,17 +122,10 @@ mod tests {
 
     #[test]
     fn intervals_take_three_columns() {
-        let table = Table {
-            name: "t",
-            caption: "c".into(),
-            columns: vec!["name", "critical N"],
-            rows: vec![
-                vec!["a, b".into(), Interval { mean: 2.0, low: 1.0, high: 3.5 }.into()],
-                vec!["c".into(), Value::Absent],
-            ],
-        };
+        let interval = Interval { mean: 2.0, low: 1.0, high: 3.5 };
+        let items = [("a, b", Some(interval)), ("c", None)];
+        let table = Table::new("t", "c", items, &[("name", |x| x.0.into()), ("critical N", |x| x.1.into())]);
         assert_eq!(table.csv(), "name,critical_N,critical_N_low,critical_N_high\n\"a, b\",2,1,3.5\nc,,,\n");
-        let html = table.html(|text| text.replace('<', "&lt;"));
-        assert!(html.contains("<td class=\"number\">2.00 (1.00 to 3.50)</td>"), "{html}");
+        assert_eq!(table.grid().rows, [["a, b", "2.00 (1.00 to 3.50)"], ["c", "-"]]);
     }
 }

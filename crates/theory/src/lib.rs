@@ -31,6 +31,7 @@ mod counts;
 pub mod critical;
 mod heads;
 pub mod kernel;
+pub mod limit;
 pub mod map;
 pub mod memory;
 pub mod noise;

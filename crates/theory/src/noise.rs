@@ -103,11 +103,6 @@ impl LogitNoise {
     pub fn total(&self) -> f64 {
         self.terms().iter().map(|term| term.1).sum()
     }
-
-    /// The largest term; none when all are zero.
-    pub fn dominant(&self) -> Option<Term> {
-        largest(&self.terms())
-    }
 }
 
 /// What the token scores of step 2 are made of: a squared signal and variances, in units of `1/(L^2 V)`
@@ -141,14 +136,10 @@ impl ScoreNoise {
     pub fn total(&self) -> f64 {
         self.terms().iter().map(|term| term.1).sum()
     }
-
-    /// The largest term; none when all are zero.
-    pub fn dominant(&self) -> Option<Term> {
-        largest(&self.terms())
-    }
 }
 
-fn largest(terms: &[(Term, f64)]) -> Option<Term> {
+/// The largest term; none when all are zero.
+pub(crate) fn largest(terms: &[(Term, f64)]) -> Option<Term> {
     terms.iter().filter(|term| term.1 > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|term| term.0)
 }
 
@@ -165,7 +156,7 @@ mod tests {
             mlp_noise: 0.0,
             gradient_noise: 0.2,
         };
-        assert_eq!(noise.dominant(), Some(Term::MeanBias));
+        assert_eq!(largest(&noise.terms()), Some(Term::MeanBias));
         assert!((noise.total() - 0.6).abs() < 1e-15);
         let none = ScoreNoise {
             signal: 1.0,
@@ -174,7 +165,7 @@ mod tests {
             mlp_noise: 0.0,
             gradient_noise: 0.0,
         };
-        assert_eq!(none.dominant(), None);
+        assert_eq!(largest(&none.terms()), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::attention::{LockLaw, Scores, lock_rate};
 use crate::conditions::{Condition, conditions};
 use crate::critical::Recall;
 use crate::kernel::{Measured, Summary};
+use crate::limit::limit;
 use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::{one_step_accuracy, one_step_beside};
@@ -281,7 +282,7 @@ impl Prediction {
     }
 }
 
-/// What is in the way: the attention where it finds the trigger less often than the memory recalls, the memory elsewhere.
+/// The limiting part and noise term of a prediction.
 pub(crate) fn dominant(
     point: &Point,
     memory_accuracy: f64,
@@ -289,18 +290,11 @@ pub(crate) fn dominant(
     logits: &LogitNoise,
     scores: Option<&ScoreNoise>,
 ) -> Option<Dominant> {
-    // Where both are all but certain, rounding is not to decide.
-    let attention = scores.filter(|_| lock_rate.is_some_and(|lock_rate| lock_rate < memory_accuracy - 1e-9));
-    if let Some(scores) = attention {
-        return scores.dominant().map(|term| Dominant { part: Part::Attention, term });
-    }
+    let scores = scores.map(ScoreNoise::terms);
+    let attention = lock_rate.zip(scores.as_ref().map(|terms| &terms[..]));
     let unseen = libm::exp(-point.coverage());
-    let term = if unseen >= 0.5 * (1.0 - memory_accuracy) && memory_accuracy < 1.0 - 1e-6 {
-        Some(Term::Coverage)
-    } else {
-        logits.dominant()
-    };
-    term.map(|term| Dominant { part: Part::Memory, term })
+    let (part, term) = limit(memory_accuracy, attention, Some(unseen), &logits.terms());
+    term.map(|term| Dominant { part, term })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 
 use super::{COLUMNS, Store, StoreError, values};
+use crate::csv;
 
 /// An export that could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -23,28 +24,21 @@ pub enum ExportError {
 
 /// Writes a table with a header, a row per cell in the order of keys. All columns but `config`, which the others hold.
 pub fn csv(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
-    let shown: Vec<bool> = COLUMNS.iter().map(|column| column.name != "config").collect();
-    let names: Vec<&str> =
-        COLUMNS.iter().map(|column| column.name.as_str()).filter(|name| *name != "config").collect();
-    writeln!(out, "{}", names.join(","))?;
+    let shown = |column: &usize| COLUMNS[*column].name != "config";
     let mut line = String::new();
+    csv::line(&mut line, (0..COLUMNS.len()).filter(shown).map(|column| COLUMNS[column].name.as_str()));
+    out.write_all(line.as_bytes())?;
     store.entries(&mut |entry| {
         line.clear();
-        let shown = values(&entry).into_iter().zip(&shown).filter(|(_, shown)| **shown);
-        for (i, (value, _)) in shown.enumerate() {
-            if i > 0 {
-                line.push(',');
-            }
-            match value {
-                Value::Null => {}
-                Value::String(x) if x.contains(['"', ',', '\n', '\r']) => {
-                    line += &format!("\"{}\"", x.replace('"', "\"\""))
-                }
-                Value::String(x) => line += &x,
-                number => line += &number.to_string(),
-            }
-        }
-        line.push('\n');
+        let values = values(&entry).into_iter().enumerate().filter(|(column, _)| shown(column));
+        csv::line(
+            &mut line,
+            values.map(|(_, value)| match value {
+                Value::Null => String::new(),
+                Value::String(text) => text,
+                number => number.to_string(),
+            }),
+        );
         Ok(out.write_all(line.as_bytes())?)
     })
 }

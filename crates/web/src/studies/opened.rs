@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Serialize;
 use superpose_lab::store::{Store, Summary};
 use superpose_lab::study::Results;
-use superpose_report::{Section, sections, sweep};
+use superpose_report::{Section, sections, stored_runs};
 use superpose_tensors::TensorFile;
 
 use super::source::{Source, log_name};
@@ -276,7 +276,7 @@ impl Opened {
     fn summary(&self) -> Result<Section, String> {
         let store = self.open_store().map_err(|error| format!("the store cannot be read: {error}"))?;
         let summary = Summary::read(&store, MOST_CELLS).map_err(|error| error.to_string())?;
-        Ok(sweep(&summary))
+        Ok(stored_runs(&summary))
     }
 
     /// The sections of a study; those of one that has no results yet are none.

@@ -1,0 +1,95 @@
+//! The embedding matrix of a real model.
+
+use superpose_lab::inspect::{Geometry, Inspection};
+
+use crate::document::Align::{Left, Right};
+use crate::document::{Document, Grid};
+use crate::numbers::fixed;
+
+/// How the rows overlap, and how many facts they could hold.
+pub fn inspect(found: &Inspection) -> Document {
+    let name = plain(&found.tensor);
+    let mut page = Document::new(format!("Tensor {name}: {} rows, d = {}", found.rows, found.dim));
+    page.gap();
+    let dim = found.dim as f64;
+    let gaussian = Geometry {
+        mean_square_cosine: 1.0 / dim,
+        effective_dimension: dim,
+        mean_cosine: 0.0,
+        norm_mean: 1.0,
+        norm_cv: (0.5 / dim).sqrt(),
+    };
+    let mut table =
+        geometry(&["raw", "centred", "Gaussian"], &[found.raw.geometry, found.centred.geometry, gaussian]);
+    let facts = [found.raw.facts, found.centred.facts, found.gaussian_facts];
+    let alike = [found.raw.facts_by_means, found.centred.facts_by_means];
+    let label = format!("predicted facts at accuracy {}", found.accuracy);
+    table.row([label].into_iter().chain(facts.map(|facts| facts.to_string())));
+    let label = "the same if all rows were alike".to_string();
+    table.row([label].into_iter().chain(alike.map(|facts| facts.to_string())));
+    page.table(table);
+    let outputs = match &found.output {
+        None => "Gaussian output embeddings".to_string(),
+        Some(output) => {
+            let name = plain(&output.tensor);
+            page.heading(format!("Output tensor {name}: {} rows", output.rows));
+            page.gap();
+            page.table(geometry(&["raw", "centred"], &[output.raw, output.centred]));
+            format!("output embeddings from {name} (their mean has no effect)")
+        }
+    };
+    let held = |facts: u64| match found.gaussian_facts {
+        0 => facts.to_string(),
+        gaussian => format!("{facts} ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
+    };
+    page.paragraph(format!(
+        "Of the {} facts of Gaussian vectors of the same dimension, these hold {} as they are and {} after their mean is subtracted.",
+        found.gaussian_facts,
+        held(found.raw.facts),
+        held(found.centred.facts),
+    ));
+    if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
+        page.line(format!(
+            "That is more than the {} rows of the tensor: it is the number for as many rows with the same overlaps.",
+            found.rows
+        ));
+    }
+    page.line(format!(
+        "Predicted for attention on the trigger, trigger in the keys, {} samples per fact, {outputs}.",
+        found.samples_per_fact
+    ));
+    page
+}
+
+/// A table of the statistics of several sets of rows, a column each.
+fn geometry(names: &[&str], columns: &[Geometry]) -> Grid {
+    let header: Vec<&str> = [""].iter().chain(names).copied().collect();
+    let mut table = Grid::new(&[Left, Right, Right, Right][..header.len()], &header);
+    let mut row = |name: &str, decimals: usize, value: fn(&Geometry) -> f64| {
+        let values = columns.iter().map(|geometry| fixed(value(geometry), decimals));
+        table.row([name.to_string()].into_iter().chain(values));
+    };
+    row("mean square cosine", 6, |g| g.mean_square_cosine);
+    row("effective dimension", 1, |g| g.effective_dimension);
+    row("mean cosine", 4, |g| g.mean_cosine);
+    row("mean length", 4, |g| g.norm_mean);
+    row("spread of lengths", 4, |g| g.norm_cv);
+    table
+}
+
+/// A name from a file with control characters escaped, because a terminal would obey them.
+fn plain(name: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_in_names_are_escaped() {
+        assert_eq!(plain("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
+        assert_eq!(plain("wörter.weight"), "wörter.weight");
+    }
+}

@@ -1,0 +1,113 @@
+//! Associative memories: their accuracy, or how many facts they hold.
+
+use superpose_core::associative::{MemorySettings, Rule};
+use superpose_core::config::Labels;
+use superpose_lab::associative::{CapacityRecord, MemoryRecord};
+use superpose_lab::threshold::Threshold;
+
+use super::end;
+use crate::document::{Block, Document};
+use crate::numbers::{count, decimal, grouped};
+
+/// The share of facts that memories recall, with intervals.
+pub fn memory(record: &MemoryRecord) -> Document {
+    let config = &record.config;
+    let (facts, margin, over) = match config.rule {
+        Rule::Hopfield => ("patterns", "final overlap", ""),
+        _ => ("facts", "margin", "right logit over the best wrong one"),
+    };
+    let mut page = Document::new(format!(
+        "Recall of {} {facts}: {}, {} repeats from seed {}",
+        count(config.facts),
+        about(config),
+        config.repeats,
+        config.seed
+    ));
+    let success = format!("share of repeats with accuracy of at least {}", config.accuracy);
+    let rows = [
+        ("accuracy", &record.accuracy, format!("share of {facts} recalled")),
+        ("success", &record.success, success),
+        (margin, &record.margin, over.into()),
+    ]
+    .map(|(name, value, note)| {
+        let interval = format!("[{}, {}]  {note}", decimal(value.low), decimal(value.high));
+        [name.into(), decimal(value.mean), interval]
+    });
+    page.blocks.push(Block::Fields { name: 16, value: 10, rows: rows.to_vec() });
+    page.note("Intervals: 95%, over repeats and facts.");
+    if record.steps > 0.0 {
+        page.line(format!("Steps: {} on average.", grouped(record.steps.round())));
+    }
+    page.line(format!("Done in {:.1} s.", record.seconds));
+    page
+}
+
+/// How many facts a memory holds, with an interval.
+pub fn capacity(record: &CapacityRecord) -> Document {
+    let config = &record.config;
+    let facts = if config.rule == Rule::Hopfield { "patterns" } else { "facts" };
+    let accuracy = config.accuracy;
+    let mut page =
+        Document::new(format!("Most {facts} with accuracy of at least {accuracy} in half of the repeats"));
+    page.note(about(config));
+    page.gap();
+    let mut row = |name: &str, width: usize, value: String, note: String| {
+        let rows = vec![[name.into(), value, note]];
+        page.blocks.push(Block::Fields { name: name.len(), value: width, rows });
+    };
+    match record.threshold {
+        Threshold::Found(e) => {
+            let interval = format!("[{}, {}]  95% interval", grouped(e.low as f64), grouped(e.high as f64));
+            row(facts, 13, grouped(e.estimate as f64), interval);
+        }
+        Threshold::Imprecise { estimate, low, high, .. } => {
+            let interval = format!(
+                "[{}, {}]  95% interval; not as precise as {}: the runs were used up",
+                end(low),
+                end(high),
+                record.precision
+            );
+            row(facts, 13, grouped(estimate as f64), interval);
+        }
+        Threshold::Unreached(tried) => {
+            let range = format!("{} and {}", grouped(tried.low as f64), grouped(tried.high as f64));
+            let success = format!("success in {:.2} to {:.2} of repeats", tried.least, tried.best);
+            row("", 0, String::new(), format!("not found between {range} {facts}: {success}"));
+        }
+    }
+    if let Some(interval) = record.threshold.interval() {
+        if config.rule == Rule::Hopfield {
+            let load = format!("{:.4}", interval.mean / config.dim as f64);
+            row("load", 16, load, "patterns per neuron".into());
+        } else {
+            let name = if config.width.is_some() { "m d/(N log N)" } else { "d^2/(N log N)" };
+            let ratio = format!("{:.2}", record.parameters_per_fact.unwrap_or(f64::NAN));
+            row(name, 8, ratio, "parameters over N log N".into());
+        }
+    }
+    page.paragraph(format!("{} memories in {:.1} s.", record.runs, record.seconds));
+    page
+}
+
+/// The kind and the sizes of the memory, and how it is trained.
+fn about(config: &MemorySettings) -> String {
+    let mut parts = vec![match (config.rule, config.width) {
+        (Rule::Hopfield, _) => format!("Hopfield network of {} neurons", count(config.dim)),
+        (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", config.dim, count(width)),
+        (rule, None) => format!("linear memory, {rule}, d = {}", count(config.dim)),
+    }];
+    if config.rule != Rule::Hopfield {
+        parts.push(format!("{} embeddings", config.embedding));
+    }
+    if let Labels::Mod(classes) = config.labels {
+        parts.push(format!("{classes} classes"));
+    }
+    parts.extend(config.zipf.map(|zipf| format!("Zipf exponent {zipf}")));
+    let text = parts.join(", ");
+    if config.rule != Rule::Trained {
+        return text;
+    }
+    let batch = config.batch.map_or("all facts".into(), |batch| format!("batches of {batch}"));
+    let (steps, rate) = (count(config.training_steps()), config.training_rate());
+    format!("{text}\n  {}, rate {rate}, {batch} for at most {steps} steps", config.optimiser)
+}

@@ -1,0 +1,77 @@
+//! A plan: the cheapest model that recalls the facts, and the trade-off around it.
+
+use superpose_lab::plan::{CRITERION, binds};
+use superpose_lab::words::blame;
+use superpose_theory::plan::{Plan, checked};
+
+use super::trigger;
+use crate::document::Align::{Left, Right};
+use crate::document::{Document, Grid};
+use crate::numbers::grouped;
+
+/// The cheapest model, the limit that binds, and the trade-off between dimension and samples.
+pub fn plan(plan: &Plan) -> Document {
+    let request = &plan.request;
+    let mut page = Document::new(format!(
+        "Plan for V = {} facts, sequences of L = {} tokens, recall accuracy {}",
+        grouped(request.facts),
+        grouped(request.length),
+        request.accuracy,
+    ));
+    let trigger = trigger(request.trigger);
+    page.note(format!("trigger in {trigger}, Gaussian embeddings; cheapest: {CRITERION}"));
+    page.gap();
+    match &plan.cheapest {
+        Some(row) => {
+            let width = row.width.map_or(String::new(), |m| format!(", width m = {}", grouped(m)));
+            page.line(format!(
+                "Cheapest: dimension d = {}{width}, {} trained parameters, N = {} samples.",
+                grouped(row.dim),
+                shown(row.parameters),
+                shown(row.samples),
+            ));
+        }
+        None => page.line("No model within these limits reaches the accuracy."),
+    }
+    if request.samples.is_none() && plan.cheapest.is_some() {
+        page.line("The number of samples was not limited; give --samples for a model that needs fewer.");
+    }
+    page.line(binds(plan));
+    if let Some(condition) = &plan.tightest {
+        page.line(format!("Tightest leading-order condition: {condition}."));
+    }
+    page.heading("Trade-off");
+    page.table(curve(plan));
+    page.paragraph(match (&plan.error, &plan.error_reason) {
+        (Some(error), _) => {
+            let range = checked(request.has_mlp()).words;
+            format!("Checked: rms error {error:.3} in the range {range}.")
+        }
+        (None, Some(reason)) => format!("Not checked here; {reason}."),
+        (None, None) => "Not checked here.".into(),
+    });
+    page
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), grouped)
+}
+
+fn curve(plan: &Plan) -> Grid {
+    let mut table = match plan.request.has_mlp() {
+        true => Grid::new(&[Right, Right, Right, Right, Left], &["d", "m", "parameters", "N needed", ""]),
+        false => Grid::new(&[Right, Right, Right, Left], &["d", "parameters", "N needed", ""]),
+    };
+    for row in &plan.curve {
+        let remark = match (row.forbids, Some(row) == plan.cheapest.as_ref()) {
+            (Some(dominant), _) => format!("unreachable: {}", blame(&dominant).1),
+            (None, true) => "cheapest".into(),
+            (None, false) if !row.allowed => "over the limits".into(),
+            _ => String::new(),
+        };
+        let width = plan.request.has_mlp().then(|| shown(row.width));
+        let sizes = [shown(row.parameters), shown(row.samples), remark];
+        table.row([grouped(row.dim)].into_iter().chain(width).chain(sizes));
+    }
+    table
+}

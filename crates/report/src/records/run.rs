@@ -1,0 +1,181 @@
+//! A run: measurements, the noise budget, and what limits recall.
+
+use superpose_core::config::{Embedding, Labels, Regime, Settings};
+use superpose_core::noise::Budget;
+use superpose_lab::run::{Noise, Record};
+use superpose_theory::limit::limit;
+use superpose_theory::noise::Term;
+use superpose_theory::predict::Part;
+
+use super::{model, noise_parts, trigger};
+use crate::document::Align::{Left, Right};
+use crate::document::{Block, Document, Grid};
+use crate::numbers::{count, percent, seconds};
+
+/// Measurements with intervals, the noise budget as bars, and one sentence on what limits recall.
+pub fn run(record: &Record) -> Document {
+    let config = &record.config;
+    let facts = (count(config.vocab), count(config.length));
+    let mut page =
+        Document::new(format!("Recall of V = {} facts from sequences of L = {} tokens", facts.0, facts.1));
+    page.note(about(config));
+    let mut table = Grid::new(&[Left, Right, Left, Left], &[]);
+    let exact = config.regime == Regime::Exact;
+    let margin = match exact {
+        true => "right logit over the best wrong one",
+        false => "right logit over the best wrong one, per unit of rate",
+    };
+    for (name, value, note) in [
+        ("recall accuracy", &record.accuracy, "fresh sequences, trained attention"),
+        ("memory accuracy", &record.memory_accuracy, "attention placed on the trigger"),
+        ("one-step accuracy", &record.one_step_accuracy, "the first gradient alone"),
+        ("lock rate", &record.lock_rate, "largest attention weight on the trigger"),
+        ("attention mass", &record.attention_mass, "attention weight on the trigger"),
+        ("margin", &record.margin, margin),
+    ] {
+        // A margin has the size of a signal, which may be tiny; everything else is a share.
+        let digits = |x: f64| if name == "margin" { format!("{x:.2e}") } else { format!("{x:.4}") };
+        let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
+        table.row([name, &digits(value.mean), &interval, note]);
+    }
+    page.table(table);
+    page.note(format!("Intervals: {}.", record.interval));
+    let rate = if exact { ", in the limit of a small rate" } else { "" };
+    for (title, budget) in [
+        (format!("Noise in the logits, standard deviation over the signal{rate}"), &record.noise.logits),
+        (
+            "Noise in the token scores, standard deviation over the trigger's score".into(),
+            &record.noise.scores,
+        ),
+    ] {
+        page.heading(title);
+        match largest_first(budget) {
+            parts if parts.is_empty() => page.note("none"),
+            parts => page.blocks.push(Block::Bars(parts)),
+        }
+    }
+    page.paragraph(verdict(record));
+    page.line(format!(
+        "Trained in {}; data {}, evaluation {}{}.",
+        seconds(record.train_seconds),
+        seconds(record.data_seconds),
+        seconds(record.evaluate_seconds),
+        if record.repeats > 1 { ", per repeat" } else { "" }
+    ));
+    page
+}
+
+fn about(config: &Settings) -> String {
+    let embedding = match (config.embedding, &config.import) {
+        (_, Some(_)) => "imported",
+        (Embedding::File, None) => "file's",
+        (embedding, None) => embedding.word(),
+    };
+    let mut parts = vec![
+        model(config),
+        format!("d = {}", count(config.dim)),
+        format!("N = {} samples", count(config.samples)),
+        format!("{embedding} embeddings"),
+        format!("trigger in {}", trigger(config.trigger)),
+        format!("{} regime", config.regime),
+    ];
+    if let Labels::Mod(classes) = config.labels {
+        parts.push(format!("{} classes", count(classes)));
+    }
+    parts.extend(config.zipf.map(|exponent| format!("Zipf exponent {exponent}")));
+    parts.extend(config.noise_vocab.map(|size| format!("{} noise tokens", count(size))));
+    parts.push(config.precision.to_string());
+    parts.push(match config.repeats {
+        1 => format!("seed {}", config.seed),
+        repeats => format!("seeds {} to {}", config.seed, config.seed + repeats as u64 - 1),
+    });
+    parts.join(", ")
+}
+
+fn largest_first(budget: &Budget) -> Vec<(String, f64)> {
+    let mut parts = noise_parts(budget);
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    parts
+}
+
+/// What limits recall in one sentence.
+fn verdict(record: &Record) -> String {
+    let largest = |budget| largest_first(budget).first().map_or("none".into(), |part| part.0.clone());
+    if record.accuracy.mean >= 0.99 {
+        let noise = largest(&record.noise.logits);
+        return format!("Recall is all but perfect; the largest noise in the logits: {noise}.");
+    }
+    let (memory, lock) = (record.memory_accuracy.mean, record.lock_rate.mean);
+    let (part, term) = limit_of(&record.config, memory, lock, &record.noise);
+    let noise = term.map_or("none".into(), |term| term.word().replace('_', " "));
+    if part == Part::Attention {
+        let sign = match record.trigger_sign {
+            1 => "",
+            0 => " (step 2 found no direction, or not the same one in most repeats)",
+            _ => " (step 2 learned to look away from the trigger)",
+        };
+        let found = percent(lock);
+        return format!(
+            "The attention limits recall: it finds the trigger in {found} of sequences{sign}. Largest noise in the scores: {noise}."
+        );
+    }
+    let what = match record.config.zipf {
+        Some(_) => "questions, by frequency, are answered",
+        None => "facts are recalled",
+    };
+    let reason = match term {
+        Some(Term::Coverage) => {
+            let unseen = unseen(&record.config).unwrap_or(0.0);
+            format!("Coverage: about {} of facts are in no sample.", percent(unseen))
+        }
+        _ => format!("Largest noise in the logits: {noise}."),
+    };
+    format!("The memory limits recall: with perfect attention {} of {what}. {reason}", percent(memory))
+}
+
+/// What limits recall, by the theory's rule applied to measurements. The part of the logits that imperfect attention adds is not
+/// a term of the memory, which is judged with the attention placed on the trigger.
+fn limit_of(config: &Settings, memory_accuracy: f64, lock_rate: f64, noise: &Noise) -> (Part, Option<Term>) {
+    let terms = |budget: &Budget| -> Vec<(Term, f64)> {
+        let named = budget.named();
+        let part =
+            |term: Term| (*named.iter().find(|part| part.0 == term.word())?.1).map(|size| (term, size));
+        Term::ALL.into_iter().filter_map(part).collect()
+    };
+    let attention = (lock_rate, &terms(&noise.scores)[..]);
+    limit(memory_accuracy, Some(attention), unseen(config), &terms(&noise.logits))
+}
+
+/// The expected share of facts that no sample shows. It is not known where facts are not drawn uniformly.
+fn unseen(config: &Settings) -> Option<f64> {
+    let uniform = config.zipf.is_none_or(|exponent| exponent == 0.0) && config.import.is_none();
+    uniform.then(|| (-(config.samples as f64) / config.vocab as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::Trigger;
+    use superpose_lab::predict::predict;
+    use superpose_theory::predict::Dominant;
+
+    use super::*;
+
+    #[test]
+    fn measured_and_predicted_numbers_have_the_same_limit() {
+        let keys = Settings { vocab: 1000, dim: 60, trigger: Trigger::Keys, ..Settings::default() };
+        for settings in [
+            Settings { samples: 10_000_000, ..keys.clone() },
+            Settings { samples: 10_000, trigger: Trigger::Values, ..keys.clone() },
+            Settings { vocab: 200, dim: 400, samples: 200, length: 4, ..keys.clone() },
+            Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys },
+        ] {
+            let predicted = predict(&settings.clone().check().unwrap(), 0.5).unwrap();
+            let (memory, lock) = (predicted.memory_accuracy.unwrap(), predicted.lock_rate.unwrap());
+            let mut noise = predicted.noise;
+            // Runs have this part, predictions do not: it must not decide.
+            noise.logits.attention_leak = Some(1e9);
+            let Dominant { part, term } = predicted.dominant.unwrap();
+            assert_eq!(limit_of(&settings, memory, lock, &noise), (part, Some(term)), "{settings:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A training run: the trained network beside the early phase, and the trajectory.
+
+use superpose_core::config::Settings;
+use superpose_core::train::Point;
+use superpose_lab::csv;
+use superpose_lab::train::Record;
+
+use crate::document::Align::{Left, Right};
+use crate::document::{Document, Grid};
+use crate::numbers::count;
+
+/// About as many points of the trajectory are shown, the first and the last among them.
+const POINTS: usize = 12;
+
+/// Measurements of the trained network and of the early phase on the same samples, and the trajectory.
+pub fn train(record: &Record) -> Document {
+    let config = &record.config;
+    let batch =
+        config.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
+    let mut page = Document::new(format!(
+        "{} steps of {} at rate {} ({}), {batch}",
+        count(config.steps),
+        config.optimiser,
+        config.rate,
+        config.schedule
+    ));
+    page.note(about(config));
+    page.gap();
+    let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);
+    for ((name, trained), (_, early)) in record.outcome.named().into_iter().zip(record.early_phase.named()) {
+        // A margin of the early phase is per unit of rate, and one step is the same for both.
+        let early = match name {
+            "margin" | "one_step_accuracy" => String::new(),
+            _ => format!("{:.4}", early.mean),
+        };
+        table.row([name.replace('_', " "), format!("{:.4}", trained.mean), early]);
+    }
+    page.table(table);
+    page.heading("Trajectory");
+    page.table(trajectory(&record.trajectory));
+    page.line(
+        "Early cosine: of W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the trigger's score over the spread of the tokens'.",
+    );
+    if record.stopped_early {
+        let steps = count(record.steps_taken);
+        page.line(format!("Stopped after {steps} steps: the loss on test samples no longer fell."));
+    }
+    page
+}
+
+fn about(config: &Settings) -> String {
+    let mut text = format!(
+        "V = {}, d = {}, L = {}, N = {}, {} embeddings, seed {}",
+        count(config.vocab),
+        count(config.dim),
+        count(config.length),
+        count(config.samples),
+        config.embedding,
+        config.seed,
+    );
+    if let Some(width) = config.width {
+        text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
+    }
+    if config.heads > 1 {
+        text += &format!(", {} heads", config.heads);
+    }
+    for (on, what) in [
+        (config.warm_start, ", from the early phase"),
+        (config.factored, ", factored W"),
+        (config.train_embeddings, ", trained embeddings"),
+        (config.train_first_layer, ", trained first layer"),
+    ] {
+        if on {
+            text += what;
+        }
+    }
+    text
+}
+
+fn trajectory(points: &[Point]) -> Grid {
+    let columns = ["step", "loss", "test loss", "accuracy", "lock rate", "early cosine", "trigger lead"];
+    let mut table = Grid::new(&[Left, Right, Right, Right, Right, Right, Right], &columns);
+    table.indent = 1;
+    let every = points.len().div_ceil(POINTS).max(1);
+    for (_, point) in points.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == points.len()) {
+        table.row([
+            count(point.step),
+            format!("{:.4}", point.loss),
+            format!("{:.4}", point.test_loss),
+            format!("{:.4}", point.accuracy),
+            format!("{:.4}", point.lock_rate),
+            format!("{:.3}", point.early_cosine),
+            format!("{:.2}", point.trigger_lead),
+        ]);
+    }
+    table
+}
+
+/// The whole trajectory as CSV, with every digit.
+pub fn train_csv(points: &[Point]) -> String {
+    let mut text = String::new();
+    for (i, point) in points.iter().enumerate() {
+        let named = point.named();
+        if i == 0 {
+            csv::line(&mut text, ["step"].into_iter().chain(named.iter().map(|(name, _)| *name)));
+        }
+        let numbers = named.iter().map(|(_, x)| format!("{x:?}"));
+        csv::line(&mut text, [point.step.to_string()].into_iter().chain(numbers));
+    }
+    text
+}

@@ -1,0 +1,257 @@
+//! Part 8: reference values from the literature, ours beside them.
+
+use superpose_core::associative::MemorySettings;
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::interval::Interval;
+use superpose_lab::study::{Anchor, Anchors, Kind, Limit, Verdict};
+use superpose_lab::words::capital;
+
+use super::findings::exponent;
+use super::{Picture, Section, spot};
+use crate::numbers::{count, interval, significant};
+use crate::table::{Table, Value};
+
+/// Patterns per neuron that an infinite Hopfield network holds (Amit, Gutfreund, Sompolinsky 1985).
+const INFINITE_LOAD: f64 = 0.138;
+
+pub fn section(anchors: &Anchors) -> Section {
+    let main: Vec<&Anchor> = Kind::ALL.into_iter().flat_map(|kind| anchors.of(kind)).collect();
+    let verdicts: Vec<Verdict> = main.iter().filter_map(|anchor| anchor.verdict()).collect();
+    let tally = |wanted: Verdict| verdicts.iter().filter(|&&verdict| verdict == wanted).count();
+    let headline = format!(
+        "Of {} reference values from the literature, {} agree with ours (the 95% interval of ours over theirs holds 1), {} more are within 15%, {} differ.",
+        verdicts.len(),
+        tally(Verdict::Agrees),
+        tally(Verdict::Close),
+        tally(Verdict::Differs),
+    );
+    let mut sentences = vec![
+        "Associative memories alone: facts are pairs of a key and a value, and nothing has to be found in a sequence. A memory holds N facts when half of the repeats reach the accuracy asked for.".into(),
+        headline.clone(),
+    ];
+    sentences.extend(main.iter().filter(|a| a.verdict() != Some(Verdict::Agrees)).filter_map(|a| reason(a)));
+    sentences.extend(constants(anchors));
+    sentences.extend(anchors.hopfield_limit.as_ref().map(|limit| {
+        let holds = (limit.value.low..=limit.value.high).contains(&INFINITE_LOAD);
+        format!(
+            "Hopfield networks that are finite hold more than 0.138 patterns per neuron, the value of an infinite one: the load falls with the number of neurons n as {} + {}/sqrt(n). Its limit, {}, {} 0.138.",
+            significant(limit.value.mean),
+            significant(limit.slope),
+            interval(&limit.value),
+            if holds { "agrees with" } else { "is not" }
+        )
+    }));
+    if let Some(fit) = &anchors.zipf_exponent {
+        sentences.push(format!(
+            "Under Zipf inputs the error falls as d^{}; the reference's asymptotic law is d^-1, its own values fall as d^{} from d = 10 to 20 and d^{} from 20 to 100.",
+            exponent(&fit.exponents[0]),
+            significant((0.0113_f64 / 0.0295).ln() / 2.0_f64.ln()),
+            significant((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
+        ));
+    }
+    Section {
+        title: "Anchors: associative memories beside the literature",
+        sentences,
+        pictures: vec![picture(anchors)],
+        tables: vec![table(&main, anchors.hopfield_limit.as_ref()), variants(anchors)],
+        headline,
+    }
+}
+
+/// What was measured about a difference.
+fn reason(anchor: &Anchor) -> Option<String> {
+    let ratio = anchor.ratio()?;
+    let mut text = format!(
+        "{}, {}: ours is {} times the reference.",
+        capital(anchor.kind.label()),
+        sizes(&anchor.settings),
+        interval(&ratio)
+    );
+    if let Some(share) = &anchor.at_reference {
+        text += &format!(
+            " At the reference's own number the criterion is met in {} of repeats.",
+            interval(share)
+        );
+    }
+    // An infinite network's value is not a search's result.
+    let searched = anchor.bisection.as_ref().filter(|_| anchor.kind != Kind::Hopfield);
+    if let (Some(range), Some(reference)) = (searched, &anchor.reference) {
+        let within = range.low <= reference.high && reference.low <= range.high;
+        text += &format!(
+            " Of plain bisections with five repeats at each number, 95% would end between {} and {}, which {} the reference.",
+            significant(range.low),
+            significant(range.high),
+            if within { "holds" } else { "does not hold" }
+        );
+    }
+    Some(text)
+}
+
+/// `N log N` over the number of parameters, where it tends to a constant.
+fn constants(anchors: &Anchors) -> Vec<String> {
+    let sentence = |(kind, limit): (Kind, &str)| {
+        let at = |anchor: &Anchor| {
+            let load = significant(load(anchor, anchor.ours?.mean));
+            Some(format!("{load} at {}", sizes(&anchor.settings)))
+        };
+        let found: Vec<String> = anchors.of(kind).filter_map(at).collect();
+        let (kind, found) = (kind.label(), Some(found.join(", ")).filter(|found| !found.is_empty())?);
+        Some(format!("N log N over the number of parameters, {kind}: {found}; {limit}."))
+    };
+    let limits = [
+        (Kind::Hebbian, "the reference's d^2/(N log N) near 8 is 0.125"),
+        (Kind::Trained, "in theory it falls to 1/2 as d grows"),
+        (Kind::Mlp, "the reference's guide line is 1/0.35 = 2.86"),
+    ];
+    limits.into_iter().filter_map(sentence).collect()
+}
+
+/// `N log N` over the number of parameters.
+fn load(anchor: &Anchor, facts: f64) -> f64 {
+    facts * facts.ln() / (anchor.settings.dim * anchor.settings.inputs()) as f64
+}
+
+fn sizes(settings: &MemorySettings) -> String {
+    match settings.width {
+        Some(width) => format!("d = {}, m = {}", settings.dim, width),
+        None => format!("d = {}", count(settings.dim)),
+    }
+}
+
+fn quantity(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Hebbian | Kind::Trained | Kind::Mlp => "facts",
+        Kind::Zipf => "error",
+        Kind::Hopfield => "patterns per neuron",
+    }
+}
+
+fn source(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Hebbian => {
+            "computed elsewhere: all facts right in half of repeats; how many repeats is not known"
+        }
+        Kind::Trained => "setting of Nichani, Lee, Bietti 2025; limit arXiv 2605.10795",
+        Kind::Mlp => "guide line of Nichani, Lee, Bietti 2025, drawn by eye",
+        Kind::Zipf => "setting of Cabannes, Dohmatob, Bietti 2024, ten seeds",
+        Kind::Hopfield => "Amit, Gutfreund, Sompolinsky 1985, infinite network",
+    }
+}
+
+/// A reference: a value, or a range.
+fn reference(reference: Option<Interval>) -> Value {
+    match reference {
+        Some(Interval { mean, low, high }) if low == high => mean.into(),
+        other => other.into(),
+    }
+}
+
+fn table(anchors: &[&Anchor], limit: Option<&Limit>) -> Table {
+    let mut table = Table::new(
+        "anchors",
+        "Reference values and ours, with 95% intervals. The ratio has the errors of both; success is the share of repeats that reach the accuracy at the reference's number of facts.",
+        anchors,
+        &[
+            ("memory", |a| a.kind.label().into()),
+            ("size", |a| sizes(&a.settings).into()),
+            ("quantity", |a| quantity(a.kind).into()),
+            ("reference", |a| reference(a.reference)),
+            ("ours", |a| a.ours.into()),
+            ("ratio", |a| a.ratio().into()),
+            ("verdict", |a| a.verdict().map(Verdict::word).into()),
+            ("success at reference", |a| a.at_reference.into()),
+            ("memories", |a| a.runs.into()),
+            ("source", |a| source(a.kind).into()),
+        ],
+    );
+    table.rows.extend(limit.map(|Limit { value, .. }| {
+        let [mean, low, high] = [value.mean, value.low, value.high].map(|load| load / INFINITE_LOAD);
+        let ratio = Interval { mean, low, high };
+        vec![
+            Kind::Hopfield.label().into(),
+            "infinite, by a line in 1/sqrt(n)".into(),
+            quantity(Kind::Hopfield).into(),
+            INFINITE_LOAD.into(),
+            (*value).into(),
+            ratio.into(),
+            Verdict::of(&ratio).word().into(),
+            Value::Absent,
+            Value::Absent,
+            source(Kind::Hopfield).into(),
+        ]
+    }));
+    table
+}
+
+/// The same memories under other conventions.
+fn variants(anchors: &Anchors) -> Table {
+    let variants = anchors.anchors.iter().filter(|anchor| anchor.variant.is_some());
+    let with_plain = variants.map(|anchor| {
+        let plain = anchors.of(anchor.kind).find(|plain| sizes(&plain.settings) == sizes(&anchor.settings));
+        (anchor, plain)
+    });
+    Table::new(
+        "anchor_conventions",
+        "The same memories under other conventions: what a difference may come from, measured.",
+        with_plain,
+        &[
+            ("memory", |(a, _)| a.kind.label().into()),
+            ("size", |(a, _)| sizes(&a.settings).into()),
+            ("quantity", |(a, _)| quantity(a.kind).into()),
+            ("convention", |(a, _)| a.variant.as_deref().into()),
+            ("ours", |(a, _)| a.ours.into()),
+            ("ours as the reference", |(_, plain)| plain.and_then(|plain| plain.ours).into()),
+            ("reference", |(a, _)| reference(a.reference)),
+        ],
+    )
+}
+
+fn picture(anchors: &Anchors) -> Picture {
+    type Scale<'a> = &'a dyn Fn(&Anchor, f64) -> f64;
+    let points = |kind: Kind, value: Scale<'_>| -> Vec<(f64, f64, f64, f64)> {
+        let found = anchors.of(kind).filter_map(|anchor| Some((anchor, anchor.ours?)));
+        found
+            .map(|(a, i)| (a.settings.dim as f64, value(a, i.mean), value(a, i.low), value(a, i.high)))
+            .collect()
+    };
+    let theirs = |kind: Kind, value: Scale<'_>| -> Vec<(f64, f64)> {
+        let found = anchors.of(kind).filter_map(|anchor| Some((anchor, anchor.reference?)));
+        found.map(|(a, r)| (a.settings.dim as f64, value(a, r.mean))).collect()
+    };
+    let plain = |_: &Anchor, x: f64| x;
+    let mut stored = Chart::new(
+        "facts stored",
+        Axis::log("dimension d"),
+        Axis::log("N log N over parameters").range(0.05, 6.0),
+    );
+    for kind in [Kind::Hebbian, Kind::Trained] {
+        stored = stored.points(kind.label(), points(kind, &load)).line("", theirs(kind, &load));
+    }
+    stored = stored.points(Kind::Mlp.label(), points(Kind::Mlp, &load));
+    stored = stored.horizontal(0.5, "1/2").horizontal(1.0 / 0.35, "1/0.35");
+    let zipf = Chart::new("Zipf inputs", Axis::log("dimension d"), Axis::log("error"))
+        .points("ours", points(Kind::Zipf, &plain))
+        .with(Series::line("reference", theirs(Kind::Zipf, &plain)).dashed());
+    let loads = anchors
+        .of(Kind::Hopfield)
+        .filter_map(|anchor| Some(spot(1.0 / (anchor.settings.dim as f64).sqrt(), &anchor.ours?)));
+    let mut hopfield = Chart::new(
+        "Hopfield network",
+        Axis::linear("1/sqrt(neurons)").range(0.0, 0.07),
+        Axis::linear("patterns per neuron").range(0.12, 0.2),
+    )
+    .points("ours", loads.collect::<Vec<_>>())
+    .horizontal(INFINITE_LOAD, "0.138");
+    if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
+        hopfield = hopfield.line("", [(0.0, value.mean), (0.07, value.mean + 0.07 * slope)]);
+    }
+    Picture {
+        name: "anchors",
+        caption: "Ours as points with 95% intervals, reference values as lines. Left: N log N over the number of parameters at capacity. Middle: error under Zipf inputs. Right: load at which half of the networks still retrieve half of their patterns, and the line to an infinite network.".into(),
+        figure: Figure::new()
+            .title("Associative memories beside the literature")
+            .panel(stored)
+            .panel(zipf)
+            .panel(hopfield),
+    }
+}

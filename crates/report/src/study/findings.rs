@@ -1,0 +1,98 @@
+//! Sentences, points and tables about the thresholds that several parts of the study have found.
+
+use superpose_core::config::Activation;
+use superpose_figure::Chart;
+use superpose_lab::fit::{Comparison, Exponent};
+use superpose_lab::study::{Finding, Verdict};
+use superpose_theory::Point;
+use superpose_theory::bound::surrogate_lower_bound;
+
+use super::spot;
+use crate::table::Table;
+
+/// An exponent with its 95% interval.
+pub fn exponent(exponent: &Exponent) -> String {
+    format!("{:.2} ({:.2} to {:.2})", exponent.estimate, exponent.low, exponent.high)
+}
+
+/// Exponents of one fit, and whether they agree with the closed form.
+pub fn exponents(comparison: Option<&Comparison>) -> String {
+    let Some(comparison) = comparison else { return "too few thresholds for a fit".into() };
+    let part = |(i, name): (usize, &String)| {
+        let (observed, predicted) = (&comparison.observed.exponents[i], comparison.predicted[i]);
+        let verdict = if observed.holds(predicted) { "agrees" } else { "differs" };
+        let sharper = if comparison.agrees[i] { "holds 0" } else { "does not hold 0" };
+        format!(
+            "{name}: {} observed, {predicted:.2} closed form: {verdict} within the error bar (fitted to the ratio of both, where much of the scatter cancels, the difference is {}, which {sharper})",
+            exponent(observed),
+            exponent(&comparison.difference[i]),
+        )
+    };
+    comparison.observed.names.iter().enumerate().map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// How many of the thresholds agree with the closed form.
+pub fn tally<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
+    let ratios: Vec<_> = findings.into_iter().map(Finding::ratio).collect();
+    let verdicts: Vec<Verdict> = ratios.iter().flatten().map(Verdict::of).collect();
+    let count = |verdict: Verdict| verdicts.iter().filter(|&&other| other == verdict).count();
+    let mut text = format!(
+        "Of {} thresholds, {} agree with the prediction (the 95% interval of observed over predicted holds 1), {} more are within 15% of it, {} differ",
+        ratios.len(),
+        count(Verdict::Agrees),
+        count(Verdict::Close),
+        count(Verdict::Differs),
+    );
+    let without = ratios.len() - verdicts.len();
+    if without > 0 {
+        text += &format!(", {without} have no interval or no prediction");
+    }
+    text + "."
+}
+
+/// Adds observed thresholds as points and predicted ones as a line of the same name.
+pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Finding) -> usize) -> Chart {
+    let seen = findings.iter().filter_map(|f| Some(spot(x(f) as f64, &f.observed()?)));
+    let line = findings.iter().filter_map(|f| Some((x(f) as f64, f.predicted?)));
+    chart.points(name.clone(), seen.collect::<Vec<_>>()).line(name, line.collect::<Vec<_>>())
+}
+
+/// The table of thresholds, with the surrogate lower bound for one step.
+pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> Table {
+    let caption = format!(
+        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Over bound: observed over the surrogate lower bound for the first gradient."
+    );
+    Table::new(
+        name,
+        caption,
+        findings,
+        &[
+            ("measure", |f| f.measure.label().into()),
+            ("embedding", |f| f.embedding.to_string().into()),
+            ("d", |f| f.dim.into()),
+            ("L", |f| f.length.into()),
+            ("V", |f| f.vocab.into()),
+            ("observed N", |f| f.observed().into()),
+            ("predicted N", |f| f.predicted.into()),
+            ("ratio", |f| f.ratio().into()),
+            ("verdict", |f| f.ratio().map(|ratio| Verdict::of(&ratio).word()).into()),
+            ("over bound", |f| f.observed().zip(bound(f)).map(|(seen, bound)| seen.mean / bound).into()),
+            ("runs", |f| f.runs.into()),
+        ],
+    )
+}
+
+/// The surrogate lower bound at the sizes of a threshold.
+fn bound(f: &Finding) -> Option<f64> {
+    let point = Point {
+        vocab: f.vocab as f64,
+        dim: f.dim as f64,
+        length: f.length as f64,
+        samples: 1.0,
+        width: None,
+        activation: Activation::Relu,
+        embedding: f.embedding,
+        trigger: f.trigger,
+    };
+    surrogate_lower_bound(&point, f.level)
+}

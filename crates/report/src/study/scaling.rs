@@ -1,0 +1,99 @@
+//! Part 1: exponents of the critical number of samples, and the collapse of all sizes onto one curve.
+
+use superpose_figure::{Axis, Chart, Figure};
+use superpose_lab::study::{Family, Finding, Scaling};
+
+use super::findings::{beside, exponent, exponents, tally, thresholds};
+use super::{Picture, Section, distinct, spot};
+use crate::numbers::significant;
+
+pub fn section(scaling: &Scaling) -> Section {
+    let Scaling { one_step, three_step } = scaling;
+    let mut sentences = Vec::new();
+    for (name, family) in [("One step", one_step), ("Three steps", three_step)] {
+        let [d, l, v] = family.leading;
+        sentences.push(format!(
+            "{name}: {}. To leading order ({}) the exponents of d, L and V are {d}, {l} and {v}; at finite sizes coverage, capacity and logarithms bend them, in the closed form as in the measurement.",
+            exponents(family.exponents.as_ref()),
+            family.product,
+        ));
+        sentences.push(tally(&family.findings));
+        if let (Some(product), Some(prediction)) = (&family.onto_product, &family.onto_prediction) {
+            sentences.push(format!(
+                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {}; against N over the leading-order product {} ({:.0}% less), against N over the predicted critical N {} ({:.0}% less).",
+                significant(product.plain),
+                significant(product.residual),
+                100.0 * product.quality,
+                significant(prediction.residual),
+                100.0 * prediction.quality,
+            ));
+        }
+    }
+    let headline = match &one_step.exponents {
+        Some(fit) => {
+            let part = |(i, name): (usize, &String)| {
+                let observed = exponent(&fit.observed.exponents[i]);
+                format!("{name}^{observed}, closed form {:.2}", fit.predicted[i])
+            };
+            let parts: Vec<String> = fit.observed.names.iter().enumerate().map(part).collect();
+            format!("One-step critical N scales as {}.", parts.join("; "))
+        }
+        None => "Too few one-step thresholds for exponents.".into(),
+    };
+    Section {
+        title: "Scaling of the critical number of samples",
+        headline,
+        sentences,
+        pictures: vec![
+            picture(one_step, "scaling_one_step", "one step"),
+            picture(three_step, "scaling_three_step", "three steps"),
+        ],
+        tables: vec![
+            thresholds("scaling_one_step", "One step", &one_step.findings),
+            thresholds("scaling_three_step", "Three steps", &three_step.findings),
+        ],
+    }
+}
+
+fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
+    let lengths = distinct(&family.findings, |f| f.length);
+    let dims = distinct(&family.findings, |f| f.dim);
+    let vocabs = distinct(&family.findings, |f| f.vocab);
+    let vocab = vocabs.get(vocabs.len() / 2).copied().unwrap_or(0);
+    let at = |length: usize, dim: usize| {
+        family.findings.iter().filter(move |f| f.vocab == vocab && f.length == length && f.dim == dim)
+    };
+    let chart = |symbol: &str, label: &str, sizes: &[usize]| {
+        let ticks: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
+        let axis = Axis::log(label).ticks(ticks);
+        Chart::new(format!("against {symbol}, V = {vocab}"), axis, Axis::log("critical samples N")).ordered()
+    };
+    let mut by_dim = chart("d", "dimension d", &dims);
+    for &length in &lengths {
+        let found: Vec<&Finding> = dims.iter().flat_map(|&dim| at(length, dim)).collect();
+        by_dim = beside(by_dim, format!("L = {length}"), &found, |f| f.dim);
+    }
+    let mut by_length = chart("L", "sequence length L", &lengths);
+    for &dim in &dims {
+        let found: Vec<&Finding> = lengths.iter().flat_map(|&length| at(length, dim)).collect();
+        by_length = beside(by_length, format!("d = {dim}"), &found, |f| f.length);
+    }
+    let runs: Vec<_> = family.collapsed().iter().map(|(x, seen)| spot(*x, seen)).collect();
+    let collapse = Chart::new(
+        "all sizes, collapsed",
+        Axis::log("N over predicted critical N").range(0.25, 4.0),
+        Axis::linear("mean accuracy").range(0.0, 1.0),
+    )
+    .points("all sizes together", runs)
+    .horizontal(0.5, "level 0.5");
+    let figure = Figure::new()
+        .title(format!("Critical number of samples, {algorithm}"))
+        .note("Points: observed with 95% intervals. Lines: closed form.")
+        .panel(by_dim)
+        .panel(by_length)
+        .panel(collapse);
+    let caption = format!(
+        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy over all runs of all sizes, N in units of the predicted critical N."
+    );
+    Picture { name, caption, figure }
+}

@@ -1,0 +1,104 @@
+//! Part 7: training to the end against three steps.
+
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::interval::Interval;
+use superpose_lab::study::{CAPACITY_LEVEL, Training, TrainingPoint};
+
+use super::{Picture, Section, distinct, spot};
+use crate::numbers::significant;
+use crate::table::Table;
+
+pub fn section(training: &Training) -> Section {
+    let Training { vocab, length, steps, .. } = training;
+    let max_samples = training.points.iter().map(|p| p.samples).max().unwrap_or(0);
+    let at = |of: fn(&TrainingPoint) -> Interval| {
+        let reached = training.points.iter().filter(|p| p.samples == max_samples && of(p).mean >= 0.5);
+        reached.map(|p| p.dim).min().map_or("none of them".into(), |dim| format!("d = {dim}"))
+    };
+    let (trained, three) = (at(|p| p.trained), at(|p| p.three_steps));
+    let better = training.points.iter().filter(|p| p.trained.low > p.three_steps.high).count();
+    let worse = training.points.iter().filter(|p| p.trained.high < p.three_steps.low).count();
+    let hebbian = training.hebbian_dim.map_or("no dimension".into(), |dim| format!("d = {dim}"));
+    let sentences = vec![
+        format!(
+            "V = {vocab}, L = {length}: {steps} steps of AdamW on M and W from zero, beside the three steps of the early phase on the same samples, {} seeds each.",
+            training.seeds
+        ),
+        format!(
+            "With N = {max_samples} samples, half of the facts are recalled from {trained} on after training and from {three} on after three steps."
+        ),
+        format!(
+            "Of {} points training is better by more than the intervals at {better} and worse at {worse}.",
+            training.points.len()
+        ),
+        format!(
+            "For {} of the facts, with unlimited data and the attention placed on the trigger, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {} on (arXiv 2605.10795).",
+            CAPACITY_LEVEL,
+            significant(training.optimal_dim)
+        ),
+    ];
+    Section {
+        title: "Training to the end",
+        headline: format!(
+            "With N = {max_samples}, half of {vocab} facts are recalled from {trained} on after {steps} steps of training, and from {three} on after three."
+        ),
+        sentences,
+        pictures: vec![picture(training)],
+        tables: vec![table(training)],
+    }
+}
+
+fn picture(training: &Training) -> Picture {
+    let mut chart =
+        Chart::new("", Axis::log("dimension d"), Axis::linear("recall accuracy").range(0.0, 1.0)).ordered();
+    for (color, samples) in distinct(&training.points, |p| p.samples).into_iter().enumerate() {
+        let points = || training.points.iter().filter(|p| p.samples == samples);
+        let spots = |of: fn(&TrainingPoint) -> Interval| {
+            points().map(|p| spot(p.dim as f64, &of(p))).collect::<Vec<_>>()
+        };
+        let name = format!("N = {samples}");
+        let line = |of: fn(&TrainingPoint) -> Interval| points().map(move |p| (p.dim as f64, of(p).mean));
+        chart = chart
+            .with(Series::points(name.clone(), spots(|p| p.trained)).color(color))
+            .with(Series::line(name.clone(), line(|p| p.trained)).color(color))
+            .with(
+                Series::line(format!("{name}, three steps"), line(|p| p.three_steps)).color(color).dashed(),
+            );
+    }
+    chart = chart.vertical(training.optimal_dim, "best matrix");
+    if let Some(dim) = training.hebbian_dim {
+        chart = chart.vertical(dim as f64, "Hebbian rule");
+    }
+    let figure = Figure::new()
+        .title(format!(
+            "Accuracy at the end of training and after three steps, V = {}, L = {}",
+            training.vocab, training.length
+        ))
+        .note(
+            "Solid: trained, with 95% intervals. Dashed: three steps on the same samples. Upright lines: capacity of the Hebbian rule and of the best matrix.",
+        )
+        .frames(560.0, 320.0)
+        .panel(chart);
+    Picture {
+        name: "training",
+        caption: "Recall at the end of training (solid) and after three steps (dashed) against the dimension, for several numbers of samples; the dimensions at which the Hebbian rule and the best matrix hold all facts.".into(),
+        figure,
+    }
+}
+
+fn table(training: &Training) -> Table {
+    let Training { steps, vocab, length, .. } = training;
+    let caption =
+        format!("Accuracy after {steps} steps of training and after three, V = {vocab}, L = {length}.");
+    Table::new(
+        "training",
+        caption,
+        &training.points,
+        &[
+            ("d", |p| p.dim.into()),
+            ("N", |p| p.samples.into()),
+            ("trained", |p| p.trained.into()),
+            ("three steps", |p| p.three_steps.into()),
+        ],
+    )
+}
