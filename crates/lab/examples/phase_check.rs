@@ -3,11 +3,11 @@
 //! `cargo run --release -p superpose-lab --example phase_check -- STORE.sqlite` (some ten minutes of two cores; a second time from the store)
 #![allow(clippy::unwrap_used)]
 
+use superpose_core::Measure;
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::Runner;
 use superpose_lab::phase::{Axis, Request, Scale, Size, TOLERANCE};
 use superpose_lab::store::Store;
-use superpose_core::Measure;
 use superpose_lab::threshold::{SearchError, shares};
 use superpose_theory::critical::Parameter;
 

@@ -9,8 +9,8 @@ mod merge;
 mod shard;
 mod survey;
 
-pub(crate) use file::scalar;
 pub use expression::{Expression, ExpressionError, Problem};
+pub(crate) use file::scalar;
 pub use merge::{MergeError, Merged, merge, shards_in};
 pub use shard::{LineProblem, Shard, ShardError};
 pub use survey::{ShareSurvey, Survey, fingerprint};

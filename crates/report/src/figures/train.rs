@@ -1,5 +1,6 @@
 //! The trajectory of a training run: recall, loss, and the direction and lead of the attention.
 
+use superpose_core::Measure;
 use superpose_core::train::TrajectoryPoint;
 use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::train::TrainingRecord;
@@ -9,10 +10,11 @@ use crate::numbers::count;
 /// Recall, loss, direction and lead over the steps of a training run.
 pub fn trajectory(record: &TrainingRecord) -> Figure {
     let config = &record.config;
+    let training = config.training.clone().unwrap_or_default();
     let title = format!(
         "{} at rate {}: V = {}, d = {}, L = {}, N = {}",
-        config.optimiser,
-        config.rate,
+        training.optimiser,
+        training.rate,
         count(config.vocab),
         count(config.dim),
         count(config.length),
@@ -25,10 +27,10 @@ pub fn trajectory(record: &TrainingRecord) -> Figure {
     };
     let axis = || Axis::linear("step");
     let recall = Chart::new("Recall", axis(), Axis::linear("share").range(0.0, 1.0))
-        .line("accuracy", spots(|p| p.accuracy))
-        .line("memory accuracy", spots(|p| p.memory_accuracy))
-        .line("lock rate", spots(|p| p.lock_rate))
-        .horizontal(record.early_phase.accuracy.mean, "three steps");
+        .line("accuracy", spots(|p| p.measures[Measure::Accuracy]))
+        .line("memory accuracy", spots(|p| p.measures[Measure::MemoryAccuracy]))
+        .line("lock rate", spots(|p| p.measures[Measure::LockRate]))
+        .horizontal(record.early_phase.measures[Measure::Accuracy].mean, "three steps");
     let loss = Chart::new("Loss", axis(), Axis::linear("cross-entropy, nats"))
         .line("training", spots(|p| p.loss))
         .line("test", spots(|p| p.test_loss));

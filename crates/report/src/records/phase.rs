@@ -1,7 +1,7 @@
 //! A phase diagram: a map, the shares of the causes below the boundary, and the number of runs.
 
 use superpose_lab::csv;
-use superpose_lab::phase::Record;
+use superpose_lab::phase::PhaseRecord;
 use superpose_lab::words::{blame, capital};
 use superpose_theory::predict::Dominant;
 
@@ -10,7 +10,7 @@ use crate::figures::diagram;
 use crate::numbers::grouped;
 
 /// The map, the causes that the theory gives for the cells below the boundary, and the number of cells run.
-pub fn phase(record: &Record) -> Document {
+pub fn phase(record: &PhaseRecord) -> Document {
     let map = &record.diagram;
     let (x, y) = (record.x.size, record.y.size);
     let measure = record.measure.label();
@@ -48,7 +48,7 @@ pub fn phase(record: &Record) -> Document {
 }
 
 /// The map in shades, a character for each column and for two rows.
-fn characters(record: &Record) -> String {
+fn characters(record: &PhaseRecord) -> String {
     const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
     let map = &record.diagram;
     let (columns, rows) = (map.columns.len(), map.rows.len());
@@ -65,7 +65,7 @@ fn characters(record: &Record) -> String {
 }
 
 /// Every cell as a line of CSV.
-pub fn phase_csv(record: &Record) -> String {
+pub fn phase_csv(record: &PhaseRecord) -> String {
     let mut text = String::new();
     let names = [record.x.size.to_string(), record.y.size.to_string(), record.measure.to_string()];
     let others = ["measured", "predicted", "part", "term"].map(String::from);

@@ -1,9 +1,8 @@
 //! A prediction: quantities, noise terms, critical values and conditions.
 
-use superpose_lab::predict::Record;
+use superpose_lab::predict::PredictionRecord;
 use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
-use superpose_theory::predict::Quantity;
 
 use super::{model, noise_parts, trigger};
 use crate::document::Align::{Left, Right};
@@ -11,7 +10,7 @@ use crate::document::{Document, Grid};
 use crate::numbers::{count, decimal, grouped};
 
 /// Quantities, noise terms, critical values and leading-order conditions.
-pub fn predict(record: &Record) -> Document {
+pub fn predict(record: &PredictionRecord) -> Document {
     let config = &record.config;
     let mut page = Document::new(format!(
         "Predicted recall of V = {} facts from sequences of L = {} tokens",
@@ -28,15 +27,14 @@ pub fn predict(record: &Record) -> Document {
     ));
     page.gap();
     let mut table = values();
-    for (name, value, quantity) in [
-        ("recall accuracy", record.accuracy, Quantity::Accuracy),
-        ("memory accuracy", record.memory_accuracy, Quantity::MemoryAccuracy),
-        ("one-step accuracy", record.one_step_accuracy, Quantity::OneStepAccuracy),
-        ("lock rate", record.lock_rate, Quantity::LockRate),
-    ] {
-        let gap = record.gaps.iter().find(|silence| silence.gap.quantity == quantity);
-        let reason = gap.map_or("", |silence| silence.text.as_str());
-        table.row([name, &value.map_or("-".into(), |x| format!("{x:.4}")), reason]);
+    for (measure, value) in record.measures.iter() {
+        let gap = record.gaps.iter().find(|silence| silence.gap.quantity == measure);
+        let reason = gap.map(|silence| silence.text.as_str());
+        // A measure without a value and without a reason has no formula at all.
+        if value.is_some() || reason.is_some() {
+            let value = value.map_or("-".into(), |x| format!("{x:.4}"));
+            table.row([measure.label(), &value, reason.unwrap_or("")]);
+        }
     }
     page.table(table);
     let error = match (&record.error, &record.error_reason) {

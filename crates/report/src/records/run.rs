@@ -1,8 +1,9 @@
 //! A run: measurements, the noise budget, and what limits recall.
 
-use superpose_core::config::{Embedding, Labels, Regime, Settings};
+use superpose_core::Measure;
+use superpose_core::config::{EmbeddingSettings, Labels, Regime, Settings};
 use superpose_core::noise::Budget;
-use superpose_lab::run::{Noise, Record};
+use superpose_lab::run::{Noise, RunRecord};
 use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
@@ -13,7 +14,7 @@ use crate::document::{Block, Document, Grid};
 use crate::numbers::{count, percent, seconds};
 
 /// Measurements with intervals, the noise budget as bars, and one sentence on what limits recall.
-pub fn run(record: &Record) -> Document {
+pub fn run(record: &RunRecord) -> Document {
     let config = &record.config;
     let facts = (count(config.vocab), count(config.length));
     let mut page =
@@ -21,22 +22,12 @@ pub fn run(record: &Record) -> Document {
     page.note(about(config));
     let mut table = Grid::new(&[Left, Right, Left, Left], &[]);
     let exact = config.regime == Regime::Exact;
-    let margin = match exact {
-        true => "right logit over the best wrong one",
-        false => "right logit over the best wrong one, per unit of rate",
-    };
-    for (name, value, note) in [
-        ("recall accuracy", &record.accuracy, "fresh sequences, trained attention"),
-        ("memory accuracy", &record.memory_accuracy, "attention placed on the trigger"),
-        ("one-step accuracy", &record.one_step_accuracy, "the first gradient alone"),
-        ("lock rate", &record.lock_rate, "largest attention weight on the trigger"),
-        ("attention mass", &record.attention_mass, "attention weight on the trigger"),
-        ("margin", &record.margin, margin),
-    ] {
-        // A margin has the size of a signal, which may be tiny; everything else is a share.
-        let digits = |x: f64| if name == "margin" { format!("{x:.2e}") } else { format!("{x:.4}") };
+    for (measure, value) in record.measures.iter() {
+        // A margin has the size of a signal, which may be tiny.
+        let digits = |x: f64| if measure.is_share() { format!("{x:.4}") } else { format!("{x:.2e}") };
         let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
-        table.row([name, &digits(value.mean), &interval, note]);
+        let unit = if measure.is_share() || exact { "" } else { ", per unit of rate" };
+        table.row([measure.label(), &digits(value.mean), &interval, &format!("{}{unit}", measure.note())]);
     }
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
@@ -66,10 +57,10 @@ pub fn run(record: &Record) -> Document {
 }
 
 fn about(config: &Settings) -> String {
-    let embedding = match (config.embedding, &config.import) {
+    let embedding = match (&config.embedding, &config.import) {
         (_, Some(_)) => "imported",
-        (Embedding::File, None) => "file's",
-        (embedding, None) => embedding.word(),
+        (EmbeddingSettings::File { .. }, None) => "file's",
+        (embedding, None) => embedding.kind().word(),
     };
     let mut parts = vec![
         model(config),
@@ -99,13 +90,14 @@ fn largest_first(budget: &Budget) -> Vec<(String, f64)> {
 }
 
 /// What limits recall in one sentence.
-fn verdict(record: &Record) -> String {
+fn verdict(record: &RunRecord) -> String {
     let largest = |budget| largest_first(budget).first().map_or("none".into(), |part| part.0.clone());
-    if record.accuracy.mean >= 0.99 {
+    if record.measures[Measure::Accuracy].mean >= 0.99 {
         let noise = largest(&record.noise.logits);
         return format!("Recall is all but perfect; the largest noise in the logits: {noise}.");
     }
-    let (memory, lock) = (record.memory_accuracy.mean, record.lock_rate.mean);
+    let mean = |measure| record.measures[measure].mean;
+    let (memory, lock) = (mean(Measure::MemoryAccuracy), mean(Measure::LockRate));
     let (part, term) = limit_of(&record.config, memory, lock, &record.noise);
     let noise = term.map_or("none".into(), |term| term.word().replace('_', " "));
     if part == Part::Attention {
@@ -170,7 +162,8 @@ mod tests {
             Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys },
         ] {
             let predicted = predict(&settings.clone().check().unwrap(), 0.5).unwrap();
-            let (memory, lock) = (predicted.memory_accuracy.unwrap(), predicted.lock_rate.unwrap());
+            let value = |measure| predicted.measures[measure].unwrap();
+            let (memory, lock) = (value(Measure::MemoryAccuracy), value(Measure::LockRate));
             let mut noise = predicted.noise;
             // Runs have this part, predictions do not: it must not decide.
             noise.logits.attention_leak = Some(1e9);

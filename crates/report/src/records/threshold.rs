@@ -1,6 +1,6 @@
 //! A threshold: the observed critical size beside the predicted one.
 
-use superpose_lab::threshold::Record;
+use superpose_lab::threshold::ThresholdRecord;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
 
@@ -9,7 +9,7 @@ use crate::document::{Block, Document};
 use crate::numbers::grouped;
 
 /// The observed critical size with its interval, the prediction, and the ratio of both.
-pub fn threshold(record: &Record) -> Document {
+pub fn threshold(record: &ThresholdRecord) -> Document {
     let (word, symbol) = (record.find.word(), record.find.symbol());
     let point = Point::from(&record.config);
     let fixed: Vec<String> = Parameter::ALL

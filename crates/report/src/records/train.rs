@@ -1,9 +1,10 @@
 //! A training run: the trained network beside the early phase, and the trajectory.
 
-use superpose_core::config::Settings;
-use superpose_core::train::Point;
+use superpose_core::Measure;
+use superpose_core::config::{Settings, Training};
+use superpose_core::train::TrajectoryPoint;
 use superpose_lab::csv;
-use superpose_lab::train::Record;
+use superpose_lab::train::TrainingRecord;
 
 use crate::document::Align::{Left, Right};
 use crate::document::{Document, Grid};
@@ -13,27 +14,28 @@ use crate::numbers::count;
 const POINTS: usize = 12;
 
 /// Measurements of the trained network and of the early phase on the same samples, and the trajectory.
-pub fn train(record: &Record) -> Document {
+pub fn train(record: &TrainingRecord) -> Document {
     let config = &record.config;
+    let training = config.training.clone().unwrap_or_default();
     let batch =
-        config.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
+        training.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
     let mut page = Document::new(format!(
         "{} steps of {} at rate {} ({}), {batch}",
-        count(config.steps),
-        config.optimiser,
-        config.rate,
-        config.schedule
+        count(training.steps),
+        training.optimiser,
+        training.rate,
+        training.schedule
     ));
-    page.note(about(config));
+    page.note(about(config, &training));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);
-    for ((name, trained), (_, early)) in record.outcome.named().into_iter().zip(record.early_phase.named()) {
+    for (measure, trained) in record.outcome.measures.iter() {
         // A margin of the early phase is per unit of rate, and one step is the same for both.
-        let early = match name {
-            "margin" | "one_step_accuracy" => String::new(),
-            _ => format!("{:.4}", early.mean),
+        let early = match measure {
+            Measure::Margin | Measure::OneStepAccuracy => String::new(),
+            _ => format!("{:.4}", record.early_phase.measures[measure].mean),
         };
-        table.row([name.replace('_', " "), format!("{:.4}", trained.mean), early]);
+        table.row([measure.word().replace('_', " "), format!("{:.4}", trained.mean), early]);
     }
     page.table(table);
     page.heading("Trajectory");
@@ -48,7 +50,7 @@ pub fn train(record: &Record) -> Document {
     page
 }
 
-fn about(config: &Settings) -> String {
+fn about(config: &Settings, training: &Training) -> String {
     let mut text = format!(
         "V = {}, d = {}, L = {}, N = {}, {} embeddings, seed {}",
         count(config.vocab),
@@ -61,14 +63,14 @@ fn about(config: &Settings) -> String {
     if let Some(width) = config.width {
         text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
     }
-    if config.heads > 1 {
-        text += &format!(", {} heads", config.heads);
+    if training.heads > 1 {
+        text += &format!(", {} heads", training.heads);
     }
     for (on, what) in [
-        (config.warm_start, ", from the early phase"),
-        (config.factored, ", factored W"),
-        (config.train_embeddings, ", trained embeddings"),
-        (config.train_first_layer, ", trained first layer"),
+        (training.warm_start, ", from the early phase"),
+        (training.factored, ", factored W"),
+        (training.train_embeddings, ", trained embeddings"),
+        (training.train_first_layer, ", trained first layer"),
     ] {
         if on {
             text += what;
@@ -77,7 +79,7 @@ fn about(config: &Settings) -> String {
     text
 }
 
-fn trajectory(points: &[Point]) -> Grid {
+fn trajectory(points: &[TrajectoryPoint]) -> Grid {
     let columns = ["step", "loss", "test loss", "accuracy", "lock rate", "early cosine", "trigger lead"];
     let mut table = Grid::new(&[Left, Right, Right, Right, Right, Right, Right], &columns);
     table.indent = 1;
@@ -87,8 +89,8 @@ fn trajectory(points: &[Point]) -> Grid {
             count(point.step),
             format!("{:.4}", point.loss),
             format!("{:.4}", point.test_loss),
-            format!("{:.4}", point.accuracy),
-            format!("{:.4}", point.lock_rate),
+            format!("{:.4}", point.measures[Measure::Accuracy]),
+            format!("{:.4}", point.measures[Measure::LockRate]),
             format!("{:.3}", point.early_cosine),
             format!("{:.2}", point.trigger_lead),
         ]);
@@ -97,14 +99,11 @@ fn trajectory(points: &[Point]) -> Grid {
 }
 
 /// The whole trajectory as CSV, with every digit.
-pub fn train_csv(points: &[Point]) -> String {
+pub fn train_csv(points: &[TrajectoryPoint]) -> String {
     let mut text = String::new();
-    for (i, point) in points.iter().enumerate() {
-        let named = point.named();
-        if i == 0 {
-            csv::line(&mut text, ["step"].into_iter().chain(named.iter().map(|(name, _)| *name)));
-        }
-        let numbers = named.iter().map(|(_, x)| format!("{x:?}"));
+    csv::line(&mut text, ["step"].into_iter().chain(TrajectoryPoint::names()));
+    for point in points {
+        let numbers = point.numbers().into_iter().map(|x| format!("{x:?}"));
         csv::line(&mut text, [point.step.to_string()].into_iter().chain(numbers));
     }
     text

@@ -1,7 +1,9 @@
 //! The runs of a store: means over seeds in a table, accuracy against the settings that vary in a figure.
 
+use superpose_core::Measure;
+use superpose_core::config::Value as Setting;
 use superpose_figure::{Axis, Chart, Figure, Series};
-use superpose_lab::store::{Group, Summary, Value as Stored};
+use superpose_lab::store::{Group, Summary};
 
 use super::{Picture, Section, spot};
 use crate::table::{Table, Value};
@@ -19,8 +21,10 @@ pub fn stored_runs(summary: &Summary) -> Section {
         true => "nothing varies but the seed".into(),
         false => format!("what varies: {}", varying.join(", ")),
     };
-    let compared: Vec<f64> =
-        groups.iter().filter_map(|group| Some(group.accuracy.mean - group.predicted?)).collect();
+    let compared: Vec<f64> = groups
+        .iter()
+        .filter_map(|group| Some(group.measures[Measure::Accuracy].mean - group.predicted?))
+        .collect();
     let mut sentences = vec![format!("{runs}; {what}.")];
     if !compared.is_empty() {
         let rms = (compared.iter().map(|x| x * x).sum::<f64>() / compared.len() as f64).sqrt();
@@ -41,20 +45,21 @@ pub fn stored_runs(summary: &Summary) -> Section {
 fn table(summary: &Summary) -> Table {
     let measured = ["runs", "accuracy", "predicted", "memory accuracy", "one-step accuracy", "lock rate"];
     let row = |group: &Group| {
-        let shown = |value: &Stored| match value {
-            Stored::Null => Value::Absent,
-            Stored::Integer(x) => Value::Count((*x).max(0) as usize),
-            Stored::Real(x) => Value::Number(*x),
-            Stored::Text(x) => Value::Text(x.clone()),
+        let shown = |value: &Setting| match value {
+            Setting::Null => Value::Absent,
+            Setting::Flag(flag) => Value::Text(flag.to_string()),
+            Setting::Count(x) => Value::Count(*x as usize),
+            Setting::Number(x) => Value::Number(*x),
+            Setting::Text(x) => Value::Text(x.to_string()),
         };
         let mut row: Vec<Value> = group.at.iter().map(shown).collect();
         row.extend([
             group.runs.into(),
-            group.accuracy.into(),
+            group.measures[Measure::Accuracy].into(),
             group.predicted.into(),
-            group.memory_accuracy.into(),
-            group.one_step_accuracy.into(),
-            group.lock_rate.into(),
+            group.measures[Measure::MemoryAccuracy].into(),
+            group.measures[Measure::OneStepAccuracy].into(),
+            group.measures[Measure::LockRate].into(),
         ]);
         row
     };
@@ -67,22 +72,12 @@ fn table(summary: &Summary) -> Table {
 }
 
 /// A positive number, if the value is one.
-fn number(value: &Stored) -> Option<f64> {
-    let number = match value {
-        Stored::Integer(x) => *x as f64,
-        Stored::Real(x) => *x,
-        _ => return None,
-    };
-    Some(number).filter(|x| *x > 0.0)
+fn number(value: &Setting) -> Option<f64> {
+    value.as_f64().filter(|x| *x > 0.0)
 }
 
-fn word(value: &Stored) -> String {
-    match value {
-        Stored::Null => "none".into(),
-        Stored::Integer(x) => x.to_string(),
-        Stored::Real(x) => x.to_string(),
-        Stored::Text(x) => x.clone(),
-    }
+fn word(value: &Setting) -> String {
+    if *value == Setting::Null { "none".into() } else { value.to_string() }
 }
 
 /// The value of a name in a list; a new one is added at the end.
@@ -135,7 +130,8 @@ fn picture(summary: &Summary) -> Option<Picture> {
         let many = lines.len() > MAX_LINES;
         for (name, groups) in lines {
             let at = |group: &&Group| number(&group.at[x]).unwrap_or(1.0);
-            let points: Vec<_> = groups.iter().map(|group| spot(at(group), &group.accuracy)).collect();
+            let points: Vec<_> =
+                groups.iter().map(|group| spot(at(group), &group.measures[Measure::Accuracy])).collect();
             let line: Vec<_> =
                 groups.iter().filter_map(|group| Some((at(group), group.predicted?))).collect();
             // Where there are too many lines to tell apart, all look the same.
@@ -177,8 +173,8 @@ mod tests {
         let mut groups = Vec::new();
         for dim in [32, 64] {
             for samples in [100, 1000, 10_000] {
-                let trigger = Stored::Text("keys".into());
-                groups.push(group(vec![Stored::Integer(dim), Stored::Integer(samples), trigger]));
+                let trigger = Setting::Text("keys".into());
+                groups.push(group(vec![Setting::Integer(dim), Setting::Integer(samples), trigger]));
             }
         }
         let section = stored_runs(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
