@@ -1,8 +1,7 @@
-//! Predictions against simulation: means over 24 seeds of `superpose-core`'s infinitesimal regime, frozen
-//! here.
+//! Predictions compared with stored simulation results: means over 24 seeds of `superpose-core`'s infinitesimal regime.
 //!
-//! Standard errors of the simulated means are below 0.01 with the trigger in the keys and up to 0.035 with it
-//! in the values, where all facts of a run share one mean bias.
+//! Standard errors of the simulated means are below 0.01 with the trigger in the keys and up to 0.035 with the trigger in the
+//! values, where all facts of a run share one mean bias.
 
 use superpose_core::Settings;
 use superpose_core::config::{Activation, Embedding, Trigger};
@@ -32,12 +31,12 @@ const ATTENTION_ONLY: [Row; 16] = [
 ];
 
 #[test]
-fn attention_only() {
+fn attention_only_predictions_agree_with_simulation() {
     for (embedding, trigger, vocab, dim, length, samples, seen) in ATTENTION_ONLY {
         let settings = Settings { embedding, trigger, vocab, dim, length, samples, ..Settings::default() };
         let p = predict(&settings.check().unwrap());
         let predicted = [p.accuracy, p.memory_accuracy, p.lock_rate, p.one_step_accuracy].map(Option::unwrap);
-        // Two standard errors, and as much again for the formulas.
+        // Two standard errors, and the same again for the error of the formulas.
         let allowed = if trigger == Trigger::Keys { 0.035 } else { 0.06 };
         for (name, (predicted, seen)) in ["accuracy", "memory accuracy", "lock rate", "one-step accuracy"]
             .iter()
@@ -52,7 +51,7 @@ fn attention_only() {
 }
 
 #[test]
-fn memory_of_the_mlp() {
+fn mlp_memory_predictions_agree_with_simulation() {
     for (activation, trigger, vocab, dim, width, samples, seen) in [
         (Activation::Relu, Trigger::Keys, 200, 60, 400, 20000, 0.667),
         (Activation::Relu, Trigger::Values, 100, 60, 400, 20000, 0.414),
