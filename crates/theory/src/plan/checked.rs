@@ -2,6 +2,7 @@
 
 use superpose_core::config::Embedding;
 
+use crate::critical::Parameter::{self, Dim, Length, Vocab, Width};
 use crate::point::Point;
 
 /// A validated range of sizes, with Gaussian embeddings.
@@ -11,30 +12,22 @@ pub struct Checked {
     pub words: &'static str,
     /// Rms error of three-step accuracy in the range, without seed noise.
     pub error: f64,
-    vocab: (f64, f64),
-    dim: (f64, f64),
-    length: (f64, f64),
-    width: (f64, f64),
+    /// Smallest and largest value of every size.
+    ranges: &'static [(Parameter, f64, f64)],
 }
 
 /// The range of the attention-only model.
 const ATTENTION: Checked = Checked {
     words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512",
     error: 0.010,
-    vocab: (100.0, 4000.0),
-    dim: (16.0, 512.0),
-    length: (2.0, 512.0),
-    width: (0.0, f64::INFINITY),
+    ranges: &[(Vocab, 100.0, 4000.0), (Dim, 16.0, 512.0), (Length, 2.0, 512.0)],
 };
 
 /// The range of the attention-MLP model.
 const MLP: Checked = Checked {
     words: "attention-MLP model, Gaussian embeddings, V 100 to 1,000, d 16 to 128, L 2 to 128, m 64 to 2,048",
     error: 0.020,
-    vocab: (100.0, 1000.0),
-    dim: (16.0, 128.0),
-    length: (2.0, 128.0),
-    width: (64.0, 2048.0),
+    ranges: &[(Vocab, 100.0, 1000.0), (Dim, 16.0, 128.0), (Length, 2.0, 128.0), (Width, 64.0, 2048.0)],
 };
 
 /// The validated range of the model with or without an MLP.
@@ -52,14 +45,10 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
     if point.embedding != Embedding::Gaussian {
         outside.push(format!("{} embeddings", point.embedding));
     }
-    for (symbol, value, (low, high)) in [
-        ("V", point.vocab, checked.vocab),
-        ("d", point.dim, checked.dim),
-        ("L", point.length, checked.length),
-        ("m", point.width.unwrap_or(checked.width.0), checked.width),
-    ] {
+    for &(parameter, low, high) in checked.ranges {
+        let value = parameter.of(point).unwrap_or(low);
         if !(low..=high).contains(&value) {
-            outside.push(format!("{symbol} = {value}"));
+            outside.push(format!("{} = {value}", parameter.symbol()));
         }
     }
     if outside.is_empty() {
