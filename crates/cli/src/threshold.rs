@@ -72,10 +72,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<ExitCode> {
         ensure!(!run.gives(name), "{name} is given: {why}");
     }
     let find = arguments.find.as_str();
-    let find = Parameter::ALL
-        .into_iter()
-        .find(|parameter| parameter.word() == find)
-        .ok_or_else(|| anyhow!("find = {find}: must be one of samples, dim, width, length, vocab"))?;
+    let find = find.parse::<Parameter>().map_err(|rule| anyhow!("find = {find}: {rule}"))?;
     let options = ThresholdOptions {
         find,
         accuracy: arguments.accuracy,

@@ -1,13 +1,14 @@
-//! Bars: sizes by name, several series side by side.
+//! Bar charts: one group of bars per name, one bar per series.
 
+use crate::figure::Drawing;
 use crate::frame::{Frame, Margins};
-use crate::legend::{Entry, Legend, Paint, Sample};
+use crate::legend::{Entry, Legend, Paint};
 use crate::scale::{Axis, Scale};
 use crate::svg::{Stroke, Svg};
 use crate::theme::Palette;
-use crate::ticks::{Way, ticks};
+use crate::ticks::{Direction, ticks};
 
-/// One bar: a size, with an interval if it has one.
+/// One bar: a size and an optional interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
     size: f64,
@@ -15,12 +16,12 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar without an interval. A size that is not finite leaves its place empty.
+    /// A bar without an interval. A bar whose size is not finite is left out.
     pub fn new(size: f64) -> Self {
         Self { size, interval: None }
     }
 
-    /// With an interval from `low` to `high`.
+    /// Adds an interval from `low` to `high`.
     pub fn interval(mut self, low: f64, high: f64) -> Self {
         self.interval = Some((low, high));
         self
@@ -33,7 +34,7 @@ impl From<f64> for Bar {
     }
 }
 
-/// From `(size, low, high)`.
+/// Converts `(size, low, high)`.
 impl From<(f64, f64, f64)> for Bar {
     fn from((size, low, high): (f64, f64, f64)) -> Self {
         Self::new(size).interval(low, high)
@@ -59,8 +60,8 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Bars along an axis, with the names of the groups. A logarithmic axis has no zero: there bars begin at the
-    /// frame, and only their ends can be compared.
+    /// Bars along an axis, with the names of the groups. A logarithmic axis has no zero: there bars start at the frame, and
+    /// only their ends can be compared.
     pub fn new(
         title: impl Into<String>,
         axis: Axis,
@@ -74,92 +75,77 @@ impl Bars {
         &self.title
     }
 
-    /// Adds one bar to each group, in the order of the names. Bars beyond the names are not shown.
+    /// Adds one bar to each group, in the order of the names. Surplus bars are not shown.
     pub fn series(mut self, name: impl Into<String>, bars: impl IntoIterator<Item = impl Into<Bar>>) -> Self {
         self.series.push((name.into(), bars.into_iter().map(Into::into).collect()));
         self
     }
 
-    fn bars(&self) -> impl Iterator<Item = (usize, usize, Bar)> {
+    /// Series, group and bar of every bar that the axis can show.
+    fn shown(&self) -> impl Iterator<Item = (usize, usize, Bar)> {
         let series = self.series.iter().enumerate();
         series.flat_map(|(i, (_, bars))| {
-            bars.iter().take(self.names.len()).enumerate().map(move |(group, bar)| (i, group, *bar))
+            let bars = bars.iter().take(self.names.len()).enumerate();
+            bars.filter(|(_, bar)| self.axis.shows(bar.size)).map(move |(group, bar)| (i, group, *bar))
         })
     }
 }
 
-/// Share of a group's height that its bars take.
+/// Share of a group's height that is covered by bars.
 const FULL: f64 = 0.72;
 const CAP: f64 = 2.5;
 
-/// Bars with everything in its place.
-pub(crate) struct Drawing<'a> {
+/// Bars after layout.
+pub(crate) struct BarsDrawing<'a> {
     bars: &'a Bars,
     frame: Frame,
     scale: Option<Scale>,
     legend: Legend,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> BarsDrawing<'a> {
     pub fn new(bars: &'a Bars, size: (f64, f64)) -> Self {
         let mut frame = Frame::new(size, &bars.title, &bars.axis.label, "");
-        let shown = || bars.bars().filter(|(_, _, bar)| bars.axis.shows(bar.size));
-        let ends = shown().flat_map(|(_, _, bar)| {
+        let ends = bars.shown().flat_map(|(_, _, bar)| {
             let (low, high) = bar.interval.unwrap_or((bar.size, bar.size));
             [bar.size, low, high]
         });
-        // Bars begin at zero.
-        let zero = (!bars.axis.log && shown().next().is_some()).then_some(0.0);
+        let zero = (!bars.axis.log && bars.shown().next().is_some()).then_some(0.0);
         let scale = bars.axis.scale(ends.chain(zero), 0.0, size.0 - 4.0, false);
         if let Some(scale) = &scale {
-            let ticks = ticks(&bars.axis, scale, Way::Across).into_iter();
-            frame.across.ticks =
-                ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect();
+            frame.across.ticks = ticks(&bars.axis, scale, Direction::Across);
             let middle = |i: usize| size.1 * (i as f64 + 0.5) / bars.names.len() as f64;
             frame.up.ticks =
                 bars.names.iter().enumerate().map(|(i, name)| (middle(i), name.clone())).collect();
             frame.up.marks = false;
         }
-        let entry = |(i, (name, _)): (usize, &(String, Vec<Bar>))| Entry {
-            name: name.clone(),
-            paint: Paint::Category(i),
-            sample: Sample { patch: Some(1.0), ..Sample::default() },
-        };
-        let entries = bars.series.iter().enumerate().map(entry);
-        let entries = entries.filter(|entry| scale.is_some() && !entry.name.is_empty()).collect();
+        let named =
+            bars.series.iter().enumerate().filter(|(_, (name, _))| scale.is_some() && !name.is_empty());
+        let entries = named.map(|(i, (name, _))| Entry::patch(name, Paint::Category(i), 1.0)).collect();
         Self { bars, frame, scale, legend: Legend::place(entries, size, 0.0, None) }
     }
+}
 
-    pub fn margins(&self) -> Margins {
+impl Drawing for BarsDrawing<'_> {
+    fn margins(&self) -> Margins {
         self.frame.margins(&self.legend)
     }
 
-    pub fn draw(&self, svg: &mut Svg, palette: &Palette) {
-        let Some(scale) = self.scale else {
-            self.frame.draw(svg, palette, &self.legend);
-            self.frame.draw_empty(svg, palette);
-            return;
-        };
+    fn draw(&self, svg: &mut Svg, palette: &Palette) {
+        let Some(scale) = self.scale else { return self.frame.draw_empty(svg, palette, &self.legend) };
         self.frame.draw_grid(svg, palette);
         let group = self.frame.height / self.bars.names.len() as f64;
         let height = (group * FULL / self.bars.series.len() as f64).min(22.0);
         let all = height * self.bars.series.len() as f64;
         let zero = if scale.log { 0.0 } else { scale.within(0.0) };
-        for (i, place, bar) in self.bars.bars() {
-            if !self.bars.axis.shows(bar.size) {
-                continue;
-            }
+        for (i, place, bar) in self.bars.shown() {
             let end = scale.within(bar.size);
             let top = group * (place as f64 + 0.5) - all / 2.0 + height * i as f64;
             let color = palette.category(i);
             svg.rect((zero.min(end), top + 0.5), (end - zero).abs(), height - 1.0, color, 1.0);
-            if let Some((low, high)) = bar.interval {
-                let (y, stroke) = (top + height / 2.0, Stroke::new(palette.ink, 1.2));
-                let high = if high.is_nan() { end } else { scale.within(high) };
-                svg.line((scale.within(low), y), (high, y), stroke);
-                for x in [scale.within(low), high] {
-                    svg.line((x, y - CAP), (x, y + CAP), stroke);
-                }
+            if let Some(interval) = bar.interval {
+                let (y, (low, high)) = (top + height / 2.0, scale.interval(interval, end));
+                svg.interval((low, y), (high, y), (0.0, CAP), Stroke::new(palette.ink, 1.2));
             }
         }
         self.frame.draw(svg, palette, &self.legend);

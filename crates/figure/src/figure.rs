@@ -1,19 +1,19 @@
-//! Panels side by side in one picture.
+//! Figures: panels in rows, with a title and a note.
 
-use crate::bars::{self, Bars};
-use crate::chart::{self, Chart};
+use crate::bars::{Bars, BarsDrawing};
+use crate::chart::{Chart, ChartDrawing};
 use crate::frame::Margins;
 use crate::png::{self, PngError};
 use crate::svg::{Svg, Type};
 use crate::text::{self, size};
-use crate::theme::Theme;
+use crate::theme::{Palette, Theme};
 
 /// A panel of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
-    /// A chart in two axes.
+    /// A chart with two axes.
     Chart(Box<Chart>),
-    /// Bars.
+    /// A bar chart.
     Bars(Bars),
 }
 
@@ -29,7 +29,7 @@ impl From<Bars> for Panel {
     }
 }
 
-/// A figure: panels with frames of one size, in rows.
+/// A figure: panels with frames of equal size, in rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     title: String,
@@ -39,7 +39,7 @@ pub struct Figure {
     size: (f64, f64),
 }
 
-/// Frames of a panel, in pixels.
+/// Default width and height of a panel's frame, in pixels.
 const SIZE: (f64, f64) = (340.0, 240.0);
 const SIDES: std::ops::RangeInclusive<f64> = 80.0..=4000.0;
 const EDGE: f64 = 12.0;
@@ -59,13 +59,13 @@ impl Figure {
         Self { title: String::new(), note: String::new(), panels: Vec::new(), columns: None, size: SIZE }
     }
 
-    /// A title over all panels.
+    /// Sets the title above all panels.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// Small words below all panels: what points and lines are, what was not checked.
+    /// Sets the note in small print below all panels.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
@@ -77,13 +77,14 @@ impl Figure {
         self
     }
 
-    /// Panels in a row; up to three if not said.
+    /// Sets the number of panels in a row, by default at most three.
     pub fn columns(mut self, columns: usize) -> Self {
         self.columns = Some(columns.max(1));
         self
     }
 
-    /// Width and height of each panel's frame in pixels, without its labels: 340 by 240 if not said, 80 to 4,000.
+    /// Sets the width and height of each panel's frame in pixels, without labels: by default 340 by 240. Values outside
+    /// 80..=4000 are ignored.
     pub fn frames(mut self, width: f64, height: f64) -> Self {
         if SIDES.contains(&width) && SIDES.contains(&height) {
             self.size = (width, height);
@@ -91,50 +92,31 @@ impl Figure {
         self
     }
 
-    /// The figure as SVG. The same data give the same text.
+    /// The figure as SVG. Equal figures give equal text.
     pub fn svg(&self, theme: Theme) -> String {
         let palette = theme.palette();
-        let drawings: Vec<Drawing> = self.panels.iter().map(|panel| Drawing::new(panel, self.size)).collect();
+        let drawings: Vec<_> = self.panels.iter().map(|panel| panel.drawing(self.size)).collect();
         let columns = self.columns.unwrap_or(3).min(drawings.len()).max(1);
-        // Frames in a column share their left edge, frames in a row their top edge.
-        let margins: Vec<Margins> = drawings.iter().map(Drawing::margins).collect();
-        let most = |side: fn(&Margins) -> f64, here: &dyn Fn(usize) -> bool| {
-            let those = margins.iter().enumerate().filter(|(i, _)| here(*i));
-            those.map(|(_, margins)| side(margins)).fold(0.0, f64::max)
-        };
-        let mut x = EDGE;
-        let mut lefts = Vec::new();
-        for column in 0..columns.min(drawings.len()) {
-            let here = |i: usize| i % columns == column;
-            x += if column > 0 { BETWEEN } else { 0.0 } + most(|m| m.left, &here);
-            lefts.push(x);
-            x += self.size.0 + most(|m| m.right, &here);
-        }
+        let margins: Vec<Margins> = drawings.iter().map(|drawing| drawing.margins()).collect();
+        let (column, row) = (|i: usize| i % columns, |i: usize| i / columns);
+        let sides = margins.iter().enumerate().map(|(i, margins)| (column(i), margins.left, margins.right));
+        let (lefts, x) = layout(EDGE, self.size.0, columns.min(drawings.len()), sides);
         let width = (x + EDGE).ceil().max(200.0);
         let room = width - 2.0 * EDGE;
         let title = text::lines(&self.title, size::FIGURE_TITLE, true, room);
-        // A browser without our fonts takes one that may be wider by a tenth.
+        // A browser without the measured fonts may use one that is wider by a tenth.
         let note = text::lines(&self.note, size::SMALL, false, 0.88 * room);
-        let mut y = EDGE + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 6.0 };
-        let mut tops = Vec::new();
-        for row in 0..drawings.len().div_ceil(columns) {
-            let here = |i: usize| i / columns == row;
-            y += if row > 0 { BETWEEN } else { 0.0 } + most(|m| m.top, &here);
-            tops.push(y);
-            y += self.size.1 + most(|m| m.bottom, &here);
-        }
-        let below = y;
-        y += NOTE_LINE * note.len() as f64 + if note.is_empty() { 0.0 } else { 6.0 };
-        let mut svg = Svg::new(width, (y + EDGE).ceil(), palette, &self.spoken());
+        let top = EDGE + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 6.0 };
+        let sides = margins.iter().enumerate().map(|(i, margins)| (row(i), margins.top, margins.bottom));
+        let (tops, below) = layout(top, self.size.1, drawings.len().div_ceil(columns), sides);
+        let y = below + (NOTE_LINE * note.len() as f64 + if note.is_empty() { 0.0 } else { 6.0 });
+        let mut svg = Svg::new(width, (y + EDGE).ceil(), palette, &self.alternative_text());
         for (i, line) in title.iter().enumerate() {
             let set = Type { bold: true, ..Type::new(size::FIGURE_TITLE, palette.ink) };
             svg.text((EDGE, EDGE + TITLE_LINE * (i as f64 + 0.75)), line, set);
         }
         for (i, drawing) in drawings.iter().enumerate() {
-            svg.moved((lefts[i % columns], tops[i / columns]), |svg| match drawing {
-                Drawing::Chart(drawing) => drawing.draw(svg, palette),
-                Drawing::Bars(drawing) => drawing.draw(svg, palette),
-            });
+            svg.moved((lefts[column(i)], tops[row(i)]), |svg| drawing.draw(svg, palette));
         }
         for (i, line) in note.iter().enumerate() {
             let at = below + 6.0 + NOTE_LINE * (i as f64 + 0.75);
@@ -143,13 +125,16 @@ impl Figure {
         svg.finish()
     }
 
-    /// The figure as PNG, `scale` pixels for each of the SVG's: 2 for sharp screens.
+    /// The figure as PNG with `scale` pixels per pixel of the SVG: 2 for high-resolution screens.
+    ///
+    /// # Errors
+    /// When the scale is not positive or gives sides beyond 1 to 16,384 pixels.
     pub fn png(&self, theme: Theme, scale: f64) -> Result<Vec<u8>, PngError> {
         png::render(&self.svg(theme), scale)
     }
 
-    /// What a screen reader says.
-    fn spoken(&self) -> String {
+    /// The text for screen readers: all titles.
+    fn alternative_text(&self) -> String {
         let titles = self.panels.iter().map(|panel| match panel {
             Panel::Chart(chart) => chart.title(),
             Panel::Bars(bars) => bars.title(),
@@ -160,23 +145,42 @@ impl Figure {
     }
 }
 
-enum Drawing<'a> {
-    Chart(chart::Drawing<'a>),
-    Bars(bars::Drawing<'a>),
+/// A panel after layout.
+pub(crate) trait Drawing {
+    /// The room that the panel needs around its frame.
+    fn margins(&self) -> Margins;
+
+    /// Draws the panel with the upper left corner of its frame at the origin.
+    fn draw(&self, svg: &mut Svg, palette: &Palette);
 }
 
-impl<'a> Drawing<'a> {
-    fn new(panel: &'a Panel, size: (f64, f64)) -> Self {
-        match panel {
-            Panel::Chart(chart) => Self::Chart(chart::Drawing::new(chart, size)),
-            Panel::Bars(bars) => Self::Bars(bars::Drawing::new(bars, size)),
-        }
-    }
-
-    fn margins(&self) -> Margins {
+impl Panel {
+    fn drawing(&self, size: (f64, f64)) -> Box<dyn Drawing + '_> {
         match self {
-            Self::Chart(drawing) => drawing.margins(),
-            Self::Bars(drawing) => drawing.margins(),
+            Panel::Chart(chart) => Box::new(ChartDrawing::new(chart, size)),
+            Panel::Bars(bars) => Box::new(BarsDrawing::new(bars, size)),
         }
     }
+}
+
+/// Positions of `count` lines of frames and the position after the last. Each panel is given by its line and its margins
+/// before and after the frame; frames in a line are aligned, so the largest margin counts.
+fn layout(
+    start: f64,
+    size: f64,
+    count: usize,
+    panels: impl Iterator<Item = (usize, f64, f64)>,
+) -> (Vec<f64>, f64) {
+    let mut margins = vec![(0.0f64, 0.0f64); count];
+    for (line, before, after) in panels {
+        margins[line] = (margins[line].0.max(before), margins[line].1.max(after));
+    }
+    let mut end = start;
+    let mut place = |(line, (before, after))| {
+        let place = end + (if line > 0 { BETWEEN } else { 0.0 } + before);
+        end = place + (size + after);
+        place
+    };
+    let places = margins.into_iter().enumerate().map(&mut place).collect();
+    (places, end)
 }

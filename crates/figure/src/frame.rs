@@ -1,11 +1,11 @@
-//! The frame around a panel: axes with their ticks, labels and title, and the room they need.
+//! The frame of a panel: axes with ticks and labels, the title, and the margins that they need.
 
 use crate::legend::{Legend, ROW};
 use crate::svg::{Anchor, Stroke, Svg, Type};
 use crate::text::{self, size};
 use crate::theme::Palette;
 
-/// Room around a frame, in pixels.
+/// Margins around a frame, in pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Margins {
     pub left: f64,
@@ -14,12 +14,12 @@ pub(crate) struct Margins {
     pub bottom: f64,
 }
 
-/// One axis in its place: pixels along it, and the label there; without a label a small tick.
+/// One axis after layout. A tick is a pixel along the axis and a label; a tick without a label is drawn small.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Edge {
     pub ticks: Vec<(f64, String)>,
     pub label: Vec<String>,
-    /// Whether ticks have marks and grid lines; names of bars have none.
+    /// Whether ticks have marks and grid lines. The names of bars have none.
     pub marks: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Frame {
     pub title: Vec<String>,
     pub across: Edge,
     pub up: Edge,
-    /// Closed on four sides, without a grid: for what fills it.
+    /// Whether data fill the frame: then it is closed on all sides and has no grid.
     pub full: bool,
 }
 
@@ -66,24 +66,28 @@ impl Frame {
         self.up.ticks.iter().map(|(_, label)| text::width(label, size::SMALL, false)).fold(0.0, f64::max)
     }
 
-    /// The room that title, axes and a legend need.
+    /// Height of the ticks and tick labels below the horizontal axis.
+    fn ticks_height(&self) -> f64 {
+        if self.across.ticks.is_empty() { 0.0 } else { TICK + 4.0 + size::SMALL }
+    }
+
+    /// The margins that title, axes and legend need.
     pub fn margins(&self, legend: &Legend) -> Margins {
         let label =
             |edge: &Edge| if edge.label.is_empty() { 0.0 } else { LINE * edge.label.len() as f64 + 5.0 };
-        let beyond = self.across.ticks.iter().map(|(pixel, label)| {
+        let (mut first, mut last) = (0.0f64, 0.0f64);
+        for (pixel, label) in &self.across.ticks {
             let half = text::width(label, size::SMALL, false) / 2.0;
-            (half - pixel, pixel + half - self.width)
-        });
-        let (first, last) = beyond.fold((0.0f64, 0.0f64), |(a, b), (c, d)| (a.max(c), b.max(d)));
-        let words = self.title.iter().map(|line| text::width(line, size::TITLE, true));
-        let widest = words.fold(legend.width, f64::max) - self.width;
-        let ticks = if self.across.ticks.is_empty() { 0.0 } else { TICK + 4.0 + size::SMALL };
+            (first, last) = (first.max(half - pixel), last.max(pixel + half - self.width));
+        }
+        let title = self.title.iter().map(|line| text::width(line, size::TITLE, true));
+        let widest = title.fold(legend.width, f64::max) - self.width;
         let rows = ROW * legend.rows as f64;
         Margins {
             left: (TICK + 5.0 + self.up_width() + label(&self.up)).max(first),
             right: last.max(widest).max(6.0),
             top: 8.0 + rows + TITLE_LINE * self.title.len() as f64,
-            bottom: ticks + label(&self.across) + 4.0,
+            bottom: self.ticks_height() + label(&self.across) + 4.0,
         }
     }
 
@@ -93,10 +97,10 @@ impl Frame {
             return;
         }
         let stroke = Stroke::new(palette.grid, 1.0);
-        let labelled = |edge: &Edge| {
-            let some = if edge.marks { edge.ticks.clone() } else { Vec::new() };
-            some.into_iter().filter(|(_, label)| !label.is_empty()).map(|(pixel, _)| pixel)
-        };
+        fn labelled(edge: &Edge) -> impl Iterator<Item = f64> {
+            let ticks = edge.ticks.iter().filter(|(_, label)| edge.marks && !label.is_empty());
+            ticks.map(|(pixel, _)| *pixel)
+        }
         labelled(&self.across).for_each(|x| svg.line((x, 0.0), (x, self.height), stroke));
         labelled(&self.up).for_each(|y| svg.line((0.0, y), (self.width, y), stroke));
     }
@@ -130,7 +134,7 @@ impl Frame {
             }
         }
         let label = Type::new(size::LABEL, palette.ink).anchor(Anchor::Middle);
-        let below = if self.across.ticks.is_empty() { 0.0 } else { TICK + 4.0 + size::SMALL };
+        let below = self.ticks_height();
         for (i, line) in self.across.label.iter().enumerate() {
             svg.text((width / 2.0, height + below + LINE * (i as f64 + 1.0)), line, label);
         }
@@ -146,8 +150,9 @@ impl Frame {
         }
     }
 
-    /// Says that there is nothing to show.
-    pub fn draw_empty(&self, svg: &mut Svg, palette: &Palette) {
+    /// Draws a frame without data.
+    pub fn draw_empty(&self, svg: &mut Svg, palette: &Palette, legend: &Legend) {
+        self.draw(svg, palette, legend);
         let set = Type::new(size::LABEL, palette.axis).anchor(Anchor::Middle);
         svg.text((self.width / 2.0, self.height / 2.0), "no data", set);
     }

@@ -1,11 +1,11 @@
-//! The legend: inside the frame where a corner is free, above it otherwise. It never covers data.
+//! The legend: inside the frame where a corner is free, above the frame otherwise. It never covers data.
 
-use crate::place::{Crowd, Rect};
+use crate::place::{OccupiedArea, Rect};
 use crate::svg::{Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
 use crate::theme::Palette;
 
-/// Markers, in the order in which series take them.
+/// Number of marker shapes.
 const MARKERS: usize = 5;
 
 /// One line of a legend.
@@ -16,7 +16,7 @@ pub(crate) struct Entry {
     pub sample: Sample,
 }
 
-/// What stands before a name.
+/// The sample drawn before a name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
     pub marker: Option<Marker>,
@@ -24,19 +24,19 @@ pub(crate) struct Sample {
     pub line: Option<&'static str>,
     /// A patch of that opacity.
     pub patch: Option<f64>,
-    /// Set off from the background by a rim.
+    /// Whether the line has a rim in the background colour.
     pub rimmed: bool,
 }
 
-/// A marker: the same in the legend as among the data.
+/// A marker, which looks the same in the legend and in the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Marker {
-    /// Its number, in the order in which series take them.
+    /// Number of the shape, modulo the number of shapes.
     pub kind: usize,
     pub radius: f64,
 }
 
-/// A colour, before a theme says which.
+/// A colour that is independent of the theme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Paint {
     Category(usize),
@@ -58,11 +58,11 @@ impl Paint {
     }
 }
 
-/// A legend in its place.
+/// A legend after layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Legend {
     entries: Vec<Entry>,
-    /// Where each entry's left end stands, and the middle of its line. Above the frame it counts up from the lowest row.
+    /// Left end and vertical middle of each entry.
     spots: Vec<Spot>,
     inside: Option<Rect>,
     /// Rows above the frame.
@@ -77,11 +77,11 @@ const BETWEEN: f64 = 16.0;
 pub(crate) const ROW: f64 = 17.0;
 
 impl Legend {
-    /// Places entries in a frame of that size; `crowd` is what must not be covered, none if it fills the frame. Above the
-    /// frame, rows may reach beyond its right edge by `more`.
-    pub fn place(entries: Vec<Entry>, frame: (f64, f64), more: f64, crowd: Option<&Crowd>) -> Self {
+    /// Places entries in a frame of that size, where they do not cover the occupied area; None stands for a frame that is
+    /// occupied everywhere. Rows above the frame may extend beyond its right edge by `more`.
+    pub fn place(entries: Vec<Entry>, frame: (f64, f64), more: f64, occupied: Option<&OccupiedArea>) -> Self {
         let widths: Vec<f64> = entries.iter().map(Entry::width).collect();
-        let inside = crowd.and_then(|crowd| free_corner(&widths, frame, crowd));
+        let inside = occupied.and_then(|occupied| free_corner(&widths, frame, occupied));
         let mut legend = Self { entries, spots: Vec::new(), inside, rows: 0, width: 0.0 };
         if let Some(rect) = inside {
             let spot = |i: usize| (rect.x + 6.0, rect.y + 4.0 + ROW * (i as f64 + 0.5));
@@ -116,7 +116,7 @@ impl Legend {
 }
 
 /// A corner of the frame, or the middle of an edge, where a column of entries covers nothing.
-fn free_corner(widths: &[f64], frame: (f64, f64), crowd: &Crowd) -> Option<Rect> {
+fn free_corner(widths: &[f64], frame: (f64, f64), occupied: &OccupiedArea) -> Option<Rect> {
     const EDGE: f64 = 6.0;
     let width = widths.iter().copied().fold(0.0, f64::max) + 12.0;
     let height = ROW * widths.len() as f64 + 8.0;
@@ -136,10 +136,15 @@ fn free_corner(widths: &[f64], frame: (f64, f64), crowd: &Crowd) -> Option<Rect>
         (EDGE, down),
     ];
     let places = places.map(|(x, y)| Rect { x, y, width, height });
-    places.into_iter().find(|&rect| crowd.under(rect) == 0)
+    places.into_iter().find(|&rect| occupied.under(rect) == 0)
 }
 
 impl Entry {
+    /// An entry whose sample is a patch of the given opacity.
+    pub fn patch(name: &str, paint: Paint, opacity: f64) -> Self {
+        Self { name: name.into(), paint, sample: Sample { patch: Some(opacity), ..Sample::default() } }
+    }
+
     fn width(&self) -> f64 {
         SAMPLE + GAP + text::width(&self.name, size::SMALL, false)
     }
@@ -166,11 +171,11 @@ impl Entry {
 }
 
 impl Marker {
-    /// By its kind: circle, square, triangle, diamond, triangle upside down, and from the beginning.
+    /// Draws the marker: circle, square, triangle, diamond or inverted triangle.
     pub fn draw(self, svg: &mut Svg, (x, y): Spot, color: &str, rim: &str) {
         let Marker { kind, radius } = self;
         let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
-        // Equal areas look equally large.
+        // Shapes of equal area look equally large.
         let corner = |angle: f64, reach: f64| {
             let angle = angle.to_radians();
             (x + reach * radius * angle.cos(), y + reach * radius * angle.sin())
@@ -199,24 +204,24 @@ mod tests {
     }
 
     #[test]
-    fn a_free_corner_is_taken_and_a_full_frame_left() {
+    fn legend_is_inside_only_if_a_corner_is_free() {
         let frame = (300.0, 200.0);
-        let mut crowd = Crowd::default();
-        crowd.line((0.0, 0.0), (300.0, 60.0));
-        let legend = Legend::place(entries(2), frame, 0.0, Some(&crowd));
+        let mut occupied = OccupiedArea::default();
+        occupied.line((0.0, 0.0), (300.0, 60.0));
+        let legend = Legend::place(entries(2), frame, 0.0, Some(&occupied));
         let rect = legend.inside.unwrap();
-        assert!(rect.inside(frame) && crowd.under(rect) == 0);
-        crowd.rect(Rect { x: 0.0, y: 0.0, width: 300.0, height: 200.0 });
-        for crowd in [None, Some(&crowd)] {
-            let legend = Legend::place(entries(5), frame, 0.0, crowd);
+        assert!(rect.inside(frame) && occupied.under(rect) == 0);
+        occupied.rect(Rect { x: 0.0, y: 0.0, width: 300.0, height: 200.0 });
+        for occupied in [None, Some(&occupied)] {
+            let legend = Legend::place(entries(5), frame, 0.0, occupied);
             assert!(legend.inside.is_none() && legend.rows > 1 && legend.width <= 300.0);
             assert!(legend.spots.iter().all(|spot| spot.1 < 0.0));
         }
     }
 
     #[test]
-    fn nothing_to_say() {
-        let legend = Legend::place(Vec::new(), (300.0, 200.0), 0.0, Some(&Crowd::default()));
+    fn empty_legend_takes_no_room() {
+        let legend = Legend::place(Vec::new(), (300.0, 200.0), 0.0, Some(&OccupiedArea::default()));
         assert_eq!((legend.rows, legend.inside), (0, None));
     }
 }

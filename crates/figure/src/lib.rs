@@ -1,15 +1,15 @@
-//! Figures as in a good paper, for the report, the commands and the page.
+//! Publication-quality figures for the report, the commands and the web page.
 //!
-//! A [`Figure`] is panels side by side; a panel is a [`Chart`] in two axes (points with intervals, lines, bands, heat
-//! maps, regions) or [`Bars`]. [`Figure::svg`] gives text, [`Figure::png`] bytes; nothing here reads or writes
-//! files, or knows what the numbers mean.
+//! A [`Figure`] has panels side by side; a panel is a [`Chart`] with two axes (points with intervals, lines, bands, heat
+//! maps, regions) or [`Bars`]. [`Figure::svg`] returns text, [`Figure::png`] bytes. The crate reads and writes no files
+//! and does not know what the numbers mean.
 //!
-//! - Measured values are points with their intervals, predicted ones lines.
-//! - Words cover no data, ticks are round and never crowded, and nothing is cut off.
-//! - Colours are safe for colour-blind readers, light and dark.
-//! - The same data give the same bytes. Values that are not finite are left out; a panel without any says "no data".
+//! - Measured values are points with intervals, predicted values are lines.
+//! - Labels cover no data, ticks are round and do not overlap, and nothing is cut off.
+//! - Colours are suitable for colour-blind readers, in a light and a dark theme.
+//! - Equal data give equal bytes. Values that are not finite are left out; a panel without finite values shows "no data".
 //!
-//! Labels may hold `^{...}` and `_{...}` for what is raised and lowered: `"N d^{2}"`.
+//! Labels may contain superscripts `^{...}` and subscripts `_{...}`, as in `"N d^{2}"`.
 
 mod bars;
 mod chart;

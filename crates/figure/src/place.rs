@@ -1,4 +1,4 @@
-//! Finding a place for words where they cover nothing.
+//! Placement of labels where they cover no data.
 
 use crate::svg::Spot;
 use crate::text;
@@ -13,7 +13,7 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
-    /// The room of a label with its baseline's start at a spot.
+    /// The rectangle of a label whose baseline starts at a spot.
     pub fn of_text((x, y): Spot, label: &str, size: f64) -> Self {
         Self { x, y: y - 0.85 * size, width: text::width(label, size, false), height: 1.15 * size }
     }
@@ -22,7 +22,7 @@ impl Rect {
         (self.x..=self.x + self.width).contains(&x) && (self.y..=self.y + self.height).contains(&y)
     }
 
-    /// Whether it lies in a frame of that size at the origin.
+    /// Whether the rectangle is inside a frame of that size at the origin.
     pub fn inside(&self, (width, height): (f64, f64)) -> bool {
         self.x >= 0.0 && self.y >= 0.0 && self.x + self.width <= width && self.y + self.height <= height
     }
@@ -32,13 +32,13 @@ impl Rect {
     }
 }
 
-/// What is drawn already, as spots a few pixels apart.
+/// The area that is already drawn on, sampled as spots a few pixels apart.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Crowd {
+pub(crate) struct OccupiedArea {
     spots: Vec<Spot>,
 }
 
-impl Crowd {
+impl OccupiedArea {
     const STEP: f64 = 4.0;
 
     pub fn spots(&self) -> &[Spot] {
@@ -62,14 +62,19 @@ impl Crowd {
         }
     }
 
-    /// How much of it a rectangle would cover, with a little distance.
+    pub fn square(&mut self, (x, y): Spot, radius: f64) {
+        let side = 2.0 * radius;
+        self.rect(Rect { x: x - radius, y: y - radius, width: side, height: side });
+    }
+
+    /// The number of spots that a rectangle with a small margin would cover.
     pub fn under(&self, rect: Rect) -> usize {
         let rect = rect.grown(3.0);
         self.spots.iter().filter(|&&spot| rect.contains(spot)).count()
     }
 
-    /// The first of these places that covers least. What reaches over the sides of the frame is pushed back first; what
-    /// is above or below it comes last.
+    /// The first of the places that covers the fewest spots. Places beyond the left or right side of the frame are moved
+    /// inside first; places above or below the frame are taken only if there is no other.
     pub fn best(&self, frame: (f64, f64), places: impl IntoIterator<Item = Rect>) -> Option<Rect> {
         let places = places.into_iter().map(|rect| {
             let x = rect.x.min(frame.0 - rect.width - 2.0).max(2.0);
@@ -79,11 +84,11 @@ impl Crowd {
     }
 }
 
-/// Places for a label beside a spot, best first: right, left, above, below, and the corners.
+/// Possible places for a label beside a spot, in order of preference.
 pub(crate) fn around(spot: Spot, distance: f64, label: &str, size: f64) -> Vec<Rect> {
     let word = Rect::of_text((0.0, 0.0), label, size);
     let (dx, dy) = (distance, distance + 1.0);
-    // Corners a little nearer, as the eye takes the diagonal.
+    // At the corners the distance is measured along the diagonal, so each coordinate is smaller.
     let near = 0.9 * distance;
     let (right, left, middle) = (dx, -dx - word.width, -word.width / 2.0);
     let (above, below, level) = (-dy - word.height, dy, -word.height / 2.0);
@@ -110,20 +115,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_goes_where_nothing_is() {
-        let mut crowd = Crowd::default();
-        crowd.line((50.0, 50.0), (100.0, 50.0));
-        let best = crowd.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
-        assert_eq!(crowd.under(best), 0);
+    fn label_avoids_occupied_area() {
+        let mut occupied = OccupiedArea::default();
+        occupied.line((50.0, 50.0), (100.0, 50.0));
+        let best = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        assert_eq!(occupied.under(best), 0);
         assert!(best.inside((100.0, 100.0)));
-        crowd.rect(best);
-        let next = crowd.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        occupied.rect(best);
+        let next = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
         assert_ne!(best, next);
     }
 
     #[test]
-    fn at_the_edge_it_stays_inside() {
-        let best = Crowd::default().best((100.0, 100.0), around((98.0, 50.0), 8.0, "here", 11.0)).unwrap();
+    fn label_stays_inside_the_frame() {
+        let best =
+            OccupiedArea::default().best((100.0, 100.0), around((98.0, 50.0), 8.0, "here", 11.0)).unwrap();
         assert!(best.inside((100.0, 100.0)) && best.x < 98.0);
     }
 }

@@ -1,34 +1,37 @@
-//! PNG from SVG, with the bundled font alone: the same bytes on every machine.
+//! PNG from SVG with the bundled font alone, so that the bytes are the same on every machine.
 
 use resvg::{tiny_skia, usvg};
 
 /// Largest side of a PNG in pixels.
-const MOST: f64 = 16_384.0;
+const MAX_SIDE: f64 = 16_384.0;
 
-/// A figure that cannot become a PNG.
+/// Why a figure could not be rendered as PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The scale is not a positive number, or asks for more pixels than there can be.
+    /// The scale is not positive, or the picture would be too large or empty.
     #[error(
         "scale = {scale}: must be above 0 and give sides of 1 to 16,384 pixels; the figure is {width} x {height}"
     )]
     Scale {
-        /// The scale asked for.
+        /// The requested scale.
         scale: f64,
         /// Width of the figure in pixels.
         width: f64,
         /// Height of the figure in pixels.
         height: f64,
     },
-    /// The drawing could not be read back.
-    #[error("the drawing cannot be rendered")]
+    /// The SVG could not be parsed.
+    #[error("the SVG cannot be rendered")]
     Drawing(#[from] usvg::Error),
-    /// The picture could not be encoded.
-    #[error("the picture cannot be encoded: {0}")]
+    /// The pixels could not be encoded as PNG.
+    #[error("the PNG cannot be encoded: {0}")]
     Encoding(String),
 }
 
-/// Renders an SVG, `scale` pixels for each of its own.
+/// Renders an SVG with `scale` pixels per pixel of the SVG.
+///
+/// # Errors
+/// When the scale is out of range, or the SVG cannot be parsed, or the PNG cannot be encoded.
 pub(crate) fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let mut options = usvg::Options::default();
     let fonts = options.fontdb_mut();
@@ -39,7 +42,7 @@ pub(crate) fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let (width, height) = (f64::from(tree.size().width()), f64::from(tree.size().height()));
     let sides = [width, height].map(|side| (side * scale).round());
     let refused = || PngError::Scale { scale, width, height };
-    if !sides.iter().all(|side| (1.0..=MOST).contains(side)) {
+    if !sides.iter().all(|side| (1.0..=MAX_SIDE).contains(side)) {
         return Err(refused());
     }
     let mut pixels = tiny_skia::Pixmap::new(sides[0] as u32, sides[1] as u32).ok_or_else(refused)?;

@@ -1,10 +1,10 @@
-//! Axes and scales: from values to pixels.
+//! Axes and scales, which map values to pixels.
 
-/// An axis: what is on it, and how it runs.
+/// An axis: its label, whether it is logarithmic, its range and its ticks.
 ///
-/// Without a range it covers the data with a little room, from zero if the data come near it. A label says what is
-/// shown in words, then its symbol, then a unit in brackets if there is one: `"samples N"`, `"time (s)"`.
-#[derive(Clone, Debug, PartialEq)]
+/// Without a range the axis covers the data with a small margin, and starts at zero if the data are close to zero. A label
+/// is the quantity in words, its symbol, and a unit in brackets if there is one: `"samples N"`, `"time (s)"`.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     pub(crate) label: String,
     pub(crate) log: bool,
@@ -13,25 +13,25 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis with equal steps.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), log: false, range: None, marked: Vec::new() }
+        Self { label: label.into(), ..Self::default() }
     }
 
-    /// An axis with equal ratios. Values that are not positive are not shown.
+    /// A logarithmic axis. Values that are not positive are not shown.
     pub fn log(label: impl Into<String>) -> Self {
         Self { log: true, ..Self::linear(label) }
     }
 
-    /// Runs from `low` to `high`. A range that is none (not finite, empty, or not positive on a logarithmic axis) is
-    /// passed over.
+    /// Sets the range of the axis. An invalid range (not finite, empty, or not positive on a logarithmic axis) is ignored.
     pub fn range(mut self, low: f64, high: f64) -> Self {
         let valid = low.is_finite() && high.is_finite() && low < high && (!self.log || low > 0.0);
         self.range = valid.then_some((low, high)).or(self.range);
         self
     }
 
-    /// Labels these values in place of round ones, such as powers of two. Where they would crowd, some go without.
+    /// Labels these values, such as powers of two, instead of round ones. Where there is too little room, some labels are
+    /// left out.
     pub fn ticks(mut self, values: impl IntoIterator<Item = f64>) -> Self {
         self.marked = values.into_iter().filter(|&value| self.shows(value)).collect();
         self.marked.sort_by(f64::total_cmp);
@@ -39,13 +39,13 @@ impl Axis {
         self
     }
 
-    /// Whether a value has a place on such an axis.
+    /// Whether an axis of this kind can show a value.
     pub(crate) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (!self.log || value > 0.0)
     }
 
-    /// The scale for such data: pixel `start` at the low end, `end` at the high end. None without data or range.
-    /// `tight` leaves no room around the data.
+    /// The scale for the data, from pixel `start` at the low end to `end` at the high end. `tight` leaves no margin around
+    /// the data. None without data: an empty frame says less than "no data".
     pub(crate) fn scale(
         &self,
         data: impl Iterator<Item = f64>,
@@ -59,20 +59,19 @@ impl Axis {
             high = high.max(value);
         }
         if low > high {
-            // Without data a range alone draws an empty frame, which says less than "no data".
             return None;
         }
         let (low, high) = match self.range {
             Some(range) => range,
             None if tight && low < high => (low, high),
-            None => self.roomy(low, high),
+            None => self.with_margin(low, high),
         };
         let scale = Scale { log: self.log, low, high, start, end };
         (scale.inner(low) < scale.inner(high)).then_some(scale)
     }
 
-    /// A range with a little room around the data.
-    fn roomy(&self, low: f64, high: f64) -> (f64, f64) {
+    /// The range of the data with a small margin.
+    fn with_margin(&self, low: f64, high: f64) -> (f64, f64) {
         const ROOM: f64 = 0.04;
         if self.log {
             let (low, high) = if low < high { (low, high) } else { (low / 2.0, high * 2.0) };
@@ -87,7 +86,7 @@ impl Axis {
             let room = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
             (low, high) = (low - room, high + room);
         }
-        // Near zero an axis begins at zero: lengths can then be compared.
+        // An axis of data close to zero starts at zero, so that lengths can be compared.
         let near = |end: f64, other: f64| end.abs() < 0.3 * other.abs();
         let room = (high - low) * ROOM;
         let from = if low >= 0.0 && near(low, high) { 0.0 } else { low - room };
@@ -96,7 +95,7 @@ impl Axis {
     }
 }
 
-/// From values to pixels along one axis.
+/// Maps values to pixels along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub log: bool,
@@ -111,7 +110,7 @@ impl Scale {
         if self.log { value.ln() } else { value }
     }
 
-    /// The pixel of a value; none for values that have no place on such an axis. May lie outside the frame.
+    /// The pixel of a value, possibly outside the frame; None for values that the axis cannot show.
     pub fn pixel(&self, value: f64) -> Option<f64> {
         if !value.is_finite() || (self.log && value <= 0.0) {
             return None;
@@ -122,14 +121,19 @@ impl Scale {
         pixel.is_finite().then(|| pixel.clamp(-1e4, 1e4))
     }
 
-    /// The pixel of a value, or of the nearer end of the axis.
+    /// The pixel of a value, clamped to the ends of the axis.
     pub fn within(&self, value: f64) -> f64 {
         let (first, last) = (self.start.min(self.end), self.start.max(self.end));
         let outside = if value.is_nan() || value <= self.low { self.start } else { self.end };
         self.pixel(value).unwrap_or(outside).clamp(first, last)
     }
 
-    /// Whether a value is on the axis, up to rounding.
+    /// The pixels of an interval around a value at pixel `middle`, clamped to the ends of the axis.
+    pub fn interval(&self, (low, high): (f64, f64), middle: f64) -> (f64, f64) {
+        (self.within(low), if high.is_nan() { middle } else { self.within(high) })
+    }
+
+    /// Whether a value is within the range of the axis, up to rounding.
     pub fn covers(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.inner(self.high) - self.inner(self.low));
         value.is_finite()
@@ -148,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_cannot_be_shown_are_passed_over() {
+    fn values_that_cannot_be_shown_are_ignored() {
         let log = scale(&Axis::log("N"), &[f64::NAN, -1.0, 0.0, 10.0, 1000.0, f64::INFINITY]).unwrap();
         assert!(log.low > 8.0 && log.low < 10.0 && log.high > 1000.0 && log.high < 1250.0, "{log:?}");
         assert_eq!(log.pixel(0.0), None);
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn linear_axes_begin_at_zero_near_zero() {
+    fn linear_axes_start_at_zero_near_zero() {
         let near = scale(&Axis::linear("x"), &[1.0, 10.0]).unwrap();
         assert_eq!(near.low, 0.0);
         let far = scale(&Axis::linear("x"), &[8.0, 10.0]).unwrap();
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_is_enough() {
+    fn one_value_gives_a_scale() {
         for axis in [Axis::linear("x"), Axis::log("x")] {
             let scale = scale(&axis, &[5.0]).unwrap();
             assert!(scale.low < 5.0 && scale.high > 5.0);
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_is_passed_over() {
+    fn invalid_ranges_are_ignored() {
         for axis in [
             Axis::linear("x").range(1.0, 1.0),
             Axis::linear("x").range(f64::NAN, 1.0),

@@ -1,18 +1,20 @@
-//! Writing SVG. Every number that is written is finite and short, every text is escaped, and no element has an
-//! identifier, so that several figures can stand in one page.
+//! A small SVG writer.
+//!
+//! All numbers are finite and have at most two decimals, all text is escaped, and no element has an identifier, so that
+//! several figures can be embedded in one page.
 
 use std::fmt::Write;
 
 use crate::text::{self, Height};
 use crate::theme::Palette;
 
-/// Fonts by name, most machines having one of the first; the bundled one is what PNG figures find.
+/// Font families. Most machines have one of the first; PNG rendering uses the bundled "Figure Sans".
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'Figure Sans', sans-serif";
 
 /// A point on the page, in pixels.
 pub(crate) type Spot = (f64, f64);
 
-/// Which end of a text stands at its place.
+/// Which end of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -20,16 +22,16 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How a text is set.
+/// The style of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Type<'a> {
     pub size: f64,
     pub color: &'a str,
     pub anchor: Anchor,
     pub bold: bool,
-    /// Turned to read upwards.
+    /// Whether the text is rotated to read upwards.
     pub upwards: bool,
-    /// A rim of this colour that sets it off from what lies below.
+    /// Colour of a rim that separates the text from what is drawn below it.
     pub rim: Option<&'a str>,
 }
 
@@ -43,7 +45,7 @@ impl<'a> Type<'a> {
     }
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stroke<'a> {
     pub color: &'a str,
@@ -66,7 +68,7 @@ impl<'a> Stroke<'a> {
     }
 }
 
-/// A drawing that grows.
+/// An SVG document under construction.
 pub(crate) struct Svg {
     out: String,
 }
@@ -88,80 +90,78 @@ impl Svg {
         self.out
     }
 
-    /// What `draw` draws, moved.
-    pub fn moved(&mut self, (x, y): Spot, draw: impl FnOnce(&mut Self)) {
-        let _ = writeln!(self.out, "<g transform=\"translate({} {})\">", number(x), number(y));
+    fn element(&mut self, tag: &str, attributes: &str, draw: impl FnOnce(&mut Self)) {
+        let _ = writeln!(self.out, "<{tag} {attributes}>");
         draw(self);
-        self.out.push_str("</g>\n");
+        let _ = writeln!(self.out, "</{tag}>");
     }
 
-    /// What `draw` draws, cut off outside a rectangle at the origin.
+    /// Draws with the origin moved to a spot.
+    pub fn moved(&mut self, (x, y): Spot, draw: impl FnOnce(&mut Self)) {
+        self.element("g", &format!("transform=\"translate({} {})\"", number(x), number(y)), draw);
+    }
+
+    /// Draws with everything cut off outside a rectangle at the origin.
     pub fn cut(&mut self, width: f64, height: f64, draw: impl FnOnce(&mut Self)) {
         let (width, height) = (number(width), number(height));
-        let _ = writeln!(self.out, "<svg width=\"{width}\" height=\"{height}\" overflow=\"hidden\">");
-        draw(self);
-        self.out.push_str("</svg>\n");
+        self.element("svg", &format!("width=\"{width}\" height=\"{height}\" overflow=\"hidden\""), draw);
     }
 
-    /// What `draw` draws, without softened edges: neighbouring cells then leave no seam.
+    /// Draws without antialiasing, so that neighbouring cells leave no seam.
     pub fn crisp(&mut self, draw: impl FnOnce(&mut Self)) {
-        self.out.push_str("<g shape-rendering=\"crispEdges\">\n");
-        draw(self);
-        self.out.push_str("</g>\n");
+        self.element("g", "shape-rendering=\"crispEdges\"", draw);
     }
 
-    pub fn rect(&mut self, (x, y): Spot, width: f64, height: f64, fill: &str, opacity: f64) {
-        let _ = write!(
-            self.out,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{fill}\"",
-            number(x),
-            number(y),
-            number(width.max(0.0)),
-            number(height.max(0.0)),
-        );
+    /// Ends a filled element with its opacity and outline.
+    fn end(&mut self, opacity: f64, stroke: Option<Stroke>) {
         if opacity < 1.0 {
             let _ = write!(self.out, " fill-opacity=\"{}\"", number(opacity));
         }
+        if let Some(stroke) = stroke {
+            let _ = write!(self.out, " {}", stroke.attributes());
+        }
         self.out.push_str("/>\n");
+    }
+
+    pub fn rect(&mut self, (x, y): Spot, width: f64, height: f64, fill: &str, opacity: f64) {
+        let (x, y, width, height) = (number(x), number(y), number(width.max(0.0)), number(height.max(0.0)));
+        let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+        let _ = write!(self.out, "<rect {place} fill=\"{fill}\"");
+        self.end(opacity, None);
     }
 
     pub fn line(&mut self, from: Spot, to: Spot, stroke: Stroke) {
         self.path(&[from, to], stroke);
     }
 
-    pub fn path(&mut self, spots: &[Spot], stroke: Stroke) {
-        if spots.len() > 1 {
-            let data = outline(spots);
-            let attributes = stroke.attributes();
-            let _ = writeln!(
-                self.out,
-                "<path d=\"{data}\" fill=\"none\" {attributes} stroke-linejoin=\"round\"/>"
-            );
+    /// A line with caps at both ends; `cap` is half of a cap.
+    pub fn interval(&mut self, from: Spot, to: Spot, cap: (f64, f64), stroke: Stroke) {
+        self.line(from, to, stroke);
+        for (x, y) in [from, to] {
+            self.line((x - cap.0, y - cap.1), (x + cap.0, y + cap.1), stroke);
         }
     }
 
-    /// A closed shape, filled, with an outline if it has a stroke.
+    pub fn path(&mut self, spots: &[Spot], stroke: Stroke) {
+        if spots.len() > 1 {
+            let (data, style) = (outline(spots), stroke.attributes());
+            let _ =
+                writeln!(self.out, "<path d=\"{data}\" fill=\"none\" {style} stroke-linejoin=\"round\"/>");
+        }
+    }
+
+    /// A filled polygon, with an outline if there is a stroke.
     pub fn shape(&mut self, spots: &[Spot], fill: &str, opacity: f64, stroke: Option<Stroke>) {
         if spots.len() > 2 {
-            let data = outline(spots);
-            let _ = write!(self.out, "<path d=\"{data}Z\" fill=\"{fill}\"");
-            if opacity < 1.0 {
-                let _ = write!(self.out, " fill-opacity=\"{}\"", number(opacity));
-            }
-            if let Some(stroke) = stroke {
-                let _ = write!(self.out, " {}", stroke.attributes());
-            }
-            self.out.push_str("/>\n");
+            let _ = write!(self.out, "<path d=\"{}Z\" fill=\"{fill}\"", outline(spots));
+            self.end(opacity, stroke);
         }
     }
 
     pub fn circle(&mut self, (x, y): Spot, radius: f64, fill: &str, stroke: Option<Stroke>) {
         let (x, y, radius) = (number(x), number(y), number(radius));
         let _ = write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\"");
-        if let Some(stroke) = stroke {
-            let _ = write!(self.out, " {}", stroke.attributes());
-        }
-        self.out.push_str("/>\n");
+        self.end(1.0, stroke);
     }
 
     /// A label with its baseline at the spot.
@@ -182,30 +182,28 @@ impl Svg {
             self.out.push_str(" font-weight=\"bold\"");
         }
         if let Some(rim) = set.rim {
-            let _ = write!(
-                self.out,
-                " stroke=\"{rim}\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\""
-            );
+            let _ = write!(self.out, " stroke=\"{rim}\" stroke-width=\"3\" stroke-linejoin=\"round\"");
+            self.out.push_str(" paint-order=\"stroke\"");
         }
         self.out.push('>');
         let mut raised = 0.0;
         for (part, height) in text::parts(label) {
             let part = text::escape(part);
-            let wanted = match height {
+            let shift = match height {
                 Height::Line => 0.0,
                 Height::Raised => -0.36 * set.size,
                 Height::Lowered => 0.22 * set.size,
             };
-            if wanted == raised && height == Height::Line {
+            if shift == raised && height == Height::Line {
                 self.out.push_str(&part);
                 continue;
             }
-            let _ = write!(self.out, "<tspan dy=\"{}\"", number(wanted - raised));
+            let _ = write!(self.out, "<tspan dy=\"{}\"", number(shift - raised));
             if height != Height::Line {
                 let _ = write!(self.out, " font-size=\"{}\"", number(set.size * text::SMALLER));
             }
             let _ = write!(self.out, ">{part}</tspan>");
-            raised = wanted;
+            raised = shift;
         }
         self.out.push_str("</text>\n");
     }
@@ -219,7 +217,7 @@ fn outline(spots: &[Spot]) -> String {
     data
 }
 
-/// A number with at most two decimals. What is not finite becomes 0; what is far off the page stays off it.
+/// A coordinate with at most two decimals. Values that are not finite become 0; large ones are clamped.
 pub(crate) fn number(x: f64) -> String {
     let x = if x.is_finite() { x.clamp(-1e5, 1e5) } else { 0.0 };
     let text = format!("{x:.2}");

@@ -1,8 +1,8 @@
-//! Text: how much room it takes, how it is broken into lines, and raised or lowered parts.
+//! Text: its width, line breaks, superscripts and subscripts, and escaping.
 //!
-//! A label may hold `^{...}` (raised) and `_{...}` (lowered), as in `10^{3}` or `N_{c}`; anything else is taken as it
-//! is. Widths are those of Arial, Helvetica and the bundled font, a little enlarged: a browser that has none of
-//! them takes a wider font, and nothing may overlap there either.
+//! A label may contain `^{...}` (raised) and `_{...}` (lowered), as in `10^{3}` or `N_{c}`; everything else is literal.
+//! Widths are those of Arial, Helvetica and the bundled font, slightly enlarged: a browser without these fonts may use a
+//! wider one, and labels must not overlap there either.
 
 /// Sizes of text in pixels.
 pub(crate) mod size {
@@ -12,11 +12,11 @@ pub(crate) mod size {
     pub const SMALL: f64 = 11.0;
 }
 
-/// Raised and lowered parts are this much smaller.
+/// Size of raised and lowered parts relative to the label.
 pub(crate) const SMALLER: f64 = 0.72;
-/// Room for fonts that are wider than ours.
-const CAUTION: f64 = 1.08;
-/// Bold against regular.
+/// Safety factor for fonts that are wider than the measured ones.
+const SAFETY: f64 = 1.08;
+/// Width of bold text relative to regular text.
 const BOLD: f64 = 1.07;
 
 /// Widths of the characters from space to `~`, in thousandths of the size.
@@ -28,7 +28,7 @@ const WIDTHS: [u16; 95] = [
     278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Where a part of a label stands.
+/// Vertical position of a part of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Height {
     Line,
@@ -36,7 +36,7 @@ pub(crate) enum Height {
     Lowered,
 }
 
-/// The parts of a label.
+/// Splits a label into parts on, above and below the line.
 pub(crate) fn parts(label: &str) -> Vec<(&str, Height)> {
     let mut parts = Vec::new();
     let mut rest = label;
@@ -59,14 +59,14 @@ pub(crate) fn parts(label: &str) -> Vec<(&str, Height)> {
     parts
 }
 
-/// Width of a label in pixels, rather too much than too little.
+/// Width of a label in pixels, rounded up by the safety factor.
 pub(crate) fn width(label: &str, size: f64, bold: bool) -> f64 {
     let mut sum = 0.0;
     for (part, height) in parts(label) {
         let scale = if height == Height::Line { 1.0 } else { SMALLER };
         sum += scale * part.chars().map(character_width).sum::<f64>();
     }
-    sum * size * CAUTION * if bold { BOLD } else { 1.0 }
+    sum * size * SAFETY * if bold { BOLD } else { 1.0 }
 }
 
 fn character_width(character: char) -> f64 {
@@ -80,7 +80,7 @@ fn character_width(character: char) -> f64 {
     f64::from(thousandths) / 1000.0
 }
 
-/// Breaks a label between words into lines no wider than `room`. A word that is wider keeps its line to itself.
+/// Breaks a label between words into lines no wider than `room`. A word that is wider gets a line of its own.
 pub(crate) fn lines(label: &str, size: f64, bold: bool, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in label.split_whitespace() {
@@ -95,12 +95,12 @@ pub(crate) fn lines(label: &str, size: f64, bold: bool, room: f64) -> Vec<String
     lines
 }
 
-/// A label without the marks of raised and lowered parts, for readers that are told rather than shown.
+/// A label without the markup of raised and lowered parts, for screen readers.
 pub(crate) fn plain(label: &str) -> String {
     parts(label).into_iter().map(|(part, _)| part).collect()
 }
 
-/// Text that can stand in an attribute or an element: what XML reserves is escaped, what it forbids is left out.
+/// Text for an XML attribute or element: reserved characters are escaped, forbidden ones are removed.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn raised_and_lowered() {
+    fn parts_are_raised_and_lowered() {
         assert_eq!(
             parts("N d^{1.5} > L_{0}"),
             [("N d", Height::Line), ("1.5", Height::Raised), (" > L", Height::Line), ("0", Height::Lowered)]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_arial_and_some() {
+    fn widths_are_slightly_above_those_of_arial() {
         let ours = width("samples N", 10.0, false);
         let arial = 10.0 * (500 + 556 + 833 + 556 + 222 + 556 + 500 + 278 + 722) as f64 / 1000.0;
         assert!(ours > arial && ours < 1.1 * arial, "{ours} {arial}");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn escaped() {
+    fn reserved_characters_are_escaped() {
         assert_eq!(escape("a < b & \"c\" > d\u{0}\u{1b}\n"), "a &lt; b &amp; &quot;c&quot; &gt; d ");
     }
 }

@@ -1,7 +1,9 @@
-//! Colours. Categories are those of Okabe and Ito, which colour-blind readers tell apart, lightened on dark ground;
-//! the sequential scale is viridis. Colour is never the only signal: markers and dashes differ with it.
+//! The colours of a figure.
+//!
+//! Categories have the colours of Okabe and Ito, which colour-blind readers can distinguish, lightened for the dark theme.
+//! The sequential scale is viridis. Colour is never the only difference between series: markers and dashes differ too.
 
-/// Light for paper, dark for a dark page.
+/// The colour theme of a figure: light for paper, dark for a dark page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Dark ink on white.
@@ -11,7 +13,7 @@ pub enum Theme {
     Dark,
 }
 
-/// Colours of categories in a theme.
+/// Number of category colours.
 pub(crate) const CATEGORIES: usize = 7;
 
 /// The colours of a theme.
@@ -20,10 +22,10 @@ pub(crate) struct Palette {
     pub ink: &'static str,
     pub axis: &'static str,
     pub grid: &'static str,
-    /// Cells without a value.
+    /// Colour of cells without a value.
     pub missing: &'static str,
     pub categories: [&'static str; CATEGORIES],
-    /// The part of the sequential scale that shows on this background.
+    /// The part of the sequential scale that is visible on this background.
     ramp: (f64, f64),
 }
 
@@ -48,18 +50,9 @@ const DARK: Palette = Palette {
 };
 
 /// Viridis at equal steps from 0 to 1.
-const VIRIDIS: [[u8; 3]; 11] = [
-    [68, 1, 84],
-    [72, 36, 117],
-    [65, 68, 135],
-    [53, 95, 141],
-    [42, 120, 142],
-    [33, 145, 140],
-    [34, 168, 132],
-    [68, 191, 112],
-    [122, 209, 81],
-    [189, 223, 38],
-    [253, 231, 37],
+const VIRIDIS: [u32; 11] = [
+    0x440154, 0x482475, 0x414487, 0x355f8d, 0x2a788e, 0x21918c, 0x22a884, 0x44bf70, 0x7ad151, 0xbddf26,
+    0xfde725,
 ];
 
 impl Theme {
@@ -72,29 +65,29 @@ impl Theme {
 }
 
 impl Palette {
-    /// Colour of category `index`; after the last they begin again.
+    /// Colour of category `index`, modulo the number of colours.
     pub fn category(&self, index: usize) -> &'static str {
         self.categories[index % CATEGORIES]
     }
 
-    /// Colour of step `index` of `count` steps of one quantity.
+    /// Colour of step `index` out of `count` steps of one quantity.
     pub fn step(&self, index: usize, count: usize) -> String {
         let share = if count > 1 { index as f64 / (count - 1) as f64 } else { 0.0 };
         sequential(self.ramp.0 + (self.ramp.1 - self.ramp.0) * share)
     }
 }
 
-/// The sequential scale at a value from 0 to 1; values outside are taken as the nearer end.
+/// The colour of a value on the sequential scale; values are clamped to 0..=1.
 pub(crate) fn sequential(value: f64) -> String {
     let last = VIRIDIS.len() - 1;
     let place = value.clamp(0.0, 1.0) * last as f64;
     let below = (place as usize).min(last - 1);
     let share = place - below as f64;
-    let mix = |i: usize| {
-        let (a, b) = (f64::from(VIRIDIS[below][i]), f64::from(VIRIDIS[below + 1][i]));
+    let mix = |byte: usize| {
+        let [a, b] = [below, below + 1].map(|i| f64::from(VIRIDIS[i].to_be_bytes()[byte]));
         (a + (b - a) * share).round() as u8
     };
-    format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))
+    format!("#{:02x}{:02x}{:02x}", mix(1), mix(2), mix(3))
 }
 
 #[cfg(test)]
@@ -102,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scale_has_its_ends() {
+    fn sequential_scale_has_the_ends_of_viridis() {
         assert_eq!(sequential(-1.0), "#440154");
         assert_eq!(sequential(0.0), "#440154");
         assert_eq!(sequential(0.5), "#21918c");
@@ -111,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_go_from_end_to_end() {
+    fn steps_span_the_ramp() {
         let palette = Theme::Light.palette();
         assert_eq!(palette.step(0, 1), palette.step(0, 5));
         assert_eq!(palette.step(4, 5), sequential(0.85));

@@ -1,57 +1,60 @@
-//! Where an axis is marked: round values, as many as have room for their labels.
+//! Ticks of an axis: round values, as many as there is room for labels.
 
 use crate::scale::{Axis, Scale};
 use crate::text::{self, size};
 
-/// A mark on an axis. Without a label it is a small one.
+/// A tick. Without a label it is drawn small.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tick {
-    pub value: f64,
-    pub label: String,
+struct Tick {
+    value: f64,
+    label: String,
 }
 
-/// Which way an axis runs on the page, which decides what room a label needs.
+/// The direction of an axis on the page, which determines the room that a label needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Across,
     Up,
 }
 
-/// More labels than this are a crowd.
-const MOST: usize = 7;
+/// Largest number of labels.
+const MAX_LABELS: usize = 7;
 
-/// The ticks of an axis, those with labels first.
-pub(crate) fn ticks(axis: &Axis, scale: &Scale, way: Way) -> Vec<Tick> {
-    if !axis.marked.is_empty() {
-        return marked(axis, scale, way);
-    }
-    if scale.log { logarithmic(scale, way) } else { linear(scale, way) }
+/// The ticks of an axis as pixels and labels, those with labels first.
+pub(crate) fn ticks(axis: &Axis, scale: &Scale, way: Direction) -> Vec<(f64, String)> {
+    let ticks = values(axis, scale, way).into_iter();
+    ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect()
 }
 
-/// The values that the caller asked for: every one, or every second, and so on, as there is room.
-fn marked(axis: &Axis, scale: &Scale, way: Way) -> Vec<Tick> {
+fn values(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
+    match (axis.marked.is_empty(), scale.log) {
+        (false, _) => marked(axis, scale, way),
+        (true, true) => logarithmic(scale, way),
+        (true, false) => linear(scale, way),
+    }
+}
+
+/// The values that the caller asked for. Labels are on every one, or every second, and so on, as there is room.
+fn marked(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
     let values: Vec<f64> = axis.marked.iter().copied().filter(|&value| scale.covers(value)).collect();
     for step in 1..=values.len() {
         let some: Vec<f64> = values.iter().copied().step_by(step).collect();
-        let mut ticks = labelled(&some, plain_or_powers(&some, 0));
-        if fits(&ticks, scale, way) {
-            let rest = values.iter().filter(|value| !some.contains(value));
-            ticks.extend(rest.map(|&value| Tick { value, label: String::new() }));
-            return ticks;
+        if fits(&labelled(&some, 0), scale, way) {
+            return with_minor(&some, values);
         }
     }
     Vec::new()
 }
 
-fn linear(scale: &Scale, way: Way) -> Vec<Tick> {
+fn linear(scale: &Scale, way: Direction) -> Vec<Tick> {
     let span = scale.high - scale.low;
     if !span.is_finite() {
         return Vec::new();
     }
-    let first = (span / MOST as f64).log10().floor() as i32;
+    let first = (span / MAX_LABELS as f64).log10().floor() as i32;
     for power in first..first + 3 {
         for digit in [1.0, 2.0, 2.5, 5.0] {
-            // Dividing by a power of ten is exact where multiplying by a negative one is not.
+            // Division by a power of ten is exact; multiplication by a negative power is not.
             let value = |index: f64| match power {
                 0.. => index * digit * 10f64.powi(power),
                 _ => index * digit / 10f64.powi(-power),
@@ -59,13 +62,13 @@ fn linear(scale: &Scale, way: Way) -> Vec<Tick> {
             let step = value(1.0);
             let (from, to) = ((scale.low / step - 1e-9).ceil(), (scale.high / step + 1e-9).floor());
             let count = to - from + 1.0;
-            if !(1.0..=MOST as f64).contains(&count) {
+            if !(1.0..=MAX_LABELS as f64).contains(&count) {
                 continue;
             }
             let values = (0..count as usize).map(|i| value(from + i as f64));
             let values: Vec<f64> = values.filter(|&value| scale.covers(value)).collect();
             let decimals = (-power).max(0) as usize + usize::from(digit == 2.5 && power <= 0);
-            let ticks = labelled(&values, plain_or_powers(&values, decimals));
+            let ticks = labelled(&values, decimals);
             if fits(&ticks, scale, way) {
                 return ticks;
             }
@@ -74,7 +77,7 @@ fn linear(scale: &Scale, way: Way) -> Vec<Tick> {
     Vec::new()
 }
 
-fn logarithmic(scale: &Scale, way: Way) -> Vec<Tick> {
+fn logarithmic(scale: &Scale, way: Direction) -> Vec<Tick> {
     let (low, high) = (scale.low.log10(), scale.high.log10());
     let decades = high - low;
     let choices: &[&[u32]] = match decades {
@@ -90,17 +93,10 @@ fn logarithmic(scale: &Scale, way: Way) -> Vec<Tick> {
         let values = powers.flat_map(|power| digits.iter().map(move |&digit| power_of_ten(digit, power)));
         values.filter(|&value| scale.covers(value)).collect()
     };
-    let with_minor = |values: &[f64], minor: Vec<f64>| {
-        let mut ticks = labelled(values, plain_or_powers(values, 0));
-        let rest = minor.into_iter().filter(|value| !values.contains(value));
-        ticks.extend(rest.map(|value| Tick { value, label: String::new() }));
-        ticks
-    };
-    let good = |values: &[f64]| {
-        (2..=MOST).contains(&values.len()) && fits(&labelled(values, plain_or_powers(values, 0)), scale, way)
-    };
+    let good =
+        |values: &[f64]| (2..=MAX_LABELS).contains(&values.len()) && fits(&labelled(values, 0), scale, way);
     let whole = at(&[1], 1);
-    // Where labels need powers of ten, whole powers read best.
+    // Where labels are powers of ten, only whole powers are labelled.
     let enough = whole.len() > 2 && needs_powers(&whole);
     for digits in choices.iter().filter(|digits| !enough || digits.len() == 1) {
         let values = at(digits, 1);
@@ -115,26 +111,27 @@ fn logarithmic(scale: &Scale, way: Way) -> Vec<Tick> {
             return with_minor(&values, if decades < 60.0 { at(&[1], 1) } else { Vec::new() });
         }
     }
-    // Less than a decade, with too few round powers in it: equal steps.
+    // A range of less than a decade with too few round values has equal steps.
     linear(scale, way)
 }
 
 fn power_of_ten(digit: u32, power: i32) -> f64 {
-    // Through text, so that 10^-3 is the number that is written 0.001.
+    // Parsed from text, so that 10^-3 is exactly the number 0.001.
     format!("{digit}e{power}").parse().unwrap_or(f64::NAN)
 }
 
-fn labelled(values: &[f64], label: impl Fn(f64) -> String) -> Vec<Tick> {
+/// Ticks with labels: plain numbers, or, where one of them is very large or very small, all with powers of ten.
+fn labelled(values: &[f64], decimals: usize) -> Vec<Tick> {
+    let powers = needs_powers(values);
+    let label = |value| if powers { with_power(value) } else { plain(value, decimals) };
     values.iter().map(|&value| Tick { value, label: label(value) }).collect()
 }
 
-/// How to write these values: in full, or, where one is very large or very small, all with powers of ten.
-fn plain_or_powers(values: &[f64], decimals: usize) -> impl Fn(f64) -> String + use<> {
-    let powers = needs_powers(values);
-    move |value| match powers {
-        true => with_power(value),
-        false => plain(value, decimals),
-    }
+/// Ticks with labels at `values`, and small ones at the other values of `minor`.
+fn with_minor(values: &[f64], minor: Vec<f64>) -> Vec<Tick> {
+    let rest = minor.into_iter().filter(|value| !values.contains(value));
+    let rest = rest.map(|value| Tick { value, label: String::new() });
+    labelled(values, 0).into_iter().chain(rest).collect()
 }
 
 fn needs_powers(values: &[f64]) -> bool {
@@ -160,8 +157,8 @@ fn round_to(value: f64, digits: usize) -> f64 {
     format!("{value:.digits$e}").parse().unwrap_or(value)
 }
 
-/// A number in full, with groups of three digits. Without decimals asked for it has as many as it needs.
-pub(crate) fn plain(value: f64, decimals: usize) -> String {
+/// A number without an exponent, digits in groups of three. With 0 decimals it has as many as it needs.
+fn plain(value: f64, decimals: usize) -> String {
     let text = match decimals {
         0 => format!("{}", round_to(value, 6)),
         _ => format!("{value:.decimals$}"),
@@ -170,7 +167,6 @@ pub(crate) fn plain(value: f64, decimals: usize) -> String {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut out = String::from(if value == 0.0 { "" } else { sign });
     for (i, digit) in whole.chars().enumerate() {
-        // Four digits read well without a comma only in years; sizes keep it.
         if i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(',');
         }
@@ -183,11 +179,11 @@ pub(crate) fn plain(value: f64, decimals: usize) -> String {
     out
 }
 
-/// Whether no two labels come too close.
-fn fits(ticks: &[Tick], scale: &Scale, way: Way) -> bool {
+/// Whether all labels have enough distance from each other.
+fn fits(ticks: &[Tick], scale: &Scale, way: Direction) -> bool {
     let room = |tick: &Tick| match way {
-        Way::Across => text::width(&tick.label, size::SMALL, false) + 12.0,
-        Way::Up => 2.0 * size::SMALL,
+        Direction::Across => text::width(&tick.label, size::SMALL, false) + 12.0,
+        Direction::Up => 2.0 * size::SMALL,
     };
     ticks.windows(2).all(|pair| {
         let pixels = pair.iter().filter_map(|tick| scale.pixel(tick.value)).collect::<Vec<_>>();
@@ -202,15 +198,15 @@ fn fits(ticks: &[Tick], scale: &Scale, way: Way) -> bool {
 mod tests {
     use super::*;
 
-    fn labels(axis: Axis, low: f64, high: f64, pixels: f64, way: Way) -> Vec<String> {
+    fn labels(axis: Axis, low: f64, high: f64, pixels: f64, way: Direction) -> Vec<String> {
         let axis = axis.range(low, high);
         let scale = axis.scale([low, high].into_iter(), 0.0, pixels, true).unwrap();
-        let ticks = ticks(&axis, &scale, way);
+        let ticks = values(&axis, &scale, way);
         ticks.into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
     }
 
     fn across(axis: Axis, low: f64, high: f64) -> String {
-        labels(axis, low, high, 340.0, Way::Across).join(" ")
+        labels(axis, low, high, 340.0, Direction::Across).join(" ")
     }
 
     #[test]
@@ -226,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithmic_ticks_are_decades_where_there_are_some() {
+    fn logarithmic_ticks_are_decades_where_possible() {
         let log = || Axis::log("x");
         assert_eq!(across(log(), 1e2, 1e5), "100 300 1,000 3,000 10,000 30,000 100,000");
         assert_eq!(across(log(), 80.0, 2e6), "10^{2} 10^{3} 10^{4} 10^{5} 10^{6}");
@@ -239,8 +235,8 @@ mod tests {
     }
 
     #[test]
-    fn never_crowded() {
-        for way in [Way::Across, Way::Up] {
+    fn labels_never_overlap() {
+        for way in [Direction::Across, Direction::Up] {
             for pixels in [40.0, 90.0, 200.0, 340.0] {
                 for (low, high) in
                     [(1.0, 2.0), (1.0, 9.0), (3.0, 4e3), (1e-9, 1e9), (1e-300, 1e300), (999.0, 1001.0)]
@@ -248,7 +244,7 @@ mod tests {
                     for axis in [Axis::linear("x"), Axis::log("x")] {
                         let axis = axis.range(low, high);
                         let scale = axis.scale([low].into_iter(), 0.0, pixels, true).unwrap();
-                        let ticks: Vec<Tick> = ticks(&axis, &scale, way);
+                        let ticks: Vec<Tick> = values(&axis, &scale, way);
                         let labelled: Vec<Tick> =
                             ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect();
                         assert!(fits(&labelled, &scale, way), "{low} {high} {ticks:?}");
@@ -264,9 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn asked_for_ticks_are_thinned_where_they_crowd() {
+    fn marked_ticks_are_thinned_where_room_is_short() {
         let axis = || Axis::log("d").ticks((4..10).map(|k| f64::from(1 << k)));
         assert_eq!(across(axis(), 16.0, 512.0), "16 32 64 128 256 512");
-        assert_eq!(labels(axis(), 16.0, 512.0, 120.0, Way::Across).join(" "), "16 64 256");
+        assert_eq!(labels(axis(), 16.0, 512.0, 120.0, Direction::Across).join(" "), "16 64 256");
     }
 }

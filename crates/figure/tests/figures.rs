@@ -1,10 +1,10 @@
-//! Figures as a caller sees them: well-formed, the same every time, and never upset by odd data.
+//! Figures through the public interface: well-formed, deterministic, and robust against unusual data.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use superpose_figure::{Axis, Bar, Bars, Cell, Chart, Figure, PngError, Point, Region, Series, Theme};
 
-const ODD: [f64; 9] =
+const UNUSUAL: [f64; 9] =
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e-300, f64::MAX, f64::MIN_POSITIVE, 3.0];
 
 fn chart(log: bool) -> Chart {
@@ -12,7 +12,7 @@ fn chart(log: bool) -> Chart {
     Chart::new("Recall", axis("samples N"), axis("accuracy"))
 }
 
-/// Everything that a chart can have.
+/// A figure that uses every feature.
 fn everything() -> Figure {
     let rows = [(10.0, 0.2), (100.0, 0.6), (1000.0, 0.9)];
     let full = chart(true)
@@ -44,7 +44,7 @@ fn everything() -> Figure {
     Figure::new().title("All of it").note("A note.").columns(2).panel(full).panel(heat).panel(bars)
 }
 
-/// The SVG, after checks that hold for every figure.
+/// The SVG, after checks that every figure must pass.
 fn checked(figure: &Figure) -> String {
     let svg = figure.svg(Theme::Light);
     assert_eq!(svg, figure.svg(Theme::Light), "not the same twice");
@@ -69,7 +69,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_there() {
+fn every_label_is_drawn() {
     let svg = checked(&everything());
     let texts = texts(&svg);
     for word in [
@@ -102,7 +102,7 @@ fn everything_is_there() {
 }
 
 #[test]
-fn every_text_is_on_the_page() {
+fn every_text_is_inside_the_figure() {
     let svg = checked(&everything());
     let document = roxmltree::Document::parse(&svg).unwrap();
     let number = |text: &str| text.parse::<f64>().unwrap();
@@ -124,7 +124,7 @@ fn every_text_is_on_the_page() {
 }
 
 #[test]
-fn words_are_escaped() {
+fn labels_are_escaped() {
     let name = "a < b & \"c\" > 'd' \u{1}";
     let svg = checked(
         &Figure::new().title(name).panel(chart(false).points(name, [(1.0, 1.0)]).mark(1.0, 1.0, name)),
@@ -134,7 +134,7 @@ fn words_are_escaped() {
 }
 
 #[test]
-fn one_name_is_one_entry() {
+fn series_of_one_name_have_one_legend_entry() {
     let rows = [(1.0, 1.0), (2.0, 2.0)];
     let svg = checked(
         &Figure::new().panel(chart(false).points("L = 16", rows).line("L = 16", rows).line("", rows)),
@@ -143,9 +143,9 @@ fn one_name_is_one_entry() {
     assert_eq!(svg.matches("#0072b2").count(), 6);
 }
 
-/// The third series would be triangles; small ones are dots on the map, and the same dots in the legend.
+/// The third series has triangles; small markers are circles both in the chart and in the legend.
 #[test]
-fn the_legend_shows_the_marker_of_the_map() {
+fn legend_shows_the_marker_of_the_chart() {
     let cells = [Cell::new((0.0, 1.0), (0.0, 1.0), 0.5), Cell::new((1.0, 2.0), (0.0, 1.0), 0.7)];
     let line = [(0.0, 0.0), (2.0, 1.0)];
     let circles = |small: bool| {
@@ -158,7 +158,7 @@ fn the_legend_shows_the_marker_of_the_map() {
 }
 
 #[test]
-fn nothing_to_show_is_said() {
+fn empty_panels_show_no_data() {
     let none = [(f64::NAN, 1.0), (1.0, f64::INFINITY), (-1.0, 1.0), (0.0, 0.0)];
     let panels: [superpose_figure::Panel; 5] = [
         chart(true).into(),
@@ -175,10 +175,10 @@ fn nothing_to_show_is_said() {
 }
 
 #[test]
-fn odd_values_do_no_harm() {
+fn unusual_values_give_valid_figures() {
     for log in [false, true] {
-        for a in ODD {
-            for b in ODD {
+        for a in UNUSUAL {
+            for b in UNUSUAL {
                 let point = Point::new(a, b).vertical(b, a).horizontal(a, b);
                 let figure = Figure::new()
                     .panel(
@@ -212,7 +212,7 @@ fn odd_values_do_no_harm() {
 }
 
 #[test]
-fn png_has_the_right_size() {
+fn png_has_the_scaled_size() {
     for theme in [Theme::Light, Theme::Dark] {
         let figure = everything();
         let svg = figure.svg(theme);
@@ -229,7 +229,7 @@ fn png_has_the_right_size() {
 }
 
 #[test]
-fn png_shows_words_without_fonts_of_the_machine() {
+fn png_uses_the_bundled_font() {
     let picture = |label: &str| {
         let chart = Chart::new(label, Axis::linear(""), Axis::linear("")).points("", [(1.0, 1.0)]);
         Figure::new().panel(chart).png(Theme::Light, 1.0).unwrap()
@@ -238,7 +238,7 @@ fn png_shows_words_without_fonts_of_the_machine() {
 }
 
 #[test]
-fn a_scale_that_is_none_is_refused() {
+fn invalid_scales_are_refused() {
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
         let refused = everything().png(Theme::Light, scale);
         assert!(matches!(refused, Err(PngError::Scale { .. })), "{scale}");
@@ -247,7 +247,7 @@ fn a_scale_that_is_none_is_refused() {
 
 proptest! {
     #[test]
-    fn any_data_any_axes(
+    fn any_data_on_any_axes_gives_a_valid_figure(
         rows in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>()), 0..12),
         name in ".{0,40}",
         x_log: bool,

@@ -150,7 +150,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
 fn solve(point: &Point, accuracy: f64) -> Vec<Critical> {
     std::thread::scope(|scope| {
         let search = |parameter| scope.spawn(move || critical(point, parameter, accuracy));
-        let workers = Parameter::ALL.map(search);
+        let workers: Vec<_> = Parameter::ALL.iter().copied().map(search).collect();
         workers.into_iter().map(|worker| worker.join().expect("a search does not panic")).collect()
     })
 }

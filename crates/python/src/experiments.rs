@@ -95,7 +95,7 @@ pub fn threshold(
     }
     let find = put("find", find, |value| {
         let named = |parameter: &Parameter| matches!(value, Value::Word(word) if parameter.word() == word);
-        let known = Parameter::ALL.into_iter().find(named);
+        let known = Parameter::ALL.iter().copied().find(named);
         known.ok_or_else(|| "must be one of samples, dim, width, length, vocab".into())
     })?;
     let options = ThresholdOptions {

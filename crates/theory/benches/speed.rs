@@ -1,8 +1,8 @@
-//! How long a phase map and a prediction take: `cargo bench -p superpose-theory`.
+//! Benchmark of phase maps and predictions: `cargo bench -p superpose-theory`.
 //!
-//! A map has 64 x 64 cells over the range where the formulas were checked and is filled on two threads. A prediction is
-//! one call of [`predict_at`] on one thread; the critical values beside it, as `superpose predict` prints them, are all of
-//! them on two threads. Times are the fastest of several runs.
+//! A map has 64 x 64 cells over the validated range and is computed on two threads. A prediction is one call of [`predict_at`]
+//! on one thread; all critical values together, as `superpose predict` prints them, use two threads. Times are the fastest of
+//! several runs.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -41,7 +41,7 @@ fn axes(mlp: bool) -> Vec<Axis> {
     axes
 }
 
-/// Every pair of axes around a point: the slowest of them, and all of them on request.
+/// Times a map for every pair of axes around a point and returns the slowest; prints all of them on request.
 fn maps(name: &str, point: &Point, all: bool) -> (f64, String) {
     let axes = axes(point.width.is_some());
     let mut slowest = (0.0, String::new());
@@ -68,7 +68,7 @@ fn main() {
     let mut slowest = Vec::new();
     for &trigger in Trigger::ALL {
         for embedding in embeddings {
-            // Orthonormal vectors leave no room for an axis over the dimension.
+            // Orthonormal embeddings need a fixed dimension, so they have no axis over it.
             if embedding != Embedding::Orthonormal {
                 slowest.push(maps(&format!("{embedding}, {trigger}"), &point(embedding, trigger), all));
             }
@@ -113,7 +113,7 @@ fn main() {
     }
 }
 
-/// All critical values, two at a time.
+/// Computes all critical values on two threads.
 fn solve(point: &Point) {
     std::thread::scope(|scope| {
         for parameters in [&Parameter::ALL[..2], &Parameter::ALL[2..]] {

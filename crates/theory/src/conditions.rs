@@ -1,4 +1,4 @@
-//! Leading-order conditions (theory section 5): the products that must be large, and how large they are.
+//! Leading-order conditions for accuracy near 1 (theory section 5): products of sizes that must be large.
 
 use std::fmt;
 
@@ -8,45 +8,30 @@ use crate::attention::Gradient;
 use crate::kernel::Summary;
 use crate::point::Point;
 
-/// What a condition is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// Every fact must be seen.
-    Coverage,
-    /// Parameters against facts.
-    Capacity,
-    /// Room for the right label among the wrong ones.
-    OutputOverlap,
-    /// Data against what all keys have in common.
-    MeanBias,
-    /// Width of the MLP against its noise.
-    MlpNoise,
-    /// Data and dimensions against the length of the context.
-    Attention,
-    /// Data and dimensions for reading the first gradient alone.
-    OneStep,
-}
-
-impl Subject {
-    /// The subject's name, as in records and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Subject::Coverage => "coverage",
-            Subject::Capacity => "capacity",
-            Subject::OutputOverlap => "output_overlap",
-            Subject::MeanBias => "mean_bias",
-            Subject::MlpNoise => "mlp_noise",
-            Subject::Attention => "attention",
-            Subject::OneStep => "one_step",
-        }
+superpose_core::words!(
+    /// The subject of a condition.
+    Subject {
+        /// Every fact must occur in a sample.
+        Coverage = "coverage",
+        /// Trained parameters against the number of facts.
+        Capacity = "capacity",
+        /// Overlap of the right label's output embedding with the wrong ones.
+        OutputOverlap = "output_overlap",
+        /// Samples against the component that all keys have in common.
+        MeanBias = "mean_bias",
+        /// Width of the MLP against the noise of its random first layer.
+        MlpNoise = "mlp_noise",
+        /// Samples and dimension against the sequence length.
+        Attention = "attention",
+        /// Samples and dimension for reading the facts from the first gradient alone.
+        OneStep = "one_step",
     }
-}
+);
 
 /// A condition `left > right` for accuracy near 1, to leading order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// What it is about.
+    /// The subject of the condition.
     pub subject: Subject,
     /// The condition in symbols, for example `N d^2 > 2 L V^2 log V`.
     pub statement: String,
@@ -72,11 +57,11 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.holds() { "holds" } else { "fails" };
         let (left, right) = (Rounded(self.left), Rounded(self.right));
-        write!(f, "{}: {}, {left} against {right}, {verdict}", self.subject.word(), self.statement)
+        write!(f, "{}: {}, {left} against {right}, {verdict}", self.subject, self.statement)
     }
 }
 
-/// Three digits, with an exponent where that is shorter.
+/// A number with about three digits, with an exponent where it is very large or very small.
 struct Rounded(f64);
 
 impl fmt::Display for Rounded {
@@ -102,40 +87,39 @@ pub fn conditions(point: &Point, kernel: &Summary) -> Vec<Condition> {
         list.push(Condition { subject, statement: statement.to_owned(), left, right });
     };
     add(Subject::Coverage, "N > V", samples, vocab);
-    match (point.orthonormal(), point.width) {
-        (false, None) => {
-            let symbols = if t > 0.0 { "d^2 > 4 V log V" } else { "d^2 > 2 V log V" };
-            add(Subject::Capacity, symbols, dim * dim, 2.0 * (1.0 + t) * vocab * log);
-        }
-        (false, Some(_)) => {
-            let relative = kernel.s2 / (kernel.xi * kernel.xi);
-            add(Subject::Capacity, "d > 2 (s2/xi^2) V log V", dim, 2.0 * relative * vocab * log);
-        }
-        (true, _) => {}
-    }
     if !point.orthonormal() {
+        let xi2 = kernel.xi * kernel.xi;
+        match point.width {
+            None => {
+                let symbols = if t > 0.0 { "d^2 > 4 V log V" } else { "d^2 > 2 V log V" };
+                add(Subject::Capacity, symbols, dim * dim, 2.0 * (1.0 + t) * vocab * log);
+            }
+            Some(_) => {
+                let right = 2.0 * (kernel.s2 / xi2) * vocab * log;
+                add(Subject::Capacity, "d > 2 (s2/xi^2) V log V", dim, right);
+            }
+        }
         add(Subject::OutputOverlap, "d > 2 log V", dim, 2.0 * log);
         if point.width.is_some() {
-            let relative = kernel.mlp_noise / (kernel.xi * kernel.xi);
-            add(Subject::MlpNoise, "d > 2 (mlp_noise/xi^2) V log V", dim, 2.0 * relative * vocab * log);
+            let right = 2.0 * (kernel.mlp_noise / xi2) * vocab * log;
+            add(Subject::MlpNoise, "d > 2 (mlp_noise/xi^2) V log V", dim, right);
         }
         let common = (kernel.kappa / kernel.xi).powi(2);
         if common > 1e-6 {
-            let symbols =
-                if point.width.is_some() { "N d > 2 (kappa/xi)^2 V^2 log V" } else { "N d > 2 V^2 log V" };
+            let symbols = match point.width {
+                None => "N d > 2 V^2 log V",
+                Some(_) => "N d > 2 (kappa/xi)^2 V^2 log V",
+            };
             add(Subject::MeanBias, symbols, samples * dim, 2.0 * common * vocab * vocab * log);
         }
-    }
-    if !point.orthonormal() {
         let Gradient { same_label, own, .. } = Gradient::of(point);
-        let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
-        let symbols = match point.width {
-            None => "N d^1.5 > L^2 sqrt(2 V log L)",
-            Some(_) => "N d^1.5 > (own/same_label) L^2 sqrt(2 V log L)",
-        };
         if same_label > 0.0 {
-            let right = (own / same_label).abs() * right;
-            add(Subject::Attention, symbols, samples * dim.powf(1.5), right);
+            let symbols = match point.width {
+                None => "N d^1.5 > L^2 sqrt(2 V log L)",
+                Some(_) => "N d^1.5 > (own/same_label) L^2 sqrt(2 V log L)",
+            };
+            let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
+            add(Subject::Attention, symbols, samples * dim.powf(1.5), (own / same_label).abs() * right);
         }
     }
     match (point.orthonormal(), point.width) {
@@ -162,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn read_as_sentences() {
+    fn conditions_are_displayed_with_values() {
         let list = at(gaussian(1000.0, 200.0, 16.0, 50_000.0));
         let text: Vec<String> = list.iter().map(ToString::to_string).collect();
         assert_eq!(text[0], "coverage: N > V, 50000 against 1000, holds");
@@ -171,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_is_not_listed() {
+    fn only_applicable_conditions_are_listed() {
         let subjects = |point| at(point).iter().map(|c| c.subject).collect::<Vec<_>>();
         let keys = gaussian(1000.0, 200.0, 16.0, 5e4);
         assert!(!subjects(keys).contains(&Subject::MeanBias));
@@ -184,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn he2_counts_parameters() {
+    fn he2_condition_counts_parameters() {
         let (d, m) = (300.0, 2000.0);
         let mlp = Point { width: Some(m), activation: Activation::He2, ..gaussian(1000.0, d, 16.0, 5e4) };
         let list = at(mlp);

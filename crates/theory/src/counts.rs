@@ -1,29 +1,30 @@
-//! How often a fact is seen: the law of a count, as a short weighted sum (theory section 5).
+//! The distribution of the number of samples that contain a fact, as a short weighted sum (theory section 5).
 
 use crate::quadrature::Rule;
 
-/// Below this mean the law starts at zero and is summed whole from there.
+/// Up to this mean the distribution is summed over all counts from zero.
 const FROM_ZERO: f64 = 30.0;
-/// How finely counts are told apart.
+
+/// The resolution of counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Detail {
-    /// Every count has a point of its own.
+    /// Every count is a point.
     Every,
-    /// Two points per standard deviation are enough: what is averaged is smooth on that scale.
+    /// Two points per standard deviation, for averages of functions that are smooth on that scale.
     Smooth,
-    /// Tails matter: three points per standard deviation, far out.
+    /// Three points per standard deviation to far into the tails.
     Tails,
 }
 
-/// The number of samples, out of `samples`, that carry a fact of chance `chance`.
+/// The number of samples, out of `samples`, that contain a fact of probability `chance`.
 ///
-/// Large counts may be summed with a stride. The law and what is averaged over it are smooth on the scale of
-/// the standard deviation, so a regular grid at half that spacing is exact to about 1e-8.
+/// Large counts may be summed with a stride. The distribution and the averaged functions are smooth on the scale of the
+/// standard deviation, so a regular grid at half that spacing is exact to about 1e-8.
 pub(crate) fn binomial(samples: f64, chance: f64, detail: Detail) -> Rule {
     Law { mean: samples * chance, trials: Some(samples), chance }.rule(detail)
 }
 
-/// A count with Poisson's law.
+/// A Poisson count.
 pub(crate) fn poisson(mean: f64, detail: Detail) -> Rule {
     Law { mean, trials: None, chance: 0.0 }.rule(detail)
 }
@@ -65,7 +66,7 @@ impl Law {
 
     fn strided(&self, detail: Detail) -> Vec<(f64, f64)> {
         let deviation = (self.mean * (1.0 - self.chance)).sqrt();
-        // Within 5.2 standard deviations lies all but 2e-7 of the mass.
+        // All but 2e-7 of the mass is within 5.2 standard deviations.
         let (stride, reach) = match detail {
             Detail::Every => (1.0, 5.2),
             Detail::Smooth => ((deviation / 2.0).floor().max(1.0), 5.2),
@@ -81,14 +82,14 @@ impl Law {
             .collect()
     }
 
-    /// Logarithm of the chance of n >= 1, up to a constant, by Stirling's series around the deviance (Loader
-    /// 2000): factorials of 10^12 would lose all digits.
+    /// Logarithm of the probability of n >= 1, up to a constant, by Stirling's series around the deviance (Loader 2000);
+    /// factorials of 10^12 would lose all digits.
     fn ln_weight(&self, n: f64) -> f64 {
         let ln = -deviance(n, self.mean) - 0.5 * n.ln() - 1.0 / (12.0 * n);
         let rest = |trials: f64| {
             let others = trials - n;
             if others < 1.0 {
-                // All of them: the factor of the others is 1, and so is their factorial.
+                // All samples contain the fact: the factor of the others is 1, and so is their factorial.
                 return -trials * (1.0 - self.chance) + 0.5 * (2.0 * std::f64::consts::PI).ln();
             }
             -deviance(others, trials * (1.0 - self.chance)) - 0.5 * others.ln() - 1.0 / (12.0 * others)
@@ -129,18 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_short() {
+    fn rules_have_few_points() {
         for mean in [1e-12, 1.0, 10.0, 30.0, 31.0, 100.0, 1e3, 1e12] {
-            assert!(
-                poisson(mean, Detail::Smooth).points.len() <= 70,
-                "{mean}: {}",
-                poisson(mean, Detail::Smooth).points.len()
-            );
+            let points = poisson(mean, Detail::Smooth).points.len();
+            assert!(points <= 70, "{mean}: {points}");
         }
     }
 
     #[test]
-    fn one_sample_of_two() {
+    fn single_sample_has_two_counts() {
         assert_eq!(binomial(1.0, 0.5, Detail::Smooth).points, vec![(0.0, 0.5), (1.0, 0.5)]);
     }
 }

@@ -1,20 +1,21 @@
-//! Head outputs under uniform attention: how long they are, and how alike those of two samples are.
+//! Inner products of head outputs under uniform attention (theory section 5.2).
 
 use crate::point::Point;
 
-/// Expected inner products of head outputs. Samples share tokens by chance: any two positions hold the same token once in V
-/// times.
+/// Expected inner products of head outputs. Samples share tokens by chance: any two positions hold the same token with
+/// probability `1/V`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     /// `|h|^2`: `1/L + t/L^2`, and `1/V` for every two positions.
     pub square: f64,
     /// `h . h'` of samples with different labels: `t/L^2`, and `1/V` for every two positions but the informative ones.
     pub apart: f64,
-    /// Of samples with the same label: `1/L^2` more.
+    /// `h . h'` of samples with the same label: `1/L^2` more.
     pub alike: f64,
 }
 
 impl Heads {
+    /// The inner products at a point.
     pub fn of(point: &Point) -> Heads {
         let Point { vocab, length, .. } = *point;
         let t = point.trigger.t();
@@ -34,7 +35,7 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn one_position_is_the_token_itself() {
+    fn single_position_is_the_token_itself() {
         let heads = Heads::of(&gaussian(100.0, 20.0, 1.0, 50.0));
         assert_eq!((heads.square, heads.apart, heads.alike), (1.0, 0.0, 1.0));
     }

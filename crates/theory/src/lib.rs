@@ -1,7 +1,7 @@
-//! Factual recall in a one-layer transformer with random embeddings, predicted.
+//! Predictions of factual recall in a one-layer transformer with random embeddings.
 //!
-//! Closed forms and short sums for what `superpose-core` simulates; no fitted constants. A [`Point`] says
-//! where, [`predict()`] says what:
+//! Closed forms and short sums, without fitted constants, for the quantities that `superpose-core` simulates. A [`Point`]
+//! is a set of sizes, [`predict()`] returns the prediction:
 //!
 //! ```
 //! use superpose_core::{Measure, Settings};
@@ -16,12 +16,11 @@
 //! # Ok::<(), superpose_core::ConfigError>(())
 //! ```
 //!
-//! Data flows one way: [`kernel`] (how alike facts look) -> [`memory`] (what step 3 stores); beside it
-//! [`attention`] (what step 2 looks at), [`one_step`] (what the first gradient alone tells) and [`bound`]
-//! (what it can tell at most); then [`noise`] and [`conditions`] (what is in the way) and [`mod@predict`]
-//! (all of it). On top of that, [`mod@critical`] solves for a size, [`mod@map`] fills a grid and [`mod@plan`] finds the
-//! cheapest model. Everything is a pure function of its arguments. Sections named in the documentation are those
-//! of the project's theory page.
+//! Data flows one way: [`kernel`] (similarity of facts) -> [`memory`] (what step 3 stores); independently of it
+//! [`attention`] (what step 2 learns), [`one_step`] (reading the first gradient alone) and [`bound`] (a limit for every
+//! decoder of that gradient); then [`noise`] and [`conditions`] (what limits accuracy) and [`mod@predict`] (all results
+//! together). On top of that, [`mod@critical`] solves for a size, [`mod@map`] fills a grid and [`mod@plan`] finds the
+//! cheapest model. Everything is a pure function of its arguments. Sections refer to `docs/theory.md`.
 #![forbid(unsafe_code)]
 
 pub mod attention;

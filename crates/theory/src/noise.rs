@@ -1,61 +1,28 @@
-//! Sizes of the noise terms, by the names of theory section 4, and which of them is largest.
-
-use std::fmt;
+//! Sizes of the noise terms of theory section 4, and the largest of them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Summary;
 
-/// A noise term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Term {
-    /// Uneven counts of facts, seen through what all keys have in common.
-    MeanBias,
-    /// Overlap of keys, however many samples there are.
-    Interference,
-    /// Uneven counts of facts, seen through the overlap of keys.
-    GradientNoise,
-    /// The signal seen through overlaps: the right fact by wrong labels, the trigger by tokens.
-    OutputOverlap,
-    /// The MLP's random first layer is only so wide.
-    MlpNoise,
-    /// Facts that no sample shows.
-    Coverage,
-}
-
-impl Term {
-    /// Every term.
-    pub const ALL: [Term; 6] = [
-        Term::MeanBias,
-        Term::Interference,
-        Term::GradientNoise,
-        Term::OutputOverlap,
-        Term::MlpNoise,
-        Term::Coverage,
-    ];
-
-    /// The term's name, as in records and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Term::MeanBias => "mean_bias",
-            Term::Interference => "interference",
-            Term::GradientNoise => "gradient_noise",
-            Term::OutputOverlap => "output_overlap",
-            Term::MlpNoise => "mlp_noise",
-            Term::Coverage => "coverage",
-        }
+superpose_core::words!(
+    /// A noise term.
+    Term {
+        /// Uneven counts of facts, multiplied by the component that all keys have in common.
+        MeanBias = "mean_bias",
+        /// Overlap of keys, which remains however many samples there are.
+        Interference = "interference",
+        /// Uneven counts of facts, multiplied by the overlap of keys.
+        GradientNoise = "gradient_noise",
+        /// Overlap with the signal: of wrong labels with the right fact, of tokens with the trigger.
+        OutputOverlap = "output_overlap",
+        /// Noise of the MLP's random first layer, which has a finite width.
+        MlpNoise = "mlp_noise",
+        /// Facts that occur in no sample.
+        Coverage = "coverage",
     }
-}
+);
 
-impl fmt::Display for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-/// What the logits of step 3 are made of, attention on `ell`: a squared signal and variances, for a fact seen
-/// as often as the average one.
+/// Squared signal and variances of the logits of step 3 with attention on `ell`, for a fact with the average count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogitNoise {
     /// Square of the right label's logit.
@@ -73,7 +40,7 @@ pub struct LogitNoise {
 }
 
 impl LogitNoise {
-    /// Of `vocab` facts and a kernel, with the mean square overlap of output embeddings in place of `1/d`.
+    /// The terms for `vocab` facts and a kernel; `overlap` is the mean square overlap of output embeddings, `1/d`.
     pub(crate) fn of(kernel: &Summary, vocab: f64, overlap: f64, samples: f64) -> LogitNoise {
         let wrong = overlap + 1.0 / vocab;
         let averaged = (kernel.s2 - kernel.mlp_noise).max(0.0);
@@ -98,26 +65,20 @@ impl LogitNoise {
             (Term::MlpNoise, self.mlp_noise),
         ]
     }
-
-    /// Variance of a wrong label's logit.
-    pub fn total(&self) -> f64 {
-        self.terms().iter().map(|term| term.1).sum()
-    }
 }
 
-/// What the token scores of step 2 are made of: a squared signal and variances, in units of `1/(L^2 V)`
-/// squared.
+/// Squared signal and variances of the token scores of step 2, in units of `1/(L^2 V)` squared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScoreNoise {
     /// Square of the trigger's score.
     pub signal: f64,
-    /// Uneven counts of facts, seen through what all sequences have in common.
+    /// Uneven counts of facts, multiplied by the component that all sequences have in common.
     pub mean_bias: f64,
-    /// Uneven counts of tokens, seen through overlaps of embeddings.
+    /// Uneven counts of tokens, multiplied by overlaps of embeddings.
     pub gradient_noise: f64,
     /// The random first layer of an MLP.
     pub mlp_noise: f64,
-    /// The trigger seen by tokens that overlap with it.
+    /// Overlap of tokens with the trigger.
     pub output_overlap: f64,
 }
 
@@ -131,11 +92,6 @@ impl ScoreNoise {
             (Term::OutputOverlap, self.output_overlap),
         ]
     }
-
-    /// Variance of a token's score.
-    pub fn total(&self) -> f64 {
-        self.terms().iter().map(|term| term.1).sum()
-    }
 }
 
 /// The largest term; none when all are zero.
@@ -148,31 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_term_is_named() {
-        let noise = ScoreNoise {
-            signal: 9.0,
-            output_overlap: 0.1,
-            mean_bias: 0.3,
-            mlp_noise: 0.0,
-            gradient_noise: 0.2,
-        };
-        assert_eq!(largest(&noise.terms()), Some(Term::MeanBias));
-        assert!((noise.total() - 0.6).abs() < 1e-15);
+    fn largest_term_is_found() {
         let none = ScoreNoise {
-            signal: 1.0,
+            signal: 9.0,
             output_overlap: 0.0,
             mean_bias: 0.0,
             mlp_noise: 0.0,
             gradient_noise: 0.0,
         };
+        let noise = ScoreNoise { output_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2, ..none };
+        assert_eq!(largest(&noise.terms()), Some(Term::MeanBias));
         assert_eq!(largest(&none.terms()), None);
-    }
-
-    #[test]
-    fn words_are_those_of_serde() {
-        for term in Term::ALL {
-            let debug = format!("{term:?}").to_lowercase();
-            assert_eq!(debug, term.word().replace('_', ""));
-        }
     }
 }

@@ -1,30 +1,32 @@
-//! Recall of the three-step algorithm (theory section 5.2): a run that finds the trigger in a share of sequences has also
-//! trained on that share, so recall is the average over runs of the lock rate times the memory at that lock rate.
+//! Recall of the three-step algorithm (theory section 5.2).
+//!
+//! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
+//! over runs of the lock rate times the memory accuracy at that lock rate.
 
 use crate::attention::LockLaw;
 use crate::memory::Memory;
 
-/// Lock rates where the memory is computed; between them it is interpolated.
+/// Lock rates at which the memory accuracy is computed; between them it is interpolated linearly.
 pub(crate) const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
 
-/// Weights below this are taken for zero: recall misses less than 1e-7 by that.
+/// Smaller weights are neglected, which changes recall by less than 1e-7.
 const NEGLIGIBLE: f64 = 1e-8;
 
-/// What the memory at each of the [`RATES`] counts for in recall.
+/// The weight in recall of the memory accuracy at each of the [`RATES`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weights(pub [f64; RATES.len()]);
 
 impl Weights {
-    /// Every lock rate of the law, shared out between the two of the [`RATES`] beside it.
+    /// Distributes every lock rate over the two nearest of the [`RATES`].
     pub fn of(law: &LockLaw) -> Weights {
         let mut weights = [0.0; RATES.len()];
-        for &(rate, weight) in law.points() {
+        for &(rate, weight) in &law.0.points {
             let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
             let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
             weights[right - 1] += weight * rate * (1.0 - share);
             weights[right] += weight * rate * share;
         }
-        // Where every run locks there is nothing to interpolate.
+        // Where every run locks, no interpolation is needed.
         let lock_rate = weights.iter().sum();
         if lock_rate > 1.0 - 1e-4 {
             weights = [0.0; RATES.len()];
@@ -33,16 +35,16 @@ impl Weights {
         Weights(weights)
     }
 
-    /// The mean lock rate, which is their sum.
+    /// The mean lock rate, which is the sum of the weights.
     pub fn lock_rate(&self) -> f64 {
         self.0.iter().sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// Recall, never below `chance`, given the memory accuracy at each of the [`RATES`]. It is asked only where runs have
-    /// such rates.
+    /// Recall, at least `chance`, given the memory accuracy at each of the [`RATES`], which is computed only where the
+    /// weight is not negligible.
     pub fn recall(&self, chance: f64, mut memory: impl FnMut(usize) -> f64) -> f64 {
-        let asked = self.0.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
-        asked.map(|(i, weight)| weight * memory(i)).sum::<f64>().clamp(chance, 1.0)
+        let used = self.0.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
+        used.map(|(i, weight)| weight * memory(i)).sum::<f64>().clamp(chance, 1.0)
     }
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn recall(memory: &Memory, weights: &Weights, samples: f64) -> f64 {
     Stored::new(memory, samples).recall(weights)
 }
 
-/// What a memory has stored after some number of samples, at each of the [`RATES`] that was asked for.
+/// The accuracy of a memory after some number of samples at each of the [`RATES`], computed on first use.
 pub(crate) struct Stored<'a> {
     memory: &'a Memory,
     samples: f64,
@@ -59,7 +61,7 @@ pub(crate) struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Nothing is asked for yet.
+    /// No accuracy is computed yet.
     pub fn new(memory: &Memory, samples: f64) -> Stored<'_> {
         Stored { memory, samples, accuracy: [None; RATES.len()] }
     }

@@ -1,6 +1,6 @@
-//! Random numbers for the tests that compare a formula with a simulation.
+//! Random numbers and grids for tests that compare a formula with a simulation or a slow sum.
 
-/// A small generator (SplitMix64), frozen by its seed.
+/// A small random number generator (SplitMix64).
 pub struct Dice(pub u64);
 
 impl Dice {

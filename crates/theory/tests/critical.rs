@@ -1,34 +1,16 @@
-//! What must hold of critical values everywhere: they separate what reaches the accuracy from what does not, longer
-//! sequences need more data, and every number is finite.
+//! Properties of critical values and plans: a critical value separates sizes that reach the accuracy from those that do not,
+//! longer sequences need more samples, and every number is finite.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{any_point, size};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::Point;
 use superpose_theory::critical::{Critical, Parameter, Recall, critical};
 use superpose_theory::plan::{Request, plan};
-
-/// A number between the two, even in its logarithm, whole.
-fn size(low: f64, high: f64) -> impl Strategy<Value = f64> {
-    (low.ln()..=high.ln()).prop_map(move |ln| ln.exp().round().clamp(low, high))
-}
-
-prop_compose! {
-    fn any_point()(
-        vocab in size(2.0, 1e9),
-        dim in size(1.0, 1e6),
-        length in size(1.0, 1e6),
-        samples in size(1.0, 1e12),
-        width in proptest::option::of(size(1.0, 1e9)),
-        activation in proptest::sample::select(Activation::ALL),
-        embedding in proptest::sample::select(Embedding::ALL),
-        trigger in proptest::sample::select(Trigger::ALL),
-    ) -> Point {
-        let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
-        Point { vocab, dim, length, samples, width, activation, embedding, trigger }
-    }
-}
 
 fn accuracy(point: &Point) -> f64 {
     Recall::new(point).accuracy(point.length, point.samples)
@@ -38,8 +20,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn critical_values_separate(point in any_point(), target in 0.05..0.99) {
-        for parameter in Parameter::ALL {
+    fn critical_values_separate_their_neighbours(point in any_point(1e9, 1e6, 1e6, 1e9), target in 0.05..0.99) {
+        for &parameter in Parameter::ALL {
             let (first, last) = parameter.range(&point);
             let solved = critical(&point, parameter, target);
             prop_assert_eq!(solved.value().is_none(), solved.reason(parameter).is_some());
@@ -65,9 +47,9 @@ proptest! {
         }
     }
 
-    /// With the trigger in the keys. (In the values it adds to its own score, the more the longer the sequence.)
+    /// The trigger is in the keys. (In the values it adds to its own score, which increases with the sequence length.)
     #[test]
-    fn longer_sequences_need_more_data(
+    fn longer_sequences_need_more_samples(
         vocab in size(20.0, 1e5),
         relative in 1.5..20.0_f64,
         length in size(2.0, 1e4),
@@ -95,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
     #[test]
-    fn plans_are_sound_everywhere(
+    fn plans_are_valid_everywhere(
         facts in size(2.0, 1e9),
         length in size(1.0, 1e9),
         accuracy in 0.05..0.999,

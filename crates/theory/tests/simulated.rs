@@ -1,8 +1,7 @@
-//! Predictions against simulation: means over 24 seeds of `superpose-core`'s infinitesimal regime, frozen
-//! here.
+//! Predictions compared with stored simulation results: means over 24 seeds of `superpose-core`'s infinitesimal regime.
 //!
-//! Standard errors of the simulated means are below 0.01 with the trigger in the keys and up to 0.035 with it
-//! in the values, where all facts of a run share one mean bias.
+//! Standard errors of the simulated means are below 0.01 with the trigger in the keys and up to 0.035 with the trigger in the
+//! values, where all facts of a run share one mean bias.
 
 use superpose_core::Measure;
 use superpose_core::Settings;
@@ -33,7 +32,7 @@ const ATTENTION_ONLY: [Row; 16] = [
 ];
 
 #[test]
-fn attention_only() {
+fn attention_only_predictions_agree_with_simulation() {
     for (embedding, trigger, vocab, dim, length, samples, seen) in ATTENTION_ONLY {
         let embedding = EmbeddingSettings::plain(embedding).unwrap();
         let settings = Settings { embedding, trigger, vocab, dim, length, samples, ..Settings::default() };
@@ -41,7 +40,7 @@ fn attention_only() {
         let predicted =
             [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy]
                 .map(|measure| p.measures[measure].unwrap());
-        // Two standard errors, and as much again for the formulas.
+        // Two standard errors, and the same again for the error of the formulas.
         let allowed = if trigger == Trigger::Keys { 0.035 } else { 0.06 };
         for (name, (predicted, seen)) in ["accuracy", "memory accuracy", "lock rate", "one-step accuracy"]
             .iter()
@@ -56,7 +55,7 @@ fn attention_only() {
 }
 
 #[test]
-fn memory_of_the_mlp() {
+fn mlp_memory_predictions_agree_with_simulation() {
     for (activation, trigger, vocab, dim, width, samples, seen) in [
         (Activation::Relu, Trigger::Keys, 200, 60, 400, 20000, 0.667),
         (Activation::Relu, Trigger::Values, 100, 60, 400, 20000, 0.414),

@@ -1,29 +1,29 @@
-//! Heat maps and regions: cells, a colour bar, outlines between categories, and names inside them.
+//! Heat maps and regions: cells, the colour bar, outlines between categories, and the places of their names.
 
-use super::{Cell, Chart, Region};
-use crate::place::{Crowd, Rect};
-use crate::scale::{Axis, Scale};
+use super::pixels::Scales;
+use super::{Cell, Region};
+use crate::place::OccupiedArea;
+use crate::scale::Axis;
 use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
 use crate::theme::{Palette, sequential};
-use crate::ticks::{Way, ticks};
+use crate::ticks::{Direction, ticks};
 
-/// Where the colour bar stands beside the frame, and how wide it is.
+/// Distance of the colour bar from the frame, and its width.
 const BAR_GAP: f64 = 14.0;
 const BAR: f64 = 12.0;
 
-/// Room to the right of the frame for the colour bar.
+/// Room that the colour bar needs to the right of the frame.
 pub(super) fn bar_room(label: &str, height: f64) -> f64 {
     let widest = bar_ticks(height).into_iter().map(|(_, label)| text::width(&label, size::SMALL, false));
-    let words = if label.is_empty() { 0.0 } else { 18.0 };
-    BAR_GAP + BAR + 7.0 + widest.fold(0.0, f64::max) + words + 4.0
+    let title = if label.is_empty() { 0.0 } else { 18.0 };
+    BAR_GAP + BAR + 7.0 + widest.fold(0.0, f64::max) + title + 4.0
 }
 
 fn bar_ticks(height: f64) -> Vec<(f64, String)> {
     let axis = Axis::linear("").range(0.0, 1.0);
     let Some(scale) = axis.scale([0.0].into_iter(), height, 0.0, true) else { return Vec::new() };
-    let ticks = ticks(&axis, &scale, Way::Up).into_iter();
-    ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect()
+    ticks(&axis, &scale, Direction::Up)
 }
 
 pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64, height: f64) {
@@ -48,22 +48,10 @@ pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64
     svg.text((right + 7.0 + widest + 14.0, height / 2.0), label, set);
 }
 
-/// The part of a rectangle in data that is in the frame, in pixels.
-fn rect(x: (f64, f64), y: (f64, f64), (across, up): (&Scale, &Scale)) -> Option<Rect> {
-    for (ends, scale) in [(x, across), (y, up)] {
-        scale.pixel(ends.0)?;
-        scale.pixel(ends.1)?;
-    }
-    let (x0, x1) = (across.within(x.0), across.within(x.1));
-    let (y0, y1) = (up.within(y.0), up.within(y.1));
-    let rect = Rect { x: x0.min(x1), y: y0.min(y1), width: (x1 - x0).abs(), height: (y1 - y0).abs() };
-    (rect.width > 0.0 && rect.height > 0.0).then_some(rect)
-}
-
-pub(super) fn draw_cells(svg: &mut Svg, palette: &Palette, cells: &[Cell], scales: (&Scale, &Scale)) {
+pub(super) fn draw_cells(svg: &mut Svg, palette: &Palette, cells: &[Cell], scales: &Scales) {
     svg.crisp(|svg| {
         for cell in cells {
-            if let Some(rect) = rect(cell.x, cell.y, scales) {
+            if let Some(rect) = scales.rect(cell.x, cell.y) {
                 let color = cell.value.map_or(palette.missing.to_owned(), sequential);
                 svg.rect((rect.x, rect.y), rect.width, rect.height, &color, 1.0);
             }
@@ -71,13 +59,13 @@ pub(super) fn draw_cells(svg: &mut Svg, palette: &Palette, cells: &[Cell], scale
     });
 }
 
-/// How strong the colour of a filled region is.
+/// Opacity of a filled region.
 pub(super) const FILL: f64 = 0.5;
 
-pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, chart: &Chart, scales: (&Scale, &Scale)) {
+pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, regions: &[Region], scales: &Scales) {
     svg.crisp(|svg| {
-        for region in &chart.regions {
-            if let Some(rect) = rect(region.x, region.y, scales) {
+        for region in regions {
+            if let Some(rect) = scales.rect(region.x, region.y) {
                 let color = palette.category(region.category);
                 svg.rect((rect.x, rect.y), rect.width, rect.height, color, FILL);
             }
@@ -85,7 +73,8 @@ pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, chart: &Chart, scal
     });
 }
 
-/// Regions on the finest grid that has all their edges, in pixels.
+/// Regions on the coarsest grid that contains all their edges, in pixels.
+#[derive(Default)]
 pub(super) struct Partition {
     xs: Vec<i64>,
     ys: Vec<i64>,
@@ -93,17 +82,17 @@ pub(super) struct Partition {
     grid: Vec<Option<usize>>,
 }
 
-/// Edges are compared to a hundredth of a pixel.
+/// Edges are rounded to a hundredth of a pixel.
 const UNIT: f64 = 100.0;
-/// Finer grids than this are not outlined.
-const FINEST: usize = 4_000_000;
+/// Largest number of grid cells; finer grids are not outlined.
+const MAX_CELLS: usize = 4_000_000;
 
 impl Partition {
-    pub fn new(regions: &[Region], scales: (&Scale, &Scale)) -> Self {
+    pub fn new(regions: &[Region], scales: &Scales) -> Self {
         let place = |pixel: f64| (pixel * UNIT).round() as i64;
         let rects: Vec<([i64; 4], usize)> = regions
             .iter()
-            .filter_map(|region| Some((rect(region.x, region.y, scales)?, region.category)))
+            .filter_map(|region| Some((scales.rect(region.x, region.y)?, region.category)))
             .map(|(r, category)| {
                 ([place(r.x), place(r.x + r.width), place(r.y), place(r.y + r.height)], category)
             })
@@ -115,8 +104,8 @@ impl Partition {
             edges
         };
         let (xs, ys) = (edges([0, 1]), edges([2, 3]));
-        if xs.len().saturating_mul(ys.len()) > FINEST || xs.len() < 2 || ys.len() < 2 {
-            return Self { xs: Vec::new(), ys: Vec::new(), grid: Vec::new() };
+        if xs.len().saturating_mul(ys.len()) > MAX_CELLS || xs.len() < 2 || ys.len() < 2 {
+            return Self::default();
         }
         let columns = xs.len() - 1;
         let mut grid = vec![None; columns * (ys.len() - 1)];
@@ -143,38 +132,22 @@ impl Partition {
         self.grid.get(row * self.columns() + column).copied().flatten()
     }
 
-    /// Lines between different categories, each as long as it goes.
+    /// Lines between different categories, each as long as possible.
     pub fn outlines(&self) -> Vec<(Spot, Spot)> {
         let mut lines = Vec::new();
         let differ = |a: Option<usize>, b: Option<usize>| a.is_some() && b.is_some() && a != b;
         let pixel = |edge: i64| edge as f64 / UNIT;
-        let mut runs =
-            |count: usize, is_edge: &dyn Fn(usize) -> bool, line: &dyn Fn(usize, usize) -> (Spot, Spot)| {
-                let mut begin = None;
-                for i in 0..=count {
-                    match (i < count && is_edge(i), begin) {
-                        (true, None) => begin = Some(i),
-                        (false, Some(first)) => {
-                            lines.push(line(first, i));
-                            begin = None;
-                        }
-                        _ => {}
-                    }
-                }
-            };
         for column in 1..self.columns() {
             let x = pixel(self.xs[column]);
-            runs(self.rows(), &|row| differ(self.at(row, column - 1), self.at(row, column)), &|from, to| {
-                ((x, pixel(self.ys[from])), (x, pixel(self.ys[to])))
-            });
+            let is_edge = |row| differ(self.at(row, column - 1), self.at(row, column));
+            let line = |(from, to)| ((x, pixel(self.ys[from])), (x, pixel(self.ys[to])));
+            lines.extend(runs(self.rows(), is_edge).into_iter().map(line));
         }
         for row in 1..self.rows() {
             let y = pixel(self.ys[row]);
-            runs(
-                self.columns(),
-                &|column| differ(self.at(row - 1, column), self.at(row, column)),
-                &|from, to| ((pixel(self.xs[from]), y), (pixel(self.xs[to]), y)),
-            );
+            let is_edge = |column| differ(self.at(row - 1, column), self.at(row, column));
+            let line = |(from, to)| ((pixel(self.xs[from]), y), (pixel(self.xs[to]), y));
+            lines.extend(runs(self.columns(), is_edge).into_iter().map(line));
         }
         lines
     }
@@ -187,8 +160,14 @@ impl Partition {
         (row < self.rows() && column < self.columns()).then(|| self.at(row, column)).flatten()
     }
 
-    /// The middle of a place where a label lies wholly in its category and covers nothing, if there is one.
-    pub fn room_for(&self, category: usize, label: &str, frame: (f64, f64), crowd: &Crowd) -> Option<Spot> {
+    /// The middle of a place where a label is entirely inside its category and covers nothing, if there is one.
+    pub fn room_for(
+        &self,
+        category: usize,
+        label: &str,
+        frame: (f64, f64),
+        occupied: &OccupiedArea,
+    ) -> Option<Spot> {
         const LATTICE: (usize, usize) = (48, 40);
         let (half_width, half_height) =
             (text::width(label, size::SMALL, false) / 2.0 + 6.0, size::SMALL / 2.0 + 5.0);
@@ -202,49 +181,63 @@ impl Partition {
         let spots: Vec<Spot> = (0..LATTICE.0 * LATTICE.1).map(spot).collect();
         let (own, other): (Vec<Spot>, Vec<Spot>) =
             spots.into_iter().partition(|&spot| self.category(spot) == Some(category));
-        // How many times the label, about its middle, would fit between here and there.
+        // The factor by which the label around this spot could be enlarged before it touches something.
         let room = |(x, y): Spot| {
             let edges = (x.min(frame.0 - x) / half_width).min(y.min(frame.1 - y) / half_height);
             let apart = |&(a, b): &Spot| ((a - x).abs() / half_width).max((b - y).abs() / half_height);
-            other.iter().chain(crowd.spots()).map(apart).fold(edges, f64::min)
+            other.iter().chain(occupied.spots()).map(apart).fold(edges, f64::min)
         };
         let best = own.into_iter().map(|spot| (room(spot), spot)).max_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(room, _)| *room >= 1.0).map(|(_, spot)| spot)
     }
 }
 
+/// The maximal runs of numbers below `count` that satisfy a condition, as half-open ranges.
+fn runs(count: usize, holds: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for i in (0..count).filter(|&i| holds(i)) {
+        match runs.last_mut() {
+            Some(run) if run.1 == i => run.1 = i + 1,
+            _ => runs.push((i, i + 1)),
+        }
+    }
+    runs
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn scale(end: f64) -> Scale {
-        Axis::linear("").range(0.0, 10.0).scale([0.0].into_iter(), 0.0, end, true).unwrap()
+    fn scales() -> Scales {
+        let scale = Axis::linear("").range(0.0, 10.0).scale([0.0].into_iter(), 0.0, 100.0, true).unwrap();
+        Scales { x: scale, y: scale }
     }
 
     #[test]
-    fn outlines_are_long_and_only_between_categories() {
-        let (x, y) = (scale(100.0), scale(100.0));
+    fn outlines_are_maximal_and_only_between_categories() {
         // Left half of one category in four cells, right half of another in one.
         let mut regions = vec![Region::new((5.0, 10.0), (0.0, 10.0), 1)];
         for (a, b) in [(0.0, 2.5), (2.5, 5.0)] {
             regions.push(Region::new((a, b), (0.0, 5.0), 0));
             regions.push(Region::new((a, b), (5.0, 10.0), 0));
         }
-        let partition = Partition::new(&regions, (&x, &y));
+        let partition = Partition::new(&regions, &scales());
         assert_eq!(partition.outlines(), [((50.0, 0.0), (50.0, 100.0))]);
-        let spot = partition.room_for(0, "ab", (100.0, 100.0), &Crowd::default()).unwrap();
+        let spot = partition.room_for(0, "ab", (100.0, 100.0), &OccupiedArea::default()).unwrap();
         assert!((15.0..35.0).contains(&spot.0), "{spot:?}");
-        assert_eq!(partition.room_for(0, "a name too long for it", (100.0, 100.0), &Crowd::default()), None);
-        assert_eq!(partition.room_for(7, "a", (100.0, 100.0), &Crowd::default()), None);
+        assert_eq!(
+            partition.room_for(0, "a name too long for it", (100.0, 100.0), &OccupiedArea::default()),
+            None
+        );
+        assert_eq!(partition.room_for(7, "a", (100.0, 100.0), &OccupiedArea::default()), None);
     }
 
     #[test]
-    fn no_regions() {
-        let (x, y) = (scale(100.0), scale(100.0));
+    fn no_regions_give_no_outlines() {
         for regions in [vec![], vec![Region::new((f64::NAN, 1.0), (0.0, 1.0), 0)]] {
-            let partition = Partition::new(&regions, (&x, &y));
+            let partition = Partition::new(&regions, &scales());
             assert!(partition.outlines().is_empty());
-            assert_eq!(partition.room_for(0, "a", (100.0, 100.0), &Crowd::default()), None);
+            assert_eq!(partition.room_for(0, "a", (100.0, 100.0), &OccupiedArea::default()), None);
         }
     }
 }

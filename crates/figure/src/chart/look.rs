@@ -1,10 +1,10 @@
-//! How series look: colours, markers and dashes by name, in order.
+//! The look of series: colours, markers and dashes, assigned by name in the order of the series.
 
 use super::{Chart, Color, Dash, Series};
 use crate::legend::Paint;
 use crate::theme::CATEGORIES;
 
-/// How a series looks.
+/// The look of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Look {
     pub paint: Paint,
@@ -13,11 +13,11 @@ pub(super) struct Look {
     pub dashes: &'static str,
 }
 
-/// What the series of one name share.
+/// The properties that series of one name share.
 struct Slot<'a> {
     name: &'a str,
     color: Option<Color>,
-    /// Its number among those without a colour of their own.
+    /// Its number among the slots without an explicit colour.
     turn: usize,
 }
 
@@ -34,7 +34,7 @@ impl Chart {
                 slots.push(Slot { name: &series.name, color: None, turn: 0 });
                 slots.len() - 1
             });
-            // What an unnamed series is given is its own.
+            // The explicit colour of an unnamed series applies to that series alone.
             if before.is_none() {
                 slots[slot].color = slots[slot].color.or(series.color);
             }
@@ -55,7 +55,7 @@ impl Chart {
                 None if self.ordered => Paint::Step(slot.turn, turns),
                 None => Paint::Category(slot.turn),
             };
-            // Dashes tell apart what colours do not: all lines over cells, and those after the last colour.
+            // Dashes distinguish lines that colours do not: lines over cells, and lines after the last colour.
             let round = match paint {
                 Paint::Ink => slot.turn,
                 Paint::Category(index) => index / CATEGORIES,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_one_look() {
+    fn series_of_one_name_look_alike() {
         let looks = chart().with(line("a")).with(line("b")).with(line("a")).with(line("")).looks();
         assert_eq!(looks[0], looks[2]);
         assert_eq!(looks[0], looks[3]);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn given_colours_take_no_turn() {
+    fn explicit_colours_are_not_counted() {
         let looks = chart().ordered().with(line("a").muted()).with(line("b")).with(line("c")).looks();
         assert_eq!([looks[1].paint, looks[2].paint], [Paint::Step(0, 2), Paint::Step(1, 2)]);
         let looks = chart().with(line("a")).with(line("").color(4)).with(line("a")).looks();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn dashes_where_colours_end() {
+    fn dashes_distinguish_repeated_colours() {
         let many = (0..9).fold(chart(), |chart, i| chart.with(line(&i.to_string())));
         assert_eq!([many.looks()[6].dashes, many.looks()[7].dashes], ["", "6 4"]);
         let over = chart().cells("", [Cell::new((0.0, 1.0), (0.0, 1.0), 0.5)]);

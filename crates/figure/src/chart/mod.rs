@@ -1,15 +1,15 @@
-//! Charts in two axes: points, lines, bands, cells of a heat map, regions, and words.
+//! Charts with two axes: points, lines, bands, heat maps, regions, reference lines and notes.
 
 mod cells;
 mod draw;
 mod look;
 mod pixels;
 
-pub(crate) use draw::Drawing;
+pub(crate) use draw::ChartDrawing;
 
 use crate::scale::Axis;
 
-/// A measured point, with intervals if it has some.
+/// A measured point with optional intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     x: f64,
@@ -24,28 +24,28 @@ impl Point {
         Self { x, y, vertical: None, horizontal: None }
     }
 
-    /// With an interval from `low` to `high` in y. An end that is not finite, or has no place on the axis, reaches
-    /// to the edge of the frame.
+    /// Adds an interval from `low` to `high` in y. An end that is not finite, or that the axis cannot show, extends to the
+    /// edge of the frame.
     pub fn vertical(mut self, low: f64, high: f64) -> Self {
         self.vertical = Some((low, high));
         self
     }
 
-    /// With an interval from `low` to `high` in x.
+    /// Adds an interval from `low` to `high` in x.
     pub fn horizontal(mut self, low: f64, high: f64) -> Self {
         self.horizontal = Some((low, high));
         self
     }
 }
 
-/// From `(x, y)`.
+/// Converts `(x, y)`.
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
         Self::new(x, y)
     }
 }
 
-/// From `(x, y, low, high)`, the interval in y.
+/// Converts `(x, y, low, high)`, with the interval in y.
 impl From<(f64, f64, f64, f64)> for Point {
     fn from((x, y, low, high): (f64, f64, f64, f64)) -> Self {
         Self::new(x, y).vertical(low, high)
@@ -72,11 +72,11 @@ enum Color {
     Muted,
 }
 
-/// Data that are drawn alike.
+/// A data series.
 ///
-/// Series of one name share colour, marker and legend entry. A series without a name has the colour of the one before
-/// it and no entry. So measured points and the line predicted for them are two series of one name, or the second has
-/// none.
+/// Series of one name share colour, marker and legend entry. A series without a name has the colour of the series before
+/// it and no legend entry. Measured points and the line predicted for them are therefore two series of one name, or the
+/// second has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     name: String,
@@ -91,12 +91,12 @@ impl Series {
         Self { name: name.into(), shape, color: None, dash: None, small: false }
     }
 
-    /// Points, for what was measured.
+    /// Points, for measured values.
     pub fn points(name: impl Into<String>, points: impl IntoIterator<Item = impl Into<Point>>) -> Self {
         Self::new(name, Shape::Points(points.into_iter().map(Into::into).collect()))
     }
 
-    /// A line, for what was predicted. A point that has no place on the axes leaves a gap.
+    /// A line, for predicted values. A point that the axes cannot show leaves a gap.
     pub fn line(name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self::new(name, Shape::Line(spots.into_iter().collect()))
     }
@@ -106,31 +106,31 @@ impl Series {
         Self::new(name, Shape::Band(spots.into_iter().collect()))
     }
 
-    /// In the colour of that number, from 0, in place of the next one.
+    /// Sets the colour by its number, from 0.
     pub fn color(mut self, index: usize) -> Self {
         self.color = Some(Color::Category(index));
         self
     }
 
-    /// In grey: what is there for comparison.
+    /// Sets the colour to grey, for series that are shown for comparison.
     pub fn muted(mut self) -> Self {
         self.color = Some(Color::Muted);
         self
     }
 
-    /// A dashed line.
+    /// Makes the line dashed.
     pub fn dashed(mut self) -> Self {
         self.dash = Some(Dash::Dashed);
         self
     }
 
-    /// A dotted line.
+    /// Makes the line dotted.
     pub fn dotted(mut self) -> Self {
         self.dash = Some(Dash::Dotted);
         self
     }
 
-    /// Small points, for many of them.
+    /// Makes the points small, for large numbers of points.
     pub fn small(mut self) -> Self {
         self.small = true;
         self
@@ -146,7 +146,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// From edge to edge in x and in y. The value is shown on a scale from 0 to 1, or absent.
+    /// A cell with the given edges in x and y. The value is shown on a scale from 0 to 1; it may be absent.
     pub fn new(x: (f64, f64), y: (f64, f64), value: impl Into<Option<f64>>) -> Self {
         Self { x, y, value: value.into().filter(|value| !value.is_nan()) }
     }
@@ -161,16 +161,17 @@ pub struct Region {
 }
 
 impl Region {
-    /// From edge to edge in x and in y, of a category by its number.
+    /// A region with the given edges in x and y, and the number of its category.
     pub fn new(x: (f64, f64), y: (f64, f64), category: usize) -> Self {
         Self { x, y, category }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Reference {
-    Vertical(f64, String),
-    Horizontal(f64, String),
+struct Reference {
+    vertical: bool,
+    value: f64,
+    label: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -181,7 +182,7 @@ struct Note {
     marked: bool,
 }
 
-/// A chart in two axes.
+/// A chart with two axes.
 ///
 /// ```
 /// use superpose_figure::{Axis, Chart, Figure, Theme};
@@ -195,7 +196,7 @@ struct Note {
 /// let svg = Figure::new().panel(chart).svg(Theme::Light);
 /// assert!(svg.starts_with("<svg"));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     title: String,
     x: Axis,
@@ -211,21 +212,9 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A chart without data. An empty title takes no room.
+    /// A chart without data.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self {
-            title: title.into(),
-            x,
-            y,
-            series: Vec::new(),
-            ordered: false,
-            value: String::new(),
-            cells: Vec::new(),
-            categories: Vec::new(),
-            regions: Vec::new(),
-            references: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { title: title.into(), x, y, ..Self::default() }
     }
 
     pub(crate) fn title(&self) -> &str {
@@ -253,22 +242,22 @@ impl Chart {
         self.with(Series::band(name, spots))
     }
 
-    /// Series are steps of one quantity, such as d = 64, 128, 256: their colours are steps of one scale.
+    /// Declares that the series are steps of one quantity, such as d = 64, 128, 256: their colours are steps of one scale.
     pub fn ordered(mut self) -> Self {
         self.ordered = true;
         self
     }
 
-    /// Adds the cells of a heat map, with a colour bar from 0 to 1 labelled `value`. Series that are drawn over cells
-    /// are in ink, and differ by dashes and markers.
+    /// Adds the cells of a heat map, with a colour bar from 0 to 1 labelled `value`. Series over cells are drawn in ink and
+    /// differ by dashes and markers.
     pub fn cells(mut self, value: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
         self.value = value.into();
         self.cells.extend(cells);
         self
     }
 
-    /// Adds regions by category. Over cells they are outlines with their names inside, where these have room; else they are
-    /// filled and stand in the legend.
+    /// Adds regions by category. Over cells they are outlines with the names of the categories inside, where there is room;
+    /// otherwise they are filled and the names are in the legend.
     pub fn regions(
         mut self,
         categories: impl IntoIterator<Item = impl Into<String>>,
@@ -279,25 +268,25 @@ impl Chart {
         self
     }
 
-    /// Adds a vertical line at x for reference, with words at its end.
+    /// Adds a vertical reference line at x with a label.
     pub fn vertical(mut self, x: f64, label: impl Into<String>) -> Self {
-        self.references.push(Reference::Vertical(x, label.into()));
+        self.references.push(Reference { vertical: true, value: x, label: label.into() });
         self
     }
 
-    /// Adds a horizontal line at y for reference, with words at its end.
+    /// Adds a horizontal reference line at y with a label.
     pub fn horizontal(mut self, y: f64, label: impl Into<String>) -> Self {
-        self.references.push(Reference::Horizontal(y, label.into()));
+        self.references.push(Reference { vertical: false, value: y, label: label.into() });
         self
     }
 
-    /// Adds words beside a place, where they cover least.
+    /// Adds a text beside a point, where it covers the least.
     pub fn note(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
         self.notes.push(Note { x, y, text: text.into(), marked: false });
         self
     }
 
-    /// Marks a place with a ring, and words beside it.
+    /// Marks a point with a ring and adds a text beside it.
     pub fn mark(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
         self.notes.push(Note { x, y, text: text.into(), marked: true });
         self

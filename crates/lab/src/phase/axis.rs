@@ -59,7 +59,7 @@ impl fmt::Display for Size {
 impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Size, String> {
-        let one = Parameter::ALL.into_iter().find(|parameter| parameter.word() == text).map(Size::One);
+        let one = text.parse().ok().map(Size::One);
         one.or((text == "parameters").then_some(Size::Parameters))
             .ok_or("must be one of samples, dim, width, length, vocab, parameters".into())
     }

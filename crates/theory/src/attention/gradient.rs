@@ -1,11 +1,12 @@
-//! The gradient by a head output, which steers step 2 (theory section 5.2).
+//! The gradient with respect to a head output, which determines the direction of step 2 (theory section 5.2).
 //!
-//! Sample m pulls at sample n with `G(n,m) = d K(h_n, h_m) / d h_n`, K the kernel of the features. For the
-//! attention-only model this is `h_m`. With an MLP it is `(1/m) sum_k phi'(w_k . h_n) phi(w_k . h_m) w_k`. Its mean over the
-//! first layer is, by Stein's lemma, `E[phi' phi'] h_m + E[phi'' phi] h_n`, both functions of the cosine of the two head
-//! outputs; around it every direction has the variance `E[phi'^2 phi^2] / m`.
+//! The contribution of sample m to the gradient at sample n is `G(n,m) = d K(h_n, h_m) / d h_n`, K the kernel of the
+//! features. For the attention-only model this is `h_m`. With an MLP it is
+//! `(1/m) sum_k phi'(w_k . h_n) phi(w_k . h_m) w_k`. Its mean over the first layer is, by Stein's lemma,
+//! `E[phi' phi'] h_m + E[phi'' phi] h_n`, both functions of the cosine of the two head outputs; around the mean every
+//! direction has the variance `E[phi'^2 phi^2] / m`.
 //!
-//! Head outputs share tokens by chance, and with an even phi that decides what is learned: [`Heads`].
+//! Head outputs share tokens by chance ([`Heads`]); for an even phi this determines what is learned.
 
 use superpose_core::config::Activation;
 
@@ -14,31 +15,31 @@ use crate::kernel::{DEGREES, Feature, polynomial, products};
 use crate::point::Point;
 use crate::quadrature::HALF_LINE;
 
-/// What is asked of the gradient by a head output. Multiples are of the attention-only model's.
+/// Statistics of the gradient, as multiples of those of the attention-only model.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradient {
-    /// What pairs of samples with the same label give the trigger.
+    /// Contribution of pairs of samples with the same label to the trigger's score.
     pub same_label: f64,
-    /// What a sample does to itself, along its own head output.
+    /// Contribution of a sample to its own gradient, along its head output.
     pub own: f64,
-    /// What two samples do to each other together, along their head outputs.
+    /// Sum of the contributions of two samples to each other, along their head outputs.
     pub mutual: f64,
-    /// What another sample does to a sample, along the latter's own head output.
+    /// Contribution of another sample to a sample's gradient, along the latter's own head output.
     pub along_own: f64,
     /// Energy of the gradient of one pair.
     pub pair: f64,
-    /// What the first layer adds.
+    /// Noise of the first layer.
     pub layer: Layer,
 }
 
-/// Variances that the random first layer adds in every direction, each falling as 1/m.
+/// Variances that the random first layer adds in every direction, each proportional to 1/m.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Layer {
-    /// Mean over samples of what each does to itself, squared: `E[phi phi']^2 / m`.
+    /// Squared mean over samples of each one's contribution to itself: `E[phi phi']^2 / m`.
     pub own_mean: f64,
-    /// Mean over pairs, squared: `E[phi]^2 E[phi']^2 / m`.
+    /// Squared mean over pairs: `E[phi]^2 E[phi']^2 / m`.
     pub pair_mean: f64,
-    /// What one sample adds to that mean, in either role.
+    /// Variance from one sample, in either role of a pair.
     pub single: f64,
     /// A pair of samples: `E[phi^2] E[phi'^2] / m`.
     pub pair: f64,
@@ -52,7 +53,7 @@ impl Gradient {
         Gradient::of_one_row(point).at_width(point.width)
     }
 
-    /// The gradient at a point whose MLP has one row; its dimension and number of samples are not used.
+    /// The gradient of an MLP with one row; the point's dimension and number of samples are not used.
     pub fn of_one_row(point: &Point) -> Gradient {
         match point.width {
             None => Gradient {
@@ -67,7 +68,7 @@ impl Gradient {
         }
     }
 
-    /// From one row to a width: that many rows are averaged.
+    /// The gradient of an MLP of the given width, which averages that many rows.
     pub fn at_width(mut self, width: Option<f64>) -> Gradient {
         let Layer { own_mean, pair_mean, single, pair, own } = &mut self.layer;
         for variance in [own_mean, pair_mean, single, pair, own] {
@@ -151,12 +152,12 @@ impl Head {
         Head { feature, slope, bend, moments }
     }
 
-    /// `E[phi' phi']` of two head outputs with cosine rho: along the other's.
+    /// `E[phi' phi']` of two head outputs with cosine rho: the component along the other one.
     fn by_other(&self, rho: f64) -> f64 {
         polynomial(&products(&self.slope, &self.slope), rho)
     }
 
-    /// `E[phi'' phi]`: along one's own.
+    /// `E[phi'' phi]`: the component along the sample's own head output.
     fn by_own(&self, rho: f64) -> f64 {
         polynomial(&products(&self.bend, &self.feature.coefficients), rho)
     }
@@ -179,7 +180,7 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn a_linear_layer_adds_noise_only() {
+    fn linear_layer_adds_only_noise() {
         for trigger in [Trigger::Keys, Trigger::Values] {
             let point = Point {
                 width: Some(300.0),

@@ -1,10 +1,10 @@
-//! From scores to lock rates (theory section 5.2).
+//! Lock rates from scores (theory section 5.2).
 //!
 //! In one run the trigger's score T has one value, and so has every token's score. The lock rate of that run is the
-//! chance that T plus the token score at `ell` exceeds the largest of the others, `F(T/spread - Y)` averaged over Y, the
-//! largest of as many normal numbers as there are distinct other tokens. From run to run T varies, and where it is
-//! not large beside its spread, some runs lock and others do not. What a run stores depends on its own lock
-//! rate, so the whole law matters and not only its mean.
+//! probability that T plus the token score at `ell` exceeds the largest of the others: `F(T/spread - Y)` averaged over Y,
+//! the largest of as many normal numbers as there are distinct other tokens. T varies from run to run, and where it is not
+//! large compared with its spread, some runs lock and others do not. What a run stores depends on its own lock rate, so
+//! recall needs the whole distribution and not only its mean.
 
 use std::sync::LazyLock;
 
@@ -15,38 +15,36 @@ use crate::quadrature::{Rule, Table, hermite};
 
 use super::{Scores, in_squares};
 
-/// How the trigger's score varies from run to run.
+/// The distribution of the trigger's score over runs, in standard deviations.
 static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 
-/// Runs with a smaller weight are left out: all of them together weigh less than 1e-7.
+/// Runs with a smaller weight are left out; together they weigh less than 1e-7.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// The law of the lock rate over runs.
+/// The distribution of the lock rate over runs.
 #[derive(Clone, Debug)]
-pub struct LockLaw {
-    law: Rule,
-}
+pub(crate) struct LockLaw(pub Rule);
 
 impl LockLaw {
-    /// The law at a point.
+    /// The distribution at a point.
     pub fn of(point: &Point) -> LockLaw {
         LockLaw::with(point, &Scores::of(point))
     }
 
-    /// The law at a point whose scores are known.
-    pub(crate) fn with(point: &Point, scores: &Scores) -> LockLaw {
+    /// The distribution at a point with the given scores.
+    pub fn with(point: &Point, scores: &Scores) -> LockLaw {
         if point.length <= 1.0 {
-            return LockLaw { law: Rule::certain(1.0) };
+            return LockLaw(Rule::certain(1.0));
         }
-        // At least one, whatever rounding says.
+        // There is at least one other token, also after rounding.
         let others = Maximum::of(distinct(point.length - 1.0, point.vocab).max(1.0));
         let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
-        // The part of a token's overlap with the trigger moves with T.
+        // The part of a token's score from its overlap with the trigger is proportional to T.
         let overlap = point.overlap().sqrt();
         let (pairs, spread) = pair_counts(scores);
         let cdf = QuickCdf::new();
         let finds = |x: f64| others.rule.mean(|y| cdf.at(x - y));
-        // Where it is asked for often, from a table.
+        // Many evaluations use a table.
         let table = (pairs.points.len() > 8).then(|| {
             let ys = others.rule.points.iter().map(|point| point.0);
             let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
@@ -66,27 +64,17 @@ impl LockLaw {
                 law.push((rate, weight * z_weight));
             }
         }
-        LockLaw { law: Rule { points: law } }
-    }
-
-    /// Lock rates and their weights.
-    pub(crate) fn points(&self) -> &[(f64, f64)] {
-        &self.law.points
-    }
-
-    /// The expectation of a function of the lock rate.
-    pub fn mean(&self, f: impl FnMut(f64) -> f64) -> f64 {
-        self.law.mean(f)
+        LockLaw(Rule { points: law })
     }
 }
 
 /// The lock rate, averaged over runs.
 pub fn lock_rate(point: &Point) -> f64 {
-    LockLaw::of(point).mean(|rate| rate).clamp(0.0, 1.0)
+    LockLaw::of(point).0.mean(|rate| rate).clamp(0.0, 1.0)
 }
 
-/// The number of pairs over its mean, and the spread of T that is left beside it. Many pairs vary normally, and their
-/// variance joins the rest.
+/// The number of pairs relative to its mean, and the spread of T from everything else. A large number of pairs is normal,
+/// and its variance is added to the rest.
 fn pair_counts(scores: &Scores) -> (Rule, f64) {
     const MANY: f64 = 50.0;
     if scores.pairs > MANY {
@@ -109,7 +97,7 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn one_position_is_always_right() {
+    fn single_position_always_locks() {
         assert_eq!(lock_rate(&gaussian(100.0, 25.0, 1.0, 10.0)), 1.0);
     }
 
@@ -122,9 +110,9 @@ mod tests {
         assert!(at(40.0, 120.0, 2000.0) < middle);
     }
 
-    /// Simulated with eight seeds of their own: few samples of many facts, where pairs with a common label are rare.
+    /// Lock rates and standard errors from eight seeds each: few samples of many facts, where pairs with one label are rare.
     #[test]
-    fn few_pairs_leave_it_to_luck() {
+    fn few_pairs_agree_with_simulation() {
         for (vocab, dim, length, samples, seen, error) in [
             (212.0, 146.0, 7.0, 23.0, 0.708, 0.136),
             (109.0, 139.0, 20.0, 54.0, 0.897, 0.038),
@@ -136,9 +124,9 @@ mod tests {
         }
     }
 
-    /// One other token may come out as one less a rounding error, and is still there.
+    /// The number of other tokens may be 1 minus a rounding error.
     #[test]
-    fn two_positions_have_one_rival() {
+    fn two_positions_have_one_other_token() {
         for vocab in 200..300 {
             let rate = lock_rate(&gaussian(f64::from(vocab), 4.0, 2.0, 8.0));
             assert!((0.5..0.9).contains(&rate), "V = {vocab}: {rate}");
@@ -146,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn distinct_tokens() {
+    fn distinct_tokens_are_counted() {
         assert!((distinct(1.0, 100.0) - 1.0).abs() < 1e-12);
         assert!((distinct(1e6, 100.0) - 100.0).abs() < 1e-9);
         assert!((distinct(10.0, 1e6) - 10.0).abs() < 1e-3);

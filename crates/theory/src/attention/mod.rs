@@ -1,8 +1,8 @@
-//! Attention: what step 2 learns (theory section 5.2).
+//! Attention: the scores that step 2 learns (theory section 5.2).
 //!
-//! The token at `ell` scores its own token score plus the trigger's score, any other token its token score
-//! alone. The right position has the largest weight if the trigger's score exceeds the differences of token
-//! scores. Everything is in units of `1/(L^2 V)`, in which the trigger's score is about 1.
+//! The score at `ell` is the score of its token plus that of the trigger; the score at any other position is that of its
+//! token alone. The right position has the largest weight if the trigger's score exceeds the differences of token scores.
+//! All scores are in units of `1/(L^2 V)`, in which the trigger's score is about 1.
 
 mod gradient;
 mod lock;
@@ -12,21 +12,22 @@ mod overlapping;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use gradient::Gradient;
-pub use lock::{LockLaw, lock_rate};
+pub(crate) use lock::LockLaw;
+pub use lock::lock_rate;
 
 use crate::noise::ScoreNoise;
 use crate::point::Point;
 
-/// The scores of step 2: means, and spreads as standard deviations.
+/// The scores of step 2: means and standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// Mean score of the trigger, T.
     pub trigger: f64,
     /// The part of it that comes from pairs of samples with the same label.
     pub from_pairs: f64,
-    /// How many such pairs there are on average. Few of them make T a matter of luck.
+    /// Mean number of such pairs. If it is small, T depends on chance.
     pub pairs: f64,
-    /// Spread of the trigger's score from run to run, beside that of the number of pairs.
+    /// Spread of the trigger's score from run to run, without the part from the number of pairs.
     pub trigger_spread: f64,
     /// Spread of token scores by mean bias.
     pub mean_bias: f64,
@@ -44,7 +45,7 @@ impl Scores {
         Scores::with(point, &Gradient::of(point))
     }
 
-    /// The scores at a point whose gradient is known.
+    /// The scores at a point with the given gradient.
     pub(crate) fn with(point: &Point, gradient: &Gradient) -> Scores {
         match point.orthonormal() {
             true => orthonormal::scores(point, gradient),
@@ -52,7 +53,7 @@ impl Scores {
         }
     }
 
-    /// Squares of the signal and of the spreads.
+    /// The squared signal and variances.
     pub fn noise(&self) -> ScoreNoise {
         ScoreNoise {
             signal: self.trigger.powi(2),

@@ -1,27 +1,27 @@
 //! Scores with orthonormal embeddings (theory section 5.2).
 //!
-//! Without overlaps a token's score counts coincidences. With `C_y(v)` the number of times that token v
-//! stands in samples of label y, and pairs of one sample with itself left out, the score of v is
+//! Without overlaps a token's score counts coincidences. With `C_y(v)` the number of occurrences of token v in samples of
+//! label y, and without pairs of a sample with itself, the score of v is
 //! `(V/N^2) sum_y C_y(v) (C_y(v) - C(v)/V)` in units of `1/(L^2 V)`. The counts are Poisson with mean
 //! `n_y L/V`, plus `n_v` at v's own label. Its variance over tokens:
 //!
 //! - pairs of noise tokens, with uneven label counts: `(2/N^2) (L^2/V) (1 + V/N + 2 L/V)`,
 //! - the token's own fact: the variance of `(V/N^2) n_v (n_v - 1)`, that is `(2/N^2) (1 + 2 N/V)`.
 //!
-//! The trigger's score is `T = (1 - 1/L) (1 + t V/N)`. From run to run it varies by pairs of samples of one
-//! label, `(1 + t)^2 2 V/N^2`, and by how often a fact's token stands among its own samples' noise,
+//! The trigger's score is `T = (1 - 1/L) (1 + t V/N)`. Its variance from run to run has a part from pairs of samples of one
+//! label, `(1 + t)^2 2 V/N^2`, and a part from occurrences of a fact's token among the noise tokens of its own samples,
 //! `(L/(V N)) E[n^3]/(N/V)^3`.
 //!
-//! With an MLP the parts are multiplied as [`Gradient`] says, and the first layer adds noise in all directions: as with overlapping
-//! embeddings, V directions in place of d.
+//! With an MLP the parts are multiplied by the factors in [`Gradient`], and the first layer adds noise in all directions as with
+//! overlapping embeddings, with V directions in place of d.
 //!
-//! Against simulation (V from 71 to 300, L from 4 to 60, N/V from 0.5 to 7) both spreads are right to about
-//! 10%.
+//! Compared with simulation (V from 71 to 300, L from 4 to 60, N/V from 0.5 to 7) both spreads are accurate to about 10%.
 
 use super::gradient::{Gradient, Layer};
 use super::{Scores, in_squares};
 use crate::point::Point;
 
+/// The scores at a point with orthonormal embeddings.
 pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, length, samples, .. } = *point;
     let t = point.trigger.t();
@@ -30,7 +30,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let from_pairs = rest * gradient.same_label;
     let pairs = gradient.pair * length * length / vocab * (1.0 + scarcity + 2.0 * length / vocab);
     let own = (rest * gradient.same_label).powi(2) * (1.0 + 2.0 / scarcity);
-    // The number of pairs is left to the law of the lock rate; the rest of what the trigger adds to them is here.
+    // The distribution of the lock rate accounts for the number of pairs; this is the rest of the trigger's part.
     let labels = 2.0 * vocab * (t * (2.0 + t)) * (rest * gradient.own / samples).powi(2);
     let noise = gradient.pair * length / (vocab * samples) * (1.0 + scarcity * (3.0 + scarcity));
     let layer = layer_noise(point, &gradient.layer);
@@ -53,7 +53,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     }
 }
 
-/// Spreads by the first layer: through the mean of the gradients, through single samples, through pairs.
+/// Spreads from the first layer: by the mean of the gradients, by single samples, by pairs.
 fn layer_noise(point: &Point, layer: &Layer) -> [f64; 3] {
     let Point { vocab, length, samples, .. } = *point;
     let square = length * length / samples;

@@ -1,11 +1,11 @@
-//! Scores with embeddings that overlap (theory section 5.2, derived anew).
+//! Scores with overlapping embeddings (theory section 5.2).
 //!
 //! The direction of step 2 is `u = (1/N^2) sum_{n,m} B(n,m) Cov_n h_m`, where `B(n,m)` is the inner product of the centred
 //! output embeddings of the labels of samples n and m: 1 for the same label, else about `1/sqrt(d)`. `Cov_n` is
 //! the covariance of a sequence's tokens, `C` its mean, and the mean head output is `mu`, with `|mu|^2 = 1/V`.
 //! The eigenvalues of `d C` follow Marchenko and Pastur's law at ratio c = d/V; their moments are `m2 = 1 + c`,
-//! `m3 = 1 + 3c + c^2`, `m4 = 1 + 6c + 6c^2 + c^3`. A token's score is `z . u` for a z that `C` is made of; the
-//! trigger is a direction like any other, for which one power of C is replaced by its mean.
+//! `m3 = 1 + 3c + c^2`, `m4 = 1 + 6c + 6c^2 + c^3`. A token's score is `z . u` for one of the
+//! vectors z that `C` is composed of; the trigger is an independent direction, for which one power of C is replaced by its mean.
 //!
 //! | term | from | token's score | trigger's score |
 //! |---|---|---|---|
@@ -18,14 +18,16 @@
 //! | overlap with the trigger | | `T / sqrt(d)` | |
 //!
 //! T itself is `(1 - 1/L) (1 + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of which there are
-//! `N^2 / 2V`; a Gaussian trigger's squared length multiplies it. With an MLP a sample is also pulled along its own head output,
-//! by `b = E[phi'' phi]`: then all samples of a fact err together, by its token's length and overlap with the mean token,
-//! `s^2 = ((2 + 4t)/d)/L^2 + 1/(V d)`, where a trigger in the values adds its own overlap. An even phi has little signal and much of this.
+//! `N^2 / 2V`; it is proportional to a Gaussian trigger's squared length. With an MLP a sample's gradient also has a component
+//! `b = E[phi'' phi]` along its own head output. Its error is common to all samples of a fact and comes from the token's length
+//! and overlap with the mean token, `s^2 = ((2 + 4t)/d)/L^2 + 1/(V d)`, to which a trigger in the values adds its own overlap.
+//! For an even phi this term is large compared with the signal.
 
 use super::gradient::Gradient;
 use super::{Scores, in_squares};
 use crate::point::Point;
 
+/// The scores at a point with overlapping embeddings.
 pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, dim, length, samples, .. } = *point;
     let t = point.trigger.t();
@@ -38,12 +40,12 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let c = dim / vocab;
     let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
     let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
-    // Energies in units of a head output's, 1/L. The first layer's are spread over all d directions.
+    // Energies in units of a head output's energy 1/L. The energy of the first layer is spread over all d directions.
     let head = 1.0 + t / length;
     let layer_unit = length * dim;
     let labels = 1.0 / dim + 1.0 / vocab;
     let per_pair = |pair: f64, own: f64| (labels * pair + own / samples).sqrt();
-    // The squared sum of all output embeddings is N on average and varies by this share.
+    // Relative variance of the squared sum of all output embeddings, whose mean is N.
     let uneven = 2.0 * labels;
 
     let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
@@ -98,10 +100,10 @@ mod tests {
     use super::*;
     use crate::point::gaussian;
 
-    /// Against the engine's own split of the scores, 12 seeds each: mean and spread of T, root mean squares of
-    /// mean bias and gradient noise. Points were chosen where the older terms were off by up to a factor of 6.
+    /// Compared with the noise budget of simulations, 12 seeds each: spread of T, root mean squares of mean bias and
+    /// gradient noise. Without the powers of c the terms would be wrong by up to a factor of 6 at these points.
     #[test]
-    fn terms_are_those_of_simulation() {
+    fn terms_agree_with_simulation() {
         for (vocab, dim, length, samples, trigger, seen) in [
             (228.0, 183.0, 256.0, 3452.0, Trigger::Keys, [0.138, 0.242, 0.043]),
             (124.0, 394.0, 153.0, 378.0, Trigger::Keys, [0.195, 0.412, 0.133]),
@@ -118,10 +120,11 @@ mod tests {
             assert!(ratios.iter().all(|r| (0.7..1.45).contains(r)), "V = {vocab}: {ratios:?}");
         }
     }
-    /// Mean of T and its relative spread over 48 seeds with an even activation, the spread of `|z_eos|^2` taken off. Without the
+
+    /// Mean of T and its relative spread over 48 seeds with an even activation, without the spread of `|z_eos|^2`. Without the
     /// term of the facts the spread would be two fifths too small.
     #[test]
-    fn samples_of_a_fact_err_together() {
+    fn errors_common_to_a_fact_agree_with_simulation() {
         for (vocab, dim, length, samples, width, seen) in [
             (139.0, 59.0, 26.0, 8883.0, 516.0, [0.01621, 0.469]),
             (139.0, 59.0, 26.0, 8883.0, 8000.0, [0.01618, 0.435]),

@@ -1,18 +1,18 @@
-//! The first gradient of the attention-MLP model as channels with signal-to-noise ratios of their own (theory section 5.4).
+//! The channels of the attention-MLP model's first gradient, by signal-to-noise ratio (theory section 5.4).
 //!
-//! Up to the rate the gradient is `(1/N) sum_n c_n psi(h_n)^T`, c the centred output embedding of the label. Given the
+//! Divided by the learning rate the gradient is `(1/N) sum_n c_n psi(h_n)^T`, c the centred output embedding of the label. Given the
 //! informative token v, `psi(h) = mu_v + e`: the signal is `mu_v` less its mean, the noise e. With u the part of h that
-//! varies, of square length `1/L`, a feature is `phi(s + |u| z)`, where the shift s is what the trigger and the mean token
-//! give. Its Hermite orders, of energies `a_q^2 = E_s[c_q(s)^2]`, are uncorrelated. Two sequences with the same informative token
+//! varies, of square length `1/L`, a feature is `phi(s + |u| z)`, where the shift s comes from the trigger and the mean token. Its Hermite orders, of energies `a_q^2 = E_s[c_q(s)^2]`, are uncorrelated. Two sequences with the same informative token
 //! have parts u with a cosine of `1/L` in the mean, unrelated ones of 0, both with a spread of about `1/sqrt(d)`, so
 //!
 //! ```text
 //! signal  S_q = a_q^2 (E rho^q - E rho_0^q),     noise  T_q = a_q^2 (1 - E rho^q).
 //! ```
 //!
-//! Order q lives in `F_q = C(d + q - 1, q)` dimensions, and its ratio falls with q, about as `L^-q`. A width of m resolves the lowest
-//! orders, those with dimensions to spare; all higher ones reach it mixed, as a signal and a noise spread evenly over m. Even spreads
-//! make a channel carry the most for its energies, so the sum over channels is a bound, in the surrogate.
+//! Order q has `F_q = C(d + q - 1, q)` dimensions, and its ratio decreases with q, about as `L^-q`. A layer of width m resolves
+//! the lowest orders, as long as their dimensions fit into m; all higher orders are mixed, as signal and noise spread evenly over
+//! m. A channel with given energies carries the most information if they are spread evenly, so the sum over channels is an upper
+//! bound in the surrogate.
 
 use superpose_core::config::Activation;
 
@@ -20,24 +20,24 @@ use crate::normal::density;
 use crate::point::Point;
 use crate::quadrature::{Rule, cosine, hermite};
 
-/// Orders told apart; what is beyond is noise.
+/// Number of Hermite orders; higher ones count as noise.
 const ORDERS: usize = 12;
 
-/// Numbers of the gradient that share a ratio of signal to noise.
+/// Numbers of the gradient that share a signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channel {
-    /// How many.
+    /// How many numbers.
     pub numbers: f64,
     /// The ratio with one sample for every fact.
     pub ratio: f64,
 }
 
-/// Energies of one Hermite order, or of all.
+/// Energies of one Hermite order, or of all orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// Of what the informative token adds to a feature's mean, times the width.
+    /// Energy of the informative token's contribution to the mean features, for a width of 1.
     pub signal: f64,
-    /// Of what varies given the informative token, times the width.
+    /// Energy of the variation given the informative token, for a width of 1.
     pub noise: f64,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn channels(point: &Point, width: f64) -> Vec<Channel> {
     let mut open = true;
     let total: f64 = orders.iter().map(|order| order.signal + order.noise).sum::<f64>() + rest;
     for (q, order) in (1..).zip(&orders) {
-        // An order that the activation lacks takes no room.
+        // An order that the activation does not have takes no dimensions.
         if order.signal + order.noise <= 1e-13 * total {
             continue;
         }
@@ -101,16 +101,16 @@ fn energies(point: &Point) -> ([Energy; ORDERS], f64) {
     (orders, (total - squares.iter().sum::<f64>()).max(0.0))
 }
 
-/// Energies of signal and noise, all orders together, for a width of 1: what a simulation measures.
+/// Energies of signal and noise, summed over all orders, for a width of 1.
 pub fn total_energy(point: &Point) -> Energy {
     let (orders, rest) = energies(point);
-    let sum = |f: &dyn Fn(&Energy) -> f64| orders.iter().map(f).sum::<f64>();
-    Energy { signal: sum(&|order| order.signal), noise: sum(&|order| order.noise) + rest }
+    let signal = orders.iter().map(|order| order.signal).sum();
+    Energy { signal, noise: orders.iter().map(|order| order.noise).sum::<f64>() + rest }
 }
 
 /// `E_s[c_q(s)^2]` of `phi(shift s + size z)`, q from 0 on, and `E[phi^2]`.
 fn squares(activation: Activation, size: f64, shift: f64) -> ([f64; ORDERS + 1], f64) {
-    /// Steps per unit of z, and units to either side: a kink costs an error of 1e-4.
+    /// Steps per unit of z, and units to either side; the error from a kink is 1e-4.
     const STEPS: i32 = 24;
     const REACH: i32 = 8;
     let mut squares = [0.0; ORDERS + 1];
@@ -134,7 +134,7 @@ fn squares(activation: Activation, size: f64, shift: f64) -> ([f64; ORDERS + 1],
     (squares, total)
 }
 
-/// Symmetric tensors of an order: `C(n + q - 1, q)`.
+/// Dimension of the symmetric tensors of order q: `C(n + q - 1, q)`.
 fn dimensions(n: f64, q: i32) -> f64 {
     (0..q).map(|k| (n + f64::from(k)) / f64::from(k + 1)).product()
 }
@@ -148,18 +148,18 @@ mod tests {
     use crate::testing::{Dice, dot};
 
     #[test]
-    fn a_wide_identity_is_the_attention_only_model() {
+    fn wide_identity_equals_the_attention_only_model() {
         let point = Point { activation: Activation::Identity, ..gaussian(300.0, 40.0, 10.0, 1.0) };
         let found = channels(&point, 500.0);
         assert_eq!(found.len(), 1);
         assert!((found[0].numbers - 1600.0).abs() < 1e-9);
         assert!((found[0].ratio * 9.0 - 1.0).abs() < 1e-6, "{found:?}");
-        // Narrower than the dimension, fewer numbers.
+        // A layer narrower than the dimension has fewer numbers.
         assert!((channels(&point, 20.0)[0].numbers - 800.0).abs() < 1e-9);
     }
 
     #[test]
-    fn he2_has_a_lower_ratio_and_more_numbers() {
+    fn he2_has_lower_ratios_and_more_numbers() {
         let point = Point { activation: Activation::He2, ..gaussian(3000.0, 40.0, 10.0, 1.0) };
         let found = channels(&point, 300.0);
         let mixed = found.last().unwrap();
@@ -170,7 +170,7 @@ mod tests {
     /// Energies of features of drawn sequences: the mean of `psi psi'` over pairs with the same informative token, over
     /// unrelated pairs, and of each with itself.
     #[test]
-    fn energies_are_those_of_drawn_features() {
+    fn energies_agree_with_drawn_features() {
         let mut dice = Dice(11);
         let (vocab, dim, width) = (150, 24, 400);
         for (activation, trigger, length) in [
@@ -196,10 +196,9 @@ mod tests {
                     head.iter_mut().for_each(|h| *h /= length as f64);
                     rows.iter().map(|g| activation.value(dot(g, &head))).collect()
                 };
-                // Sums over many sequences with the same token, and over tokens: products of sums hold all pairs.
+                // Inner products of sums over sequences are sums over all pairs of sequences.
                 const MANY: usize = 12;
-                let (mut all, mut within) = (vec![0.0; width], 0.0);
-                let (mut squares, mut groups) = (0.0, 0.0);
+                let (mut all, mut within, mut squares) = (vec![0.0; width], 0.0, 0.0);
                 for v in 0..vocab {
                     let mut sum = vec![0.0; width];
                     for _ in 0..MANY {
@@ -208,12 +207,11 @@ mod tests {
                         sum.iter_mut().zip(&feature).for_each(|(sum, x)| *sum += x);
                     }
                     within += dot(&sum, &sum);
-                    groups += dot(&sum, &sum);
                     all.iter_mut().zip(&sum).for_each(|(all, x)| *all += x);
                 }
                 let (n, v) = (MANY as f64, vocab as f64);
                 same += (within - squares) / (v * n * (n - 1.0)) / width as f64;
-                other += (dot(&all, &all) - groups) / (v * (v - 1.0) * n * n) / width as f64;
+                other += (dot(&all, &all) - within) / (v * (v - 1.0) * n * n) / width as f64;
                 own += squares / (v * n) / width as f64;
                 pairs += 1.0;
             }

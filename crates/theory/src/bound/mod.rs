@@ -1,8 +1,8 @@
-//! What no decoder of the first gradient can do (theory section 5.4), in the Gaussian surrogate.
+//! Lower bound on the samples for any decoder of the first gradient, in the Gaussian surrogate (theory section 5.4).
 //!
-//! The first gradient is `D^2` numbers, `D = min(d, V)`. If its noise were Gaussian it would carry at most
+//! The first gradient has `D^2` numbers, `D = min(d, V)`. If its noise were Gaussian it would carry at most
 //! `(D^2/2) log(1 + N/((L-1) V))` nats, and a fraction alpha of V facts takes about `log((alpha V)!)`. With an MLP the
-//! gradient is some channels of more numbers and lower ratios: see [`Channel`].
+//! gradient consists of several channels with more numbers and lower signal-to-noise ratios: see [`Channel`].
 
 mod channels;
 
@@ -10,7 +10,7 @@ pub use channels::{Channel, Energy, total_energy};
 
 use crate::point::Point;
 
-/// The numbers of the first gradient, by their ratio of signal to noise.
+/// The numbers of the first gradient, grouped by their signal-to-noise ratio.
 pub fn channels(point: &Point) -> Vec<Channel> {
     match point.width {
         None => vec![Channel { numbers: gradient_numbers(point), ratio: 1.0 / (point.length - 1.0) }],
@@ -18,7 +18,7 @@ pub fn channels(point: &Point) -> Vec<Channel> {
     }
 }
 
-/// Nats that the first gradient carries at most about the facts, in the surrogate. Infinite at length 1,
+/// Upper bound in nats on the information of the first gradient about the facts, in the surrogate. Infinite at length 1,
 /// where the surrogate has no noise.
 pub fn surrogate_information(point: &Point) -> f64 {
     information(&channels(point), point.coverage())
@@ -28,10 +28,9 @@ fn information(channels: &[Channel], per_fact: f64) -> f64 {
     channels.iter().map(|channel| 0.5 * channel.numbers * libm::log1p(per_fact * channel.ratio)).sum()
 }
 
-/// Samples below which, in the surrogate, no decoder of the first gradient recalls a fraction `accuracy` of
-/// the facts: where the information is `log((alpha V)!)`, for the attention-only model
-/// `N_lb = (L-1) V (exp(2 log((alpha V)!) / D^2) - 1)`. None when the number is too large to write
-/// down: no amount of data within reach is enough for that many facts in that few dimensions.
+/// Samples below which, in the surrogate, no decoder of the first gradient recalls a fraction `accuracy` of the facts: where
+/// the information is `log((alpha V)!)`, for the attention-only model `N_lb = (L-1) V (exp(2 log((alpha V)!) / D^2) - 1)`.
+/// None when the bound is not a finite number, because there are too many facts for the dimension.
 pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
     let facts = (accuracy.clamp(0.0, 1.0) * point.vocab).max(0.0);
     let needed = libm::lgamma(facts + 1.0).max(0.0);
@@ -45,7 +44,7 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
             bound.is_finite().then_some(bound)
         }
         ref several => {
-            // Information grows with the logarithm of the samples; bisection in that logarithm.
+            // Bisection in the logarithm of the samples, with which the information grows.
             let at = |ln: f64| information(several, libm::exp(ln));
             let (mut low, mut high) = (-700.0, 600.0);
             if at(high) < needed {
@@ -61,11 +60,6 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
     }
 }
 
-/// `2 alpha L V^2 log V / d^2`, what the bound tends to when `d^2` is large against `V log V`.
-pub fn leading_lower_bound(point: &Point, accuracy: f64) -> f64 {
-    2.0 * accuracy * point.length * point.vocab.powi(2) * libm::log(point.vocab) / gradient_numbers(point)
-}
-
 fn gradient_numbers(point: &Point) -> f64 {
     point.dim.min(point.vocab).powi(2)
 }
@@ -76,9 +70,11 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn tends_to_the_leading_product() {
+    fn bound_tends_to_the_leading_product() {
         let point = gaussian(1e5, 1e4, 1e3, 1.0);
-        let ratio = surrogate_lower_bound(&point, 1.0).unwrap() / leading_lower_bound(&point, 1.0);
+        // The limit for d^2 much larger than V log V.
+        let leading = 2.0 * point.length * point.vocab.powi(2) * libm::log(point.vocab) / point.dim.powi(2);
+        let ratio = surrogate_lower_bound(&point, 1.0).unwrap() / leading;
         // log V! = V (log V - 1), and exp(x) - 1 is a little above x.
         assert!((0.85..1.05).contains(&ratio), "{ratio}");
     }
@@ -92,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes() {
+    fn extreme_sizes_have_a_bound_or_none() {
         assert_eq!(surrogate_lower_bound(&gaussian(1e6, 3.0, 1e5, 1.0), 0.9), None);
         assert_eq!(surrogate_lower_bound(&gaussian(1e6, 3.0, 1.0, 1.0), 0.9), Some(0.0));
         assert_eq!(surrogate_lower_bound(&gaussian(100.0, 50.0, 10.0, 1.0), 0.0), Some(0.0));

@@ -1,17 +1,14 @@
-//! Critical values: the number of samples, dimension, width, length or vocabulary at which an accuracy is reached, the
-//! others fixed (theory section 5).
+//! Critical values: the samples, dimension, width, length or vocabulary at which recall reaches an accuracy while the other
+//! sizes are fixed (theory section 5).
 //!
-//! More samples, dimensions or width help in the long run, so for them the critical value is the smallest from which on
-//! the accuracy holds, up to the end of the range that is searched. Longer sequences and more facts hurt; there it is the
-//! largest value that still reaches the accuracy. Accuracy is not monotone everywhere: a memory that is too small
-//! does better with few facts stored than with all. A window that closes again before the end of the range does not count.
-//!
-//! The accuracy is three-step recall.
+//! More samples, dimensions or width help eventually, so their critical value is the smallest value from which on the
+//! accuracy is reached, up to the end of the searched range. Longer sequences and more facts hurt; their critical value is
+//! the largest that still reaches the accuracy. Accuracy is not monotone everywhere: a memory that is too small recalls more
+//! with few facts stored than with all of them. Values in such a window, which ends before the end of the range, are not
+//! critical values.
 
 mod recall;
 mod search;
-
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,38 +20,23 @@ use crate::point::Point;
 use crate::predict::{Dominant, Part, predict_at};
 use search::{Crossing, topmost_crossing};
 
-/// A size that can be solved for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameter {
-    /// Training samples, `N`.
-    Samples,
-    /// Embedding dimension, `d`.
-    Dim,
-    /// Width of the MLP, `m`.
-    Width,
-    /// Sequence length, `L`.
-    Length,
-    /// Number of facts, `V`.
-    Vocab,
-}
+superpose_core::words!(
+    /// A size that can be solved for.
+    Parameter {
+        /// Training samples, `N`.
+        Samples = "samples",
+        /// Embedding dimension, `d`.
+        Dim = "dim",
+        /// Width of the MLP, `m`.
+        Width = "width",
+        /// Sequence length, `L`.
+        Length = "length",
+        /// Number of facts, `V`.
+        Vocab = "vocab",
+    }
+);
 
 impl Parameter {
-    /// Every parameter.
-    pub const ALL: [Parameter; 5] =
-        [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length, Parameter::Vocab];
-
-    /// The parameter's name, as in configurations and records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Parameter::Samples => "samples",
-            Parameter::Dim => "dim",
-            Parameter::Width => "width",
-            Parameter::Length => "length",
-            Parameter::Vocab => "vocab",
-        }
-    }
-
     /// The parameter's symbol in formulas.
     pub fn symbol(self) -> &'static str {
         match self {
@@ -66,13 +48,13 @@ impl Parameter {
         }
     }
 
-    /// Whether more of it helps.
+    /// Whether a larger value increases accuracy.
     pub fn helps(self) -> bool {
         !matches!(self, Parameter::Length | Parameter::Vocab)
     }
 
-    /// The whole numbers that are searched: samples to 10^15, dimension to 10^6, width, length and vocabulary to 10^9.
-    /// Orthonormal embeddings need `d >= V + 2`.
+    /// The range of whole numbers that is searched: samples to 10^15, dimension to 10^6, width, length and vocabulary to
+    /// 10^9. Orthonormal embeddings need `d >= V + 2`.
     pub fn range(self, point: &Point) -> (f64, f64) {
         match self {
             Parameter::Samples => (1.0, 1e15),
@@ -84,7 +66,7 @@ impl Parameter {
         }
     }
 
-    /// The parameter's value at a point; a width only where there is an MLP.
+    /// The parameter's value at a point; None for the width of the attention-only model.
     pub fn of(self, point: &Point) -> Option<f64> {
         match self {
             Parameter::Samples => Some(point.samples),
@@ -95,7 +77,7 @@ impl Parameter {
         }
     }
 
-    /// The point with another value of the parameter.
+    /// The point with the parameter set to a value.
     pub fn set(self, point: &Point, value: f64) -> Point {
         let mut point = *point;
         match self {
@@ -108,15 +90,7 @@ impl Parameter {
         point
     }
 
-    /// Whether the accuracy that is solved for depends on it.
-    fn matters(self, point: &Point) -> Result<(), Absence> {
-        match (self, point.width) {
-            (Parameter::Width, None) => Err(Absence::NoMlp),
-            _ => Ok(()),
-        }
-    }
-
-    /// Factor between the points that are looked at first. Setting up a memory is slow, a new number of samples fast.
+    /// Factor between the values that the coarse search evaluates.
     fn stride(self) -> f64 {
         match self {
             Parameter::Samples | Parameter::Width | Parameter::Vocab => 8.0,
@@ -125,13 +99,7 @@ impl Parameter {
     }
 }
 
-impl fmt::Display for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-/// Why a parameter is not solved for.
+/// Why a parameter has no critical value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Absence {
@@ -139,27 +107,27 @@ pub enum Absence {
     NoMlp,
 }
 
-/// What solving for a parameter gives.
+/// The result of solving for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Critical {
     /// The critical value, a whole number.
     At(f64),
-    /// Even the largest length or vocabulary of the range reaches the accuracy.
+    /// Even the largest length or vocabulary in the range reaches the accuracy.
     Unlimited {
-        /// That value.
+        /// The largest value in the range.
         limit: f64,
     },
     /// The accuracy is not reached even at the best end of the range.
     Unreachable {
-        /// The best end: the largest value of what helps, the smallest of what hurts.
+        /// The best end: the largest value of a parameter that helps, the smallest of one that hurts.
         end: f64,
         /// The accuracy there.
         accuracy: f64,
-        /// What forbids more there.
+        /// The largest noise term there.
         dominant: Option<Dominant>,
     },
-    /// The parameter does not matter or does not exist.
+    /// The model does not have the parameter.
     Absent(Absence),
 }
 
@@ -172,7 +140,7 @@ impl Critical {
         }
     }
 
-    /// Why there is no value, in words.
+    /// Why there is no critical value, as a sentence.
     pub fn reason(&self, parameter: Parameter) -> Option<String> {
         let word = parameter.word();
         match *self {
@@ -196,32 +164,32 @@ impl Critical {
     }
 }
 
-/// The accuracy that critical values are about.
+/// The accuracy that critical values refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// What reaches it: recall of the three-step algorithm.
+    /// The measure: recall of the three-step algorithm.
     pub quantity: Measure,
     /// The value to reach, above 0 and at most 1.
     pub accuracy: f64,
 }
 
 impl Target {
-    /// Three-step recall of that accuracy.
+    /// Three-step recall with the given accuracy.
     pub fn recall(accuracy: f64) -> Target {
         Target { quantity: Measure::Accuracy, accuracy }
     }
 }
 
-/// Solves for a parameter, the others fixed: see the [module's text](self).
+/// Solves for a parameter while the others are fixed; the [module](self) defines a critical value.
 pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical {
-    if let Err(absence) = parameter.matters(point) {
-        return Critical::Absent(absence);
+    if parameter == Parameter::Width && point.width.is_none() {
+        return Critical::Absent(Absence::NoMlp);
     }
     let range = parameter.range(point);
     let recall = Recall::new(point);
     let mut along = recall.along(parameter, accuracy);
     let f = |x: f64| {
-        // A fact that no sample shows is a guess among V labels.
+        // Facts that occur in no sample are guessed, so the coverage bounds the accuracy.
         let point = parameter.set(point, x);
         let seen = point.coverage() + 0.01;
         if point.vocab > 200.0 && seen < accuracy { seen } else { along(x) }

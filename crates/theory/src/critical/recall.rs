@@ -1,4 +1,4 @@
-//! Recall at many lengths and numbers of samples with one memory: what a search asks for again and again.
+//! Recall at many lengths and numbers of samples with one memory, for searches that evaluate it repeatedly.
 
 use super::Parameter;
 use crate::attention::LockLaw;
@@ -6,7 +6,7 @@ use crate::memory::Memory;
 use crate::point::Point;
 use crate::recall::{Stored, Weights, recall};
 
-/// Three-step recall of a model whose vocabulary, dimension and width stay; its memory is set up once.
+/// Three-step recall of a model with fixed vocabulary, dimension and width; its memory is set up once.
 #[derive(Clone, Debug)]
 pub struct Recall {
     point: Point,
@@ -14,42 +14,41 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Of the model at a point; its length and number of samples are not used.
+    /// Sets up the model at a point, whose length and number of samples are not used.
     pub fn new(point: &Point) -> Recall {
         Recall { point: *point, memory: Memory::new(point) }
     }
 
-    /// The accuracy at a length after a number of samples.
+    /// The accuracy at a length and number of samples.
     pub fn accuracy(&self, length: f64, samples: f64) -> f64 {
         self.accuracy_or_bound(length, samples, 0.0)
     }
 
-    /// The accuracy where it reaches `target`; where it does not, a number from the accuracy to `target`. Where the
-    /// lock rate settles the question the memory is not asked.
+    /// The accuracy where it reaches `target`; elsewhere a number between the accuracy and `target`. Where the lock rate is
+    /// below the target the memory accuracy is not computed.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
-        let weights = Weights::of(&LockLaw::of(&Point { length, samples, ..self.point }));
-        if weights.lock_rate() < target {
-            return weights.lock_rate().max(self.memory.chance());
-        }
-        recall(&self.memory, &weights, samples)
+        let point = Point { length, samples, ..self.point };
+        recall_or_bound(&point, target, |weights| recall(&self.memory, weights, samples))
     }
 
-    /// The same at points that differ in one parameter from this model's; what they have in common is not set up again.
+    /// The same at points that differ from this model's in one parameter; the parts that they share are computed once.
     pub(super) fn along(&self, parameter: Parameter, target: f64) -> impl FnMut(f64) -> f64 {
-        // What is stored does not depend on the length of sequences.
+        // The memory does not depend on the length of sequences.
         let mut stored = Stored::new(&self.memory, self.point.samples);
         move |value| {
             let point = parameter.set(&self.point, value);
-            let weights = Weights::of(&LockLaw::of(&point));
-            if weights.lock_rate() < target {
-                return weights.lock_rate().max(1.0 / point.vocab);
-            }
-            match parameter {
-                Parameter::Length => stored.recall(&weights),
-                _ => recall(&self.memory.moved(&point), &weights, point.samples),
-            }
+            recall_or_bound(&point, target, |weights| match parameter {
+                Parameter::Length => stored.recall(weights),
+                _ => recall(&self.memory.moved(&point), weights, point.samples),
+            })
         }
     }
+}
+
+fn recall_or_bound(point: &Point, target: f64, recall: impl FnOnce(&Weights) -> f64) -> f64 {
+    let weights = Weights::of(&LockLaw::of(point));
+    let lock_rate = weights.lock_rate();
+    if lock_rate < target { lock_rate.max(1.0 / point.vocab) } else { recall(&weights) }
 }
 
 #[cfg(test)]
@@ -61,7 +60,7 @@ mod tests {
     use crate::predict_at;
 
     #[test]
-    fn is_what_predict_says() {
+    fn recall_equals_the_prediction() {
         for &trigger in Trigger::ALL {
             for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal] {
                 for (length, samples) in [(1.0, 50.0), (16.0, 8192.0), (300.0, 4000.0), (300.0, 30.0)] {
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_lies_between_accuracy_and_target() {
+    fn bound_is_between_accuracy_and_target() {
         for length in [50.0, 200.0, 800.0] {
             let recall = Recall::new(&gaussian(200.0, 64.0, 1.0, 1.0));
             let (exact, bound) =

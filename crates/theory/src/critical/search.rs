@@ -1,23 +1,22 @@
-//! The last whole number on one side of a threshold.
+//! Search for the last whole number on one side of a threshold.
 
-/// Where a function changes sides.
+/// Where a function crosses a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossing {
-    /// Between `low`, on the lower side, and `low + 1`, from which on the function stays on the side of the top.
+    /// Between `low` and `low + 1`; from there on the function stays on the same side as at the top of the range.
     Above {
         /// The lower of the two neighbours.
         low: f64,
     },
-    /// Nowhere: the whole range is on the expected side.
+    /// No crossing: the whole range is on the expected side.
     Nowhere,
     /// The top of the range is not on the side expected of it.
     Contrary,
 }
 
-/// The topmost crossing of `f` and `target` from `first` to `last`, whole numbers; at the top f is expected to reach the
-/// target, or not to. Accuracy need not be monotone, so the search walks down from the top, by a factor of `stride` at a
-/// time, to the first change of side; then it narrows the bracket down to neighbours. Two crossings within one
-/// stride may be missed.
+/// The topmost crossing of `f` and `target` between the whole numbers `first` and `last`; `top_reaches` is the side that is
+/// expected at the top. Accuracy need not be monotone, so the search goes down from the top by a factor of `stride` at a
+/// time to the first change of side, then narrows the bracket to neighbours. Two crossings within one stride may be missed.
 pub(super) fn topmost_crossing(
     (first, last): (f64, f64),
     stride: f64,
@@ -25,7 +24,7 @@ pub(super) fn topmost_crossing(
     top_reaches: bool,
     mut f: impl FnMut(f64) -> f64,
 ) -> Crossing {
-    // The exact comparison decides the side, log odds only the pace.
+    // The exact comparison determines the side; log odds only guide the interpolation.
     let mut height = |x: f64| {
         let y = f(x);
         let difference = logit(y) - logit(target);
@@ -46,8 +45,8 @@ pub(super) fn topmost_crossing(
     Crossing::Nowhere
 }
 
-/// Narrows a bracket down to neighbours and returns the lower one. Regula falsi in the logarithm of x, Illinois variant:
-/// in these coordinates accuracy is close to a straight line. Should that be slow, bisection.
+/// Narrows a bracket to neighbours and returns the lower one. The method is regula falsi (Illinois variant) in the logarithm
+/// of x, because accuracy is close to linear in these coordinates, with bisection steps in case of slow convergence.
 fn narrow(mut low: (f64, f64), mut high: (f64, f64), mut height: impl FnMut(f64) -> f64) -> f64 {
     let side = low.1 > 0.0;
     let mut kept = 0_i32;
@@ -80,7 +79,7 @@ fn narrow(mut low: (f64, f64), mut high: (f64, f64), mut height: impl FnMut(f64)
     low.0
 }
 
-/// Log odds; certain ones are cut off, as they say little about where the crossing is.
+/// Log odds, clamped, because values near 0 or 1 say little about the place of the crossing.
 fn logit(share: f64) -> f64 {
     let share = share.clamp(1e-12, 1.0 - 1e-12);
     (share / (1.0 - share)).ln()
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_neighbours() {
+    fn crossing_is_found_between_neighbours() {
         for middle in [1.5, 20.3, 777.0, 123_456.7, 9.9e11] {
             for steepness in [0.3, 2.0, 50.0] {
                 for sign in [1.0, -1.0] {
@@ -116,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn the_topmost_of_two() {
+    fn topmost_of_two_crossings_is_found() {
         // Above one half from 10 to 100 and from 10,000 on.
         let f = |x: f64| if (10.0..100.0).contains(&x) || x >= 1e4 { 0.9 } else { 0.1 };
         assert_eq!(topmost_crossing((1.0, 1e9), 8.0, 0.5, true, f), Crossing::Above { low: 9999.0 });
     }
 
     #[test]
-    fn no_crossing_has_a_side() {
+    fn range_without_crossing_is_recognised() {
         assert_eq!(topmost_crossing((1.0, 1e9), 8.0, 0.5, true, |_| 0.3), Crossing::Contrary);
         assert_eq!(topmost_crossing((1.0, 1e9), 8.0, 0.5, false, |_| 0.3), Crossing::Nowhere);
         assert_eq!(topmost_crossing((2.0, 2.0), 8.0, 0.5, true, |_| 0.5), Crossing::Nowhere);

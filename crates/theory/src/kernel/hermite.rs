@@ -9,7 +9,7 @@ use superpose_core::config::Activation;
 
 use crate::quadrature::HALF_LINE;
 
-/// Coefficients kept. With the trigger in the values rho is about 1/2, and the rest is below 2^-24.
+/// Number of coefficients. With the trigger in the values rho is about 1/2, and the rest is below 2^-24.
 pub const DEGREES: usize = 24;
 
 /// Normalised Hermite polynomials at the points of the half line, times the weights there.
@@ -26,7 +26,7 @@ static TABLE: LazyLock<Vec<[f64; DEGREES]>> = LazyLock::new(|| {
     HALF_LINE.points.iter().map(row).collect()
 });
 
-/// What a feature of a key is like.
+/// Statistics of a feature of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature {
     /// Hermite coefficients `c_q` of phi.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn known_coefficients() {
+    fn coefficients_equal_known_values() {
         let relu = Feature::of(Activation::Relu, 1.0);
         close(relu.mean(), 1.0 / (2.0 * PI).sqrt());
         close(relu.coefficients[1], 0.5);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn relu_kernel_is_the_arc_cosine_one() {
+    fn relu_kernel_is_the_arc_cosine_kernel() {
         // Cho and Saul 2009: E[relu relu'] = |k| |k'| (sin a + (pi - a) cos a) / (2 pi), cos a = rho.
         let (one, two) = (Feature::of(Activation::Relu, 1.0), Feature::of(Activation::Relu, 2.0));
         let products = products(&one.coefficients, &two.coefficients);

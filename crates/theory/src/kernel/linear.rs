@@ -4,44 +4,30 @@
 //! `xi = a + c`, `s2 = |k_v|^2 / d = (a + 2 c + 1) / d`. With the trigger in the keys only: `kappa = 0`,
 //! `xi = a`, `s2 = a / d`. Orthonormal vectors have `s2 = 0`.
 
-use superpose_core::config::Trigger;
-
-use super::{Query, lengths, trigger_cosines};
+use super::{Query, key_places};
 use crate::point::Point;
-use crate::quadrature::Rule;
 
+/// The queries of the attention-only model.
 pub fn queries(point: &Point) -> Vec<Query> {
     let t = point.trigger.t();
-    let cosines = match point.trigger {
-        Trigger::Values => trigger_cosines(point),
-        Trigger::Keys => Rule::certain(0.0),
+    let query = |[a, cosine, weight]: [f64; 3]| {
+        let c = t * a.sqrt() * cosine;
+        let s2 = (a + 2.0 * c + t).max(0.0) * point.overlap();
+        Query { weight, kappa: t + c, xi: a + c, s2, mlp_noise: 0.0 }
     };
-    let mut queries = Vec::new();
-    for &(a, length_weight) in &lengths(point).points {
-        for &(cosine, cosine_weight) in &cosines.points {
-            let c = t * a.sqrt() * cosine;
-            queries.push(Query {
-                weight: length_weight * cosine_weight,
-                kappa: t + c,
-                xi: a + c,
-                s2: (a + 2.0 * c + t).max(0.0) * point.overlap(),
-                mlp_noise: 0.0,
-            });
-        }
-    }
-    queries
+    key_places(point).into_iter().map(query).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use superpose_core::config::Embedding;
+    use superpose_core::config::{Embedding, Trigger};
 
     use super::*;
     use crate::kernel::Kernel;
     use crate::point::gaussian;
 
     #[test]
-    fn averages_are_those_of_the_theory() {
+    fn averages_equal_the_closed_form() {
         let d = 64.0;
         for embedding in
             [Embedding::Gaussian, Embedding::Sphere, Embedding::Rademacher, Embedding::Orthonormal]

@@ -1,11 +1,11 @@
-//! A kernel known by its statistics alone: of a real or learned embedding matrix (theory section 5.1).
+//! A kernel given by measured statistics of a real or learned embedding matrix (theory section 5.1).
 
 use serde::{Deserialize, Serialize};
 
 use super::Query;
 use crate::quadrature::{Rule, chi_square};
 
-/// Statistics that were measured rather than derived.
+/// Measured statistics of a kernel and of output embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
@@ -24,8 +24,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Queries of different xi. A chi-square law with the measured spread keeps xi positive. Long keys
-    /// overlap more, so s2 goes with xi.
+    /// Queries of different xi. A chi-square distribution with the measured spread keeps xi positive. Long keys overlap
+    /// more, so s2 is proportional to xi.
     pub(super) fn queries(&self) -> Vec<Query> {
         let relative = (self.xi_spread / self.xi).powi(2);
         let rule = if relative > 0.0 && relative.is_finite() {
@@ -50,7 +50,7 @@ mod tests {
     use crate::kernel::Kernel;
 
     #[test]
-    fn keeps_what_was_measured() {
+    fn summary_equals_the_measured_statistics() {
         let measured = Measured {
             kappa: 0.3,
             xi: 0.8,

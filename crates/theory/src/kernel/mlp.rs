@@ -1,9 +1,9 @@
 //! The attention-MLP kernel (theory section 5.1).
 //!
 //! Averaged over the first layer, `K(w, v) = sum_q c_q(|k_w|) c_q(|k_v|) rho^q`, rho the cosine of the keys.
-//! Its mean and variance over w are taken over the exact law of (|k_w|, rho), not by a delta method: for He_2
-//! and He_3 the first orders vanish. Around that average the m features are a sample, which adds MLP noise.
-//! Given the query, only what differs between the other facts counts:
+//! Its mean and variance over w are taken over the exact distribution of (|k_w|, rho), not by a delta method, because for
+//! He_2 and He_3 the first orders vanish. The m features are a random sample around that average, which adds MLP noise.
+//! Given the query, only the part that differs between the other facts counts:
 //!
 //! - to `s2`: `E[phi(g . k_v)^2 Var_w phi(g . k_w)] / m`, g a row of the first layer,
 //! - to `xi`: `Var(phi(g . k_v)^2 - phi(g . k_v) E_w phi(g . k_w)) / m`.
@@ -11,11 +11,11 @@
 use superpose_core::config::{Activation, Trigger};
 
 use super::hermite::{Feature, polynomial, products};
-use super::{Query, lengths, trigger_cosines};
+use super::{Query, key_places};
 use crate::point::Point;
 use crate::quadrature::{HALF_LINE, Rule, chi_square, cosine, hermite};
 
-/// A place where a key may lie: its parts along the trigger and across it.
+/// A possible key: its components along the trigger and across it.
 struct Place {
     weight: f64,
     along: f64,
@@ -24,7 +24,7 @@ struct Place {
     feature: Feature,
 }
 
-/// A kind of query before the width is known: the m features are averaged, so what they add falls as 1/m.
+/// A kind of query for any width: the m features are averaged, so their noise is proportional to 1/m.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Share of queries of this kind.
@@ -41,7 +41,7 @@ pub struct Kind {
     variance: f64,
 }
 
-/// The kinds of queries at a point, whatever its width.
+/// The kinds of queries at a point, for any width.
 pub fn kinds(point: &Point) -> Vec<Kind> {
     let places = places(point);
     let angles = angles(point);
@@ -67,8 +67,8 @@ impl Kind {
     /// The queries of this kind with an MLP of the given width.
     pub fn queries(self, width: f64) -> impl Iterator<Item = Query> {
         let variance = self.variance / width;
-        // K(v, v) is a mean of squares over the width: positive and lopsided, so a chi-square law has it
-        // right where a normal one would not. MLP noise grows with it.
+        // K(v, v) is a mean of squares over the width: positive and skewed, so a chi-square distribution describes
+        // it better than a normal one. MLP noise is proportional to it.
         let sizes = if variance > 0.0 {
             chi_square(2.0 * self.square * self.square / variance, 3)
         } else {
@@ -95,23 +95,15 @@ impl Kind {
     }
 }
 
-/// Places of keys. Without the trigger in the values nothing tells directions apart.
+/// The places of keys, with weights.
 fn places(point: &Point) -> Vec<Place> {
-    let cosines = match point.trigger {
-        Trigger::Values => trigger_cosines(point),
-        Trigger::Keys => Rule::certain(0.0),
+    let place = |[a, cosine, weight]: [f64; 3]| {
+        let along = point.trigger.t() + a.sqrt() * cosine;
+        let across = (a * (1.0 - cosine * cosine)).max(0.0).sqrt();
+        let square = along * along + across * across;
+        Place { weight, along, across, square, feature: Feature::of(point.activation, square) }
     };
-    let mut places = Vec::new();
-    for &(a, length_weight) in &lengths(point).points {
-        for &(cosine, cosine_weight) in &cosines.points {
-            let along = point.trigger.t() + a.sqrt() * cosine;
-            let across = (a * (1.0 - cosine * cosine)).max(0.0).sqrt();
-            let square = along * along + across * across;
-            let feature = Feature::of(point.activation, square);
-            places.push(Place { weight: length_weight * cosine_weight, along, across, square, feature });
-        }
-    }
-    places
+    key_places(point).into_iter().map(place).collect()
 }
 
 /// The cosine between the parts of two keys across the trigger.

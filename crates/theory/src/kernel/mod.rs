@@ -1,9 +1,8 @@
-//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`: how alike the model sees two facts (theory
-//! section 5.1).
+//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`, the similarity of two facts (theory section 5.1).
 //!
-//! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on where its key happens to
-//! lie: on its length and, with the trigger in the values, on its overlap with the trigger. So a kernel is a
-//! short weighted list of [`Query`] places, and an accuracy is an average over them.
+//! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on its key: on the key's length and, with
+//! the trigger in the values, on its overlap with the trigger. A kernel is therefore a short weighted list of [`Query`]
+//! kinds, and an accuracy is an average over them.
 
 mod hermite;
 mod linear;
@@ -14,11 +13,12 @@ pub(crate) use hermite::{DEGREES, Feature, polynomial, products};
 pub use measured::Measured;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::config::Trigger;
 
 use crate::point::Point;
 use crate::quadrature::{Rule, chi_square, cosine};
 
-/// The kernel as one kind of query sees it.
+/// The kernel for one kind of query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Query {
     /// Share of queries of this kind; the shares sum to 1.
@@ -29,7 +29,7 @@ pub struct Query {
     pub xi: f64,
     /// Variance of `K(w, v)` over the other facts w.
     pub s2: f64,
-    /// The part of `s2` that comes from the MLP's random first layer and vanishes as it gets wide.
+    /// The part of `s2` from the MLP's random first layer, which vanishes at large width.
     pub mlp_noise: f64,
 }
 
@@ -54,7 +54,8 @@ pub struct Kernel {
     queries: Vec<Query>,
 }
 
-/// The kernels of a model by its width, which costs little to change. They depend on the dimension, and on no other size.
+/// The kernels of a model for all widths, prepared so that changing the width is cheap. They depend on no size but the
+/// dimension.
 #[derive(Clone, Debug)]
 pub(crate) enum Kernels {
     /// Of the head outputs themselves.
@@ -64,7 +65,7 @@ pub(crate) enum Kernels {
 }
 
 impl Kernels {
-    /// The kernels at a point; its width is not used, but whether it has one.
+    /// The kernels at a point; of its width only the presence is used.
     pub fn of(point: &Point) -> Kernels {
         match point.width {
             None => Kernels::Linear(Kernel { queries: linear::queries(point) }),
@@ -82,7 +83,7 @@ impl Kernels {
         }
     }
 
-    /// The kernel at a width with the queries of a kind in one: what averages over queries need, but for the spread of xi.
+    /// The kernel at a width with one query per kind, which gives the same averages over queries except for the spread of xi.
     pub fn averaged(&self, width: f64) -> Kernel {
         match self {
             Kernels::Linear(kernel) => kernel.clone(),
@@ -126,11 +127,16 @@ pub(crate) fn lengths(point: &Point) -> Rule {
     if point.lengths_vary() { chi_square(point.dim, 5) } else { Rule::certain(1.0) }
 }
 
-/// The cosine between an input embedding and the trigger. Where lengths vary too it matters less.
-fn trigger_cosines(point: &Point) -> Rule {
-    match (point.orthonormal(), point.lengths_vary()) {
+/// Squared lengths of input embeddings and their cosines with the trigger, with weights. Without the trigger in the values
+/// the cosine is irrelevant; where lengths vary, fewer cosines are enough.
+fn key_places(point: &Point) -> Vec<[f64; 3]> {
+    let cosines = match (point.orthonormal() || point.trigger == Trigger::Keys, point.lengths_vary()) {
         (true, _) => Rule::certain(0.0),
         (false, true) => cosine(point.dim, 3),
         (false, false) => cosine(point.dim, 5),
-    }
+    };
+    let place = |square: f64, weight: f64| {
+        cosines.points.iter().map(move |&(cosine, share)| [square, cosine, weight * share])
+    };
+    lengths(point).points.into_iter().flat_map(|(square, weight)| place(square, weight)).collect()
 }

@@ -1,23 +1,23 @@
-//! Between the lines of a lattice: cubics in the logarithm of the size, log odds of the accuracy.
+//! Interpolation between the lines of a lattice: cubics in the logarithm of the size, in log odds of the accuracy.
 
-/// Log odds are cut off here: accuracies closer to 0 or 1 are not known so well.
+/// Accuracies closer to 0 or 1 are clamped, because they are not known more precisely.
 const FLOOR: f64 = 1e-8;
 
-/// Some of the lines of a grid.
+/// A subset of the lines of a grid.
 #[derive(Clone, Debug)]
 pub(super) struct Lattice {
     rows: Lines,
     columns: Lines,
 }
 
-/// Some of the values of an axis.
+/// A subset of the values of an axis.
 #[derive(Clone, Debug)]
 struct Lines {
     /// Logarithms of all values.
     logs: Vec<f64>,
-    /// Which of them are on the lattice; the first and the last always are.
+    /// Indices of the values on the lattice; the first and the last always are.
     chosen: Vec<usize>,
-    /// For every line, the nodes (by their place in the list of chosen ones) and weights that make the value there.
+    /// For every line, the nodes (as indices into `chosen`) and weights that interpolate the value there.
     weights: Vec<Vec<(usize, f64)>>,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
             chosen.push(last);
         }
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        // A value that is repeated, as rounded ones may be, has one node.
+        // A repeated value, which can result from rounding, has one node.
         chosen.dedup_by(|a, b| logs[*a] == logs[*b]);
         let mut lines = Lines { logs, chosen, weights: Vec::new() };
         lines.weights = (0..values.len()).map(|line| lines.weights_at(line)).collect();
@@ -48,7 +48,7 @@ impl Lines {
             [only] => vec![(only, only)],
             _ => self.chosen.windows(2).map(|pair| (pair[0], pair[1])).collect(),
         };
-        // Lines after the last node repeat its value.
+        // Lines after the last node belong to the last block.
         if let Some(pair) = pairs.last_mut() {
             pair.1 = self.logs.len() - 1;
         }
@@ -71,12 +71,12 @@ impl Lines {
 }
 
 impl Lattice {
-    /// Every so-manieth line of the rows and of the columns, and the last ones.
+    /// The lattice of every `strides`-th row and column, and the last ones.
     pub fn new(rows: &[f64], columns: &[f64], strides: (usize, usize)) -> Lattice {
         Lattice { rows: Lines::new(rows, strides.0), columns: Lines::new(columns, strides.1) }
     }
 
-    /// The nodes that the values in some cells are made of, as (row, column), column by column.
+    /// The nodes that the values in the selected cells depend on, as (row, column), column by column.
     pub fn nodes(&self, of: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
         let (rows, columns) = (&self.rows.chosen, &self.columns.chosen);
         let mut used = vec![false; rows.len() * columns.len()];
@@ -100,10 +100,10 @@ impl Lattice {
             .flat_map(move |c| rows.clone().into_iter().map(move |r| Block { rows: r, columns: c }))
     }
 
-    /// The whole grid, column by column, from values at the nodes; not a number where one of its nodes is not.
+    /// The whole grid, column by column, interpolated from values at the nodes; NaN where a node is NaN.
     pub fn interpolated(&self, node: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let (height, width) = (self.rows.logs.len(), self.columns.logs.len());
-        // First along the columns of the lattice, then across.
+        // Interpolates first along the columns of the lattice, then across.
         let along: Vec<Vec<f64>> = self
             .columns
             .chosen
@@ -131,7 +131,7 @@ impl Block {
         ((self.rows.0 + self.rows.1) / 2, (self.columns.0 + self.columns.1) / 2)
     }
 
-    /// Whether the two have an edge or a corner in common.
+    /// Whether the blocks share an edge or a corner.
     pub fn touches(&self, other: &Block) -> bool {
         let meet = |a: (usize, usize), b: (usize, usize)| a.0 <= b.1 && b.0 <= a.1;
         meet(self.rows, other.rows) && meet(self.columns, other.columns)
@@ -143,7 +143,7 @@ impl Block {
         (columns.0..=columns.1).flat_map(move |c| (rows.0..=rows.1).map(move |r| (r, c)))
     }
 
-    /// Whether accuracy is all but 0, or all but 1, at every corner.
+    /// Whether accuracy is close to 0 at every corner, or close to 1 at every corner.
     pub fn decided(&self, node: impl Fn(usize, usize) -> f64) -> bool {
         let corners = [
             node(self.rows.0, self.columns.0),

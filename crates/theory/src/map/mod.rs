@@ -1,10 +1,9 @@
-//! Accuracy over a grid of any two sizes, and what is in its way: a phase map at the speed of a slider.
+//! Phase maps: accuracy and the limiting noise term over a grid of any two sizes (theory section 5.5).
 //!
-//! Recall is made of two things. The lock rates of the attention have sharp edges but are quick to compute: that is done in
-//! every cell. The memory at given lock rates is dear, but its log odds are smooth in the logarithms of the sizes: it is
-//! computed at some of the cells and interpolated in between, with checks. What either needs is set up
-//! once for all cells that have it in common. Errors stay below 0.005 (tested on all pairs of axes over the
-//! range where the formulas were checked).
+//! Maps must be fast enough for interactive use. Lock rates have sharp edges but are cheap, so they are computed in every
+//! cell. Memory accuracy at given lock rates is expensive, but its log odds are smooth in the logarithms of the sizes: it is
+//! computed at some of the cells and interpolated, with checks, at the others. Intermediate results are computed once for
+//! all cells that share them. Errors stay below 0.005, tested on all pairs of axes over the validated range.
 
 mod interpolate;
 mod shared;
@@ -24,20 +23,21 @@ use surface::{NEGLIGIBLE, Side, Surface, in_parallel};
 /// Error of the interpolation at the middle of a block above which the block is computed in full.
 pub const TOLERANCE: f64 = 0.002;
 
-/// What an error of the memory counts for where attention keeps it from showing: it still tells what is in the way.
-const UNSEEN: f64 = 0.05;
+/// Weight of an error of the memory accuracy where attention limits recall. It is not zero, because the memory accuracy
+/// still determines the limiting noise term.
+const MIN_WEIGHT: f64 = 0.05;
 
-/// An axis of a map: a parameter and its values, which should grow.
+/// An axis of a map: a parameter and its values in increasing order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What varies.
+    /// The parameter that varies.
     pub parameter: Parameter,
     /// Its values.
     pub values: Vec<f64>,
 }
 
 impl Axis {
-    /// Whole numbers evenly spaced in their logarithm, without repetition.
+    /// Whole numbers, evenly spaced on a logarithmic scale, without repetition.
     pub fn logarithmic(parameter: Parameter, low: f64, high: f64, count: usize) -> Axis {
         let steps = count.saturating_sub(1).max(1) as f64;
         let value = |i: usize| (low * (high / low).powf(i as f64 / steps)).round();
@@ -46,7 +46,7 @@ impl Axis {
         Axis { parameter, values }
     }
 
-    /// The values that the memory depends on: the length of a sequence is not one.
+    /// The values that the memory depends on. It does not depend on the sequence length, so that axis has one value.
     fn side(&self) -> Side<'_> {
         let count =
             if self.parameter == Parameter::Length { self.values.len().min(1) } else { self.values.len() };
@@ -63,10 +63,10 @@ pub struct Map {
     pub columns: Axis,
     /// Column by column: the accuracy at `rows.values[r]`, `columns.values[c]` is entry `c * rows.values.len() + r`.
     pub accuracy: Vec<f64>,
-    /// What is in the way, in the same order, as [`predict_at`](crate::predict_at) says it. Next to where one term takes over
-    /// from another it may name either.
+    /// The limiting noise term in the same order, as in [`predict_at`](crate::predict_at). Near the boundary between two terms
+    /// it may be either of them.
     pub dominant: Vec<Option<Dominant>>,
-    /// How many memory accuracies were computed; the others are interpolated.
+    /// Number of memory accuracies that were computed; the others are interpolated.
     pub computed: usize,
 }
 
@@ -81,7 +81,7 @@ impl Map {
 ///
 /// An axis over width makes every model an attention-MLP model.
 pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
-    // One order for both, so that a map and its mirror image agree to the bit.
+    // A fixed order of the axes, so that a map and its transpose agree to the bit.
     if place_of(rows.parameter) > place_of(columns.parameter) {
         return transposed(fill(point, columns, rows, threads));
     }
@@ -90,7 +90,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     let column = |column: usize| (0..height).map(|row| grid.attention(row, column)).collect::<Vec<_>>();
     let attention = in_parallel(width, threads, column).concat();
 
-    // Every cell's place among the memories; those along an axis over length are one.
+    // Index of every cell's memory; all cells along an axis over length share one.
     let sides = (rows.side(), columns.side());
     let memory_count = sides.0.values.len() * sides.1.values.len();
     let place = |i: usize| {
@@ -98,7 +98,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         column.min(sides.1.values.len() - 1) * sides.0.values.len() + row.min(sides.0.values.len() - 1)
     };
     let stored = |rate: usize| {
-        let mut weights = vec![if rate == RATES.len() - 1 { UNSEEN } else { 0.0 }; memory_count];
+        let mut weights = vec![if rate == RATES.len() - 1 { MIN_WEIGHT } else { 0.0 }; memory_count];
         for (i, cell) in attention.iter().enumerate() {
             let weight = &mut weights[place(i)];
             *weight = weight.max(cell.weights.0[rate]);
@@ -129,7 +129,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     Map { rows, columns, accuracy, dominant, computed }
 }
 
-/// The points of a map, and what they have in common.
+/// The points of a map, and the intermediate results that they share.
 struct Grid<'a> {
     point: Point,
     rows: &'a Axis,
@@ -140,7 +140,7 @@ struct Grid<'a> {
     gradients: Shared<Gradient>,
 }
 
-/// What a cell needs to know of the attention.
+/// The attention in a cell: lock rates as weights, and noise of the scores.
 #[derive(Clone, Copy, Debug)]
 struct Attention {
     weights: Weights,

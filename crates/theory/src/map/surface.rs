@@ -1,7 +1,7 @@
-//! A smooth function over a grid, computed at some of its cells and interpolated at the others.
+//! A smooth function over a grid, computed at some of the cells and interpolated at the others.
 //!
-//! It is computed at every eighth line and column, or at more of them where that is too coarse. Where the interpolation is
-//! not within tolerance of the truth in the middle of a block, all of the block is computed.
+//! The function is computed at every fourth or eighth line, or at more of them where that is too coarse. Where the
+//! interpolation error in the middle of a block remains above the tolerance, the whole block is computed.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::TOLERANCE;
 use super::interpolate::{Block, Lattice};
 
-/// Lines of the grid per line that is computed, over samples and over other sizes; the next is tried where the one before
-/// is too coarse. Facts are seen once, twice, thrice: accuracy is less smooth in samples, where they are few, than in
-/// other sizes.
+/// Distance between computed lines, over samples and over other sizes; the next pair is tried where the one before is too
+/// coarse. Accuracy is less smooth in the number of samples than in other sizes, because counts of facts are small whole
+/// numbers.
 const STRIDES: [(usize, usize); 3] = [(4, 8), (4, 4), (2, 4)];
 
-/// Cells with a smaller weight do not matter.
+/// Cells with a smaller weight are not computed.
 pub(super) const NEGLIGIBLE: f64 = 1e-5;
 
 /// The values along a side of the grid, and whether they are numbers of samples.
@@ -40,8 +40,8 @@ pub(super) struct Surface {
 }
 
 impl Surface {
-    /// The share `f(row, column)` in all cells. Errors count by a weight in every cell: where it is small, less care is taken,
-    /// and where it is below [`NEGLIGIBLE`] the value may be 0.
+    /// The values of `f(row, column)`, numbers from 0 to 1, in all cells. Errors count by the weight of a cell; where it is
+    /// below [`NEGLIGIBLE`] the value may be 0.
     pub fn new(
         (rows, columns): (Side, Side),
         weights: &[f64],
@@ -60,7 +60,7 @@ impl Surface {
             }
             cells.clone()
         };
-        // What the coarser lattices say, and where that is not good enough: everywhere, to begin with.
+        // Interpolated values so far, and the cells where they are not accurate enough: at first all.
         let mut smooth = vec![f64::NAN; weights.len()];
         let mut open = vec![true; weights.len()];
         for strides in STRIDES {
@@ -72,7 +72,7 @@ impl Surface {
             blocks.retain(|(block, weight)| open[index(block.middle())] && *weight > NEGLIGIBLE);
             let mut needed = vec![false; weights.len()];
             blocks.iter().flat_map(|block| block.0.cells()).for_each(|cell| needed[index(cell)] = true);
-            // Nodes beyond the open blocks lie where a coarser lattice is right, if it was asked.
+            // Nodes outside the open blocks use the values of the coarser lattice where there are any.
             let mut nodes = lattice.nodes(|row, column| needed[index((row, column))]);
             nodes.retain(|&cell| open[index(cell)] || smooth[index(cell)].is_nan());
             let nodes = demand(nodes);
@@ -81,7 +81,7 @@ impl Surface {
                 nodes[i].unwrap_or(smooth[i])
             };
             let finer = lattice.interpolated(node);
-            // Where all corners agree on 0 or 1, or where it hardly matters, there is nothing to check.
+            // Blocks whose corners are all 0 or all 1, and blocks of small weight, need no check.
             blocks.retain(|(block, weight)| *weight > 0.1 * TOLERANCE && !block.decided(node));
             let candidates = blocks;
             let checked = demand(candidates.iter().map(|(block, _)| block.middle()).collect());
@@ -89,7 +89,7 @@ impl Surface {
                 let i = index(block.middle());
                 weight * checked[i].map_or(f64::INFINITY, |exact| (exact - finer[i]).abs())
             };
-            // An error may change its sign in the middle of a block: beside a rough one less is tolerated.
+            // The error may change sign in the middle of a block, so the tolerance is smaller beside a rough block.
             let (mut rough, mut rest): (Vec<_>, Vec<_>) =
                 candidates.into_iter().partition(|block| error(block) > TOLERANCE);
             rest.retain(|block| {
@@ -106,14 +106,14 @@ impl Surface {
         let needed = |i: &usize| open[*i] && weights[*i] > NEGLIGIBLE;
         let rest = (0..weights.len()).filter(needed).map(|i| (i % height, i / height)).collect();
         let done = demand(rest);
-        // What is not known does not matter.
+        // Cells without any value have a negligible weight.
         let value = |(exact, smooth): (&Option<f64>, &f64)| exact.unwrap_or(smooth.max(0.0));
         let values = done.iter().zip(&smooth).map(value).collect();
         Surface { values, computed: done.iter().flatten().count() }
     }
 }
 
-/// `f` of every number below `count`, which threads take in turn. The result does not depend on how many there are.
+/// `f` of every number below `count`, computed by several threads. The result does not depend on their number.
 pub(super) fn in_parallel<T: Send + Sync>(
     count: usize,
     threads: usize,

@@ -19,7 +19,7 @@ fn worst(point: &Point, rows: &Axis, columns: &Axis) -> (f64, usize) {
     (worst, map.computed)
 }
 
-/// All pairs of axes over the range where the formulas were checked.
+/// Checks all pairs of axes over the validated range.
 fn every_pair(model: Point) {
     let mut axes = vec![
         Axis::logarithmic(Parameter::Samples, 100.0, 1e6, 64),
@@ -44,32 +44,35 @@ fn every_pair(model: Point) {
 }
 
 #[test]
-fn interpolation_is_within_half_a_percent() {
+fn attention_only_maps_are_within_half_a_percent() {
     every_pair(gaussian(512.0, 128.0, 32.0, 20_000.0));
 }
 
-/// An MLP whose lock rates have the sharpest edges.
-#[test]
-fn an_even_activation_is_within_half_a_percent() {
-    let (width, activation) = (Some(1024.0), Activation::He2);
-    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+fn every_pair_with_mlp(activation: Activation) {
+    every_pair(Point { width: Some(1024.0), activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
 }
 
+/// An even activation, whose lock rates have the sharpest edges.
 #[test]
-fn an_odd_activation_is_within_half_a_percent() {
-    let (width, activation) = (Some(1024.0), Activation::Tanh);
-    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+fn he2_maps_are_within_half_a_percent() {
+    every_pair_with_mlp(Activation::He2);
 }
 
+/// An odd activation.
 #[test]
-fn an_activation_with_all_orders_is_within_half_a_percent() {
-    let (width, activation) = (Some(1024.0), Activation::Relu);
-    every_pair(Point { width, activation, ..gaussian(512.0, 128.0, 32.0, 20_000.0) });
+fn tanh_maps_are_within_half_a_percent() {
+    every_pair_with_mlp(Activation::Tanh);
 }
 
-/// The same part and term as at the point itself, but for cells where two are level.
+/// An activation with all Hermite orders.
 #[test]
-fn every_cell_has_what_is_in_the_way() {
+fn relu_maps_are_within_half_a_percent() {
+    every_pair_with_mlp(Activation::Relu);
+}
+
+/// The limiting term of a cell is that of the prediction there, except in a few cells where two terms are about equal.
+#[test]
+fn limiting_terms_agree_with_predictions() {
     let rows = Axis::logarithmic(Parameter::Length, 2.0, 2000.0, 24);
     let columns = Axis::logarithmic(Parameter::Samples, 100.0, 1e6, 24);
     for width in [None, Some(300.0)] {
@@ -94,7 +97,7 @@ fn every_cell_has_what_is_in_the_way() {
 }
 
 #[test]
-fn threads_and_order_do_not_matter() {
+fn result_does_not_depend_on_threads_or_axis_order() {
     let point = gaussian(300.0, 64.0, 16.0, 3000.0);
     let samples = Axis::logarithmic(Parameter::Samples, 100.0, 1e5, 13);
     let dims = Axis::logarithmic(Parameter::Dim, 16.0, 256.0, 9);
@@ -109,7 +112,7 @@ fn threads_and_order_do_not_matter() {
 }
 
 #[test]
-fn values_may_repeat() {
+fn repeated_axis_values_are_allowed() {
     let point = Point { width: Some(100.0), ..gaussian(300.0, 64.0, 16.0, 3000.0) };
     let widths = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0, 8.0, 40.0, 300.0, 300.0, 300.0, 300.0];
     let rows = Axis { parameter: Parameter::Width, values: widths.to_vec() };
@@ -121,7 +124,7 @@ fn values_may_repeat() {
 }
 
 #[test]
-fn one_cell_is_a_map() {
+fn single_cell_map_equals_the_prediction() {
     let point = gaussian(300.0, 64.0, 16.0, 3000.0);
     let axis = |parameter, value| Axis { parameter, values: vec![value] };
     let map = fill(&point, axis(Parameter::Samples, 3000.0), axis(Parameter::Dim, 64.0), 2);

@@ -1,18 +1,18 @@
-//! Labels that are told apart by counting (theory section 5.1, orthonormal embeddings).
+//! Labels that differ only by counts (theory section 5.1, orthonormal embeddings).
 //!
-//! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`, and nothing else. Counts
-//! are whole numbers, often small ones, so ties and Poisson's tail decide where a normal law would mislead.
+//! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`. Counts are often small whole numbers, so
+//! ties and the tail of the Poisson distribution matter, and a normal approximation would be wrong.
 
 use crate::counts::{Detail, poisson};
 use crate::normal::{QuickTail, Saddle, upper_tail};
 use crate::quadrature::Rule;
 
-/// Up to this mean count, tables of Poisson's law are exact and quick.
+/// Largest mean count for which the Poisson distribution is tabulated.
 const TABLE: f64 = 200.0;
-/// The same when every count has a noise of its own, which costs a normal tail each.
+/// The same where every count has its own noise, which costs a normal tail each.
 const NOISY_TABLE: f64 = 30.0;
 
-/// Wrong labels, each with the score `count (step + sqrt(noise) z)`, the count Poisson.
+/// Wrong labels, each with the score `count (step + sqrt(noise) z)` for a Poisson count.
 #[derive(Clone, Debug)]
 pub(crate) struct Rivals {
     wrong: f64,
@@ -24,11 +24,11 @@ pub(crate) struct Rivals {
 
 #[derive(Clone, Debug)]
 enum Law {
-    /// The chance of every count from 0 on, and the chance of more than it.
+    /// The probability of every count from 0 on, and the probability of a larger count.
     Every(Vec<(f64, f64)>),
-    /// Counts with their chances, told apart less finely than the noise blurs them.
+    /// Counts with their probabilities, at a resolution finer than the noise.
     Blurred(Rule),
-    /// Counts are large and the noise is small beside their spread: a saddle point.
+    /// Large counts with noise that is small compared with their spread: a saddle-point approximation.
     Large,
 }
 
@@ -45,9 +45,8 @@ impl Rivals {
         Rivals { wrong, mean, step, noise, law }
     }
 
-    /// `wrong` rivals that each count what a Poisson number of samples, of mean `samples`, holds, a Poisson
-    /// number of mean `each` per sample. Counts of such clusters vary more than a Poisson count of the same
-    /// mean.
+    /// `wrong` rivals whose counts are sums over a Poisson number of samples, of mean `samples`, of Poisson numbers of mean
+    /// `each`. Such clustered counts vary more than a Poisson count of the same mean.
     pub fn clustered(wrong: f64, samples: f64, each: f64) -> Rivals {
         let mean = samples * each;
         if mean <= TABLE {
@@ -58,7 +57,7 @@ impl Rivals {
         Rivals { wrong, mean: mean / (1.0 + each), step: 1.0 + each, noise: 0.0, law: Law::Large }
     }
 
-    /// The chance that a label with the score `right` beats all rivals. Ties are broken by lot.
+    /// The probability that a label with the score `right` beats all rivals. Ties are broken at random.
     pub fn win(&self, right: f64) -> f64 {
         let (greater, tie) = match &self.law {
             Law::Every(table) if self.noise > 0.0 => {
@@ -68,7 +67,7 @@ impl Rivals {
                 let tie = if right == 0.0 { table[0].0 } else { 0.0 };
                 (table.iter().enumerate().skip(1).map(ahead).sum(), tie)
             }
-            Law::Every(table) => self.level(table, right),
+            Law::Every(table) => self.ahead_or_tied(table, right),
             Law::Blurred(counts) => {
                 let tail = QuickTail::new();
                 (counts.mean(|count| self.ahead(count, right, tail)), 0.0)
@@ -78,13 +77,13 @@ impl Rivals {
         with_ties(greater, tie, self.wrong)
     }
 
-    /// The chance that a rival with this count is ahead.
+    /// The probability that a rival with this count is ahead.
     fn ahead(&self, count: f64, right: f64, tail: QuickTail) -> f64 {
         tail.at((right - count * self.step) / (count * self.noise.sqrt()))
     }
 
-    /// Chances that one rival is ahead and that it is level, without noise.
-    fn level(&self, table: &[(f64, f64)], right: f64) -> (f64, f64) {
+    /// The probabilities that one rival is ahead and that it is tied, without noise.
+    fn ahead_or_tied(&self, table: &[(f64, f64)], right: f64) -> (f64, f64) {
         let level = right / self.step;
         if self.step <= 0.0 || !level.is_finite() {
             // Every rival has the score 0.
@@ -100,15 +99,15 @@ impl Rivals {
         }
     }
 
-    /// The chance of being ahead for large counts: `ln E[e^(t score)] = mean (e^(step t) - 1) + t^2 v / 2`, v
-    /// the noise at the count that would be level.
+    /// The probability of being ahead for large counts: `ln E[e^(t score)] = mean (e^(step t) - 1) + t^2 v / 2`, where v is
+    /// the noise at the count that gives a tie.
     fn large(&self, right: f64) -> f64 {
         if self.step <= 0.0 || right <= 0.0 {
             return if right > 0.0 { 0.0 } else { 1.0 };
         }
         let v = self.noise * (right / self.step).powi(2);
         let slope = self.mean * self.step;
-        // The solution without noise lies beyond the one with it; Newton's steps come back from there.
+        // Newton's method from the solution without noise, which is above the solution with noise.
         let mut t = libm::log(right / slope) / self.step;
         for _ in 0..30 {
             let growth = slope * libm::exp(self.step * t);
@@ -126,7 +125,7 @@ impl Rivals {
     }
 }
 
-/// The chance to win against `wrong` rivals when each is ahead with chance `greater` and level with chance
+/// The probability of winning against `wrong` rivals when each is ahead with probability `greater` and tied with probability
 /// `tie`: `((1 - greater)^V - (1 - greater - tie)^V) / (V tie)`, V = wrong + 1.
 fn with_ties(greater: f64, tie: f64, wrong: f64) -> f64 {
     let not_ahead = libm::log1p(-greater.min(1.0));
@@ -138,14 +137,13 @@ fn with_ties(greater: f64, tie: f64, wrong: f64) -> f64 {
     (libm::exp(labels * not_ahead) * share / (labels * tie)).clamp(0.0, 1.0)
 }
 
-/// For every count that matters, its chance and the chance of more: of a Poisson count, or of a Poisson
-/// number of clusters of Poisson size (Neyman, Annals of Mathematical Statistics 10, 1939).
+/// For every relevant count its probability and that of a larger one, of a Poisson count or of a Poisson number of clusters
+/// of Poisson size (Neyman, Annals of Mathematical Statistics 10, 1939).
 fn table(mean: f64, cluster: Option<f64>) -> Vec<(f64, f64)> {
     let total = mean * cluster.unwrap_or(1.0);
     let deviation = (total * (1.0 + cluster.unwrap_or(0.0))).sqrt();
     let last = (total + 12.0 * deviation + 40.0) as usize;
-    // Clusters of size j + 1 count for (j + 1) each[j] in the recurrence; single counts are clusters of size
-    // one.
+    // `each[j]` is the coefficient of clusters of size j + 1 in the recurrence; single counts are clusters of size 1.
     let mut each = vec![cluster.map_or(1.0, |size| size * libm::exp(-size))];
     if let Some(size) = cluster {
         (1..=last).for_each(|j| each.push(each[j - 1] * size / j as f64));
@@ -169,23 +167,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_are_drawn_by_lot() {
-        // All level: one in V.
+    fn ties_are_broken_at_random() {
+        // All are tied: one in V.
         assert!((with_ties(0.0, 1.0, 9.0) - 0.1).abs() < 1e-15);
-        // One rival, level half of the time, ahead a quarter: 1/4 + 1/2 * 1/2.
+        // One rival, tied half of the time, ahead a quarter of the time: 1/4 + 1/2 * 1/2.
         assert!((with_ties(0.25, 0.5, 1.0) - 0.5).abs() < 1e-15);
         assert!((with_ties(0.25, 1e-12, 3.0) - 0.75_f64.powi(3)).abs() < 1e-9);
     }
 
     #[test]
-    fn nothing_to_fear() {
+    fn rivals_without_score_lose_or_tie() {
         let rivals = Rivals::new(99.0, 3.0, 0.0, 0.0);
         assert_eq!(rivals.win(1.0), 1.0);
         assert!((rivals.win(0.0) - 0.01).abs() < 1e-15);
     }
 
     #[test]
-    fn clusters_have_their_mean_and_variance() {
+    fn clustered_counts_have_the_right_moments() {
         for (samples, each) in [(3.0, 0.4), (0.5, 2.0), (40.0, 3.0), (1000.0, 0.01), (5.0, 1e-9)] {
             let table = table(samples, Some(each));
             let moment =
@@ -205,7 +203,7 @@ mod tests {
             let every = Rivals { law: Law::Every(table(mean, None)), ..rivals.clone() };
             for sigmas in [1.0, 2.0, 3.0, 4.0, 5.0] {
                 let deviation = (mean + noise * mean * mean).sqrt();
-                // Half way between two counts, so that the lattice does not show.
+                // Half way between two counts, where the discreteness of counts has no effect.
                 let right = (mean + sigmas * deviation).floor() + 0.5;
                 let (a, b) = (every.win(right), rivals.win(right));
                 assert!((a - b).abs() < 0.01, "noise {noise} at {sigmas}: {a} {b}");

@@ -1,26 +1,24 @@
-//! Memory: what step 3 stores when attention is on `ell` (theory section 5.1).
+//! Memory accuracy: recall of the facts that step 3 stores when attention is on `ell` (theory section 5.1).
 //!
 //! With `f_v = n_v / N`, the right label's signal is `S_v = f_v xi + kappa (f_v - 1/V)`, and wrong labels
 //! have the noise variance `sigma^2 = (1/d + 1/V) [s2 (1/V + 1/N) + kappa^2 / N]`. Memory accuracy is the
-//! chance that the right label's logit is the largest, averaged over the count n_v, the place of the key, and
-//! the output embeddings. Count and place are summed here.
+//! probability that the right label's logit is the largest, averaged over the count n_v, the key, and the output
+//! embeddings. This module averages over count and key; [`Race`] averages over the output embeddings.
 //!
-//! The race between labels goes one step further than the theory page, whose formula is
-//! `E[F((S b + sigma sqrt(b) z) / sqrt(sigma^2 + S^2/d))^(V-1)]`. Three things are added, each seen in
-//! simulation:
+//! The race between labels improves on `E[F((S b + sigma sqrt(b) z) / sqrt(sigma^2 + S^2/d))^(V-1)]` by three effects that
+//! are visible in simulation:
 //!
-//! - the right label's noise is part of the vector that wrong labels overlap with, and has no part from a
-//!   fact of its own;
+//! - the right label's noise is part of the vector that wrong labels overlap with, and has no part from its own fact;
 //! - the length of the noise vector is common to all labels and varies from query to query;
-//! - a wrong label's own count is Poisson, so where `1/V` is not small beside `1/d` its law is lopsided with
-//!   a long tail.
+//! - a wrong label's own count is Poisson, so where `1/V` is not small compared with `1/d` its distribution is skewed and
+//!   has a long tail.
 //!
-//! The terms were found by looking at simulations; then, on fresh random points (V from 60 to 700, d from 20
-//! to 300, N from 64 to 30,000, 10 seeds each, simulated accuracy between 0.03 and 0.97), the rms error was:
-//! Gaussian 0.022 against 0.030 for the formula above, 191 points, seed noise 0.017; sphere 0.021 against
-//! 0.035, 188 points, seed noise 0.015. What is left is a bias of -0.01.
+//! The effects were identified on simulations and then tested on new random points (V from 60 to 700, d from 20 to 300, N
+//! from 64 to 30,000, 10 seeds each, simulated accuracy between 0.03 and 0.97). The rms error was 0.022 for Gaussian
+//! embeddings (0.030 for the formula above, 191 points, seed noise 0.017) and 0.021 on the sphere (0.035, 188 points, seed
+//! noise 0.015). The remaining bias is -0.01.
 //!
-//! Orthonormal embeddings leave counts alone to tell labels apart; they are counted exactly.
+//! With orthonormal embeddings labels differ only by counts, which are summed exactly.
 
 mod counted;
 mod race;
@@ -35,17 +33,17 @@ use crate::kernel::{Kernel, Kernels, Measured, Query};
 use crate::noise::LogitNoise;
 use crate::point::Point;
 
-/// Everything about a memory but the number of samples: set up once, then asked for any number of samples.
+/// A memory, set up once and then evaluated for any number of samples.
 #[derive(Clone, Debug)]
 pub struct Memory {
     vocab: f64,
     kernel: Kernel,
     labels: Labels,
-    /// Where it was set up and with which kernels, unless they were measured.
+    /// The point and kernels that it was set up with, unless the kernel was measured.
     origin: Option<(Point, Kernels)>,
 }
 
-/// What tells labels apart: depends on vocabulary and dimension only.
+/// How labels compete. It depends on vocabulary and dimension only.
 #[derive(Clone, Debug)]
 pub(crate) enum Labels {
     /// Output embeddings overlap.
@@ -55,39 +53,35 @@ pub(crate) enum Labels {
 }
 
 impl Memory {
-    /// The memory of the model at a point; its number of samples is not used.
+    /// The memory of the model at a point, whose number of samples is not used.
     pub fn new(point: &Point) -> Memory {
         Memory::with(point, Kernels::of(point), Labels::of(point))
     }
 
-    /// The same with parts that are known.
+    /// The same with given kernels and labels.
     pub(crate) fn with(point: &Point, kernels: Kernels, labels: Labels) -> Memory {
         let kernel = kernels.at(point.width.unwrap_or(1.0));
         Memory { vocab: point.vocab, kernel, labels, origin: Some((*point, kernels)) }
     }
 
-    /// The memory at another point, quicker than [`Memory::new`] by what the two have in common.
+    /// The memory at another point. It reuses the parts that the two points share, which [`Memory::new`] would compute.
     pub fn moved(&self, point: &Point) -> Memory {
         let Some((origin, kernels)) = &self.origin else { return Memory::new(point) };
-        let same_labels =
-            origin.dim == point.dim && origin.vocab == point.vocab && origin.embedding == point.embedding;
-        let same_kernels = origin.dim == point.dim
-            && origin.embedding == point.embedding
+        let same_embeddings = origin.dim == point.dim && origin.embedding == point.embedding;
+        let same_labels = same_embeddings && origin.vocab == point.vocab;
+        let same_kernels = same_embeddings
             && origin.trigger == point.trigger
             && origin.activation == point.activation
             && origin.width.is_some() == point.width.is_some();
         let labels = if same_labels { self.labels.clone() } else { Labels::of(point) };
-        if !same_kernels {
-            return Memory::with(point, Kernels::of(point), labels);
+        let kernels = if same_kernels { kernels.clone() } else { Kernels::of(point) };
+        if !same_kernels || origin.width != point.width {
+            return Memory::with(point, kernels, labels);
         }
-        if origin.width != point.width {
-            return Memory::with(point, kernels.clone(), labels);
-        }
-        let origin = Some((*point, kernels.clone()));
-        Memory { vocab: point.vocab, kernel: self.kernel.clone(), labels, origin }
+        Memory { vocab: point.vocab, kernel: self.kernel.clone(), labels, origin: Some((*point, kernels)) }
     }
 
-    /// The memory of `vocab` facts with a kernel and output embeddings that were measured.
+    /// The memory of `vocab` facts with measured statistics of the kernel and the output embeddings.
     pub fn measured(vocab: f64, measured: &Measured) -> Memory {
         let spread = measured.output_spread;
         let freedom = (spread > 0.0).then(|| 2.0 / (spread * spread));
@@ -101,7 +95,7 @@ impl Memory {
         &self.kernel
     }
 
-    /// What guesswork gives.
+    /// The accuracy of guessing.
     pub fn chance(&self) -> f64 {
         1.0 / self.vocab
     }
@@ -111,10 +105,10 @@ impl Memory {
         self.accuracy_at_lock(samples, 1.0)
     }
 
-    /// Memory accuracy when the attention finds `ell` only in a share `lock` of the training samples. The others store
-    /// the right label with a wrong token: they give no signal, and as much gradient noise as before.
+    /// Memory accuracy when attention finds `ell` only in a share `lock` of the training samples. The other samples store
+    /// the right label with a wrong token: they give no signal but the same gradient noise.
     pub fn accuracy_at_lock(&self, samples: f64, lock: f64) -> f64 {
-        // Fewer than a thousandth of the samples store nothing worth the name.
+        // Less than a thousandth of the samples store a negligible signal.
         if lock < 1e-3 {
             return self.chance();
         }
@@ -164,15 +158,13 @@ impl Memory {
 
     /// Sizes of the terms of a logit after `samples` samples.
     pub fn noise(&self, samples: f64) -> LogitNoise {
-        let overlap = match &self.labels {
-            Labels::Overlapping(race) => race.output().overlap,
-            Labels::Counted => 0.0,
-        };
+        let overlap = self.race().map_or(0.0, |race| race.output().overlap);
         LogitNoise::of(&self.kernel.summary(), self.vocab, overlap, samples)
     }
 }
 
 impl Labels {
+    /// How labels compete at a point.
     pub fn of(point: &Point) -> Labels {
         if point.orthonormal() {
             Labels::Counted
@@ -183,10 +175,10 @@ impl Labels {
 }
 
 /// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is
-/// `(1/d + 1/V) V`, and `lock` the share of samples that show their fact at all.
+/// `(1/d + 1/V) V`, and `lock` the share of samples whose attention is on their fact.
 ///
-/// The sum over all facts is normal, but a wrong label's own fact stands out: it adds
-/// `kappa (f - 1) + Delta f`, where f = n / per_fact follows the Poisson count n.
+/// The sum over all facts is normal except for a wrong label's own fact, which adds `kappa (f - 1) + Delta f`, where
+/// f = n / per_fact and the count n is Poisson.
 fn noise(query: &Query, per_fact: f64, wrong: f64, lock: f64) -> Noise {
     let Query { kappa, s2, .. } = *query;
     let p = 1.0 / per_fact;
@@ -199,7 +191,7 @@ fn noise(query: &Query, per_fact: f64, wrong: f64, lock: f64) -> Noise {
     )
 }
 
-/// What output embeddings are like at a point.
+/// Statistics of the output embeddings at a point.
 pub(crate) fn output(point: &Point) -> Output {
     Output { overlap: point.overlap(), freedom: point.lengths_vary().then_some(point.dim) }
 }

@@ -1,36 +1,36 @@
-//! The right label against all wrong ones (theory section 5.1, one step further).
+//! The probability that the right label beats all wrong ones (theory section 5.1).
 //!
-//! Write the logits of a query as `z_out[j] . y`, `y = S z_out[right] + u`, where the noise vector u gathers
-//! all other facts and each of its entries has variance `tau^2 = sigma^2 (1/d) / (1/d + 1/V)`. Along the
+//! Write the logits of a query as `z_out[j] . y`, `y = S z_out[right] + u`, where the noise vector u is the sum over all
+//! other facts and each of its entries has variance `tau^2 = sigma^2 (1/d) / (1/d + 1/V)`. Along the
 //! right output embedding, of squared length b, y has the component `rho = S sqrt(b) + tau z`. So the right
 //! logit is `sqrt(b) rho`, and given y the wrong ones are independent and normal with variance
-//! `D^2 = rho^2/d + |u across|^2/d + own term`: noise that lifts the right logit lifts the wrong ones too,
-//! and the length of u is common to all labels. With h for the last two,
+//! `D^2 = rho^2/d + |u across|^2/d + own term`: noise that increases the right logit increases the
+//! wrong ones too, and the length of u is common to all labels. With h for the last two terms,
 //!
 //! `sqrt(b) rho > Y D` if and only if `rho > Y sqrt(h / (b - Y^2/d))`,
 //!
-//! Y the largest of V - 1 normal numbers. That is one normal tail in z, averaged over Y, b and the length of
-//! u. The result depends on `S / sigma` alone, so it is tabulated once, and an average over counts and keys
-//! is then a sum of look-ups.
+//! Y the largest of V - 1 normal numbers. This is one normal tail in z, averaged over Y, b and the length
+//! of u. The result depends on `S / sigma` alone, so it is tabulated once, and averages over counts and keys are sums of
+//! look-ups.
 
 use std::sync::LazyLock;
 
 use crate::normal::{Maximum, QuickCdf, QuickPower};
 use crate::quadrature::{Rule, Table, chi_square, hermite};
 
-/// What output embeddings are like.
+/// Statistics of output embeddings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// Mean square cosine of two of them.
     pub overlap: f64,
-    /// Degrees of freedom of their squared length, absent when the length is fixed.
+    /// Degrees of freedom of their squared length; None when the length is fixed.
     pub freedom: Option<f64>,
 }
 
 /// Whether the right label's logit contains noise from samples of its own fact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum OwnNoise {
-    /// Attention is on `ell`: the fact's own samples are all signal.
+    /// Attention is on `ell`: the fact's own samples are pure signal.
     Absent,
     /// Attention is uniform: the other tokens of the fact's own samples are noise.
     Present,
@@ -43,16 +43,16 @@ pub(crate) struct Race {
     output: Output,
     /// Root of the overlap.
     unit: f64,
-    /// Typical largest of the wrong labels, in standard deviations.
+    /// Mean of the largest wrong logit, in standard deviations.
     largest: f64,
-    /// What a lopsided and a long-tailed law move the largest by.
-    lopsided: f64,
-    long_tailed: f64,
-    /// By the tangent of half the angle whose tangent is `S unit / sigma`.
+    /// Shift of the largest wrong logit per unit of skewness and of kurtosis.
+    by_skewness: f64,
+    by_kurtosis: f64,
+    /// The probability of winning, by the tangent of half the angle whose tangent is `S unit / sigma`.
     chance: Table,
 }
 
-/// Distance to either side of the middle of the race beyond which it is decided.
+/// Distance in standard deviations from the largest wrong logit beyond which the outcome is certain.
 const REACH: f64 = 6.5;
 
 impl Race {
@@ -61,9 +61,8 @@ impl Race {
         let output = Output { overlap: output.overlap.max(1e-12), ..output };
         let maximum = Maximum::of(wrong);
         let largest = maximum.rule.mean(|y| y);
-        // The table runs over an angle: where the signal drowns the noise, S / sqrt(sigma^2 + S^2/d) comes
-        // close to its largest value, and points must be close together. The tangent of half the angle is as smooth and
-        // takes one root to find.
+        // The table is in terms of an angle: for a signal far above the noise, S / sqrt(sigma^2 + S^2/d) approaches its
+        // largest value, where points must be dense. The tangent of half the angle is as smooth and costs one root.
         let unit = output.overlap.sqrt();
         let half = |x: f64| {
             let sine = (x * unit).clamp(-1.0 + 1e-9, 1.0 - 1e-9);
@@ -73,23 +72,23 @@ impl Race {
         let terms = Terms::new(wrong, output, own, &maximum);
         let mut last = 0.0;
         let chance = Table::new(low, high, 0.15 * unit, |half| {
-            // The chance grows with the signal: once won, the race stays won.
+            // The probability increases with the signal, so it stays 1 once it is 1.
             if last < 1.0 - 1e-10 {
                 last = terms.chance(half);
             }
             last
         });
         let y = largest;
-        let (lopsided, long_tailed) = ((y * y - 1.0) / 6.0, (y * y - 3.0) * y / 24.0);
-        Race { labels: wrong + 1.0, output, unit, largest, lopsided, long_tailed, chance }
+        let (by_skewness, by_kurtosis) = ((y * y - 1.0) / 6.0, (y * y - 3.0) * y / 24.0);
+        Race { labels: wrong + 1.0, output, unit, largest, by_skewness, by_kurtosis, chance }
     }
 
-    /// What output embeddings are like.
+    /// The statistics of the output embeddings.
     pub fn output(&self) -> Output {
         self.output
     }
 
-    /// The chance that the right label wins.
+    /// The probability that the right label wins.
     pub fn win(&self, signal: f64, noise: Noise) -> f64 {
         if signal == 0.0 && noise.variance <= 0.0 {
             return 1.0 / self.labels;
@@ -97,8 +96,8 @@ impl Race {
         let deviation = (noise.variance + signal * signal * self.output.overlap).sqrt();
         let inverse = 1.0 / deviation;
         let moved =
-            inverse * inverse * (noise.third * self.lopsided + noise.fourth * inverse * self.long_tailed);
-        // The expansion is for laws not too far from normal and for many labels.
+            inverse * inverse * (noise.third * self.by_skewness + noise.fourth * inverse * self.by_kurtosis);
+        // The expansion holds for distributions close to normal and for many labels.
         let moved = moved.max(0.0).min(0.5 * self.largest.max(0.0) * deviation);
         let across = (signal - moved) * self.unit;
         let length = noise.deviation + (noise.variance + across * across).sqrt();
@@ -107,8 +106,7 @@ impl Race {
     }
 }
 
-/// Cumulants of a wrong logit, without what it sees of the signal. A lopsided or long-tailed law moves the
-/// largest of many by `skewness (Y^2 - 1) / 6 + kurtosis (Y^3 - 3 Y) / 24` standard deviations (Cornish and
+/// Cumulants of a wrong logit, without its overlap with the signal. Skewness and kurtosis shift the largest of many by `skewness (Y^2 - 1) / 6 + kurtosis (Y^3 - 3 Y) / 24` standard deviations (Cornish and
 /// Fisher).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noise {
@@ -135,25 +133,25 @@ impl Noise {
     }
 }
 
-/// The average that makes an entry of the table, prepared. Numbers are in units of tau.
+/// Precomputed terms of the average that gives an entry of the table, in units of tau.
 struct Terms {
     output: Output,
-    /// From the tangent of the angle to `S / tau`.
+    /// Factor from the tangent of the angle to `S / tau`.
     scale: f64,
-    /// Standard deviation of the right label's noise beside that of a wrong label, over the deviation of the largest wrong label.
+    /// Standard deviation of the right label's noise relative to a wrong label's, divided by that of the largest wrong logit.
     spread: f64,
     /// `F(slope tangent - offset)`, with weights: the average over the largest wrong label.
     tails: Vec<[f64; 3]>,
     /// The length of the right embedding, the right label's noise, `|u across|^2/d` with the own term, and weights.
     places: Vec<[f64; 4]>,
-    /// The chance that all wrong labels lie below a number; from a table where lengths vary and it is asked for often.
+    /// The probability that all wrong logits are below a number, tabulated where lengths vary and it is evaluated often.
     power: QuickPower,
     table: Option<Table>,
 }
 
-/// The right label's noise.
+/// The distribution of the right label's noise.
 static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
-/// Weight of a term below which it is left out: all of those left out come to less than 1e-6.
+/// Terms of smaller weight are left out; together they weigh less than 1e-6.
 const NEGLIGIBLE: f64 = 1e-8;
 
 impl Terms {
@@ -167,14 +165,11 @@ impl Terms {
         };
         let scale = ((1.0 + own_fact) / overlap).sqrt();
         let across = across(own_fact, overlap);
-        // With few dimensions the length of the right embedding decides by itself.
-        let saturation = overlap * maximum.rule.mean(|y| y * y);
-        let points = if saturation < 0.15 {
-            5
-        } else if saturation < 0.3 {
-            8
-        } else {
-            12
+        // With few dimensions the length of the right embedding matters more and needs more points.
+        let points = match overlap * maximum.rule.mean(|y| y * y) {
+            ..0.15 => 5,
+            ..0.3 => 8,
+            _ => 12,
         };
         let lengths = output.freedom.map_or(Rule::certain(1.0), |freedom| chi_square(freedom, points));
         let mut tails = Vec::new();
@@ -187,7 +182,7 @@ impl Terms {
                         continue;
                     }
                     let room = b - overlap * y * y;
-                    // Without room no signal suffices, or for y < 0 any does.
+                    // Without room no signal is enough, or for y < 0 every signal is.
                     let offset = if room > 0.0 { y * (h / room).sqrt() } else { f64::INFINITY.copysign(y) };
                     tails.push([scale * b.sqrt() / right, offset / right, weight]);
                 }
@@ -214,12 +209,11 @@ impl Terms {
         Terms { output, scale, spread, tails, places, power, table }
     }
 
-    /// The chance to win at the angle whose tangent is `S unit / sigma`, given the tangent of half of it.
+    /// The probability of winning at the angle whose tangent is `S unit / sigma`, given the tangent of half of it.
     fn chance(&self, half: f64) -> f64 {
         let (tangent, cosine) = (2.0 * half / (1.0 - half * half), (1.0 - half * half) / (1.0 + half * half));
-        // Average over what varies more by the law of what varies less. A signal far above the noise leaves
-        // the right label little to vary: x = S / sqrt(sigma^2 + S^2/d) is then close to sqrt(d) whatever z
-        // is.
+        // The quadrature is over the variable with the smaller spread: the largest wrong logit, or, for a signal far
+        // above the noise, the right label, because x = S / sqrt(sigma^2 + S^2/d) is then close to sqrt(d) for all z.
         if self.spread * cosine.powi(3) > 0.8 {
             let cdf = QuickCdf::new();
             let tail = |&[slope, offset, weight]: &[f64; 3]| weight * cdf.at(slope * tangent - offset);
@@ -240,23 +234,19 @@ impl Terms {
     }
 }
 
-/// The law of `|u across|^2/d + own term`. All labels share the d directions of u. If m are the eigenvalues
-/// of their Gram matrix, the mean square of the logits is a quadratic form with relative variance
-/// `2 E[m^4] / (d E[m^2]^2)`, of which `2/V` is no more than a sample of V would have. With the moments of
-/// Marchenko and Pastur at the ratio r = d/V the rest is `(2/d) (1 + 4 r) / (1 + r)`.
+/// The distribution of `|u across|^2/d + own term`. All labels share the d directions of u. If m are the eigenvalues of their
+/// Gram matrix, the mean square of the logits is a quadratic form with relative variance `2 E[m^4] / (d E[m^2]^2)`, of which
+/// `2/V` is the variance of a sample of V. With the moments of Marchenko and Pastur at the ratio r = d/V the rest is
+/// `(2/d) (1 + 4 r) / (1 + r)`.
 fn across(own_fact: f64, overlap: f64) -> Rule {
     let freedom = (1.0 + own_fact) / (1.0 + 4.0 * own_fact) / overlap;
-    let mut rule = chi_square(
-        freedom,
-        if freedom > 250.0 {
-            2
-        } else if freedom > 25.0 {
-            3
-        } else {
-            5
-        },
-    );
-    // The part along the right embedding is counted in rho.
+    let points = match freedom {
+        many if many > 250.0 => 2,
+        some if some > 25.0 => 3,
+        _ => 5,
+    };
+    let mut rule = chi_square(freedom, points);
+    // The part along the right embedding is included in rho.
     rule.points.iter_mut().for_each(|p| p.0 = ((1.0 + own_fact) * p.0 - overlap).max(1e-3));
     rule
 }
@@ -283,7 +273,7 @@ impl Output {
         ((-nu * libm::log1p(-inside)).sqrt() / scale).copysign(x)
     }
 
-    /// Degrees of freedom of the cosine over the sine, as Student's law has them, and Wallace's factor.
+    /// Degrees of freedom of Student's distribution for the cosine over the sine, and Wallace's factor.
     fn student(&self) -> (f64, f64) {
         let nu = (1.0 / self.overlap - 1.0).max(0.1);
         (nu, (8.0 * nu + 3.0) / (8.0 * nu + 1.0))
@@ -296,7 +286,7 @@ mod tests {
     use crate::normal::{cdf_power, density};
     use crate::testing::chi_square_grid;
 
-    /// The same chance by brute force: grids over b and z, the power of F itself.
+    /// The same probability by brute force: grids over b and z, with the exact power of F.
     fn slow(wrong: f64, output: Output, own: OwnNoise, tangent: f64) -> f64 {
         let own_fact = 1.0 / (output.overlap * (wrong + 1.0));
         let right = if own == OwnNoise::Present { (1.0 + own_fact).sqrt() } else { 1.0 };
@@ -319,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_brute_force() {
+    fn race_agrees_with_brute_force() {
         for wrong in [20.0, 1000.0, 1e6] {
             for dim in [16.0, 64.0, 300.0] {
                 for (freedom, own) in
@@ -333,7 +323,7 @@ mod tests {
                             slow(wrong, output, own, x * output.overlap.sqrt()),
                         );
                         let case = format!("{wrong} {dim} {freedom:?} {own:?} {x}: {fast} {exact}");
-                        // A million labels in 16 dimensions is the hardest case; nobody will ask.
+                        // A million labels in 16 dimensions is the least accurate case.
                         let allowed = if dim < 40.0 { 0.015 } else { 2e-4 };
                         assert!((fast - exact).abs() < allowed, "{case}");
                     }
@@ -343,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn no_noise_and_no_signal_is_a_draw() {
+    fn race_without_noise_and_signal_is_a_draw() {
         let race = Race::new(9.0, Output { overlap: 0.0, freedom: None }, OwnNoise::Absent);
         assert_eq!(race.win(0.0, Noise::normal(0.0)), 0.1);
         assert!(race.win(1.0, Noise::normal(0.0)) > 1.0 - 1e-6 && race.win(-1.0, Noise::normal(0.0)) < 1e-6);
@@ -361,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn flattening_can_be_undone() {
+    fn unflatten_inverts_flatten() {
         let output = Output { overlap: 0.02, freedom: None };
         for y in [-6.0, -1.0, 0.0, 0.5, 3.0, 7.0] {
             let x = output.flatten(y);

@@ -1,4 +1,4 @@
-//! Memory accuracy against a slow reference, and where it must go up.
+//! Memory accuracy compared with a slow reference and with exact values.
 
 use superpose_core::config::{Activation, Embedding, Trigger};
 
@@ -7,8 +7,8 @@ use crate::normal::{cdf_power, density};
 use crate::point::gaussian;
 use crate::testing::chi_square_grid;
 
-/// The same average by grids: every count, every length, z, and the power of F itself. Attention-only,
-/// trigger in the keys, d large enough that the length of u does not vary much.
+/// The same average by grids over every count, length and z, with the exact power of F. Attention-only, trigger in the keys,
+/// d large enough that the length of u does not vary much.
 fn slow(point: &Point, samples: f64) -> f64 {
     let (d, v) = (point.dim, point.vocab);
     let per_fact = samples / v;
@@ -57,7 +57,7 @@ fn agrees_with_a_slow_reference() {
 }
 
 #[test]
-fn orthonormal_keys_need_coverage_alone() {
+fn orthonormal_keys_need_only_coverage() {
     let point = Point { embedding: Embedding::Orthonormal, ..gaussian(500.0, 502.0, 8.0, 1.0) };
     let memory = Memory::new(&point);
     for per_fact in [0.1, 1.0, 3.0] {
@@ -68,8 +68,7 @@ fn orthonormal_keys_need_coverage_alone() {
 }
 
 #[test]
-fn orthonormal_keys_with_the_trigger_race_twice_their_count() {
-    // Two samples: a fact is recalled if both show it, or if one does and the other does not win the draw.
+fn orthonormal_keys_with_the_trigger_in_the_values_need_larger_counts() {
     let point = Point {
         embedding: Embedding::Orthonormal,
         trigger: Trigger::Values,
@@ -82,7 +81,7 @@ fn orthonormal_keys_with_the_trigger_race_twice_their_count() {
 }
 
 #[test]
-fn noise_terms_are_those_of_the_theory() {
+fn noise_terms_equal_the_closed_form() {
     let (v, d, n) = (300.0, 50.0, 2000.0);
     let point = Point { trigger: Trigger::Values, ..gaussian(v, d, 8.0, n) };
     let noise = Memory::new(&point).noise(n);
@@ -97,7 +96,7 @@ fn noise_terms_are_those_of_the_theory() {
 }
 
 #[test]
-fn a_wide_he2_layer_stores_more() {
+fn wider_he2_layers_store_more() {
     let point = |width| Point {
         width: Some(width),
         activation: Activation::He2,
@@ -106,7 +105,7 @@ fn a_wide_he2_layer_stores_more() {
     let at = |width| Memory::new(&point(width)).accuracy(1e5);
     let widths = [100.0, 300.0, 1000.0, 3000.0].map(at);
     assert!(widths.is_sorted() && widths[3] > 0.9, "{widths:?}");
-    // A linear layer stores no more than the dimension allows, however wide.
+    // A linear layer of any width is limited by the dimension.
     let linear =
         |width| Memory::new(&Point { activation: Activation::Identity, ..point(width) }).accuracy(1e5);
     assert!(linear(1e6) < 0.2, "{}", linear(1e6));

@@ -1,36 +1,36 @@
-//! The largest of many standard normal numbers.
+//! The distribution of the largest of many standard normal numbers.
 //!
-//! `E[F(X)^n]` is the chance that X exceeds the largest of n normal numbers. That largest one, Y, varies less
-//! than X does, so the average of `P(X > Y)` over a Gauss rule for Y needs few points, whereas the average
-//! of the steep function `F^n` over X needs many.
+//! `E[F(X)^n]` is the probability that X exceeds the largest of n normal numbers. That number, Y, varies less than X, so the
+//! average of `P(X > Y)` over a Gauss rule for Y needs few points, whereas the average of the steep function `F^n` over X
+//! needs many.
 
 use std::sync::LazyLock;
 
 use crate::quadrature::{Rule, Table, of_points};
 
-use super::{cdf_power, density, survival};
+use super::{cdf_power, density, ln_cdf};
 
-/// Points of the grid that the rule is made from.
+/// Number of points of the grid that a rule is derived from.
 const GRID: usize = 72;
 
-/// The law of the largest of `count` standard normal numbers.
+/// The distribution of the largest of `count` standard normal numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Maximum {
-    /// The largest one; without any numbers it is below everything.
+    /// The largest number; without numbers it is negative infinity.
     pub rule: Rule,
     /// Its standard deviation.
     pub deviation: f64,
 }
 
-/// Points of a rule for many numbers. The largest of few varies as much as what it is compared with and has twice as many.
+/// Number of points of a rule for many numbers. The largest of few varies more and has twice as many points.
 const POINTS: usize = 8;
 const FEW: f64 = 16.0;
 
-/// Rules move smoothly with the logarithm of the count: one set of tables for few numbers, one for many.
+/// Rules are smooth in the logarithm of the count: one set of tables is for few numbers, one for many.
 static FEW_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(1.0, FEW, 0.08, 2 * POINTS));
-static MANY_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(FEW, MOST, 0.25, POINTS));
+static MANY_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(FEW, MAX_COUNT, 0.25, POINTS));
 /// The largest count of the tables.
-const MOST: f64 = 1e10;
+const MAX_COUNT: f64 = 1e10;
 
 /// Points and weights of rules, and deviations, by the logarithm of the count.
 struct Tables {
@@ -60,13 +60,13 @@ impl Tables {
 }
 
 impl Maximum {
-    /// The law for `count` numbers.
+    /// The distribution for `count` numbers.
     pub fn of(count: f64) -> Maximum {
         if count < 1.0 {
             Maximum { rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 }
         } else if count < FEW {
             FEW_NUMBERS.at(count)
-        } else if count <= MOST {
+        } else if count <= MAX_COUNT {
             MANY_NUMBERS.at(count)
         } else {
             Maximum::computed(count, POINTS)
@@ -75,7 +75,7 @@ impl Maximum {
 
     fn computed(count: f64, points: usize) -> Maximum {
         let count = count.max(1.0);
-        // From where all lie below with a chance of e^-30 to where one lies above with a chance of e^-30.
+        // The ends are exceeded with probability 1 - e^-30 and e^-30.
         let low = quantile(-30.0, count);
         let high = (2.0 * (count.ln() + 30.0)).sqrt();
         let law: Vec<(f64, f64)> = (0..GRID)
@@ -97,8 +97,7 @@ fn quantile(ln_power: f64, count: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..20 {
         let middle = 0.5 * (low + high);
-        let ln = if middle > 0.0 { libm::log1p(-survival(middle)) } else { libm::log(survival(-middle)) };
-        if count * ln < ln_power { low = middle } else { high = middle }
+        if count * ln_cdf(middle) < ln_power { low = middle } else { high = middle }
     }
     low
 }
@@ -109,7 +108,7 @@ mod tests {
     use crate::normal::cdf;
 
     #[test]
-    fn known_means_and_deviations() {
+    fn means_and_deviations_equal_known_values() {
         // Means of the largest of 1, 2, 10, 100, 1000 (Tippett 1925; Harter 1961), and two variances.
         for (count, mean) in
             [(1.0, 0.0), (2.0, 0.564_19), (10.0, 1.538_75), (100.0, 2.507_59), (1000.0, 3.241_44)]
@@ -122,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_power() {
-        // E[F(centre + width z)^count] both ways, slowly by a fine grid over z.
+    fn average_agrees_with_the_power() {
+        // E[F(centre + width z)^count] by the rule and by a fine grid over z.
         let fine = |f: &dyn Fn(f64) -> f64| {
             (-400..=400).map(|i| 0.02 * density(0.02 * f64::from(i)) * f(0.02 * f64::from(i))).sum::<f64>()
         };
@@ -140,25 +139,20 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_what_is_computed() {
+    fn tables_agree_with_computed_rules() {
         for count in [1.0, 1.37, 3.0, 9.2, 15.9, 16.0, 17.3, 511.0, 12_345.0, 3e9] {
-            let (quick, slow) =
-                (Maximum::of(count), Maximum::computed(count, if count < FEW { 2 * POINTS } else { POINTS }));
+            let points = if count < FEW { 2 * POINTS } else { POINTS };
+            let (quick, slow) = (Maximum::of(count), Maximum::computed(count, points));
             assert!((quick.deviation - slow.deviation).abs() < 1e-5, "{count}");
             for x in [-2.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0] {
-                let mean = |law: &Maximum| law.rule.mean(|y| cdf(x - y));
-                assert!(
-                    (mean(&quick) - mean(&slow)).abs() < 1e-6,
-                    "{count} {x}: {} {}",
-                    mean(&quick),
-                    mean(&slow)
-                );
+                let [quick, slow] = [&quick, &slow].map(|law| law.rule.mean(|y| cdf(x - y)));
+                assert!((quick - slow).abs() < 1e-6, "{count} {x}: {quick} {slow}");
             }
         }
     }
 
     #[test]
-    fn nothing_to_exceed() {
+    fn maximum_of_no_numbers_is_exceeded() {
         let maximum = Maximum::of(0.0);
         assert_eq!(maximum.rule.mean(|x| cdf(0.0 - x)), 1.0);
     }

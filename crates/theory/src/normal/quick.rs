@@ -1,26 +1,46 @@
-//! F from a table, where an average takes thousands of values of it.
+//! Tables of the normal distribution, for averages that evaluate it thousands of times.
 
 use std::sync::LazyLock;
 
-use super::{cdf, cdf_power, density, survival};
+use super::{cdf, cdf_power, density, ln_cdf, survival};
 
 /// Beyond this F is 0 or 1 to within 1e-10.
 const REACH: f64 = 6.4;
-/// Points of the table per unit.
+/// Beyond this F is 1 to within 1e-19.
+const POWER_REACH: f64 = 9.0;
+/// Points of the tables of F and of its logarithm per unit.
 const PER_UNIT: f64 = 32.0;
+/// Beyond this a tail is 0 or 1 to within 1e-16.
+const TAIL_REACH: f64 = 8.3;
+/// Points of the table of the tail per unit, dense enough for relative errors of 1e-7.
+const TAIL_PER_UNIT: f64 = 128.0;
 
-/// F and its slope in units of the spacing.
-static TABLE: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
-    let at = |i: u32| f64::from(i) / PER_UNIT - REACH;
-    (0..=(2.0 * REACH * PER_UNIT) as u32 + 1).map(|i| [cdf(at(i)), density(at(i)) / PER_UNIT]).collect()
+/// Values and slopes, in units of the spacing, of a function from `-low` to `high`.
+fn table(low: f64, high: f64, per_unit: f64, f: impl Fn(f64) -> [f64; 2]) -> Vec<[f64; 2]> {
+    let at = |i: u32| {
+        let [value, slope] = f(f64::from(i) / per_unit - low);
+        [value, slope / per_unit]
+    };
+    (0..=((low + high) * per_unit) as u32 + 1).map(at).collect()
+}
+
+static TABLE: LazyLock<Vec<[f64; 2]>> =
+    LazyLock::new(|| table(REACH, REACH, PER_UNIT, |x| [cdf(x), density(x)]));
+
+/// `ln(-ln F)`, whose slope is `density / (F ln F)`.
+static LOG_TABLE: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
+    table(REACH, POWER_REACH, PER_UNIT, |x| [libm::log(-ln_cdf(x)), density(x) / (cdf(x) * ln_cdf(x))])
 });
 
-/// The normal CDF to within 2e-9, by cubics through values and slopes.
+static TAIL_TABLE: LazyLock<Vec<[f64; 2]>> =
+    LazyLock::new(|| table(TAIL_REACH, TAIL_REACH, TAIL_PER_UNIT, |x| [survival(x), -density(x)]));
+
+/// The normal CDF to within 2e-9.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickCdf(&'static [[f64; 2]]);
 
 impl QuickCdf {
-    /// Beyond this F is taken for 0 or 1.
+    /// Beyond this the result is 0 or 1.
     pub const REACH: f64 = REACH;
 
     /// The table.
@@ -35,20 +55,6 @@ impl QuickCdf {
     }
 }
 
-/// `ln(-ln F)` and its slope in units of the spacing, from -REACH on.
-static LOG_TABLE: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
-    let at = |i: u32| {
-        let x = f64::from(i) / PER_UNIT - REACH;
-        let ln = if x > 0.0 { libm::log1p(-survival(x)) } else { libm::log(cdf(x)) };
-        // d/dx ln(-ln F) = density / (F ln F)
-        [libm::log(-ln), density(x) / (cdf(x) * ln) / PER_UNIT]
-    };
-    (0..=((REACH + POWER_REACH) * PER_UNIT) as u32 + 1).map(at).collect()
-});
-
-/// Beyond this F is 1 to within 1e-19.
-const POWER_REACH: f64 = 9.0;
-
 /// Large powers of the normal CDF to within 1e-8.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickPower {
@@ -58,7 +64,7 @@ pub(crate) struct QuickPower {
 }
 
 impl QuickPower {
-    /// `F(x)^count`, the count being positive.
+    /// The function `F(x)^count` for a positive count.
     pub fn new(count: f64) -> QuickPower {
         QuickPower { table: &LOG_TABLE, ln_count: libm::log(count), count }
     }
@@ -74,19 +80,7 @@ impl QuickPower {
     }
 }
 
-/// Beyond this a tail is 0 or 1 to within 1e-16.
-const TAIL_REACH: f64 = 8.3;
-/// Points of its table per unit: close enough together for relative errors of 1e-7 far out.
-const TAIL_PER_UNIT: f64 = 128.0;
-
-/// `1 - F` and its slope in units of the spacing.
-static TAIL_TABLE: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
-    let at = |i: u32| f64::from(i) / TAIL_PER_UNIT - TAIL_REACH;
-    let last = (2.0 * TAIL_REACH * TAIL_PER_UNIT) as u32 + 1;
-    (0..=last).map(|i| [survival(at(i)), -density(at(i)) / TAIL_PER_UNIT]).collect()
-});
-
-/// The tail `1 - F` to seven digits, however small it is, down to 1e-16.
+/// The tail `1 - F` to seven digits, down to 1e-16.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickTail(&'static [[f64; 2]]);
 
@@ -106,7 +100,7 @@ impl QuickTail {
     }
 }
 
-/// A table at a place, in units of its spacing, by cubics through values and slopes.
+/// Interpolates a table at a place, in units of its spacing, by cubics through values and slopes.
 #[inline]
 fn cubic(table: &[[f64; 2]], place: f64) -> f64 {
     let left = place as usize;
@@ -121,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tails_keep_their_digits() {
+    fn tails_are_accurate_to_seven_digits() {
         let quick = QuickTail::new();
         for i in -8_299..=8_299 {
             let x = 1e-3 * f64::from(i);
@@ -131,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_agree_with_the_exact_ones() {
+    fn powers_agree_with_exact_values() {
         for count in [1.0, 2.0, 511.0, 1e9] {
             let quick = QuickPower::new(count);
             for i in -9_000..=9_000 {
@@ -143,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_exact_one() {
+    fn cdf_agrees_with_exact_values() {
         let quick = QuickCdf::new();
         for i in -80_000..=80_000 {
             let x = 1e-4 * f64::from(i);

@@ -1,10 +1,10 @@
-//! One step of the attention-MLP model (theory section 5.3).
+//! One-step accuracy of the attention-MLP model (theory section 5.3).
 //!
 //! The logit of label j is `(1/N) sum_n A(j, y_n) K(h_n, z_v)`, K the kernel of a key and a head output:
 //! `k(rho) = sum_q c_q c'_q rho^q`, with Hermite coefficients at the length of each. A sample of the right
 //! label has the cosine `(1/L + 1/V) |z| / |h|`, any other `(1/V) |z| / |h|`, both spread by overlaps. The difference is the
-//! signal. What all samples have in common is mean bias, what varies with the label interference, what varies with the
-//! sample gradient noise, and the first layer adds `1/m` to each.
+//! signal. The part common to all samples is mean bias, the part that varies with the label is interference, the part that
+//! varies with the sample is gradient noise, and the first layer adds noise of order `1/m` to each.
 
 use crate::counts::{Detail, binomial};
 use crate::heads::Heads;
@@ -13,6 +13,7 @@ use crate::memory::{Noise, Race};
 use crate::point::Point;
 use crate::quadrature::hermite;
 
+/// One-step accuracy at a point with an MLP.
 pub fn accuracy(point: &Point, race: &Race) -> f64 {
     let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
     let heads = Heads::of(point);
@@ -23,7 +24,7 @@ pub fn accuracy(point: &Point, race: &Race) -> f64 {
     })
 }
 
-/// Noise of a wrong logit in units of the signal of a fact seen N/V times; nothing where there is no signal.
+/// Noise of a wrong logit in units of the signal of a fact seen N/V times; None where there is no signal.
 fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<Noise> {
     let Point { vocab, length, .. } = *point;
     let width = point.width?;
@@ -33,7 +34,7 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
     let key = Feature::of(point.activation, square);
     let kernel = products(&key.coefficients, &head.coefficients);
 
-    // Cosines: what all samples share, what the right ones have more, and the spread by the other tokens.
+    // Cosines: the part that all samples share, the excess of samples of the right label, and the spread by other tokens.
     let unit = (square / heads.square).sqrt();
     let shared = unit * (1.0 - 1.0 / length) / vocab;
     let more = unit / length;
@@ -46,7 +47,7 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
     let steepness = rule.mean(|z| polynomial(&slopes, (shared + spread * z).clamp(-1.0, 1.0)).powi(2));
     let others = rule.mean(|z| (at(shared + spread * z) - mean).powi(2));
 
-    // Of the head's features: what is common to all samples, and what is common to those of a label.
+    // Parts of the head's features that are common to all samples, and common to the samples of a label.
     let features = products(&head.coefficients, &head.coefficients);
     let at_cosine = |product: f64| polynomial(&features, (product / heads.square).min(1.0));
     let common = at_cosine(heads.apart);

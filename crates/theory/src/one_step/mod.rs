@@ -1,6 +1,6 @@
-//! One step only: reading facts off the first gradient (theory section 5.3).
+//! One-step accuracy: reading facts from the first gradient (theory section 5.3).
 //!
-//! Attention is uniform, so a fact's signal is `S = a n_v / (N L)` among the noise of all other tokens,
+//! Attention is uniform, so a fact has the signal `S = a n_v / (N L)`, and all other tokens give noise of variance
 //!
 //! ```text
 //! a [ (1/d + 1/V) (1/d) (1/V + 1/N) / L^2
@@ -8,9 +8,8 @@
 //!   + (1/N) (1/d + 1/V) (1/(V d) + t/(L^2 d) + 1/V^2) ]
 //! ```
 //!
-//! With orthonormal embeddings the logit of label j counts how often the query's token stands in samples of
-//! that label: among the noise tokens of each, Poisson with mean `(L - 1)/V`, and once more in each sample of
-//! the right label.
+//! With orthonormal embeddings the logit of label j is the number of occurrences of the query's token in samples of that
+//! label: a Poisson number of mean `(L - 1)/V` among the noise tokens of each, and one more in each sample of the right label.
 
 mod mlp;
 
@@ -24,8 +23,8 @@ pub fn one_step_accuracy(point: &Point) -> f64 {
     one_step_beside(point, None)
 }
 
-/// The same, with the race of the point's memory at hand. It serves here too when a fact's own samples are a
-/// small part of the noise, and saves setting up another.
+/// The same, given the race of the point's memory. That race is reused where a fact's own samples are a small part of the
+/// noise, which saves setting up another.
 pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
     let accuracy = match memory.filter(|_| point.dim < 0.05 * point.vocab || point.length <= 1.0) {
         _ if point.width.is_some() => {
@@ -52,14 +51,14 @@ fn overlapping(point: &Point, race: &Race) -> f64 {
 
 /// Second, third and fourth cumulant of a wrong logit in units of the signal `1/(V L)` of a fact seen N/V times, for a key of length 1.
 ///
-/// A wrong label's own samples stand out from the normal sum over all: their number is Poisson, and so is the
-/// number of times that they contain the query's token.
+/// A wrong label's own samples are not part of the normal sum over all: their number is Poisson, and so is the number of
+/// occurrences of the query's token in them.
 fn cumulants(point: &Point) -> [f64; 3] {
     let Point { vocab, length, .. } = *point;
     let overlap = point.overlap();
     let label = overlap + 1.0 / vocab;
     let per_fact = point.coverage();
-    // In the order of the formula.
+    // The three terms of the formula, in its order.
     let facts = overlap * (1.0 + 1.0 / per_fact);
     let others = label * (length - 1.0) / per_fact;
     let uneven = (length * length * label / vocab + point.trigger.t() * overlap) / per_fact;
@@ -88,7 +87,7 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn a_sequence_of_one_token_is_a_memory() {
+    fn length_one_equals_the_memory() {
         for (vocab, dim, samples) in [(300.0, 64.0, 3000.0), (1000.0, 300.0, 1000.0)] {
             let point = gaussian(vocab, dim, 1.0, samples);
             let (one, memory) = (one_step_accuracy(&point), Memory::new(&point).accuracy(samples));
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_facts_take_about_twice_the_leading_product() {
+    fn half_of_the_facts_need_about_twice_the_leading_product() {
         // Theory section 5.6: 1.7 to 2.4 for V > 600, d < V/2.
         for (vocab, dim, length) in
             [(1000.0, 250.0, 10.0), (3000.0, 700.0, 30.0), (10_000.0, 1500.0, 5.0_f64)]
@@ -109,19 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn orthonormal_embeddings_need_no_dimensions() {
+    fn orthonormal_accuracy_depends_on_samples_and_length() {
         let point = |vocab: f64, length, samples, trigger| Point {
             embedding: Embedding::Orthonormal,
             trigger,
             ..gaussian(vocab, vocab + 2.0, length, samples)
         };
         let at = |point| one_step_accuracy(&point);
-        // Little but coverage, 0.95, in short sequences: one sighting can be level with a chance one
-        // elsewhere. The trigger does not show.
+        // In short sequences little more than coverage, 0.95, is needed: a fact seen once can tie with a chance
+        // occurrence. The trigger has no effect.
         let short = at(point(1000.0, 2.0, 3000.0, Trigger::Keys));
         assert!((0.8..0.95).contains(&short), "{short}");
         assert_eq!(short, at(point(1000.0, 2.0, 3000.0, Trigger::Values)));
-        // N in proportion to L in long ones.
+        // In long sequences the samples needed are proportional to L.
         let (half, full) =
             (at(point(300.0, 300.0, 3000.0, Trigger::Keys)), at(point(300.0, 300.0, 2e4, Trigger::Keys)));
         assert!(half < 0.5 && full > 0.9, "{half} {full}");

@@ -1,63 +1,54 @@
-//! Where the formulas have been checked against simulation, and how far they were off.
+//! The range in which the formulas were validated by simulation, and their error there (theory section 5.6).
 
 use superpose_core::config::Embedding;
 
+use crate::critical::Parameter::{self, Dim, Length, Vocab, Width};
 use crate::point::Point;
 
-/// A range of sizes that was simulated, with Gaussian embeddings.
+/// A validated range of sizes, with Gaussian embeddings.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
     /// The range in words.
     pub words: &'static str,
-    /// Rms error of three-step accuracy there, seed noise taken off.
+    /// Rms error of three-step accuracy in the range, without seed noise.
     pub error: f64,
-    vocab: (f64, f64),
-    dim: (f64, f64),
-    length: (f64, f64),
-    width: (f64, f64),
+    /// Smallest and largest value of every size.
+    ranges: &'static [(Parameter, f64, f64)],
 }
 
-/// Of the attention-only model.
+/// The range of the attention-only model.
 const ATTENTION: Checked = Checked {
     words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512",
     error: 0.010,
-    vocab: (100.0, 4000.0),
-    dim: (16.0, 512.0),
-    length: (2.0, 512.0),
-    width: (0.0, f64::INFINITY),
+    ranges: &[(Vocab, 100.0, 4000.0), (Dim, 16.0, 512.0), (Length, 2.0, 512.0)],
 };
 
-/// Of the attention-MLP model.
+/// The range of the attention-MLP model.
 const MLP: Checked = Checked {
     words: "attention-MLP model, Gaussian embeddings, V 100 to 1,000, d 16 to 128, L 2 to 128, m 64 to 2,048",
     error: 0.020,
-    vocab: (100.0, 1000.0),
-    dim: (16.0, 128.0),
-    length: (2.0, 128.0),
-    width: (64.0, 2048.0),
+    ranges: &[(Vocab, 100.0, 1000.0), (Dim, 16.0, 128.0), (Length, 2.0, 128.0), (Width, 64.0, 2048.0)],
 };
 
-/// What was checked of the model with or without an MLP.
+/// The validated range of the model with or without an MLP.
 pub fn checked(has_mlp: bool) -> Checked {
     if has_mlp { MLP } else { ATTENTION }
 }
 
-/// Rms error to expect of the accuracy at a point. Outside the range of the validation it is not known, and the reason
-/// says what lies outside.
+/// Expected rms error of the predicted accuracy at a point.
+///
+/// # Errors
+/// Outside the validated range the error is unknown; the message names the values outside.
 pub fn expected_error(point: &Point) -> Result<f64, String> {
     let checked = checked(point.width.is_some());
     let mut outside = Vec::new();
     if point.embedding != Embedding::Gaussian {
         outside.push(format!("{} embeddings", point.embedding));
     }
-    for (symbol, value, (low, high)) in [
-        ("V", point.vocab, checked.vocab),
-        ("d", point.dim, checked.dim),
-        ("L", point.length, checked.length),
-        ("m", point.width.unwrap_or(checked.width.0), checked.width),
-    ] {
+    for &(parameter, low, high) in checked.ranges {
+        let value = parameter.of(point).unwrap_or(low);
         if !(low..=high).contains(&value) {
-            outside.push(format!("{symbol} = {value}"));
+            outside.push(format!("{} = {value}", parameter.symbol()));
         }
     }
     if outside.is_empty() {
@@ -73,7 +64,7 @@ mod tests {
     use crate::point::gaussian;
 
     #[test]
-    fn inside_and_outside() {
+    fn error_is_known_inside_the_validated_range_only() {
         assert_eq!(expected_error(&gaussian(512.0, 128.0, 16.0, 8192.0)), Ok(ATTENTION.error));
         let text = expected_error(&gaussian(1e6, 128.0, 1e5, 1e12)).unwrap_err();
         assert!(text.starts_with("extrapolated: V = 1000000, L = 100000 lie outside"), "{text}");

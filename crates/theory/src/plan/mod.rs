@@ -1,9 +1,9 @@
-//! Planning (theory section 5.5): the cheapest model that recalls so many facts from sequences of such a length.
+//! Planning: the cheapest model that recalls a number of facts from sequences of a given length (theory section 5.5).
 //!
-//! Cheapest means fewest trained parameters, `d^2` for the attention-only model and `d m` with an MLP, and then
-//! fewest samples. Beside it stands the trade-off: what a larger dimension saves in samples, or in width.
-//! The accuracy is that of [`mod@crate::critical`]: three-step recall, or memory accuracy with an MLP. Sizes are real numbers, so
-//! nothing overflows; [`expected_error`] says where the formulas have been checked.
+//! The cheapest model has the fewest trained parameters, `d^2` for the attention-only model and `d m` with an MLP, and then
+//! the fewest samples. A plan also has the trade-off curve: the samples or width that a larger dimension saves. Accuracy is
+//! three-step recall, as in [`mod@crate::critical`]. Sizes are real numbers, so nothing overflows; [`expected_error`] returns
+//! the error inside the validated range.
 
 mod checked;
 
@@ -17,7 +17,7 @@ use crate::critical::{Critical, Parameter, Target, critical};
 use crate::point::Point;
 use crate::predict::{Dominant, Prediction, predict_at};
 
-/// What is asked of a plan. Sizes that are absent are to be found.
+/// The request for a plan. Sizes that are None are to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Facts to recall, `V`, at least 2.
@@ -30,15 +30,15 @@ pub struct Request {
     pub dim: Option<f64>,
     /// Width of the MLP, `m`.
     pub width: Option<f64>,
-    /// Activation of the MLP. A width or an activation asks for the attention-MLP model.
+    /// Activation of the MLP. A width or an activation selects the attention-MLP model.
     pub activation: Option<Activation>,
     /// How embeddings are made.
     pub embedding: Embedding,
     /// Where the trigger is added.
     pub trigger: Trigger,
-    /// Samples at hand, `N`.
+    /// Available samples, `N`.
     pub samples: Option<f64>,
-    /// Most trained parameters that are allowed.
+    /// Largest allowed number of trained parameters.
     pub max_parameters: Option<f64>,
 }
 
@@ -47,15 +47,15 @@ pub struct Request {
 pub struct Row {
     /// Dimension, `d`.
     pub dim: f64,
-    /// Width of the MLP, `m`, the smallest that reaches the accuracy; absent without an MLP or where none does.
+    /// Width of the MLP, `m`, the smallest that reaches the accuracy; None without an MLP or where no width does.
     pub width: Option<f64>,
     /// Trained parameters, `d^2` or `d m`.
     pub parameters: Option<f64>,
     /// Samples that this model needs.
     pub samples: Option<f64>,
-    /// What forbids it, where the accuracy is not reached.
+    /// The limiting noise term, where the accuracy is not reached.
     pub forbids: Option<Dominant>,
-    /// Whether it reaches the accuracy with the samples and parameters that are allowed.
+    /// Whether the model reaches the accuracy within the allowed samples and parameters.
     pub allowed: bool,
 }
 
@@ -66,39 +66,37 @@ pub struct Plan {
     pub request: Request,
     /// The accuracy that is planned for.
     pub target: Target,
-    /// The cheapest model; none where nothing allowed reaches the accuracy.
+    /// The cheapest model; None where no allowed model reaches the accuracy.
     pub cheapest: Option<Row>,
-    /// The prediction there; where there is no such model, at the cheapest that would do if it were allowed, or else at
-    /// the largest that was tried.
+    /// The prediction for the cheapest model; without one, for the cheapest model that reaches the accuracy without the
+    /// limits, or else for the largest that was tried.
     pub prediction: Prediction,
-    /// The leading-order condition with least room there, reading the first gradient aside.
+    /// The leading-order condition with the smallest margin there, except the one of the one-step accuracy.
     pub tightest: Option<Condition>,
     /// The trade-off, by dimension.
     pub curve: Vec<Row>,
-    /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
+    /// Expected rms error of the accuracy; None where the formulas are extrapolated.
     pub error: Option<f64>,
-    /// What is extrapolated.
+    /// Which sizes are extrapolated.
     pub error_reason: Option<String>,
 }
 
-/// Dimensions of the curve over the smallest one.
+/// Dimensions of the curve, relative to the smallest one.
 const LADDER: [f64; 11] = [1.0, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 4.0, 8.0, 16.0];
 
 /// Makes a plan.
 pub fn plan(request: &Request) -> Plan {
-    let (_, most) = Parameter::Samples.range(&request.point(1.0));
-    let data = request.samples.unwrap_or(most);
+    let (_, max_samples) = Parameter::Samples.range(&request.point(1.0));
+    let data = request.samples.unwrap_or(max_samples);
     let mut curve: Vec<Row> = request.dims(data).into_iter().map(|dim| request.row(dim, data)).collect();
     if let (true, None, None) = (request.has_mlp(), request.dim, request.width) {
         refine(request, data, &mut curve);
     }
-    let cheapest = curve.iter().filter(|row| row.allowed).min_by(|a, b| cost(a).total_cmp(&cost(b))).copied();
-    // Without one, the cheapest that would do if it were allowed, or else the largest.
-    let possible = curve.iter().filter(|row| row.samples.is_some());
-    let possible = possible.min_by(|a, b| cost(a).total_cmp(&cost(b)));
-    let best = cheapest.or(possible.copied()).or(curve.last().copied());
+    let cheapest = cheapest_of(&curve, |row| row.allowed);
+    let best =
+        cheapest.or_else(|| cheapest_of(&curve, |row| row.samples.is_some())).or(curve.last().copied());
     let mut point = request.point(best.map_or(1.0, |row| row.dim));
-    point.samples = request.samples.or(best.and_then(|row| row.samples)).unwrap_or(most);
+    point.samples = request.samples.or(best.and_then(|row| row.samples)).unwrap_or(max_samples);
     if let Some(width) = best.and_then(|row| row.width) {
         point.width = Some(width);
     }
@@ -116,17 +114,21 @@ pub fn plan(request: &Request) -> Plan {
     }
 }
 
-/// Parameters come first; samples decide between models with as many.
+/// The order of models: by parameters, then by samples.
 fn cost(row: &Row) -> f64 {
     row.parameters.unwrap_or(f64::INFINITY) + row.samples.unwrap_or(1e15) * 1e-16
 }
 
-fn tightest(conditions: &[Condition]) -> Option<Condition> {
-    let counted = conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
-    counted.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned()
+fn cheapest_of(curve: &[Row], among: impl Fn(&&Row) -> bool) -> Option<Row> {
+    curve.iter().filter(among).min_by(|a, b| cost(a).total_cmp(&cost(b))).copied()
 }
 
-/// Looks between the rungs around the cheapest model, where the product of d and m is smallest.
+fn tightest(conditions: &[Condition]) -> Option<Condition> {
+    let three_step = conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
+    three_step.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned()
+}
+
+/// Adds dimensions between those around the cheapest model, where the product of d and m is smallest.
 fn refine(request: &Request, data: f64, curve: &mut Vec<Row>) {
     for _ in 0..3 {
         let cheapest = (0..curve.len()).filter(|&i| curve[i].allowed);
@@ -137,7 +139,7 @@ fn refine(request: &Request, data: f64, curve: &mut Vec<Row>) {
             let dim = (middle * curve[neighbour].dim).sqrt().round();
             if curve.iter().all(|row| row.dim != dim) {
                 let row = request.row(dim, data);
-                // Only what is better is worth a line.
+                // Only better models are added to the curve.
                 if row.allowed && cost(&row) < cost(&curve[i]) {
                     curve.push(row);
                 }
@@ -153,30 +155,30 @@ impl Request {
         self.width.is_some() || self.activation.is_some()
     }
 
-    /// The point of the request at a dimension, with one sample; an MLP without a width has the widest.
+    /// The point of the request at a dimension; without samples it has one, and an MLP without a width has the largest.
     fn point(&self, dim: f64) -> Point {
-        let widest = 1e9;
+        let max_width = 1e9;
         Point {
             vocab: self.facts,
             dim,
             length: self.length,
             samples: self.samples.unwrap_or(1.0),
-            width: self.has_mlp().then(|| self.width.unwrap_or(widest)),
+            width: self.has_mlp().then(|| self.width.unwrap_or(max_width)),
             activation: self.activation.unwrap_or(Activation::Relu),
             embedding: self.embedding,
             trigger: self.trigger,
         }
     }
 
-    /// Dimensions to look at: the smallest that reaches the accuracy with that much data, and some larger ones.
+    /// The dimensions of the curve: the smallest that reaches the accuracy with the given samples, and some larger ones.
     fn dims(&self, data: f64) -> Vec<f64> {
         if let Some(dim) = self.dim {
             return vec![dim];
         }
         let point = Point { samples: data, ..self.point(1.0) };
         let (first, last) = Parameter::Dim.range(&point);
-        let least = critical(&point, Parameter::Dim, self.accuracy).value().unwrap_or(last).max(first);
-        let mut dims: Vec<f64> = LADDER.iter().map(|factor| (least * factor).ceil().min(last)).collect();
+        let min_dim = critical(&point, Parameter::Dim, self.accuracy).value().unwrap_or(last).max(first);
+        let mut dims: Vec<f64> = LADDER.iter().map(|factor| (min_dim * factor).ceil().min(last)).collect();
         dims.dedup();
         dims
     }
@@ -198,8 +200,8 @@ impl Request {
         }
         let samples = note(critical(&point, Parameter::Samples, self.accuracy));
         let parameters = dim * point.width.unwrap_or(dim);
-        let enough = samples.is_some_and(|samples| self.samples.is_none_or(|most| samples <= most));
-        let allowed = enough && self.max_parameters.is_none_or(|most| parameters <= most);
+        let enough = samples.is_some_and(|samples| self.samples.is_none_or(|max| samples <= max));
+        let allowed = enough && self.max_parameters.is_none_or(|max| parameters <= max);
         Row { dim, width: point.width, parameters: Some(parameters), samples, forbids, allowed }
     }
 }

@@ -23,7 +23,7 @@ fn reached(plan: &Plan) -> f64 {
 }
 
 #[test]
-fn the_cheapest_model_reaches_the_accuracy() {
+fn cheapest_model_reaches_the_accuracy() {
     let plan = plan(&request(2000.0, 64.0, 0.9));
     let cheapest = plan.cheapest.unwrap();
     assert!(reached(&plan) >= 0.9 && cheapest.parameters == Some(cheapest.dim * cheapest.dim));
@@ -36,7 +36,7 @@ fn the_cheapest_model_reaches_the_accuracy() {
 }
 
 #[test]
-fn given_data_asks_for_dimensions() {
+fn fewer_samples_need_more_dimensions() {
     let few = plan(&Request { samples: Some(30_000.0), ..request(2000.0, 64.0, 0.9) });
     let any = plan(&request(2000.0, 64.0, 0.9));
     let (few, any) = (few.cheapest.unwrap(), any.cheapest.unwrap());
@@ -44,7 +44,7 @@ fn given_data_asks_for_dimensions() {
 }
 
 #[test]
-fn the_scale_of_real_models() {
+fn plans_reach_the_scale_of_real_models() {
     for samples in [None, Some(1e12)] {
         let plan = plan(&Request { samples, ..request(1e6, 1e5, 0.99) });
         let cheapest = plan.cheapest.unwrap();
@@ -55,7 +55,7 @@ fn the_scale_of_real_models() {
 }
 
 #[test]
-fn an_mlp_trades_width_for_dimension() {
+fn mlp_trades_width_for_dimension() {
     let plan = plan(&Request { activation: Some(Activation::He2), ..request(1000.0, 16.0, 0.9) });
     let cheapest = plan.cheapest.unwrap();
     assert_eq!(cheapest.parameters, Some(cheapest.dim * cheapest.width.unwrap()));
@@ -67,7 +67,7 @@ fn an_mlp_trades_width_for_dimension() {
 }
 
 #[test]
-fn too_few_parameters_are_said_to_bind() {
+fn limits_that_forbid_every_model_are_reported() {
     let plan = plan(&Request { max_parameters: Some(1000.0), ..request(2000.0, 64.0, 0.9) });
     assert!(plan.cheapest.is_none() && plan.curve.iter().all(|row| !row.allowed && row.samples.is_some()));
     let plan = super::plan(&Request { dim: Some(20.0), ..request(2000.0, 64.0, 0.9) });

@@ -2,7 +2,7 @@
 
 use super::Rule;
 
-/// The Gauss rule of the law whose orthonormal polynomials obey
+/// The Gauss rule of the distribution whose orthonormal polynomials satisfy
 /// `x p_k = off[k] p_(k+1) + diagonal[k] p_k + off[k-1] p_(k-1)`.
 ///
 /// Nodes are the eigenvalues of that tridiagonal matrix, weights the squares of the first entries of its
@@ -16,7 +16,7 @@ pub fn gauss(mut diagonal: Vec<f64>, mut off: Vec<f64>) -> Rule {
         *entry = 1.0;
     }
     for low in 0..size {
-        // Two or three sweeps are usual; the limit only guards against numbers that are not finite.
+        // Two or three sweeps are enough; the limit guards against numbers that are not finite.
         for _ in 0..50 {
             let high = (low..size - 1)
                 .find(|&k| off[k].abs() <= f64::EPSILON * (diagonal[k].abs() + diagonal[k + 1].abs()))
@@ -40,7 +40,7 @@ fn sweep(diagonal: &mut [f64], off: &mut [f64], first: &mut [f64], low: usize, h
         let radius = (f * f + g * g).sqrt();
         off[i + 1] = radius;
         if radius == 0.0 {
-            // The matrix has come apart here.
+            // The matrix splits into two blocks here.
             diagonal[i + 1] -= shift;
             off[high] = 0.0;
             return;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_and_three_point_hermite_rules() {
+    fn small_hermite_rules_are_exact() {
         let rule = gauss(vec![0.0; 2], vec![1.0]);
         let mut points = rule.points;
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -76,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_in_two_parts_puts_no_weight_on_the_second() {
+    fn second_block_of_a_split_matrix_has_no_weight() {
         let rule = gauss(vec![0.0; 4], vec![1.0, 0.0, 0.7]);
         assert!((rule.mean(|_| 1.0) - 1.0).abs() < 1e-15);
         assert!((rule.mean(|x| x.powi(8)) - 1.0).abs() < 1e-14);
     }
 
     #[test]
-    fn a_single_point() {
+    fn single_point_has_all_weight() {
         assert_eq!(gauss(vec![2.5], vec![]).points, vec![(2.5, 1.0)]);
     }
 }

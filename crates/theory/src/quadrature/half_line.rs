@@ -1,7 +1,6 @@
 //! Integrals against the normal density of functions with a kink at zero.
 //!
-//! `relu` and `abs` are smooth on each half line but not across it, so each half line has a Gauss-Legendre
-//! rule of its own.
+//! `relu` and `abs` are smooth on each half line but not at zero, so each half line has a Gauss-Legendre rule of its own.
 
 use std::f64::consts::PI;
 use std::sync::LazyLock;
@@ -10,16 +9,16 @@ use super::eigen::gauss;
 
 /// Points on each half line.
 const POINTS: usize = 48;
-/// Where the half lines end: the density there is 1e-24 of its peak.
+/// End of the half line, where the density is 1e-24 of its maximum.
 const END: f64 = 10.5;
 
 /// Standard normal weights at points of the positive half line; the negative one is its mirror image.
 pub(crate) struct HalfLine {
-    /// Pairs of a point and the weight of the standard normal law there. The weights sum to 1/2.
+    /// Pairs of a point and its standard normal weight. The weights sum to 1/2.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The one rule that is used everywhere.
+/// The rule, computed once.
 pub(crate) static HALF_LINE: LazyLock<HalfLine> = LazyLock::new(|| HalfLine {
     points: legendre(POINTS)
         .into_iter()
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn smooth_and_kinked_means() {
+    fn means_of_smooth_and_kinked_functions_are_exact() {
         let mean = |f: fn(f64) -> f64| {
             HALF_LINE.points.iter().map(|&(z, weight)| weight * (f(z) + f(-z))).sum::<f64>()
         };

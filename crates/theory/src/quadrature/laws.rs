@@ -1,16 +1,15 @@
-//! Gauss rules of the laws that occur: normal, chi-square, the cosine of two random directions, and any law
-//! given by points.
+//! Gauss rules: normal, chi-square, the cosine of two random directions, and any discrete distribution.
 
 use super::Rule;
 use super::eigen::gauss;
 
-/// Standard normal.
+/// The standard normal distribution.
 pub(crate) fn hermite(points: usize) -> Rule {
     gauss(vec![0.0; points], (1..points).map(|k| (k as f64).sqrt()).collect())
 }
 
-/// `chi-square_freedom / freedom`: the squared length of a Gaussian embedding vector. The rule is computed
-/// for the deviation from 1, so that it keeps its digits when the freedom is large.
+/// `chi-square_freedom / freedom`, the squared length of a Gaussian embedding vector. The rule is computed for the deviation
+/// from 1, so that it stays accurate for large degrees of freedom.
 pub(crate) fn chi_square(freedom: f64, points: usize) -> Rule {
     let diagonal = (0..points).map(|k| 4.0 * k as f64 / freedom).collect();
     let off = (1..points).map(|k| {
@@ -36,7 +35,7 @@ pub(crate) fn cosine(dim: f64, points: usize) -> Rule {
     gauss(vec![0.0; points], off.collect())
 }
 
-/// The Gauss rule of a law given by many points with weights of any sum (Stieltjes's procedure).
+/// The Gauss rule of a discrete distribution whose weights have any sum (Stieltjes's procedure).
 pub(crate) fn of_points(law: &[(f64, f64)], points: usize) -> Rule {
     let total: f64 = law.iter().map(|p| p.1).sum();
     let (mut diagonal, mut off) = (Vec::with_capacity(points), Vec::with_capacity(points));
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_exact() {
+    fn moments_of_continuous_rules_are_exact() {
         close(hermite(8).mean(|x| x.powi(14)), 135_135.0);
         for freedom in [1.0, 2.0, 7.0, 64.0, 1e5] {
             let rule = chi_square(freedom, 5);
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn points_keep_their_moments() {
+    fn moments_of_discrete_rules_are_exact() {
         let law: Vec<(f64, f64)> = (0..40).map(|i| (0.1 * f64::from(i), f64::from(i % 7 + 1))).collect();
         let total: f64 = law.iter().map(|p| p.1).sum();
         let rule = of_points(&law, 6);

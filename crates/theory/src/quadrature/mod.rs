@@ -1,8 +1,8 @@
 //! Expectations as short weighted sums.
 //!
-//! Every prediction is an average over a few random numbers with known laws. A Gauss rule with n points is
-//! exact for polynomials of degree 2n - 1 in its random number; the averaged functions here are smooth on the
-//! scale of the law, so 3 to 8 points do what a grid of hundreds would.
+//! Every prediction is an average over a few random numbers with known distributions. A Gauss rule with n points is exact
+//! for polynomials of degree 2n - 1; the averaged functions are smooth on the scale of the distribution, so 3 to 8 points are
+//! as accurate as a grid of hundreds.
 
 mod eigen;
 mod half_line;
@@ -13,7 +13,7 @@ pub(crate) use half_line::HALF_LINE;
 pub(crate) use laws::{chi_square, cosine, hermite, of_points};
 pub(crate) use table::Table;
 
-/// A discrete law: values with weights that sum to 1.
+/// A discrete distribution: values with weights that sum to 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     /// Pairs of a value and its weight.
@@ -21,7 +21,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// All mass on one value.
+    /// A distribution with all mass on one value.
     pub fn certain(value: f64) -> Rule {
         Rule { points: vec![(value, 1.0)] }
     }

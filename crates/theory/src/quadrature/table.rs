@@ -1,15 +1,15 @@
-//! A smooth function of one number, tabulated once and then looked up.
+//! A table of a smooth function of one number.
 
-/// Points that a value is interpolated from.
+/// Number of points that a value is interpolated from.
 const STENCIL: usize = 6;
 
-/// Values on a regular grid, with a polynomial of degree five through the nearest points in between.
+/// Values on a regular grid, interpolated by polynomials of degree five through the nearest points.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     first: f64,
     /// Intervals per unit.
     per_unit: f64,
-    /// The polynomial of every interval, the constant first, by the share of the interval that is passed.
+    /// Coefficients of the polynomial of every interval, the constant first, in units of the interval.
     pieces: Vec<[f64; STENCIL]>,
     /// The value at the end.
     last: f64,
@@ -24,7 +24,7 @@ impl Table {
         Table::of(first, step, values)
     }
 
-    /// Values that were found already: the first at `first`, the others `step` apart, at least six of them.
+    /// The table of at least six given values, the first at `first`, the others `step` apart.
     pub fn of(first: f64, step: f64, values: Vec<f64>) -> Table {
         debug_assert!(values.len() >= STENCIL);
         let piece = |interval: usize| {
@@ -36,7 +36,7 @@ impl Table {
         Table { first, per_unit: 1.0 / step, pieces, last: values[values.len() - 1] }
     }
 
-    /// The function at x; beyond the table, its value at the end.
+    /// The function at x; outside the table, its value at the nearer end.
     #[inline]
     pub fn at(&self, x: f64) -> f64 {
         let place = ((x - self.first) * self.per_unit).max(0.0);

@@ -178,7 +178,13 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("About", about()),
         ("Map", map()),
-        ("Dominant", object([("part", part), ("term", words(&Term::ALL.map(Term::word)))])),
+        (
+            "Dominant",
+            object([
+                ("part", part),
+                ("term", words(&Term::ALL.iter().map(|term| term.word()).collect::<Vec<_>>())),
+            ]),
+        ),
         ("Target", object([("quantity", text()), ("accuracy", share())])),
         ("Condition", condition()),
         ("Svg", object([("light", text()), ("dark", text())])),

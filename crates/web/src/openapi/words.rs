@@ -104,11 +104,12 @@ pub fn precision() -> Value {
 }
 
 pub fn parameter() -> Value {
-    words(&Parameter::ALL.map(Parameter::word))
+    words(&Parameter::ALL.iter().map(|parameter| parameter.word()).collect::<Vec<_>>())
 }
 
 pub fn size() -> Value {
-    words(&Parameter::ALL.map(Parameter::word).into_iter().chain(["parameters"]).collect::<Vec<_>>())
+    let parameters = Parameter::ALL.iter().map(|parameter| parameter.word());
+    words(&parameters.chain(["parameters"]).collect::<Vec<_>>())
 }
 
 pub fn by_parameter(schema: Value) -> Value {
