@@ -28,7 +28,9 @@ mod sweep;
 mod threshold;
 mod train;
 
+pub use bench::Measurement;
 pub use completions::{Shell, script};
+pub use status::Report as StatusReport;
 
 use superpose_text as text;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Summary;
 
 /// A noise term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Term {
     /// Uneven counts of facts, seen through what all keys have in common.

@@ -16,7 +16,7 @@ use crate::point::Point;
 use crate::recall::{Weights, recall};
 
 /// What is predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Recall accuracy of the three-step algorithm.
@@ -30,7 +30,7 @@ pub enum Quantity {
 }
 
 /// Why a quantity is not predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Tokens follow Zipf's law.
@@ -95,7 +95,7 @@ impl fmt::Display for Reason {
 }
 
 /// A quantity that is not predicted, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Gap {
     /// What is missing.
     pub quantity: Quantity,
@@ -104,7 +104,7 @@ pub struct Gap {
 }
 
 /// The part of the model that holds accuracy down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// What step 3 stores.
@@ -114,7 +114,7 @@ pub enum Part {
 }
 
 /// The largest noise term where it matters most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Dominant {
     /// Memory, or attention if its lock rate is the smaller of the two.
     pub part: Part,

@@ -23,7 +23,7 @@ words! {
 }
 
 /// Everything that decides what a memory recalls.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemorySettings {
     /// Number of facts (`p`); of patterns in a Hopfield network.

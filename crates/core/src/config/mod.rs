@@ -2,6 +2,7 @@
 //! cannot be wrong.
 
 mod choices;
+mod schema;
 mod training;
 
 use std::fmt::Display;

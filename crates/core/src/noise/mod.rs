@@ -11,7 +11,7 @@ pub use logits::{logit_budget, split_logits};
 pub use scores::{score_budget, split_scores};
 
 /// One thing for each part of a logit or score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Parts<X> {
     /// Logits: what the right label gets from its own fact. Scores: what the trigger gets.
     pub signal: X,

@@ -84,7 +84,7 @@ pub fn read<T: Real>(
 }
 
 /// One record of a trajectory: the network before step `step`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrajectoryPoint {
     /// Steps taken.

@@ -7,7 +7,7 @@ use crate::interval::Measure;
 use crate::run::Noise;
 
 /// The measures of one run of one seed (theory section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// Recall with the trained attention.

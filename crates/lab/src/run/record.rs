@@ -10,11 +10,12 @@ use super::{Inputs, Repeat};
 use crate::interval::{Interval, number, share};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunRecord {
     /// The full configuration.
     pub config: Settings,
     /// Repeats run, with seeds `seed`, `seed + 1`, ...
+    #[schemars(range(min = 1))]
     pub repeats: usize,
     /// What the intervals cover.
     pub interval: String,
@@ -51,7 +52,7 @@ pub struct RunRecord {
 }
 
 /// The noise budget of logits and of token scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Noise {
     /// Of the logits of step 3.
     pub logits: Budget,

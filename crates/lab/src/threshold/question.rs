@@ -15,7 +15,7 @@ use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
 
 /// What is measured in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Recall of the three-step algorithm on fresh sequences.
@@ -93,7 +93,7 @@ impl FromStr for Measure {
 }
 
 /// What counts as reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
     /// The mean over seeds is at least the level.

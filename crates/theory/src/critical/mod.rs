@@ -22,7 +22,7 @@ use crate::predict::{Dominant, Part, Quantity, predict_at};
 use search::{Crossing, topmost_crossing};
 
 /// A size that can be solved for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
     /// Training samples, `N`.
@@ -195,11 +195,12 @@ impl Critical {
 }
 
 /// The accuracy that critical values are about.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Target {
     /// What reaches it: recall of the three-step algorithm.
     pub quantity: Quantity,
     /// The value to reach, above 0 and at most 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accuracy: f64,
 }
 
