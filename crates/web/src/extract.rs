@@ -1,4 +1,6 @@
-//! What is asked: JSON of a bounded size that arrives in bounded time.
+//! Extractors whose errors are [`ApiError`]s: the JSON body, path parameters and query parameters.
+//!
+//! A body has a maximum size and must arrive within a timeout, so that a client cannot hold a connection for long.
 
 use std::time::Duration;
 
@@ -7,124 +9,85 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use superpose_core::config::{Config, ConfigError, Embedding, Settings};
-use superpose_lab::cell;
 
-use crate::json::Json;
-use crate::refusal::Refusal;
+use crate::error::ApiError;
+use crate::json;
 
-/// Largest body that is read.
-pub const BODY_BYTES: usize = 64 << 10;
-/// Bytes beyond it that are taken in before it is refused.
-const DRAINED: usize = 4 << 20;
-/// Longest wait for it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Size of a body at most.
+pub const MAX_BODY_BYTES: usize = 64 << 10;
+/// Bytes beyond the maximum that are read and discarded, because clients read no response before they have sent the request.
+const MAX_DISCARDED_BYTES: usize = 4 << 20;
+/// Time within which a body must arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A request's JSON.
-pub struct Asked<T>(pub T);
+/// The JSON body of a request.
+pub struct JsonBody<T>(pub T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Asked<T> {
-    type Rejection = Refusal;
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Asked<T>, Refusal> {
+    async fn from_request(request: Request, _: &S) -> Result<JsonBody<T>, ApiError> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         if kind.as_deref() != Some("application/json") {
-            let what = "the body must be JSON, with content-type: application/json";
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
+            let error = "the body must be JSON, with content-type: application/json";
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
-        let bytes = read(request.into_body()).await?;
-        let malformed = |error: String| Refusal::new(StatusCode::BAD_REQUEST, error);
-        let text = std::str::from_utf8(&bytes).map_err(|error| malformed(error.to_string()))?;
-        let json: Json = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        json.read().map(Asked).map_err(Refusal::value)
+        let bytes =
+            tokio::time::timeout(BODY_TIMEOUT, collect(request.into_body())).await.map_err(|_| {
+                let error = format!("the body did not arrive in {} s", BODY_TIMEOUT.as_secs());
+                ApiError::new(StatusCode::REQUEST_TIMEOUT, error)
+            })??;
+        let text = std::str::from_utf8(&bytes);
+        let text = text.map_err(|error| ApiError::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+        json::read(text).map(JsonBody)
     }
 }
 
-async fn read(mut body: Body) -> Result<Vec<u8>, Refusal> {
-    let collect = async {
-        let (mut bytes, mut size) = (Vec::new(), 0);
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| {
-                Refusal::new(StatusCode::BAD_REQUEST, format!("the body was cut off: {error}"))
-            })?;
-            let data = frame.into_data().unwrap_or_default();
-            size += data.len();
-            match size {
-                0..=BODY_BYTES => bytes.extend_from_slice(&data),
-                // Nobody reads a refusal while still sending, so a little more is taken in and forgotten.
-                _ if size <= BODY_BYTES + DRAINED => bytes.clear(),
-                _ => break,
-            }
-        }
+async fn collect(mut body: Body) -> Result<Vec<u8>, ApiError> {
+    let (mut bytes, mut size) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let cut = |error| ApiError::new(StatusCode::BAD_REQUEST, format!("the body was cut off: {error}"));
+        let data = frame.map_err(cut)?.into_data().unwrap_or_default();
+        size += data.len();
         match size {
-            0..=BODY_BYTES => Ok(bytes),
-            _ => {
-                let what = format!("the body is larger than {BODY_BYTES} bytes");
-                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what))
-            }
+            0..=MAX_BODY_BYTES => bytes.extend_from_slice(&data),
+            _ if size <= MAX_BODY_BYTES + MAX_DISCARDED_BYTES => bytes.clear(),
+            _ => break,
         }
-    };
-    let late = |_| {
-        let what = format!("the body did not arrive in {} s", PATIENCE.as_secs());
-        Refusal::new(StatusCode::REQUEST_TIMEOUT, what)
-    };
-    tokio::time::timeout(PATIENCE, collect).await.map_err(late)?
+    }
+    if size > MAX_BODY_BYTES {
+        let error = format!("the body is larger than {MAX_BODY_BYTES} bytes");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, error));
+    }
+    Ok(bytes)
 }
 
-/// What stands in the path.
-pub struct Place<T>(pub T);
+/// The parameters of a path.
+pub struct PathParams<T>(pub T);
 
-impl<S: Sync + Send, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T> {
-    type Rejection = Refusal;
+impl<S: Sync + Send, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Place<T>, Refusal> {
-        let place = Path::<T>::from_request_parts(parts, state).await;
-        place.map(|Path(place)| Place(place)).map_err(|_| Refusal::missing("there is nothing of that name"))
-    }
-}
-
-/// What stands behind the question mark.
-pub struct Choice<T>(pub T);
-
-impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for Choice<T> {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Choice<T>, Refusal> {
-        let choice = Query::<T>::from_request_parts(parts, state).await;
-        choice
-            .map(|Query(choice)| Choice(choice))
-            .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.body_text()))
-    }
-}
-
-/// Embeddings that the page has: without files, and without those that need further sizes.
-pub const EMBEDDING_KINDS: &[Embedding] =
-    &[Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal, Embedding::Rademacher];
-
-/// A configuration as the page gives it: without files, and of the three steps of the early phase.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub struct Given(Settings);
-
-impl Given {
-    /// As it was given, not checked.
-    pub fn settings(self) -> Settings {
-        self.0
-    }
-
-    /// Checks it.
-    pub fn check(self) -> Result<Config, Refusal> {
-        let config = self.0.check().map_err(Refusal::value)?;
-        // A cell is one run of one seed without files; here there may be several seeds.
-        cell::check(&config.repeat(0)).map_err(Refusal::value)?;
-        config.three_steps_only().map_err(Refusal::value)?;
-        if !EMBEDDING_KINDS.contains(&config.embedding) {
-            let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
-            return Err(Refusal::value(ConfigError::value("embedding", config.embedding, allowed)));
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParams<T>, ApiError> {
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(params)) => Ok(PathParams(params)),
+            Err(_) => Err(ApiError::not_found("there is nothing of that name")),
         }
-        Ok(config)
+    }
+}
+
+/// The parameters of a query string.
+pub struct QueryParams<T>(pub T);
+
+impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<QueryParams<T>, ApiError> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(params)) => Ok(QueryParams(params)),
+            Err(error) => Err(ApiError::new(StatusCode::BAD_REQUEST, error.body_text())),
+        }
     }
 }
