@@ -1,15 +1,12 @@
-//! The keys of a configuration file and of a sweep, and the words that they take.
+//! The page of configuration keys: for files, sweeps, and the words they accept.
 
 use anyhow::Context;
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
-use superpose_core::config::Settings;
+use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
 use superpose_lab::sweep::Parameter;
 
-use super::source::choices;
-use super::{cell, code, head, said_default, table};
-
-const CHOICES: &str = include_str!("../../../core/src/config/choices.rs");
-const ACTIVATION: &str = include_str!("../../../core/src/model/activation.rs");
+use super::{cell, code, head, plain, said_default, table};
 
 /// The page of keys.
 pub fn keys() -> anyhow::Result<String> {
@@ -39,18 +36,26 @@ pub fn keys() -> anyhow::Result<String> {
     text += &table(["key", "default", "in a sweep", "meaning"], rows);
     text += "\nA sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, and `noise = true` for the noise budget of every cell \
              ([how](../sweeps.md)).\n";
-    for (title, key, source, name) in [
-        ("Embeddings", "embedding", CHOICES, "Embedding"),
-        ("Activations", "activation", ACTIVATION, "Activation"),
-        ("Trigger", "trigger", CHOICES, "Trigger"),
-        ("Regime", "regime", CHOICES, "Regime"),
-        ("Precision", "precision", CHOICES, "Precision"),
+    for (title, key, choices) in [
+        ("Embeddings", "embedding", choices::<Embedding>()),
+        ("Activations", "activation", choices::<Activation>()),
+        ("Trigger", "trigger", choices::<Trigger>()),
+        ("Regime", "regime", choices::<Regime>()),
+        ("Precision", "precision", choices::<Precision>()),
     ] {
         text += &format!("\n## {title}\n\n");
-        let rows = choices(source, name)?.into_iter().map(|(word, meaning)| [code(&word), cell(&meaning)]);
+        let rows = choices.into_iter().map(|(word, meaning)| [code(&word), cell(&meaning)]);
         text += &table([format!("`{key}`").as_str(), "meaning"], rows);
     }
     Ok(text)
+}
+
+/// The words of an enum with their documentation.
+fn choices<T: JsonSchema>() -> Vec<(String, String)> {
+    let schema = schema_for!(T).to_value();
+    let text = |choice: &Value, key| plain(choice[key].as_str().unwrap_or_default());
+    let choices = schema["oneOf"].as_array().into_iter().flatten();
+    choices.map(|choice| (text(choice, "const"), text(choice, "description"))).collect()
 }
 
 fn default(value: &Value) -> String {
@@ -65,9 +70,9 @@ fn default(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// Defaults that a help text names are those that are taken.
+    /// Defaults in help texts are those of the settings.
     #[test]
-    fn help_tells_the_true_defaults() {
+    fn help_has_the_right_defaults() {
         let settings = Settings::default();
         let mut defaults = serde_json::to_value(&settings).unwrap();
         // A record leaves out what does not train.
@@ -105,10 +110,10 @@ mod tests {
         for command in program.get_subcommands() {
             for argument in command.get_arguments() {
                 let words = match argument.get_id().as_str() {
-                    "activation" => choices(ACTIVATION, "Activation").unwrap(),
-                    "embedding" => choices(CHOICES, "Embedding").unwrap(),
-                    "trigger" => choices(CHOICES, "Trigger").unwrap(),
-                    "regime" => choices(CHOICES, "Regime").unwrap(),
+                    "activation" => choices::<Activation>(),
+                    "embedding" => choices::<Embedding>(),
+                    "trigger" => choices::<Trigger>(),
+                    "regime" => choices::<Regime>(),
                     _ => continue,
                 };
                 let help = argument.get_help().map(ToString::to_string).unwrap_or_default();

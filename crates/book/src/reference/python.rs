@@ -1,6 +1,8 @@
-//! The calls of the Python package: signatures and docstrings, as its sources have them.
+//! The page of the Python package: signatures and docstrings of its sources.
+//!
+//! Existing generators (griffe2md, lazydocs, pydoc-markdown) need Python and leave doctests unfenced, so this reads the sources itself.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 
 use super::{cell, code, head, table};
 
@@ -12,13 +14,16 @@ const TRAINING: &str = include_str!("../../../../python/superpose/_training.py")
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
 
 /// The page of the package.
+///
+/// # Errors
+/// A public name without a docstring.
 pub fn python() -> anyhow::Result<String> {
     let mut text = head("The Python package");
     text += "\nEvery call with its arguments, from the package's own docstrings; `help(superpose.Config.run)` says the same. \
              How to use them: [the Python package](../python.md). Results have the fields of [JSON](results.md).\n\n\
              A `Number` is one of Python or NumPy; whole numbers may be written `1e6`. A `Path` is a text or a path object, `SupportsIndex` a whole \
              number. Arrays, which say `Any`, are those of NumPy, torch, JAX or anything with DLPack or the array interface.\n";
-    let constructor = items(CONFIG_STUB)?.into_iter().find(|item| item.name == "Config.__new__");
+    let constructor = items(CONFIG_STUB).into_iter().find(|item| item.name == "Config.__new__");
     let constructor = constructor.context("the stub of Config has its keys")?;
     for (title, source) in [
         ("Configurations", CONFIG),
@@ -28,10 +33,8 @@ pub fn python() -> anyhow::Result<String> {
         ("Models", MODEL),
     ] {
         text += &format!("\n## {title}\n");
-        for item in items(source)?.iter().filter(|item| item.is_public()) {
-            if item.documentation.is_empty() {
-                bail!("superpose.{} has no docstring", item.name);
-            }
+        for item in items(source).iter().filter(|item| item.is_public()) {
+            ensure!(!item.documentation.is_empty(), "superpose.{} has no docstring", item.name);
             text += &format!("\n### {}\n", item.name);
             let signature = if item.name == "Config" { &constructor.signature } else { &item.signature };
             if !signature.is_empty() {
@@ -45,13 +48,13 @@ pub fn python() -> anyhow::Result<String> {
 }
 
 /// A class, a function, a method or a property.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 struct Item {
-    /// Its name, a member's with that of its class.
+    /// Its name, with that of its class for members.
     name: String,
-    /// The call, without `def`; nothing for classes and properties.
+    /// The call, without `def`; empty for classes and properties.
     signature: String,
-    /// The docstring's lines, without what they are all indented by.
+    /// The lines of the docstring, dedented.
     documentation: Vec<String>,
 }
 
@@ -61,57 +64,45 @@ impl Item {
     }
 }
 
-/// What a source declares at its top level and in its classes. Sources are formatted: a declaration begins a line, and ends one
-/// with a colon.
-fn items(source: &str) -> anyhow::Result<Vec<Item>> {
-    let (mut found, mut class, mut is_property) = (Vec::<Item>::new(), String::new(), false);
+/// The declarations at the top level of a formatted source and in its classes.
+fn items(source: &str) -> Vec<Item> {
+    let (mut found, mut class, mut is_property) = (Vec::new(), "", false);
     let mut lines = source.lines().peekable();
     while let Some(line) = lines.next() {
-        let (inner, depth) = (line.trim_start(), line.len() - line.trim_start().len());
-        if depth > 4 || inner.is_empty() {
-            continue;
-        }
+        let inner = line.trim_start();
+        let depth = line.len() - inner.len();
         if inner.starts_with('@') {
             is_property = inner.contains("property");
-            continue;
         }
-        let mut item = Item::default();
-        if let Some(rest) = inner.strip_prefix("class ") {
-            item.name = rest.split(['(', ':']).next().unwrap_or(rest).into();
-            class.clone_from(&item.name);
-        } else if let Some(rest) = inner.strip_prefix("def ") {
-            let mut signature = String::from(rest);
-            while !ends(&signature) {
-                let next = lines.next().with_context(|| format!("{rest}: its end is missing"))?;
+        let Some((keyword @ ("class" | "def"), rest)) = inner.split_once(' ').filter(|_| depth <= 4) else {
+            continue;
+        };
+        let own_name = rest.split(['(', ':']).next().unwrap_or(rest);
+        let (mut name, mut signature) = (own_name.to_owned(), String::new());
+        if keyword == "class" {
+            class = own_name;
+        } else {
+            if depth > 0 {
+                name = format!("{class}.{own_name}");
+            }
+            signature = rest.to_owned();
+            while !signature.ends_with(':') && !signature.ends_with(": ...") {
+                let Some(next) = lines.next() else { break };
                 signature += &format!("\n{}", next.get(depth..).unwrap_or_default());
             }
-            let name = rest.split('(').next().unwrap_or(rest);
-            item.name = if depth == 0 { name.into() } else { format!("{class}.{name}") };
-            if !is_property {
-                item.signature =
-                    without_self(signature.trim_end_matches("...").trim_end().trim_end_matches(':'));
-            }
-        } else {
-            continue;
+            signature = if is_property { String::new() } else { without_self(&signature) };
         }
         is_property = false;
-        if lines.peek().is_some_and(|line| line.trim_start().starts_with("\"\"\"")) {
-            item.documentation = docstring(&mut lines);
-        }
-        found.push(item);
+        let documented = lines.peek().is_some_and(|line| line.trim_start().starts_with("\"\"\""));
+        let documentation = if documented { docstring(&mut lines) } else { Vec::new() };
+        found.push(Item { name, signature, documentation });
     }
-    Ok(found)
+    found
 }
 
-/// Whether a signature is whole: all brackets closed, and the colon, or the rest of a stub, there.
-fn ends(signature: &str) -> bool {
-    let count = |wanted: char| signature.chars().filter(|&c| c == wanted).count();
-    count('(') == count(')') && (signature.ends_with(':') || signature.ends_with(": ..."))
-}
-
-/// The object or the class itself is not something to give.
+/// A signature without its end and without `self` or `cls`.
 fn without_self(signature: &str) -> String {
-    let mut text = signature.to_string();
+    let mut text = signature.trim_end_matches(" ...").trim_end_matches(':').to_owned();
     for own in ["self", "cls"] {
         for (written, left) in [("(#, ", "("), ("(#)", "()"), ("(\n    #,\n", "(\n")] {
             text = text.replacen(&written.replace('#', own), left, 1);
@@ -121,21 +112,14 @@ fn without_self(signature: &str) -> String {
 }
 
 fn docstring<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut text = Vec::new();
-    let mut indent = 0;
+    let (mut text, mut indent) = (Vec::new(), 0);
     for line in lines {
-        let is_first = text.is_empty();
-        if is_first {
+        if text.is_empty() {
             indent = line.len() - line.trim_start().len();
         }
-        let line = line.get(indent..).unwrap_or_default();
-        let line = if is_first { &line[3..] } else { line };
-        match line.strip_suffix("\"\"\"") {
-            Some(last) => {
-                text.push(last.trim_end().into());
-                break;
-            }
-            None => text.push(line.trim_end().into()),
+        text.push(line.get(indent..).unwrap_or_default().replace("\"\"\"", "").trim_end().to_owned());
+        if line.ends_with("\"\"\"") && (text.len() > 1 || line.matches("\"\"\"").count() == 2) {
+            break;
         }
     }
     text
@@ -158,7 +142,7 @@ fn markdown(documentation: &[String]) -> String {
     text
 }
 
-/// The lines of `Args:`: a name, or several, a colon and what it means; what is indented further goes on.
+/// The entries of `Args:`, one or several names, a colon and the meaning; further indented lines continue an entry.
 fn arguments(lines: &[String]) -> Vec<[String; 2]> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -173,7 +157,7 @@ fn arguments(lines: &[String]) -> Vec<[String; 2]> {
     rows.iter().map(|(names, meaning)| [named(names), cell(&plain(meaning))]).collect()
 }
 
-/// Text without the roles of links, code in single backticks.
+/// Text without the roles of links, and with code in single backticks.
 fn plain(text: &str) -> String {
     [":meth:", ":class:", ":func:"].iter().fold(text.replace("``", "`"), |text, role| text.replace(role, ""))
 }
@@ -212,8 +196,8 @@ def _hidden(a: int) -> int: ...
 "#;
 
     #[test]
-    fn sources_are_read() {
-        let items = items(SOURCE).unwrap();
+    fn declarations_and_docstrings_are_read() {
+        let items = items(SOURCE);
         let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(names, ["Thing", "Thing.size", "Thing.grow", "_hidden"]);
         assert_eq!(items[2].signature, "grow(\n    *,\n    by: int = 1,\n) -> int");
@@ -226,12 +210,10 @@ def _hidden(a: int) -> int: ...
         let text = markdown(&items[2].documentation);
         assert!(text.contains("Grows as `size` says."), "{text}");
         assert!(text.contains("| `by` | so much, or more\\_or\\_less. |\n| `x`, `y` | where. |\n"), "{text}");
-        assert!(super::items("def f(\n    a,\n").is_err());
     }
 
-    /// What the package offers has its section.
     #[test]
-    fn every_name_is_described() {
+    fn every_public_name_has_a_section() {
         let page = python().unwrap();
         let package = include_str!("../../../../python/superpose/__init__.py");
         let (_, names) = package.split_once("__all__ = [").unwrap();

@@ -1,4 +1,4 @@
-//! The columns of the store, from its schema.
+//! The page of the store's columns, from its schema.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub fn store() -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// All versions of the schema, one after the other.
+/// All versions of the schema, concatenated.
 fn schema() -> anyhow::Result<String> {
     let folder = root().join("crates/lab/src/store");
     let mut schema = String::new();
@@ -58,7 +58,7 @@ fn schema() -> anyhow::Result<String> {
     Ok(schema)
 }
 
-/// Name, type and comment of each column of the table of results: those of its first version, and those added since.
+/// Name, type and comment of each column of the table of results, including columns added by later versions.
 fn columns(schema: &str) -> Vec<(String, String, String)> {
     let column = |line: &str| {
         let (declaration, comment) = line.split_once("--").unwrap_or((line, ""));
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_have_their_comments() {
+    fn columns_and_comments_are_read() {
         let schema = "CREATE TABLE results (\n  id INTEGER, -- order\n\n  \"trigger\" TEXT\n) STRICT;\n\
                       ALTER TABLE results ADD COLUMN heads INTEGER; -- heads";
         let found = columns(schema);
