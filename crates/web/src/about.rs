@@ -37,8 +37,8 @@ struct Choices {
     precision: &'static [Precision],
 }
 
-fn embeddings_schema(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": embedding_schema(generator) })
+fn embeddings_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": embedding_schema() })
 }
 
 /// A size that a slider sets or an axis has, with its range on the page.

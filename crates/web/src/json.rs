@@ -65,9 +65,11 @@ fn explain(error: &serde_path_to_error::Error<serde_json::Error>, body: &Value) 
         Some((_, structure)) if structure.starts_with("struct ") => "must be an object".into(),
         Some((_, words)) => format!("must be {}", words.replace('`', "")),
     };
-    match said.starts_with("unknown field") {
-        true => format!("{place}: there is no such member; it {allowed}"),
-        false => format!("{place} = {}: {allowed}", short(at(body, error.path()))),
+    match at(body, error.path()) {
+        _ if said.starts_with("unknown field") => format!("{place}: there is no such member; it {allowed}"),
+        // An error of the object's type names the member itself.
+        Value::Object(_) => format!("{place}: {allowed}"),
+        value => format!("{place} = {}: {allowed}", short(value)),
     }
 }
 

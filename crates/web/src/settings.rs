@@ -49,11 +49,11 @@ impl JsonSchema for RequestSettings {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = Settings::json_schema(generator);
         if let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) {
-            // Files, structured embeddings and training are refused, and are not written where they are absent.
+            // Settings of structured embeddings and of training are refused; they are not written where they do not apply.
             let written = serde_json::to_value(Settings::default()).unwrap_or_default();
-            properties.retain(|name, _| written.get(name).is_some());
+            properties.retain(|name, _| written.get(name).is_some() && name != "import");
             let tied = json_schema!({ "enum": ["tied", null] });
-            properties.insert("embedding".into(), embedding_schema(generator).into());
+            properties.insert("embedding".into(), embedding_schema().into());
             properties.insert("output_embedding".into(), tied.into());
         }
         schema
@@ -61,6 +61,6 @@ impl JsonSchema for RequestSettings {
 }
 
 /// The schema of an embedding that the page offers.
-pub fn embedding_schema(_: &mut SchemaGenerator) -> Schema {
+pub fn embedding_schema() -> Schema {
     json_schema!({ "type": "string", "enum": EMBEDDINGS })
 }

@@ -3,6 +3,7 @@
 //! Existing generators (griffe2md, lazydocs, pydoc-markdown) need Python and leave doctests unfenced, so this reads the sources itself.
 
 use anyhow::{Context, ensure};
+use regex::{Captures, Regex};
 
 use super::{cell, code, head, table};
 
@@ -47,12 +48,14 @@ pub fn python() -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// A class or function at the top level of a formatted source, or a member of a class: its call and its docstring.
+const ITEM: &str = r#"(?ms)^(?<indent>(?:    )?)(?:class|def) (?<name>\w+)(?<call>\(.*?\)(?: -> [^\n]+?)?|):(?: \.\.\.)?\n(?:\s*"""(?<doc>.*?)""")?"#;
+
 /// A class, a function, a method or a property.
-#[derive(Debug, PartialEq)]
 struct Item {
     /// Its name, with that of its class for members.
     name: String,
-    /// The call, without `def`; empty for classes and properties.
+    /// The call; empty for classes and properties.
     signature: String,
     /// The lines of the docstring, dedented.
     documentation: Vec<String>,
@@ -66,60 +69,34 @@ impl Item {
 
 /// The declarations at the top level of a formatted source and in its classes.
 fn items(source: &str) -> Vec<Item> {
-    let (mut found, mut class, mut is_property) = (Vec::new(), "", false);
-    let mut lines = source.lines().peekable();
-    while let Some(line) = lines.next() {
-        let inner = line.trim_start();
-        let depth = line.len() - inner.len();
-        if inner.starts_with('@') {
-            is_property = inner.contains("property");
+    let mut class = String::new();
+    let item = |found: Captures<'_>| {
+        let (indent, name, text) = (&found["indent"], &found["name"], &found[0]);
+        let decorator = source[..found.get_match().start()].lines().last().unwrap_or_default();
+        let is_property = decorator.trim_start().starts_with('@') && decorator.contains("property");
+        let is_class = text.starts_with("class ");
+        if is_class {
+            class = name.to_owned();
         }
-        let Some((keyword @ ("class" | "def"), rest)) = inner.split_once(' ').filter(|_| depth <= 4) else {
-            continue;
-        };
-        let own_name = rest.split(['(', ':']).next().unwrap_or(rest);
-        let (mut name, mut signature) = (own_name.to_owned(), String::new());
-        if keyword == "class" {
-            class = own_name;
-        } else {
-            if depth > 0 {
-                name = format!("{class}.{own_name}");
-            }
-            signature = rest.to_owned();
-            while !signature.ends_with(':') && !signature.ends_with(": ...") {
-                let Some(next) = lines.next() else { break };
-                signature += &format!("\n{}", next.get(depth..).unwrap_or_default());
-            }
-            signature = if is_property { String::new() } else { without_self(&signature) };
+        let call = || without_self(&format!("{name}{}", found["call"].replace(&format!("\n{indent}"), "\n")));
+        let doc = found.name("doc").map_or("", |doc| doc.as_str());
+        let margin = format!("{indent}    ");
+        let dedented = |line: &str| line.strip_prefix(&margin).unwrap_or(line).trim_end().to_owned();
+        Item {
+            name: if indent.is_empty() { name.to_owned() } else { format!("{class}.{name}") },
+            signature: if is_class || is_property { String::new() } else { call() },
+            documentation: doc.lines().map(dedented).collect(),
         }
-        is_property = false;
-        let documented = lines.peek().is_some_and(|line| line.trim_start().starts_with("\"\"\""));
-        let documentation = if documented { docstring(&mut lines) } else { Vec::new() };
-        found.push(Item { name, signature, documentation });
-    }
-    found
+    };
+    Regex::new(ITEM).expect("the pattern is valid").captures_iter(source).map(item).collect()
 }
 
-/// A signature without its end and without `self` or `cls`.
+/// A signature without `self` or `cls`.
 fn without_self(signature: &str) -> String {
-    let mut text = signature.trim_end_matches(" ...").trim_end_matches(':').to_owned();
+    let mut text = signature.to_owned();
     for own in ["self", "cls"] {
         for (written, left) in [("(#, ", "("), ("(#)", "()"), ("(\n    #,\n", "(\n")] {
             text = text.replacen(&written.replace('#', own), left, 1);
-        }
-    }
-    text
-}
-
-fn docstring<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
-    let (mut text, mut indent) = (Vec::new(), 0);
-    for line in lines {
-        if text.is_empty() {
-            indent = line.len() - line.trim_start().len();
-        }
-        text.push(line.get(indent..).unwrap_or_default().replace("\"\"\"", "").trim_end().to_owned());
-        if line.ends_with("\"\"\"") && (text.len() > 1 || line.matches("\"\"\"").count() == 2) {
-            break;
         }
     }
     text
