@@ -1,4 +1,4 @@
-//! The book builds, every page is in it, every link leads somewhere, and it needs nothing from elsewhere.
+//! The book builds, has every page, and its links are valid.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn the_book_builds_and_its_links_lead_somewhere() {
+fn book_builds_with_valid_links() {
     let out = tempfile::tempdir().unwrap();
     build(&root(), out.path()).unwrap();
     let faults = links::faults(out.path()).unwrap();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // A page that the summary forgets would be left out in silence.
+    // mdBook silently skips pages that the summary does not list.
     let (docs, mut found) = (root().join("docs"), Vec::new());
     pages(&docs, &mut found);
     for page in found {
@@ -34,9 +34,9 @@ fn the_book_builds_and_its_links_lead_somewhere() {
     }
 }
 
-/// Links of the pages that are read in the repository, not in the book.
+/// Pages of the repository that are not in the book.
 #[test]
-fn the_first_pages_link_to_files_that_exist() {
+fn links_of_readme_and_changelog_exist() {
     for name in ["README.md", "CHANGELOG.md"] {
         let text = std::fs::read_to_string(root().join(name)).unwrap();
         let mut links = 0;
@@ -51,9 +51,9 @@ fn the_first_pages_link_to_files_that_exist() {
     }
 }
 
-/// Files that the pages name are there: `crates/...` in code.
+/// Paths in code such as `crates/...` exist.
 #[test]
-fn files_that_are_named_exist() {
+fn named_files_exist() {
     let mut found = Vec::new();
     pages(&root().join("docs"), &mut found);
     let mut named = 0;

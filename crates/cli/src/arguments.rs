@@ -125,4 +125,3 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     anyhow::ensure!(text.len() as u64 <= MAX_BYTES, "longer than a megabyte");
     Ok(text)
 }
-

@@ -58,8 +58,8 @@ pub struct BenchArguments {
 }
 
 /// One measurement.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Measurement {
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Measurement {
     /// What was measured.
     #[serde(default)]
     name: String,

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use superpose_core::backend::Backend;
-use superpose_core::config::{Activation, Embedding, Settings, Trigger};
+use superpose_core::config::{Activation, Embedding, EmbeddingSettings, Settings, Trigger};
 
 use crate::arguments::{Count, threads};
 use crate::run::print;
@@ -65,7 +65,7 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
         length: size("length", arguments.length)?,
         width: arguments.width.map(|width| size("width", width)).transpose()?,
         activation: arguments.activation,
-        embedding: arguments.embedding,
+        embedding: EmbeddingSettings::plain(arguments.embedding)?,
         trigger: arguments.trigger,
         seed: arguments.seed.0,
         ..Settings::default()

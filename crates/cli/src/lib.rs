@@ -29,7 +29,9 @@ mod sweep;
 mod threshold;
 mod train;
 
+pub use bench::Measurement;
 pub use completions::{Shell, script};
+pub use status::Report as StatusReport;
 
 use std::io::Write;
 use std::process::ExitCode;

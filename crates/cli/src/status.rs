@@ -37,8 +37,8 @@ pub struct StatusArguments {
 }
 
 /// Where it stands.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Report {
     /// The sweep, or the folder of outputs.
     file: PathBuf,
     /// The cells of the sweep.
@@ -63,7 +63,7 @@ impl Report {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Cells {
     /// All of them.
     cells: usize,
@@ -81,7 +81,7 @@ struct Cells {
     core_hours_left: f64,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, schemars::JsonSchema)]
 struct Tasks {
     /// All of them.
     tasks: usize,
@@ -99,7 +99,7 @@ struct Tasks {
     unknown: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Stopped {
     /// The task's number.
     task: usize,

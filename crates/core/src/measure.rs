@@ -145,10 +145,14 @@ pub trait Missing: Sized {
 
     /// Whether this is the missing value, which is not written to files.
     fn is_missing(&self) -> bool;
+
+    /// Whether files may lack a value. False for values that are always written.
+    const MAY_LACK: bool = true;
 }
 
 /// Predictions write a measure that they are silent about as null.
 impl<T> Missing for Option<T> {
+    const MAY_LACK: bool = false;
     fn missing() -> Self {
         None
     }
@@ -200,7 +204,7 @@ impl<'de, T: Deserialize<'de> + Missing> Deserialize<'de> for Measures<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Measures<T> {
+impl<T: JsonSchema + Missing> JsonSchema for Measures<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         format!("Measures_of_{}", T::schema_name()).into()
     }
@@ -217,7 +221,8 @@ impl<T: JsonSchema> JsonSchema for Measures<T> {
             (measure.word().to_string(), value)
         };
         let properties: serde_json::Map<_, _> = Measure::ALL.iter().map(property).collect();
-        schemars::json_schema!({ "type": "object", "properties": properties })
+        let required: Vec<&str> = if T::MAY_LACK { Vec::new() } else { NAMES.to_vec() };
+        schemars::json_schema!({ "type": "object", "properties": properties, "required": required })
     }
 }
 

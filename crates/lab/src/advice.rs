@@ -11,22 +11,24 @@ use crate::predict::PredictionRecord;
 use crate::words::{blame, capital, grouped};
 
 /// A size at twice its value, or at half where less is better.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Knob {
     /// What is changed.
     pub size: Parameter,
     /// Its symbol.
     pub symbol: String,
     /// Its value.
+    #[schemars(range(min = 1))]
     pub from: u64,
     /// Its other value.
+    #[schemars(range(min = 1))]
     pub to: u64,
     /// The predicted accuracy there.
     pub accuracy: f64,
 }
 
 /// Advice at a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Advice {
     /// What limits recall and what helps most, in one sentence.
     pub sentence: String,

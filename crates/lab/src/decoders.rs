@@ -46,7 +46,7 @@ pub const CLEARLY: f64 = 0.05;
 const METHOD: &str = "95%, delta method: Student's interval of the mean accuracy over seeds at the crossing, over the slope in log samples";
 
 /// A critical number of samples with its 95% interval; nothing where it was not reached with as many samples as were tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Critical {
     /// Samples at which the mean accuracy is the one asked for.
     pub estimate: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Critical {
 }
 
 /// Decoders beside the bound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BoundRecord {
     /// Samples below which no decoder reaches the accuracy, in the surrogate; nothing when it is too large to write down.
     pub bound: Option<f64>,

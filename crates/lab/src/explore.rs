@@ -28,32 +28,36 @@ pub struct Explore {
 }
 
 /// One axis of a map.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     /// What varies.
     pub size: Size,
     /// Its symbol.
     pub symbol: &'static str,
     /// Its values.
+    #[schemars(inner(range(min = 1)))]
     pub values: Vec<u64>,
 }
 
 /// A map in closed form. Cells are row by row, from the smallest value of the vertical axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Map {
     /// The horizontal axis.
     pub x: Line,
     /// The vertical axis.
     pub y: Line,
     /// Accuracy by cell, to four digits; none where there is no such model. Absent where the theory is silent.
+    #[schemars(inner(range(min = 0.0, max = 1.0)))]
     pub accuracy: Option<Vec<Option<f64>>>,
     /// What limits recall by cell, as a place in `dominants`; -1: nothing.
+    #[schemars(inner(range(min = -1)))]
     pub dominant: Vec<i8>,
     /// What limits recall somewhere on the map.
     pub dominants: Vec<Dominant>,
     /// The line at the level, in pieces of (x, y).
     pub boundary: Vec<Vec<(f64, f64)>>,
     /// The level of the line.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub level: f64,
     /// Why the theory is silent.
     pub gap: Option<&'static str>,

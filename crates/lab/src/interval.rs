@@ -44,6 +44,7 @@ pub struct Interval {
 }
 
 impl Missing for Interval {
+    const MAY_LACK: bool = false;
     fn missing() -> Self {
         Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN }
     }

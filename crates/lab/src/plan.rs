@@ -23,19 +23,24 @@ pub const MOST_WIDTH: u64 = 1_000_000_000;
 pub const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
 
 /// What is asked of a plan, as it was typed. Sizes that are absent are to be found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
     /// Facts to recall.
+    #[schemars(range(min = 2, max = MOST_FACTS))]
     pub facts: u64,
     /// Sequence length.
+    #[schemars(range(min = 1, max = MOST_FACTS))]
     pub length: u64,
     /// Accuracy to reach.
     #[serde(default = "accuracy")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accuracy: f64,
     /// Embedding dimension.
+    #[schemars(range(min = 1, max = MOST_DIM))]
     pub dim: Option<u64>,
     /// Width of the MLP. A width or an activation asks for the attention-MLP model.
+    #[schemars(range(min = 1, max = MOST_WIDTH))]
     pub width: Option<u64>,
     /// Activation of the MLP.
     pub activation: Option<Activation>,
@@ -43,8 +48,10 @@ pub struct PlanOptions {
     #[serde(default = "trigger")]
     pub trigger: Trigger,
     /// Samples at hand.
+    #[schemars(range(min = 1, max = MOST_SAMPLES))]
     pub samples: Option<u64>,
     /// Most trained parameters that are allowed.
+    #[schemars(range(min = 1, max = MOST_SAMPLES))]
     pub max_parameters: Option<u64>,
 }
 
@@ -101,7 +108,7 @@ impl PlanOptions {
 }
 
 /// A plan as a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanRecord {
     /// Whether any model within the limits reaches the accuracy.
     pub feasible: bool,
@@ -133,7 +140,7 @@ pub struct PlanRecord {
 }
 
 /// What stands in the way of a cheaper model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Binds {
     /// The noise term.
     pub dominant: Option<Dominant>,

@@ -13,7 +13,7 @@ use superpose_theory::{Point, predict as theory};
 use crate::run::Noise;
 
 /// What is predicted of a configuration, and what makes it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PredictionRecord {
     /// The predicted measures.
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub struct PredictionRecord {
 }
 
 /// Something for each parameter that can be solved for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ByParameter<X> {
     /// Training samples.
     pub samples: Option<X>,
@@ -71,7 +71,7 @@ impl<X> ByParameter<X> {
 }
 
 /// A leading-order condition with its values, and as a sentence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Condition {
     /// What it is about.
     pub subject: String,
@@ -101,7 +101,7 @@ impl From<&superpose_theory::conditions::Condition> for Condition {
 }
 
 /// A quantity that is not predicted, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Silence {
     /// The quantity and the reason.
     #[serde(flatten)]

@@ -18,7 +18,7 @@ use crate::point::Point;
 use crate::recall::{Weights, recall};
 
 /// Why a quantity is not predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Tokens follow Zipf's law.
@@ -83,7 +83,7 @@ impl fmt::Display for Reason {
 }
 
 /// A measure that is not predicted, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Gap {
     /// The measure.
     pub quantity: Measure,
@@ -92,7 +92,7 @@ pub struct Gap {
 }
 
 /// The part of the model that holds accuracy down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// What step 3 stores.
@@ -102,7 +102,7 @@ pub enum Part {
 }
 
 /// The largest noise term where it matters most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Dominant {
     /// Memory, or attention if its lock rate is the smaller of the two.
     pub part: Part,

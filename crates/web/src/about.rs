@@ -1,52 +1,64 @@
-//! What the page needs to know first: defaults, choices, ranges and limits.
+//! What the page loads first: defaults, choices, ranges and limits.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
 use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
-use crate::app::{App, STREAMS};
-use crate::body::{BODY_BYTES, EMBEDDING_KINDS};
-use crate::design::INSPECT_SECONDS;
-use crate::runs::{KEPT, QUEUE, REPEATS, RUN_SECONDS};
+use crate::app::{App, MAX_STREAMS};
+use crate::design::MAX_INSPECT_SECONDS;
+use crate::extract::MAX_BODY_BYTES;
+use crate::runs::{MAX_KEPT, MAX_QUEUED, MAX_REPEATS, MAX_RUN_SECONDS};
+use crate::settings::{EMBEDDINGS, embedding_schema};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct About {
     version: &'static str,
+    #[schemars(range(min = 1))]
     threads: usize,
     defaults: Settings,
     choices: Choices,
-    sizes: Vec<SizeLine>,
+    sizes: Vec<SizeRange>,
     limits: Limits,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Choices {
     activation: &'static [Activation],
+    #[schemars(schema_with = "embeddings_schema")]
     embedding: &'static [Embedding],
     trigger: &'static [Trigger],
     regime: &'static [Regime],
     precision: &'static [Precision],
 }
 
-/// A size that a slider sets or an axis has.
-#[derive(Serialize)]
-struct SizeLine {
+fn embeddings_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": embedding_schema() })
+}
+
+/// A size that a slider sets or an axis has, with its range on the page.
+#[derive(Serialize, JsonSchema)]
+struct SizeRange {
     size: Size,
     symbol: &'static str,
     meaning: &'static str,
+    #[schemars(range(min = 1))]
     low: u64,
+    #[schemars(range(min = 1))]
     high: u64,
+    /// Whether a larger size raises accuracy.
     helps: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Limits {
     body_bytes: usize,
+    /// The fewest and the most values on an axis of a map.
     resolution: [usize; 2],
     repeats: usize,
     run_bytes: f64,
@@ -58,13 +70,9 @@ struct Limits {
 }
 
 pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
-    let one = |parameter: Parameter, meaning, low, high| SizeLine {
-        size: Size::One(parameter),
-        symbol: parameter.symbol(),
-        meaning,
-        low,
-        high,
-        helps: parameter.helps(),
+    let range = |size: Size, meaning, low, high| {
+        let helps = !matches!(size, Size::One(parameter) if !parameter.helps());
+        SizeRange { size, symbol: size.symbol(), meaning, low, high, helps }
     };
     Json(About {
         version: env!("CARGO_PKG_VERSION"),
@@ -72,37 +80,30 @@ pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
         defaults: Settings::default(),
         choices: Choices {
             activation: Activation::ALL,
-            embedding: EMBEDDING_KINDS,
+            embedding: EMBEDDINGS,
             trigger: Trigger::ALL,
             regime: Regime::ALL,
             precision: Precision::ALL,
         },
-        // About the range where the formulas were checked.
+        // Roughly the ranges in which the formulas were checked.
         sizes: vec![
-            one(Parameter::Vocab, "facts, one per token", 10, 10_000),
-            one(Parameter::Dim, "embedding dimension", 8, 2048),
-            one(Parameter::Length, "tokens in a sequence", 1, 1024),
-            one(Parameter::Samples, "training samples", 10, 10_000_000),
-            one(Parameter::Width, "width of the MLP", 8, 16_384),
-            SizeLine {
-                size: Size::Parameters,
-                symbol: Size::Parameters.symbol(),
-                meaning: "parameters of the value matrix with an MLP",
-                low: 1000,
-                high: 10_000_000,
-                helps: true,
-            },
+            range(Size::One(Parameter::Vocab), "facts, one per token", 10, 10_000),
+            range(Size::One(Parameter::Dim), "embedding dimension", 8, 2048),
+            range(Size::One(Parameter::Length), "tokens in a sequence", 1, 1024),
+            range(Size::One(Parameter::Samples), "training samples", 10, 10_000_000),
+            range(Size::One(Parameter::Width), "width of the MLP", 8, 16_384),
+            range(Size::Parameters, "parameters of the value matrix with an MLP", 1000, 10_000_000),
         ],
         limits: Limits {
-            body_bytes: BODY_BYTES,
+            body_bytes: MAX_BODY_BYTES,
             resolution: [LEAST_VALUES, MOST_VALUES],
-            repeats: REPEATS,
+            repeats: MAX_REPEATS,
             run_bytes: app.runs.memory(),
-            run_seconds: RUN_SECONDS,
-            inspect_seconds: INSPECT_SECONDS,
-            queue: QUEUE,
-            kept: KEPT,
-            streams: STREAMS,
+            run_seconds: MAX_RUN_SECONDS,
+            inspect_seconds: MAX_INSPECT_SECONDS,
+            queue: MAX_QUEUED,
+            kept: MAX_KEPT,
+            streams: MAX_STREAMS,
         },
     })
 }

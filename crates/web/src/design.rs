@@ -1,9 +1,10 @@
-//! Planning and inspecting over HTTP: what takes a moment longer than a slider.
+//! Planning and inspecting over HTTP: computations of some seconds.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Backend;
 use superpose_figure::{Figure, Theme};
@@ -13,12 +14,12 @@ use superpose_report::{holdings, trade_off};
 use superpose_tensors::Tensors;
 
 use crate::app::App;
-use crate::body::Asked;
-use crate::refusal::Refusal;
+use crate::error::ApiError;
+use crate::extract::JsonBody;
 use crate::work::Wanted;
 
-/// A figure in both colours of the page.
-#[derive(Serialize)]
+/// A figure as SVG, in both themes of the page.
+#[derive(Serialize, JsonSchema)]
 struct Svg {
     light: String,
     dark: String,
@@ -30,8 +31,9 @@ impl From<Figure> for Svg {
     }
 }
 
-#[derive(Serialize)]
-pub struct Planned {
+/// A plan with its figure.
+#[derive(Serialize, JsonSchema)]
+pub struct PlanResponse {
     #[serde(flatten)]
     plan: plan::PlanRecord,
     svg: Svg,
@@ -40,88 +42,99 @@ pub struct Planned {
 /// The cheapest model for so many facts.
 pub async fn plan(
     State(app): State<Arc<App>>,
-    Asked(asked): Asked<plan::PlanOptions>,
-) -> Result<Json<Planned>, Refusal> {
-    let request = asked.check().map_err(Refusal::value)?;
+    JsonBody(options): JsonBody<plan::PlanOptions>,
+) -> Result<Json<PlanResponse>, ApiError> {
+    let request = options.check().map_err(ApiError::invalid)?;
     let work = move || {
         let plan = superpose_theory::plan(&request);
-        Ok(Planned { svg: trade_off(&plan).into(), plan: plan::PlanRecord::from(&plan) })
+        Ok(PlanResponse { svg: trade_off(&plan).into(), plan: plan::PlanRecord::from(&plan) })
     };
     app.slow.run(work).await.map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InspectRequest {
+    /// Number of the study that has the file.
     study: usize,
+    /// The embedding file.
     file: String,
+    /// The matrix of input embeddings; without it the largest.
     tensor: Option<String>,
+    /// The matrix of output embeddings.
     output_tensor: Option<String>,
-    #[serde(default = "nearly_all")]
+    /// The accuracy at which facts are counted.
+    #[serde(default = "accuracy")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     accuracy: f64,
 }
 
-fn nearly_all() -> f64 {
+fn accuracy() -> f64 {
     0.99
 }
 
-#[derive(Serialize)]
-pub struct Inspected {
+/// An inspection with its curve and figure.
+#[derive(Serialize, JsonSchema)]
+pub struct InspectResponse {
     #[serde(flatten)]
     found: Inspection,
+    /// Accuracy by number of facts.
     curve: Vec<Held>,
     svg: Svg,
 }
 
-/// How the rows of a matrix overlap, and what they hold.
+/// Inspects a matrix of an opened file.
 pub async fn inspect(
     State(app): State<Arc<App>>,
-    Asked(asked): Asked<InspectRequest>,
-) -> Result<Json<Inspected>, Refusal> {
-    let study = app.studies.get(asked.study).map_err(|_| {
-        Refusal::value(format!(
+    JsonBody(request): JsonBody<InspectRequest>,
+) -> Result<Json<InspectResponse>, ApiError> {
+    let study = app.studies.get(request.study).map_err(|_| {
+        ApiError::invalid(format!(
             "study = {}: there is no such study; serve --open PATH opens one",
-            asked.study
+            request.study
         ))
     })?;
     let threads = app.threads;
     let work = move |wanted: &Wanted| {
-        let file = study.tensors(&asked.file).map_err(Refusal::value)?;
-        let tensors = file.tensors().map_err(Refusal::value)?;
-        let name = asked.tensor.clone().or_else(|| tensors.largest_matrix());
-        bound(&tensors, [name.as_deref(), asked.output_tensor.as_deref()])?;
+        let file = study.tensors(&request.file).map_err(ApiError::invalid)?;
+        let tensors = file.tensors().map_err(ApiError::invalid)?;
+        let name = request.tensor.clone().or_else(|| tensors.largest_matrix());
+        check_cost(&tensors, [name.as_deref(), request.output_tensor.as_deref()])?;
         let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
-        let (tensor, output) = (asked.tensor.as_deref(), asked.output_tensor.as_deref());
+        let (tensor, output) = (request.tensor.as_deref(), request.output_tensor.as_deref());
         let mut progress = |_, _| wanted.or_end();
-        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend, &mut progress);
-        let (found, curve) = found.map_err(Refusal::value)?;
-        Ok(Inspected { svg: holdings(&found, &curve).into(), found, curve })
+        let found = inspect_and_trace(&tensors, tensor, output, request.accuracy, &backend, &mut progress);
+        let (found, curve) = found.map_err(ApiError::invalid)?;
+        Ok(InspectResponse { svg: holdings(&found, &curve).into(), found, curve })
     };
     app.slow.run_while_wanted(work).await.map(Json)
 }
 
-/// Seconds of one core that an inspection may take.
-pub const INSPECT_SECONDS: f64 = 90.0;
+/// Core-seconds that an inspection may take at most.
+pub const MAX_INSPECT_SECONDS: f64 = 90.0;
 
-/// Refuses matrices that would take too long together, and names the one that takes most.
-fn bound(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Refusal> {
-    let mut all = 0.0;
-    let mut most = (0.0, String::new());
+/// Refuses matrices whose inspection would take too long, and names the more costly one.
+fn check_cost(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), ApiError> {
+    let mut total = 0.0;
+    let mut largest = (0.0, String::new());
     for (parameter, name) in ["tensor", "output_tensor"].into_iter().zip(names) {
         let Some(name) = name else { continue };
-        // What is no matrix is refused when it is looked at.
-        let [rows, columns] = tensors.shape(name).map_err(Refusal::value)?[..] else { continue };
+        // The inspection itself refuses tensors that are no matrices.
+        let [rows, columns] = tensors.shape(name).map_err(ApiError::invalid)?[..] else { continue };
         let cost = if parameter == "tensor" { inspect::seconds } else { inspect::output_seconds };
         let seconds = cost(rows, columns);
-        all += seconds;
-        if seconds > most.0 {
-            most = (seconds, format!("{parameter} = {name}: {rows} rows and {columns} columns"));
+        total += seconds;
+        if seconds > largest.0 {
+            largest = (seconds, format!("{parameter} = {name}: {rows} rows and {columns} columns"));
         }
     }
-    if all > INSPECT_SECONDS {
-        let together = if most.0 < all { ", with the other" } else { "" };
-        let why = format!("would take about {all:.0} s{together}, and {INSPECT_SECONDS:.0} s are allowed");
-        return Err(Refusal::value(format!("{} {why}", most.1)).hint("superpose inspect takes larger ones"));
+    if total > MAX_INSPECT_SECONDS {
+        let together = if largest.0 < total { ", with the other" } else { "" };
+        let why =
+            format!("would take about {total:.0} s{together}, and {MAX_INSPECT_SECONDS:.0} s are allowed");
+        return Err(
+            ApiError::invalid(format!("{} {why}", largest.1)).hint("superpose inspect takes larger ones")
+        );
     }
     Ok(())
 }

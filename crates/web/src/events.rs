@@ -1,7 +1,7 @@
-//! Server-sent events: what happens to runs and studies, while it happens.
+//! Server-sent events: changes of runs and studies.
 //!
-//! A listener keeps the version that it has heard of, and nothing is queued for it: however slow it is, it gets the latest state and
-//! takes no memory.
+//! A listener remembers the version it has last sent, and no events are queued for it: a slow client gets the latest state, and its
+//! memory does not grow.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,72 +10,73 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::stream::{Stream, unfold};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::app::App;
-use crate::body::Place;
-use crate::refusal::Refusal;
+use crate::error::ApiError;
+use crate::extract::PathParams;
 use crate::studies::Change;
 
-/// News are not told more often.
-const PACE: Duration = Duration::from_millis(100);
+/// Time between two updates of a listener at least.
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
 struct Listener {
     app: Arc<App>,
-    /// Only this run, if any.
+    /// The one run to report, or all.
     run: Option<u64>,
-    news: watch::Receiver<u64>,
-    /// Of studies, for those who listen to everything.
+    runs: watch::Receiver<u64>,
+    /// Changes of studies, unless only one run is reported.
     studies: Option<watch::Receiver<u64>>,
-    told: Vec<Change>,
+    /// The states of studies that were sent last.
+    sent: Vec<Change>,
+    /// The version of the runs that was sent last.
     version: u64,
+    /// Whether a run is in progress.
     busy: bool,
-    over: bool,
+    /// Whether the stream ends after the events that are ready.
+    ended: bool,
     ready: VecDeque<Event>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Everything that happens.
-pub async fn of_all(
-    State(app): State<Arc<App>>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+/// Changes of all runs and studies.
+pub async fn of_all(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     stream(app, None)
 }
 
-/// What happens to one run, until it has ended.
+/// Changes of one run until it has ended.
 pub async fn of_run(
     State(app): State<Arc<App>>,
-    Place(id): Place<u64>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+    PathParams(id): PathParams<u64>,
+) -> Result<Response, ApiError> {
     app.runs.show(id)?;
     stream(app, Some(id))
 }
 
-fn stream(
-    app: Arc<App>,
-    run: Option<u64>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
-    let place = Arc::clone(&app.streams).try_acquire_owned();
-    let place = place.map_err(|_| Refusal::busy("too many listen already"))?;
+fn stream(app: Arc<App>, run: Option<u64>) -> Result<Response, ApiError> {
+    let permit = Arc::clone(&app.streams).try_acquire_owned();
+    let permit = permit.map_err(|_| ApiError::busy("too many clients listen already"))?;
     let listener = Listener {
         run,
-        news: app.runs.listen(),
+        runs: app.runs.listen(),
         studies: run.is_none().then(|| app.studies.listen()),
-        told: Vec::new(),
+        sent: Vec::new(),
         version: 0,
         busy: false,
-        over: false,
+        ended: false,
         ready: VecDeque::new(),
         app,
-        _place: place,
+        _permit: permit,
     };
     let events = unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
-        Some((Ok(event), listener))
+        Some((Ok::<_, Infallible>(event), listener))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
+    let keep_alive = KeepAlive::new().interval(Duration::from_secs(15));
+    Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
 
 fn event(name: &str, data: &impl Serialize) -> Option<Event> {
@@ -89,59 +90,59 @@ impl Listener {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
-            if self.over {
+            if self.ended {
                 return None;
             }
             if !std::mem::take(&mut first) {
-                tokio::time::sleep(PACE).await;
-                // While a run goes on its progress is news, which nobody announces.
+                tokio::time::sleep(MIN_INTERVAL).await;
+                // The progress of a run is not announced: while there is one, poll.
                 if !self.busy {
                     self.wait().await?;
                 }
             }
-            self.hear();
+            self.update();
         }
     }
 
-    /// Waits until something is new; nothing where nothing can be any more.
+    /// Waits for a change; `None` when there can be no more.
     async fn wait(&mut self) -> Option<()> {
         let changed = match &mut self.studies {
-            None => self.news.changed().await,
+            None => self.runs.changed().await,
             Some(studies) => tokio::select! {
-                changed = self.news.changed() => changed,
+                changed = self.runs.changed() => changed,
                 changed = studies.changed() => changed,
             },
         };
         changed.ok()
     }
 
-    /// Takes what is new.
-    fn hear(&mut self) {
-        self.news.mark_unchanged();
+    /// Makes events of what has changed.
+    fn update(&mut self) {
+        self.runs.mark_unchanged();
         if let Some(studies) = &mut self.studies {
             studies.mark_unchanged();
             let changes = self.app.studies.changes();
-            for change in changes.iter().filter(|change| !self.told.contains(change)) {
+            for change in changes.iter().filter(|change| !self.sent.contains(change)) {
                 self.ready.extend(event("study", change));
             }
-            self.told = changes;
+            self.sent = changes;
         }
         let news = self.app.runs.since(self.version);
         let first = self.version == 0;
         self.version = news.version;
         self.busy = news.busy;
-        self.over = news.closed;
+        self.ended = news.closed;
         let concerns = |id: u64| self.run.is_none_or(|run| run == id);
         for view in news.runs.iter().filter(|view| concerns(view.id)) {
             let end = self.run.is_some() && view.state.ended();
-            self.over |= end;
+            self.ended |= end;
             self.ready.extend(event(if end { "end" } else { "run" }, view));
         }
         for &id in news.removed.iter().filter(|&&id| !first && concerns(id)) {
-            self.over |= self.run.is_some();
+            self.ended |= self.run.is_some();
             self.ready.extend(event("removed", &serde_json::json!({ "id": id })));
         }
-        // One that was removed before it was first heard of.
-        self.over |= first && self.run.is_some_and(|run| news.removed.contains(&run));
+        // A run that was removed before the first event.
+        self.ended |= first && self.run.is_some_and(|run| news.removed.contains(&run));
     }
 }

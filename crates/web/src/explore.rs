@@ -1,29 +1,38 @@
-//! The closed form over HTTP: a map around a point, and the point itself.
+//! The closed form over HTTP: a phase map, and the prediction at one point.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_lab::advice::{Advice, advice};
 use superpose_lab::explore::{Explore, Map};
-use superpose_lab::phase::Span;
+use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Span};
 use superpose_lab::predict::{self as lab, PredictionRecord};
 
 use crate::app::App;
-use crate::body::{Asked, Given};
-use crate::refusal::Refusal;
+use crate::error::ApiError;
+use crate::extract::JsonBody;
+use crate::settings::RequestSettings;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MapRequest {
+    /// The model; its values of the two sizes are not used.
     #[serde(default)]
-    config: Given,
+    config: RequestSettings,
+    /// The horizontal axis.
     x: Span,
+    /// The vertical axis.
     y: Span,
+    /// Values on each axis.
     #[serde(default = "resolution")]
+    #[schemars(range(min = LEAST_VALUES, max = MOST_VALUES))]
     resolution: usize,
+    /// The level of the boundary.
     #[serde(default = "half")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     accuracy: f64,
 }
 
@@ -35,45 +44,51 @@ fn half() -> f64 {
     0.5
 }
 
-/// A map around a point.
-pub async fn map(State(app): State<Arc<App>>, Asked(asked): Asked<MapRequest>) -> Result<Json<Map>, Refusal> {
-    let MapRequest { config, x, y, resolution, accuracy } = asked;
+/// A phase map in closed form.
+pub async fn map(
+    State(app): State<Arc<App>>,
+    JsonBody(request): JsonBody<MapRequest>,
+) -> Result<Json<Map>, ApiError> {
+    let MapRequest { config, x, y, resolution, accuracy } = request;
     let settings = config.settings();
-    settings.three_steps_only().map_err(Refusal::value)?;
-    let explore = Explore::new(settings, x, y, resolution, accuracy);
-    let explore = explore.map_err(Refusal::value)?;
+    settings.three_steps_only().map_err(ApiError::invalid)?;
+    let explore = Explore::new(settings, x, y, resolution, accuracy).map_err(ApiError::invalid)?;
     let threads = app.threads;
     app.quick.run(move || Ok(explore.map(threads))).await.map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PredictRequest {
+    /// The model.
     #[serde(default)]
-    config: Given,
+    config: RequestSettings,
+    /// The accuracy of the critical values.
     #[serde(default = "half")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     accuracy: f64,
 }
 
 /// A prediction with advice.
-#[derive(Serialize)]
-pub struct Advised {
+#[derive(Serialize, JsonSchema)]
+pub struct AdvisedPrediction {
     #[serde(flatten)]
     prediction: PredictionRecord,
+    /// What limits recall, and which size helps most.
     advice: Advice,
 }
 
-/// The point itself.
+/// The prediction at one point.
 pub async fn predict(
     State(app): State<Arc<App>>,
-    Asked(asked): Asked<PredictRequest>,
-) -> Result<Json<Advised>, Refusal> {
-    let PredictRequest { config, accuracy } = asked;
+    JsonBody(request): JsonBody<PredictRequest>,
+) -> Result<Json<AdvisedPrediction>, ApiError> {
+    let PredictRequest { config, accuracy } = request;
     let config = config.check()?;
     let work = move || {
-        let prediction = lab::predict(&config, accuracy).map_err(Refusal::value)?;
+        let prediction = lab::predict(&config, accuracy).map_err(ApiError::invalid)?;
         let advice = advice(&config, &prediction);
-        Ok(Advised { prediction, advice })
+        Ok(AdvisedPrediction { prediction, advice })
     };
     app.quick.run(work).await.map(Json)
 }

@@ -1,23 +1,25 @@
-//! The page of the recall laboratory and its API, on this machine alone.
+//! The web page of Superpose and its HTTP API, served on this machine only.
 //!
-//! Everything is in the binary and nothing is fetched. The mathematics is elsewhere: a request is read (`refusal` says why one
-//! is not accepted), handed to the laboratory on a thread of its own (`work`), and its record is written as JSON with the names of the
-//! command line. `guard` keeps other sites out, `server` holds the connections.
+//! The page's files are in the binary and nothing is fetched from elsewhere. `routes` lists the API; `openapi` describes it from the types
+//! of requests and responses. A handler reads the request (`extract`, `json`), hands the computation to the laboratory on a thread that may block
+//! (`work`), and returns the record as JSON, with the names of the command line. `guard` refuses requests of other sites, `server` holds
+//! the connections.
 
 mod about;
 mod app;
-mod body;
 mod design;
+mod error;
 mod events;
 mod explore;
+mod extract;
 mod guard;
 mod json;
 mod openapi;
 mod page;
-mod patience;
-mod refusal;
+mod routes;
 mod runs;
 mod server;
+mod settings;
 mod studies;
 mod work;
 

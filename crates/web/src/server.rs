@@ -1,7 +1,8 @@
-//! The connections: on loopback alone, so many at once, each with so much time to say what it wants.
+//! The server's connections: on loopback only, with limits on their number, size and time.
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,49 +12,49 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutWriter;
 
 use crate::app::{App, ServerOptions};
-use crate::patience::Patient;
 use crate::studies::Studies;
 
 /// Connections at once; others wait.
-const CONNECTIONS: usize = 512;
-/// Time for the head of a request, and of an idle connection.
-const HEAD: Duration = Duration::from_secs(30);
-/// Time in which the other end must take something of an answer.
-const TAKEN: Duration = Duration::from_secs(30);
-/// Largest head of a request.
-const HEAD_BYTES: usize = 16 << 10;
-/// Time for answers to end when the server does.
-const FAREWELL: Duration = Duration::from_secs(2);
+const MAX_CONNECTIONS: usize = 512;
+/// Time for the head of a request to arrive, also on an idle connection.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time within which the client must accept some part of a response.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Size of the head of a request at most.
+const MAX_HEAD_BYTES: usize = 16 << 10;
+/// Time for responses to finish when the server shuts down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The port cannot be had.
+    /// The port cannot be bound.
     #[error("port = {port}: {error}")]
     Port {
         /// The port.
         port: u16,
-        /// What the system said.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(std::io::Error),
-    /// Something to open cannot be opened.
+    /// A path of `--open` cannot be opened.
     #[error("open = {path}: {why}")]
     Open {
-        /// What was to be opened.
+        /// The path.
         path: String,
-        /// Why it cannot be.
+        /// The reason.
         why: String,
     },
 }
 
-/// A server that has its port and has not begun.
+/// A server that is bound to its port and not yet serving.
 pub struct Server {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
@@ -62,11 +63,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the port; 0 is any free one.
+    /// Binds the port; 0 is any free one.
+    ///
+    /// # Errors
+    /// A port that is taken, a path that cannot be opened, or threads that cannot be started.
     pub fn bind(port: u16, options: ServerOptions) -> Result<Server, ServeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            // Work is bounded elsewhere; this is for what waits on the disk.
+            // `Work` bounds computations; this many may wait for the disk.
             .max_blocking_threads(64)
             .enable_all()
             .build()
@@ -78,12 +82,12 @@ impl Server {
         Ok(Server { runtime, listener, address, app })
     }
 
-    /// Where it is.
+    /// The address it is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `end` is true. Runs that go on are cancelled.
+    /// Serves until `end` is true, then cancels runs and shuts down.
     pub fn serve(self, end: &AtomicBool) {
         let Server { runtime, listener, address, app } = self;
         let router = App::router(&app, address.port());
@@ -93,45 +97,85 @@ impl Server {
             }
         };
         runtime.spawn(Studies::watch(Arc::clone(&app.studies)));
-        runtime.block_on(accept(listener, router, end, || app.close()));
-        runtime.shutdown_timeout(FAREWELL);
+        runtime.block_on(accept(listener, router, end, || app.runs.close()));
+        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     }
 }
 
+/// The connection, which fails when the client accepts nothing for so long: a stalled client must not keep its permit.
+fn with_write_timeout(stream: TcpStream, timeout: Duration) -> Pin<Box<TimeoutWriter<TcpStream>>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(timeout));
+    Box::pin(stream)
+}
+
 async fn accept(listener: TcpListener, router: Router, end: impl Future<Output = ()>, close: impl FnOnce()) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let graceful = GracefulShutdown::new();
     let mut end = std::pin::pin!(end);
     let next = async || {
-        let place = Arc::clone(&places).acquire_owned().await;
-        (place, listener.accept().await)
+        let permit = Arc::clone(&permits).acquire_owned().await;
+        (permit, listener.accept().await)
     };
     loop {
-        let (place, accepted) = tokio::select! {
+        let (permit, accepted) = tokio::select! {
             () = &mut end => break,
             next = next() => next,
         };
         let Ok((stream, _)) = accepted else {
-            // Out of file descriptors, or the caller has gone already.
+            // Out of file descriptors, or the client has already disconnected.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let _ = stream.set_nodelay(true);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
-            .max_buf_size(HEAD_BYTES)
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(
-                TokioIo::new(Patient::new(stream, TAKEN)),
+                TokioIo::new(with_write_timeout(stream, WRITE_TIMEOUT)),
                 TowerToHyperService::new(router.clone()),
             );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // A client that breaks off is no news.
+            // Disconnected clients are no error of the server.
             let _ = connection.await;
-            drop(place);
+            drop(permit);
         });
     }
     close();
-    let _ = tokio::time::timeout(FAREWELL, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::time::Instant;
+
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn stalled_client_times_out() {
+        const BYTES: usize = 64 << 20;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let timeout = Duration::from_millis(300);
+        for reads in [true, false] {
+            let client = std::net::TcpStream::connect(address).unwrap();
+            let mut stream = with_write_timeout(listener.accept().await.unwrap().0, timeout);
+            let mut reading = client.try_clone().unwrap();
+            let reader =
+                reads.then(|| std::thread::spawn(move || std::io::copy(&mut reading, &mut std::io::sink())));
+            let started = Instant::now();
+            let failed = stream.write_all(&vec![0; BYTES]).await.err().map(|error| error.kind());
+            assert_eq!(failed, (!reads).then_some(ErrorKind::TimedOut));
+            assert!(reads || started.elapsed() >= timeout);
+            drop(stream);
+            if let Some(reader) = reader {
+                assert_eq!(reader.join().unwrap().unwrap(), BYTES as u64);
+            }
+        }
+    }
 }

@@ -1,55 +1,57 @@
-//! Computing for requests: on threads of its own, so many at once, and not for ever.
+//! Blocking work of requests, on threads of its own, with limits on how much runs and waits at once.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use tokio::sync::Semaphore;
 
-use crate::refusal::Refusal;
+use crate::error::ApiError;
 
-/// Longest wait for one's turn.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time within which waiting work must start.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A kind of work, of which only so much is done at once and only so much waits.
+/// A kind of work with its limits.
 pub struct Work {
-    turns: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+    admitted: Arc<Semaphore>,
 }
 
 impl Work {
-    /// So many at once, so many waiting.
-    pub fn new(at_once: usize, waiting: usize) -> Work {
-        Work { turns: Arc::new(Semaphore::new(at_once)), places: Arc::new(Semaphore::new(at_once + waiting)) }
+    /// Work of which `running` at once run and `waiting` wait.
+    pub fn new(running: usize, waiting: usize) -> Work {
+        Work {
+            running: Arc::new(Semaphore::new(running)),
+            admitted: Arc::new(Semaphore::new(running + waiting)),
+        }
     }
 
-    /// Does it on a thread that may block. A fault in it is an answer like any other.
+    /// Runs the work on a thread that may block.
+    ///
+    /// # Errors
+    /// The work's own; 503 when too much waits already, 500 when the work panics.
     pub async fn run<R: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<R, Refusal> + Send + 'static,
-    ) -> Result<R, Refusal> {
-        let busy = || Refusal::busy("too many requests are being worked on");
-        let place = self.places.clone().try_acquire_owned().map_err(|_| busy())?;
-        let turn = tokio::time::timeout(PATIENCE, self.turns.clone().acquire_owned()).await;
-        let turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
-        // Both go with the work, which goes on when nobody waits for its answer any more.
+        work: impl FnOnce() -> Result<R, ApiError> + Send + 'static,
+    ) -> Result<R, ApiError> {
+        let busy = || ApiError::busy("too many requests are being worked on");
+        let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| busy())?;
+        let running = tokio::time::timeout(QUEUE_TIMEOUT, self.running.clone().acquire_owned()).await;
+        let running = running.map_err(|_| busy())?.map_err(|_| busy())?;
+        // The work holds both permits, because it continues after the client has disconnected.
         let work = move || {
-            let _held = (place, turn);
+            let _permits = (admitted, running);
             work()
         };
-        match tokio::task::spawn_blocking(work).await {
-            Ok(result) => result,
-            Err(_) => Err(fault()),
-        }
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(ApiError::internal()))
     }
 
     /// The same, for work that asks now and then whether it is still wanted: it is not once the client has gone.
     pub async fn run_while_wanted<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&Wanted) -> Result<R, Refusal> + Send + 'static,
-    ) -> Result<R, Refusal> {
+        work: impl FnOnce(&Wanted) -> Result<R, ApiError> + Send + 'static,
+    ) -> Result<R, ApiError> {
         // Dropped with this future, which is dropped with the connection.
         let waiting = Waiting(Wanted::default());
         let wanted = waiting.0.clone();
@@ -79,9 +81,4 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.gone.store(true, Ordering::Relaxed);
     }
-}
-
-/// Something that should not happen.
-pub fn fault() -> Refusal {
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault of the engine")
 }

@@ -1,4 +1,4 @@
-//! Every path, by what it answers: against the description of the API, and against the engine itself.
+//! Responses of every path, compared with the OpenAPI document and with the engine.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,7 +18,7 @@ use superpose_lab::store::Store;
 
 static SERVER: LazyLock<Running> = LazyLock::new(Running::new);
 
-/// Checks an answer against the document, by path and method.
+/// The JSON of a response, checked against the document.
 fn conforms(server: &Running, method: &str, path: &str, answer: &Answer) -> Value {
     let document = server.get("/api/openapi.json").json();
     let response = &document["paths"][path][method]["responses"][answer.status.to_string()];
@@ -48,14 +48,14 @@ fn small() -> Value {
 }
 
 #[test]
-fn about_says_what_there_is() {
+fn about_has_defaults_and_choices() {
     let about = conforms(&SERVER, "get", "/api/about", &SERVER.get("/api/about"));
     assert_eq!(about["defaults"], serde_json::to_value(Settings::default()).unwrap());
     assert!(!about["choices"]["embedding"].as_array().unwrap().contains(&json!("file")));
 }
 
 #[test]
-fn a_map_is_that_of_the_theory() {
+fn map_matches_predictions() {
     let asked = json!({ "config": { "vocab": 300, "trigger": "keys" }, "accuracy": 0.7,
         "x": { "size": "dim", "low": 16, "high": 512 }, "y": { "size": "samples", "low": 100, "high": 1e5 as u64 } });
     let map = posted("/api/map", &asked);
@@ -64,7 +64,7 @@ fn a_map_is_that_of_the_theory() {
     let accuracy = map["accuracy"].as_array().unwrap();
     assert_eq!(accuracy.len(), xs.len() * ys.len());
     assert_eq!(map["dominant"].as_array().unwrap().len(), accuracy.len());
-    // A cell far up and right, and the same by itself.
+    // One cell, and the prediction at the same point.
     let (c, r) = (xs.len() * 2 / 3, ys.len() * 3 / 4);
     let config = json!({ "vocab": 300, "trigger": "keys", "dim": xs[c], "samples": ys[r] });
     let point = posted("/api/predict", &json!({ "config": config }));
@@ -81,7 +81,7 @@ fn a_map_is_that_of_the_theory() {
 }
 
 #[test]
-fn maps_of_other_sizes() {
+fn maps_of_parameters_orthonormal_embeddings_and_zipf() {
     let parameters = json!({ "config": { "activation": "he2", "trigger": "keys" }, "resolution": 16,
         "x": { "size": "parameters", "low": 1000, "high": 1_000_000 }, "y": { "size": "length", "low": 2, "high": 100 } });
     let map = posted("/api/map", &parameters);
@@ -102,7 +102,7 @@ fn maps_of_other_sizes() {
 }
 
 #[test]
-fn a_prediction_is_that_of_the_laboratory() {
+fn prediction_matches_the_engine() {
     let point = posted("/api/predict", &json!({ "config": { "samples": 65_536 }, "accuracy": 0.5 }));
     let config = Settings { samples: 65_536, ..Settings::default() }.check().unwrap();
     let own = serde_json::to_value(superpose_lab::predict::predict(&config, 0.5).unwrap()).unwrap();
@@ -120,7 +120,7 @@ fn a_prediction_is_that_of_the_laboratory() {
 }
 
 #[test]
-fn a_run_gives_what_the_laboratory_gives() {
+fn run_matches_the_engine() {
     let mut given = small();
     given["repeats"] = json!(2);
     let answer = SERVER.post("/api/runs", &json!({ "config": given }));
@@ -144,13 +144,13 @@ fn a_run_gives_what_the_laboratory_gives() {
     let list = conforms(&SERVER, "get", "/api/runs", &SERVER.get("/api/runs"));
     let listed = list["runs"].as_array().unwrap().iter().find(|run| run["id"] == id).unwrap();
     assert!(listed.get("result").is_none() && listed["accuracy"] == done["accuracy"]);
-    // One that has ended is removed.
+    // Deleting a run that has ended removes it.
     conforms(&SERVER, "delete", "/api/runs/{id}", &SERVER.delete(&format!("/api/runs/{id}")));
     SERVER.get(&format!("/api/runs/{id}")).refusal(404);
 }
 
 #[test]
-fn plans_have_their_figure() {
+fn plan_has_a_figure() {
     let plan = posted("/api/plan", &json!({ "facts": 2000, "length": 64, "accuracy": 0.9 }));
     assert_eq!(plan["cheapest"]["dim"], 337.0);
     for theme in ["light", "dark"] {
@@ -173,7 +173,7 @@ fn store(path: &Path, samples: &[usize]) {
 }
 
 #[test]
-fn what_the_page_cannot_train_is_refused_at_once() {
+fn training_and_structured_embeddings_are_refused() {
     let server = Running::new();
     for (config, word) in [
         (json!({ "steps": 5 }), "steps = 5"),
@@ -188,7 +188,7 @@ fn what_the_page_cannot_train_is_refused_at_once() {
 }
 
 #[test]
-fn a_store_is_shown_and_grows() {
+fn growing_store_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.sqlite");
     store(&path, &[200, 1000]);
@@ -210,7 +210,7 @@ fn a_store_is_shown_and_grows() {
     assert!(csv.header("content-disposition").unwrap().contains("attachment"));
     assert_eq!(server.get("/api/studies/0/files/cells.jsonl").text().lines().count(), 4);
     assert!(server.get("/api/studies/0/files/runs.csv").text().starts_with("samples,runs,accuracy"));
-    // While somebody listens it is seen to grow.
+    // Listeners are told when it grows.
     let mut events = server.listen("/api/events");
     let first = events.next().unwrap();
     assert_eq!((first.0.as_str(), &first.1["cells"]["done"]), ("study", &json!(4)));
@@ -219,7 +219,7 @@ fn a_store_is_shown_and_grows() {
     assert_eq!(next["cells"]["done"], 6);
     assert!(next["revision"].as_u64() > first.1["revision"].as_u64());
     drop(events);
-    // One that is gone is not shown.
+    // A removed store is an error.
     std::fs::remove_file(&path).unwrap();
     // A store is not summarised more often than every two seconds.
     std::thread::sleep(std::time::Duration::from_millis(2100));
@@ -230,17 +230,17 @@ fn a_store_is_shown_and_grows() {
 }
 
 #[test]
-fn a_study_is_shown_as_in_its_report() {
+fn study_is_shown_as_in_its_report() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     std::fs::write(root.join("manifest.json"), r#"{"scale":"quick","seed":0,"machine":{"cores":2}}"#)
         .unwrap();
     let server = Running::open(vec![root.to_owned()]);
-    // It has only begun.
+    // A study without results.
     let shown = conforms(&server, "get", "/api/studies/{id}", &server.get("/api/studies/0"));
     assert_eq!((&shown["kind"], &shown["sections"]), (&json!("study"), &json!([])));
     assert!(shown["facts"].as_array().unwrap().contains(&json!(["machine, cores", "2"])));
-    // Then a part is there.
+    // A study with one section.
     std::fs::write(root.join("study.json"), study_json()).unwrap();
     std::fs::create_dir(root.join("tables")).unwrap();
     std::fs::write(root.join("tables/bound.csv"), "V,d\n1,2\n").unwrap();
@@ -256,7 +256,7 @@ fn a_study_is_shown_as_in_its_report() {
     for name in &names {
         assert_eq!(server.get(&format!("/api/studies/0/files/{name}")).status, 200, "{name}");
     }
-    // One that was cut off is said to be.
+    // A truncated file is an error.
     std::fs::write(root.join("study.json"), "{").unwrap();
     let shown = conforms(&server, "get", "/api/studies/{id}", &server.get("/api/studies/0"));
     assert!(shown["error"].as_str().unwrap().contains("study.json"), "{shown}");
@@ -276,7 +276,7 @@ fn study_json() -> String {
 }
 
 #[test]
-fn embeddings_are_inspected_where_they_were_opened() {
+fn opened_embeddings_are_inspected() {
     let folder = tempfile::tempdir().unwrap();
     let (rows, dim) = (40_usize, 8_usize);
     let data: Vec<f32> = (0..rows * dim).map(|i| ((i * i) as f32 * 0.37).sin()).collect();
@@ -313,7 +313,7 @@ fn embeddings(folder: &Path, rows: usize, dim: usize) {
 }
 
 #[test]
-fn an_inspection_ends_when_nobody_waits_for_it() {
+fn inspection_stops_when_the_client_disconnects() {
     let folder = tempfile::tempdir().unwrap();
     embeddings(folder.path(), 4096, 64);
     let server = Running::open(vec![folder.path().to_owned()]);
@@ -321,7 +321,7 @@ fn an_inspection_ends_when_nobody_waits_for_it() {
     let started = Instant::now();
     assert_eq!(server.post("/api/inspect", &serde_json::from_str(&asked).unwrap()).status, 200);
     let whole = started.elapsed();
-    // Two who go away at once: what comes after waits for neither.
+    // Two clients that disconnect: the next request waits for neither.
     for _ in 0..2 {
         let mut stream = server.connect();
         let head = format!(
@@ -338,11 +338,11 @@ fn an_inspection_ends_when_nobody_waits_for_it() {
 }
 
 #[test]
-fn the_document_has_every_path_and_a_good_form() {
+fn document_is_valid_and_its_paths_exist() {
     let document = SERVER.get("/api/openapi.json").json();
     assert_eq!(document["openapi"], "3.1.0");
     for (path, operations) in document["paths"].as_object().unwrap() {
-        // Every path of the document is known to the server: it is not the page that answers.
+        // The server knows every path of the document: another method is refused, not unknown.
         let there = path.replace("{id}", "0").replace("{name}", "x");
         let answer = SERVER.request("PATCH", &there, &[], b"");
         assert_eq!(answer.status, 405, "{path}");
@@ -363,12 +363,12 @@ fn the_document_has_every_path_and_a_good_form() {
 }
 
 #[test]
-fn the_page_is_there() {
+fn page_and_its_files_are_served() {
     let page = SERVER.get("/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-    // What it names is there, too, and is of this server.
+    // Its scripts and styles are served, too.
     let text = page.text();
     for part in text.split(['"', '\'']).filter(|part| part.ends_with(".js") || part.ends_with(".css")) {
         let path = format!("/{}", part.trim_start_matches("./").trim_start_matches('/'));

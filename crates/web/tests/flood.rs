@@ -1,4 +1,4 @@
-//! A minute under load: fifty who listen, one who floods with nonsense, some who train, and one who moves a slider.
+//! A minute under load: fifty event streams, a flood of invalid requests, training runs, and a slider that moves.
 //!
 //! `cargo xtask test --full` runs it (`cargo test --release -p superpose-web --test flood -- --ignored --nocapture`).
 #![allow(clippy::unwrap_used)]

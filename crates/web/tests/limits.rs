@@ -1,4 +1,4 @@
-//! Every limit is one number: in the check that refuses, in what `about` says and in the document.
+//! Limits agree between the checks, `/api/about` and the OpenAPI document.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -15,8 +15,8 @@ fn schema(name: &str) -> Map<String, Value> {
     document["components"]["schemas"][name]["properties"].as_object().unwrap().clone()
 }
 
-/// What is said against a value; nothing if it is taken, or if something else is wrong.
-fn against(path: &str, body: &Value, name: &str, value: &Value) -> Option<String> {
+/// The error about a value; `None` if it is accepted or the error is about another value.
+fn error_about(path: &str, body: &Value, name: &str, value: &Value) -> Option<String> {
     let answer = SERVER.post(path, body);
     assert!([200, 201, 422].contains(&answer.status), "{path} {body}: {}", answer.text());
     let said = answer.json()["error"].as_str().unwrap_or_default().to_owned();
@@ -25,24 +25,24 @@ fn against(path: &str, body: &Value, name: &str, value: &Value) -> Option<String
     (named.iter().any(|named| said.contains(named)) && said.contains("must be")).then_some(said)
 }
 
-/// Checks that values at the ends of a range are taken and those beyond are not.
+/// Checks that values at the ends of a range are accepted and those beyond are refused.
 fn check(path: &str, schema: &Map<String, Value>, body: impl Fn(&str, &Value) -> Value) -> usize {
     let mut checked = 0;
     for (name, schema) in schema {
-        let schema = schema.get("anyOf").map_or(schema, |any| &any[0]);
+        let is_integer = schema["type"] == "integer" || schema["type"][0] == "integer";
         for (end, beyond) in [("minimum", -1.0), ("maximum", 1.0)] {
             let Some(value) = schema.get(end).filter(|_| name != "seed") else { continue };
             let next = match value.as_u64() {
                 Some(0) => json!(-1),
-                Some(whole) if schema["type"] == "integer" => json!(whole as i64 + beyond as i64),
+                Some(whole) if is_integer => json!(whole as i64 + beyond as i64),
                 _ => {
                     let real = value.as_f64().unwrap();
                     json!(real + beyond * (real.abs() * 0.01).max(1e-22))
                 }
             };
-            let within = against(path, &body(name, value), name, value);
+            let within = error_about(path, &body(name, value), name, value);
             assert_eq!(within, None, "{path}: {name} = {value} is in the document's range");
-            assert!(against(path, &body(name, &next), name, &next).is_some(), "{path}: {name} = {next}");
+            assert!(error_about(path, &body(name, &next), name, &next).is_some(), "{path}: {name} = {next}");
             checked += 1;
         }
     }
@@ -50,16 +50,19 @@ fn check(path: &str, schema: &Map<String, Value>, body: impl Fn(&str, &Value) ->
 }
 
 #[test]
-fn ranges_of_the_document_are_those_of_the_checks() {
+fn document_has_the_ranges_of_the_checks() {
     let one = |name: &str, value: &Value| {
         let mut object = Map::new();
         object.insert(name.into(), value.clone());
         Value::Object(object)
     };
-    let checked =
-        check("/api/predict", &schema("Given"), |name, value| json!({ "config": one(name, value) }));
+    let checked = check(
+        "/api/predict",
+        &schema("RequestSettings"),
+        |name, value| json!({ "config": one(name, value) }),
+    );
     assert!(checked > 20, "{checked}");
-    let checked = check("/api/plan", &schema("PlanRequest"), |name, value| {
+    let checked = check("/api/plan", &schema("PlanOptions"), |name, value| {
         let mut body = json!({ "facts": 100, "length": 4 });
         body[name] = value.clone();
         body
@@ -74,7 +77,7 @@ fn ranges_of_the_document_are_those_of_the_checks() {
 }
 
 #[test]
-fn what_about_says_is_what_is_refused() {
+fn about_has_the_limits_of_the_checks() {
     let limits = SERVER.get("/api/about").json()["limits"].clone();
     let range = &schema("MapRequest")["resolution"];
     assert_eq!(limits["resolution"], json!([range["minimum"], range["maximum"]]));

@@ -1,4 +1,4 @@
-//! Stores while others write, replace and read them.
+//! Stores that are written, replaced and read at the same time.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,12 +18,12 @@ fn config(samples: usize) -> Config {
     Settings { vocab: 32, dim: 24, length: 4, samples, ..Settings::default() }.check().unwrap()
 }
 
-/// An outcome, whatever it is.
+/// Any outcome.
 fn outcome() -> Outcome {
     measure(&config(100), false, &Backend::single()).unwrap()
 }
 
-/// Cells with so many samples each, that all came out the same.
+/// Cells with these numbers of samples and the same outcome.
 fn entries(samples: impl Iterator<Item = usize>, outcome: &Outcome) -> Vec<Entry> {
     samples.map(config).map(|config| Entry::new(Key::new(&config), &config, Ok(*outcome))).collect()
 }
@@ -45,7 +45,7 @@ fn log(path: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_slow_summary_keeps_no_listener_waiting() {
+fn slow_summary_does_not_delay_events() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.sqlite");
     // So many cells take a second or more: all are read, and every configuration is predicted.
@@ -69,25 +69,22 @@ fn a_slow_summary_keeps_no_listener_waiting() {
         assert_eq!((heard.0.as_str(), &heard.1["cells"]["done"]), ("study", &json!(60_000)));
         (started.elapsed(), summary.join().unwrap())
     });
-    assert!(
-        whole > Duration::from_millis(400),
-        "the summary was too quick to be in anybody's way: {whole:?}"
-    );
+    assert!(whole > Duration::from_millis(400), "the summary was too fast to test anything: {whole:?}");
     assert!(heard < whole / 3, "heard after {heard:?} of {whole:?}");
 }
 
 #[test]
-fn a_store_that_is_replaced_is_read_without_the_log_of_the_old_one() {
+fn replaced_store_is_read_without_the_old_log() {
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("sweep.sqlite"), folder.path().join("other.sqlite"));
     let outcome = outcome();
-    // Somebody has the old one open and its last cells are in the log alone.
+    // The old store is still open, and its last cells are only in the log.
     let mut old = Store::open(&path).unwrap();
     old.keep(&entries([200, 300].into_iter(), &outcome)).unwrap();
     let server = Running::open(vec![path.clone()]);
     assert_eq!(samples(&server), [200, 300]);
     assert!(std::fs::metadata(log(&path)).unwrap().len() > 0);
-    // As many cells, so that only the file itself tells.
+    // As many cells, so that only the identity of the file differs.
     Store::open(&other).unwrap().keep(&entries([5000, 7000].into_iter(), &outcome)).unwrap();
     let bytes = std::fs::read(&other).unwrap();
     std::fs::rename(&other, &path).unwrap();
@@ -95,7 +92,7 @@ fn a_store_that_is_replaced_is_read_without_the_log_of_the_old_one() {
     assert_eq!(samples(&server), [5000, 7000]);
     let csv = server.get("/api/studies/0/files/cells.csv").text();
     assert!(csv.contains("5000") && csv.lines().count() == 3, "{csv}");
-    // Nothing of the old one was written into it.
+    // Nothing of the old store was written into the new one.
     drop(server);
     assert!(std::fs::read(&path).unwrap() == bytes);
     drop(old);
@@ -103,7 +100,7 @@ fn a_store_that_is_replaced_is_read_without_the_log_of_the_old_one() {
 }
 
 #[test]
-fn a_look_leaves_no_log_behind() {
+fn reading_leaves_no_log_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.sqlite");
     let outcome = outcome();
@@ -112,7 +109,7 @@ fn a_look_leaves_no_log_behind() {
     let server = Running::open(vec![path.clone()]);
     assert_eq!(samples(&server), [100, 200]);
     store.keep(&entries([300].into_iter(), &outcome)).unwrap();
-    // The one who writes closes: all is in the one file, while the page is still there.
+    // The writer closes: the log is merged into the file although the server is running.
     drop(store);
     assert!(!log(&path).exists());
     pause();
@@ -124,9 +121,9 @@ fn a_look_leaves_no_log_behind() {
     assert_eq!(samples(&server), [100, 200, 300, 400]);
 }
 
-/// Anybody may have written into the file.
+/// The file may hold any numbers.
 #[test]
-fn impossible_numbers_in_a_store_end_nothing() {
+fn impossible_numbers_in_a_store_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     for (i, mean) in [2.0, -3.0, 1e308, f64::INFINITY].into_iter().enumerate() {
         let (wrong, right) = (folder.path().join(format!("{i}.sqlite")), folder.path().join("right.sqlite"));

@@ -1,4 +1,4 @@
-//! Runs while they go on: progress, queue, cancelling, and the end of the server.
+//! Runs in progress: events, queue, cancellation and shutdown.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -24,7 +24,7 @@ fn submit(server: &Running, body: &Value) -> u64 {
 }
 
 #[test]
-fn progress_is_told_until_the_end() {
+fn events_report_progress_until_the_end() {
     let server = Running::new();
     let id = submit(&server, &json!({ "config": { "vocab": 400, "samples": 300_000, "repeats": 2 } }));
     let events: Vec<(String, Value)> = server.listen(&format!("/api/runs/{id}/events")).collect();
@@ -35,7 +35,7 @@ fn progress_is_told_until_the_end() {
     assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
     assert!(before.iter().any(|(_, data)| data["stage"] == "training"), "{before:?}");
     assert!(last.1["accuracy"]["mean"].is_number() && last.1.get("result").is_none());
-    // One who comes late hears the end at once.
+    // After the end a new listener gets the end event only.
     let late: Vec<(String, Value)> = server.listen(&format!("/api/runs/{id}/events")).collect();
     assert_eq!((late.len(), late[0].0.as_str()), (1, "end"));
 }
@@ -49,23 +49,23 @@ fn runs_queue_and_are_cancelled() {
     let begun = events.find(|(_, data)| data["id"] == running && data["state"] == "running");
     assert!(begun.is_some());
     assert_eq!(server.get(&format!("/api/runs/{next}")).json()["position"], 1);
-    // One that waits leaves the queue, and those behind it move up.
+    // A cancelled run leaves the queue, and those behind it move up.
     assert_eq!(server.delete(&format!("/api/runs/{waiting}")).json()["state"], "cancelled");
     assert_eq!(server.get(&format!("/api/runs/{next}")).json()["position"], 0);
-    // One that goes on stops soon, and the next one begins.
+    // A cancelled run in progress stops soon, and the next one starts.
     let stopped = Instant::now();
     assert_eq!(server.delete(&format!("/api/runs/{running}")).json()["state"], "cancelled");
     assert_eq!(server.wait(next)["state"], "done");
     assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
     assert_eq!(server.get(&format!("/api/runs/{running}")).json()["state"], "cancelled");
-    // Removed, it is gone for everybody.
+    // Listeners are told of the removal.
     server.delete(&format!("/api/runs/{running}"));
     let gone = events.find(|(name, _)| name == "removed").unwrap();
     assert_eq!(gone.1["id"], running);
 }
 
 #[test]
-fn the_queue_is_bounded() {
+fn queue_is_bounded() {
     let server = Running::new();
     let first = submit(&server, &long());
     let started = Instant::now();
@@ -83,7 +83,7 @@ fn the_queue_is_bounded() {
 }
 
 #[test]
-fn the_oldest_runs_are_forgotten() {
+fn oldest_runs_are_removed() {
     let server = Running::new();
     let tiny = json!({ "config": { "vocab": 4, "dim": 4, "length": 2, "samples": 10, "test_samples": 10 } });
     let mut last = 0;
@@ -98,7 +98,7 @@ fn the_oldest_runs_are_forgotten() {
 }
 
 #[test]
-fn listeners_are_bounded_and_leave_their_places() {
+fn listeners_are_bounded_and_release_their_permits() {
     let server = Running::new();
     let most = server.get("/api/about").json()["limits"]["streams"].as_u64().unwrap();
     let listeners: Vec<_> = (0..most).map(|_| server.listen("/api/events")).collect();
@@ -118,13 +118,13 @@ fn listeners_are_bounded_and_leave_their_places() {
         if head.ends_with(b"200") {
             break;
         }
-        assert!(started.elapsed() < Duration::from_secs(40), "places do not come back");
+        assert!(started.elapsed() < Duration::from_secs(40), "permits are not released");
         std::thread::sleep(Duration::from_millis(200));
     }
 }
 
 #[test]
-fn the_end_is_clean_while_all_goes_on() {
+fn shutdown_is_clean_with_runs_and_listeners() {
     let server = Running::new();
     let id = submit(&server, &long());
     let events = server.listen(&format!("/api/runs/{id}/events"));

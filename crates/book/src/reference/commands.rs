@@ -1,4 +1,4 @@
-//! Every command with its arguments, from what the program parses.
+//! The page of commands and their arguments, from the parser of the command line.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use clap::{Arg, Command};
 
 use super::{cell, code, head, said_default, table};
 
-/// How many arguments two commands share before the second refers to the first.
-const MANY: usize = 10;
+/// Arguments shared with `superpose run` from which on a command refers to it.
+const MIN_SHARED: usize = 10;
 
 /// The page of commands.
 pub fn commands() -> String {
@@ -41,7 +41,7 @@ fn section(command: &Command, title: &str, base: Option<&Command>, text: &mut St
         }
         _ => Vec::new(),
     };
-    let refers = shared.len() >= MANY;
+    let refers = shared.len() >= MIN_SHARED;
     let own: Vec<&Arg> = arguments(command)
         .filter(|argument| !refers || !shared.iter().any(|other| other.get_id() == argument.get_id()))
         .collect();
@@ -60,7 +60,7 @@ fn section(command: &Command, title: &str, base: Option<&Command>, text: &mut St
     }
 }
 
-/// What a person can give; help and version are everywhere.
+/// The arguments of a command, except help and version, which all commands have.
 fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
     let everywhere = |argument: &&Arg| !matches!(argument.get_id().as_str(), "help" | "version");
     command.get_arguments().filter(everywhere).filter(|argument| !argument.is_hide_set())
@@ -78,7 +78,7 @@ fn help(argument: &Arg) -> String {
     argument.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// `--vocab`, or the name of what stands without a flag.
+/// `--vocab`, or the name of a positional argument.
 fn flag(argument: &Arg) -> String {
     match (argument.get_long(), argument.get_value_names()) {
         (Some(long), _) => format!("--{long}"),
@@ -106,7 +106,7 @@ fn meaning(argument: &Arg) -> String {
     }
 }
 
-/// What is taken when the argument is not given: what the parser says, or else the help.
+/// The default: that of the parser, or else the one that the help names.
 fn default(argument: &Arg) -> String {
     if !argument.get_action().takes_values() {
         return String::new();

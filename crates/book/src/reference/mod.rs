@@ -1,12 +1,12 @@
-//! The reference: what can be typed, written in a file, found in the store, read from JSON and called from Python. All of it comes
-//! from the code: the arguments that the program parses, the defaults it takes, and the comments on what it writes. `cargo xtask reference`
-//! writes the pages; a test fails when the pages in `docs/` are not these.
+//! The reference pages: commands, configuration keys, columns of the store, results as JSON, and the Python package.
+//!
+//! They are generated from the code: the arguments of the command line, the defaults, the JSON schemas of settings and records, and
+//! docstrings. `cargo xtask reference` writes them, and a test fails when the pages in `docs/` differ.
 
 mod commands;
 mod keys;
 mod python;
 mod results;
-mod source;
 mod store;
 
 pub use commands::commands;
@@ -15,7 +15,10 @@ pub use python::python;
 pub use results::results;
 pub use store::store;
 
-/// Every page of the reference: its path in the project, and its text.
+/// The path in the project and the text of every page.
+///
+/// # Errors
+/// Something that has no description in the code.
 pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("docs/reference/commands.md", commands()),
@@ -44,10 +47,10 @@ fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [Stri
     text
 }
 
-/// Text as a cell of a table: one line, nothing that Markdown would take for its own.
+/// Text as a cell of a table: on one line, with Markdown's special characters escaped.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // What stands in backticks is left alone, but for the bar, which would end the cell even there.
+    // Code is left as it is, except for the bar, which ends a cell even in code.
     let mut parts: Vec<String> = line.split('`').map(|part| part.replace('|', "\\|")).collect();
     for part in parts.iter_mut().step_by(2) {
         *part = part.replace('<', "&lt;").replace('*', "\\*").replace('_', "\\_");
@@ -60,7 +63,7 @@ fn code(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("`{}`", text.replace('|', "\\|")) }
 }
 
-/// A help text without the default at its end, and that default: `Rate of step 1 (default 1)`.
+/// Splits a help text such as `Rate of step 1 (default 1)` into meaning and default.
 fn said_default(help: &str) -> (&str, &str) {
     match help.strip_suffix(')').and_then(|help| help.rsplit_once(" (default")) {
         Some((meaning, default)) => (meaning, default.trim_start_matches([':', ' '])),
@@ -68,7 +71,7 @@ fn said_default(help: &str) -> (&str, &str) {
     }
 }
 
-/// Documentation without the brackets of links to code.
+/// Documentation without rustdoc's links.
 fn plain(text: &str) -> String {
     text.replace("[`", "`").replace("`]", "`")
 }
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_stay_cells() {
+    fn cells_and_tables_are_escaped() {
         assert_eq!(cell("a | b_c\n  `x|y_z` <d>"), "a \\| b\\_c `x\\|y_z` &lt;d>");
         assert_eq!(code("mean|all"), "`mean\\|all`");
         assert_eq!(said_default("Rate (of 1) (default 1)"), ("Rate (of 1)", "1"));

@@ -1,257 +1,164 @@
-//! What `--json` prints, from the comments on the records.
+//! The page of what `--json` prints, from the JSON schemas of the records.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+use superpose_cli::{Measurement, StatusReport};
+use superpose_core::noise::Budget;
+use superpose_lab::associative::{CapacityRecord, MemoryRecord};
+use superpose_lab::cell::Entry;
+use superpose_lab::decoders::BoundRecord;
+use superpose_lab::inspect::Inspection;
+use superpose_lab::phase::PhaseRecord;
+use superpose_lab::plan::PlanRecord;
+use superpose_lab::predict::PredictionRecord;
+use superpose_lab::run::RunRecord;
+use superpose_lab::threshold::ThresholdRecord;
+use superpose_lab::train::TrainingRecord;
 
-use super::source::{Field, fields};
-use super::{cell, code, head, table};
+use super::{cell, code, head, plain, table};
 
-/// What a record is made of: each type's name, and the source that declares it.
-type Sources = [(&'static str, &'static str)];
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-macro_rules! source {
-    ($path:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../", $path))
-    };
-}
-
-const PREDICT: &str = source!("theory/src/predict.rs");
-const PHASE: &str = source!("lab/src/phase/mod.rs");
-const INSPECT: &str = source!("lab/src/inspect/mod.rs");
-const STATUS: &str = source!("cli/src/status.rs");
-const RESULTS: &str = source!("lab/src/cell/results.rs");
-const PLANS: &str = source!("theory/src/plan/mod.rs");
-const TARGET: (&str, &str) = ("Target", source!("theory/src/critical/mod.rs"));
-const NOISE: (&str, &str) = ("Noise", source!("lab/src/run/record.rs"));
-const PARTS: &str = source!("core/src/noise/mod.rs");
-const DOMINANT: (&str, &str) = ("Dominant", PREDICT);
-const CONDITION: (&str, &str) = ("Condition", source!("lab/src/predict.rs"));
-
-/// Commands, what they print, and the types that it is made of, its own first.
-const RECORDS: &[(&str, &str, &Sources)] = &[
-    ("superpose run --json", "one object", &[("RunRecord", source!("lab/src/run/record.rs")), NOISE]),
-    (
-        "superpose predict --json",
-        "one object",
-        &[
-            ("PredictionRecord", source!("lab/src/predict.rs")),
-            NOISE,
-            DOMINANT,
-            TARGET,
-            CONDITION,
-            ("ByParameter", source!("lab/src/predict.rs")),
-            ("Silence", source!("lab/src/predict.rs")),
-            ("Gap", PREDICT),
-        ],
-    ),
-    (
-        "superpose train --json",
-        "one object",
-        &[
-            ("TrainingRecord", source!("lab/src/train/mod.rs")),
-            ("Outcome", source!("lab/src/cell/outcome.rs")),
-            NOISE,
-            ("TrajectoryPoint", source!("core/src/train/reading.rs")),
-        ],
-    ),
-    ("superpose memory --json", "one object", &[("MemoryRecord", source!("lab/src/associative/mod.rs"))]),
-    (
-        "superpose memory --find facts --json",
-        "one object",
-        &[("CapacityRecord", source!("lab/src/associative/capacity.rs"))],
-    ),
-    (
-        "superpose threshold --json",
-        "one object",
-        &[
-            ("ThresholdRecord", source!("lab/src/threshold/record.rs")),
-            ("Observed", source!("lab/src/threshold/record.rs")),
-            ("NotReached", source!("lab/src/threshold/record.rs")),
-            ("Unreached", source!("lab/src/threshold/mod.rs")),
-        ],
-    ),
-    (
-        "superpose phase --json",
-        "one object",
-        &[
-            ("PhaseRecord", source!("lab/src/phase/record.rs")),
-            ("Axis", source!("lab/src/phase/axis.rs")),
-            ("Diagram", PHASE),
-            ("Cell", PHASE),
-            DOMINANT,
-        ],
-    ),
-    (
-        "superpose plan --json",
-        "one object",
-        &[
-            ("PlanRecord", source!("lab/src/plan.rs")),
-            ("Binds", source!("lab/src/plan.rs")),
-            ("Row", PLANS),
-            ("Request", PLANS),
-            TARGET,
-            DOMINANT,
-            CONDITION,
-        ],
-    ),
-    (
-        "superpose bound --json",
-        "one object",
-        &[("BoundRecord", source!("lab/src/decoders.rs")), ("Critical", source!("lab/src/decoders.rs"))],
-    ),
-    (
-        "superpose inspect --json",
-        "one object",
-        &[
-            ("Inspection", INSPECT),
-            ("Vectors", INSPECT),
-            ("OutputMatrix", INSPECT),
-            ("Geometry", INSPECT),
-            ("Measured", source!("theory/src/kernel/measured.rs")),
-        ],
-    ),
-    (
-        "superpose status --json",
-        "one object",
-        &[("Report", STATUS), ("Cells", STATUS), ("Tasks", STATUS), ("Stopped", STATUS)],
-    ),
-    ("superpose bench --json", "a list of objects", &[("Measurement", source!("cli/src/bench.rs"))]),
-    (
-        "superpose export --format jsonl",
-        "one object a line, for every cell",
-        &[("Entry", RESULTS), ("Outcome", source!("lab/src/cell/outcome.rs")), NOISE],
-    ),
+/// Commands, what they print, and its schema.
+const RECORDS: [(&str, &str, SchemaOf); 13] = [
+    ("superpose run --json", "one object", RunRecord::json_schema),
+    ("superpose predict --json", "one object", PredictionRecord::json_schema),
+    ("superpose train --json", "one object", TrainingRecord::json_schema),
+    ("superpose memory --json", "one object", MemoryRecord::json_schema),
+    ("superpose memory --find facts --json", "one object", CapacityRecord::json_schema),
+    ("superpose threshold --json", "one object", ThresholdRecord::json_schema),
+    ("superpose phase --json", "one object", PhaseRecord::json_schema),
+    ("superpose plan --json", "one object", PlanRecord::json_schema),
+    ("superpose bound --json", "one object", BoundRecord::json_schema),
+    ("superpose inspect --json", "one object", Inspection::json_schema),
+    ("superpose status --json", "one object", StatusReport::json_schema),
+    ("superpose bench --json", "a list of objects", Measurement::json_schema),
+    ("superpose export --format jsonl", "one object a line, for every cell", Entry::json_schema),
 ];
 
-/// Names that are one word in JSON.
-const WORDS: &[&str] = &[
-    "Activation",
-    "Criterion",
-    "Embedding",
-    "Parameter",
-    "Part",
-    "Quantity",
-    "Reason",
-    "Scale",
-    "Size",
-    "Term",
-    "Trigger",
-    "Why",
+/// Objects that the head of the page explains: their schema's name, and the word for them.
+const EXPLAINED: [(&str, &str); 5] = [
+    ("Settings", "configuration"),
+    ("MemorySettings", "the flags of `superpose memory`"),
+    ("Interval", "interval"),
+    ("Measure", "measure"),
+    ("Parts_for_Nullable_double", "budget"),
 ];
 
 /// The page of results.
+///
+/// # Errors
+/// A field without a description.
 pub fn results() -> anyhow::Result<String> {
     let mut text = head("Results as JSON");
     text += "\nNames are those of the command line and of the [store](store.md). A dot leads into an object, `[]` into a list. Numbers that are not \
              finite are `null`. An *interval* is `{\"mean\", \"low\", \"high\"}`, with 95%; a *measure* is `{\"mean\", \"variance\", \"items\"}`, of one seed's test items; a \
              *configuration* has the [keys](keys.md) of a configuration file, all of them, and makes the result again. A *budget* has the parts of a logit or of a token score, as mean \
              squares; a part that cannot be told from another is `null` ([how to read it](../how-to/noise.md)):\n\n";
-    let parts = fields(PARTS, "Parts")?;
-    text += &table(
-        ["part of a budget", "meaning"],
-        parts.iter().map(|part| [code(&part.name), cell(&part.meaning)]),
-    );
-    for (command, form, sources) in RECORDS {
+    let parts = Page::of(Budget::json_schema).rows()?;
+    text +=
+        &table(["part of a budget", "meaning"], parts.into_iter().map(|[part, _, meaning]| [part, meaning]));
+    for (command, form, schema) in RECORDS {
         text += &format!("\n## {command}\n\nPrints {form}.\n\n");
-        let mut rows = Vec::new();
-        let (name, _) = sources.first().context("a record has a type")?;
-        expand(name, "", "", sources, &mut rows).with_context(|| command.to_string())?;
-        text += &table(["field", "holds", "meaning"], rows);
+        text += &table(["field", "holds", "meaning"], Page::of(schema).rows().context(command)?);
     }
     Ok(text)
 }
 
-/// Rows for the fields of a type whose names start with `prefix`.
-fn expand(
-    name: &str,
-    parameter: &str,
-    prefix: &str,
-    sources: &Sources,
-    rows: &mut Vec<[String; 3]>,
-) -> anyhow::Result<()> {
-    let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else {
-        bail!("type {name} is not known: name its source in crates/book/src/reference/results.rs");
-    };
-    for field in fields(source, name)? {
-        let Field { name, kind, meaning, flattened, left_out } = field;
-        let kind =
-            if kind == "X" { parameter.into() } else { kind.replace("<X>", &format!("<{parameter}>")) };
-        let shape = Shape::of(&kind);
-        if flattened {
-            expand(shape.name, shape.parameter, prefix, sources, rows)?;
-            continue;
-        }
-        let path = format!("{prefix}{name}");
-        let (holds, inner) = match shape.name {
-            "f64" => ("number", None),
-            "usize" | "u64" | "u32" | "i8" => ("whole number", None),
-            "bool" => ("true or false", None),
-            "String" | "PathBuf" | "Key" => ("text", None),
-            "Settings" => ("configuration", None),
-            "MemorySettings" => ("the flags of `superpose memory`", None),
-            "Threshold" => ("`found`, `imprecise` or `unreached`, each with its numbers", None),
-            "Interval" => ("interval", None),
-            // Of one seed's items; the search has a choice of that name.
-            "Measure" if sources.iter().any(|(known, _)| *known == "Outcome") => ("measure", None),
-            "Measure" => ("word", None),
-            "(u64, u64)" | "(f64, f64)" => ("pair of numbers", None),
-            // The outcome, or why there is none.
-            "Known" => ("`done`, or `failed` with the reason", Some(("Outcome", "", ".done"))),
-            "Budget" => ("budget", None),
-            word if WORDS.contains(&word) => ("word", None),
-            other => ("object", Some((other, shape.parameter, ""))),
-        };
-        let mut holds = holds.to_string();
-        if !shape.suffix.is_empty() {
-            holds = format!("{}{holds}", if shape.suffix == "[][]" { "lists of lists: " } else { "list: " });
-        }
-        if shape.by_name {
-            holds = format!("by name: {holds}");
-        }
-        match (shape.optional, left_out) {
-            (true, true) => holds += ", or absent",
-            (true, false) => holds += ", or null",
-            _ => {}
-        }
-        rows.push([code(&path), holds, cell(&meaning)]);
-        if let Some((name, parameter, more)) = inner {
-            let name_of = if shape.by_name { ".NAME" } else { "" };
-            expand(name, parameter, &format!("{path}{more}{name_of}{}.", shape.suffix), sources, rows)?;
-        }
+/// The schema of a record and the definitions that it refers to.
+struct Page {
+    record: Value,
+    definitions: Map<String, Value>,
+}
+
+/// What a field holds: in words, and the objects inside it with what leads to them.
+type Held<'a> = (String, Vec<(String, &'a Value)>);
+
+impl Page {
+    fn of(schema: SchemaOf) -> Page {
+        let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        Page { record: schema(&mut generator).to_value(), definitions: generator.take_definitions(true) }
     }
-    Ok(())
-}
 
-/// A type, taken apart.
-struct Shape<'a> {
-    name: &'a str,
-    /// What stands between the angle brackets of a type of ours.
-    parameter: &'a str,
-    optional: bool,
-    suffix: &'static str,
-    by_name: bool,
-}
+    /// Rows of the table of fields.
+    fn rows(&self) -> anyhow::Result<Vec<[String; 3]>> {
+        let mut rows = Vec::new();
+        self.expand(&self.record, "", &mut rows)?;
+        Ok(rows)
+    }
 
-impl Shape<'_> {
-    fn of(kind: &str) -> Shape<'_> {
-        fn within<'a>(kind: &'a str, outer: &str) -> Option<&'a str> {
-            kind.strip_prefix(outer)?.strip_suffix('>')
-        }
-        let (mut rest, mut optional, mut suffix, mut by_name) = (kind, false, "", false);
-        loop {
-            if let Some(inner) = within(rest, "Option<") {
-                (rest, optional) = (inner, true);
-            } else if let Some(inner) = within(rest, "Vec<") {
-                (rest, suffix) = (inner, if suffix.is_empty() { "[]" } else { "[][]" });
-            } else if let Some(inner) = within(rest, "BTreeMap<String, ") {
-                (rest, by_name) = (inner, true);
-            } else {
-                break;
+    /// Adds the fields of an object, whose names start with `prefix`.
+    fn expand(&self, object: &Value, prefix: &str, rows: &mut Vec<[String; 3]>) -> anyhow::Result<()> {
+        for (name, field) in object["properties"].as_object().into_iter().flatten() {
+            let path = format!("{prefix}{name}");
+            let (mut holds, inner) = self.held(field);
+            let required =
+                object["required"].as_array().is_some_and(|names| names.contains(&name.as_str().into()));
+            if !required {
+                holds = format!("{}, or absent", holds.trim_end_matches(", or null"));
+            }
+            // A variant has its description beside its only field.
+            let meaning =
+                field["description"].as_str().or(object["description"].as_str()).unwrap_or_default();
+            ensure!(!meaning.is_empty(), "{path} has no description: write a comment at its field");
+            rows.push([code(&path), holds, cell(&plain(meaning))]);
+            for (suffix, object) in inner {
+                self.expand(object, &format!("{path}{suffix}."), rows)?;
             }
         }
-        let (name, parameter) = match rest.split_once('<') {
-            Some((name, parameter)) => (name, parameter.strip_suffix('>').unwrap_or(parameter)),
-            None => (rest, ""),
+        Ok(())
+    }
+
+    fn held<'a>(&'a self, schema: &'a Value) -> Held<'a> {
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            let definition = &self.definitions[name];
+            let explained =
+                EXPLAINED.iter().find(|known| known.0 == name && definition["properties"].is_object());
+            return explained.map_or_else(|| self.held(definition), |known| (known.1.into(), Vec::new()));
+        }
+        let single = |words: &str| (words.to_owned(), Vec::new());
+        if let Some([some, _null]) = schema["anyOf"].as_array().map(Vec::as_slice) {
+            let (words, inner) = self.held(some);
+            return (format!("{words}, or null"), inner);
+        }
+        if let Some(variants) =
+            schema["oneOf"].as_array().filter(|variants| variants[0]["properties"].is_object())
+        {
+            let names = variants.iter().flat_map(|variant| variant["properties"].as_object()?.keys().next());
+            let names: Vec<String> = names.map(|name| code(name)).collect();
+            return (names.join(" or "), variants.iter().map(|variant| (String::new(), variant)).collect());
+        }
+        let (kind, nullable) = match &schema["type"] {
+            Value::Array(kinds) => (kinds[0].as_str(), ", or null"),
+            kind => (kind.as_str(), ""),
         };
-        Shape { name, parameter, optional, suffix, by_name }
+        let (words, inner) = match kind {
+            Some("number") => single("number"),
+            Some("integer") => single("whole number"),
+            Some("boolean") => single("true or false"),
+            Some("string") if schema["enum"].is_null() && schema["const"].is_null() => single("text"),
+            Some("array") if schema["items"].is_object() => {
+                let (words, inner) = self.held(&schema["items"]);
+                let list = if words.starts_with("list: ") {
+                    words.replacen("list", "lists of lists", 1)
+                } else {
+                    format!("list: {words}")
+                };
+                (list, inner.into_iter().map(|(suffix, object)| (format!("[]{suffix}"), object)).collect())
+            }
+            Some("array") => single("pair of numbers"),
+            Some("object") if schema["properties"].is_object() => {
+                ("object".into(), vec![(String::new(), schema)])
+            }
+            Some("object") => {
+                let (words, inner) = self.held(&schema["additionalProperties"]);
+                let inner = inner.into_iter().map(|(suffix, object)| (format!(".NAME{suffix}"), object));
+                (format!("by name: {words}"), inner.collect())
+            }
+            _ => single("word"),
+        };
+        (words + nullable, inner)
     }
 }

@@ -92,6 +92,7 @@ pub enum Labels {
 }
 
 impl Labels {
+    const PATTERN: &str = "^(permutation|mod:[0-9]{1,10})$";
     const ALLOWED: &str = "must be permutation or mod:M with M a whole number";
 }
 
@@ -117,7 +118,7 @@ impl FromStr for Labels {
 }
 
 impl Field for Labels {
-    const KIND: Kind = Kind::Pattern { pattern: "^(permutation|mod:[0-9]{1,10})$", allowed: Labels::ALLOWED };
+    const KIND: Kind = Kind::Pattern { pattern: Labels::PATTERN, allowed: Labels::ALLOWED };
     fn to_value(&self) -> Value {
         match self {
             Labels::Permutation => Value::Text("permutation".into()),
@@ -138,5 +139,15 @@ impl Serialize for Labels {
 impl<'de> Deserialize<'de> for Labels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
         Labels::from_value(Value::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for Labels {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Labels".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": Labels::PATTERN })
     }
 }

@@ -191,8 +191,8 @@ macro_rules! settings {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::config::schema::json_schema($name::settings())
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::config::schema::json_schema($name::settings(), &$name::default(), generator)
             }
         }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::Schema;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value as Json, json};
@@ -55,12 +55,17 @@ impl serde::Serialize for Sparse<'_> {
     }
 }
 
-/// The schema of an object with these settings.
-pub fn json_schema(settings: &[Setting]) -> Schema {
+/// The schema of an object with these settings. What is written always has the settings that `default` has.
+pub fn json_schema(settings: &[Setting], default: &impl Group, generator: &SchemaGenerator) -> Schema {
     let properties: Map<String, Json> =
         settings.iter().map(|setting| (setting.name.into(), property(setting))).collect();
-    let schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
-    Schema::try_from(schema).unwrap_or_default()
+    let mut schema =
+        json_schema!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if generator.contract().is_serialize() {
+        let written: Vec<&str> = Values::of(default).names().collect();
+        schema.insert("required".into(), json!(written));
+    }
+    schema
 }
 
 /// The schema of one setting.

@@ -36,7 +36,7 @@ pub struct Capacity {
 }
 
 /// A capacity as a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CapacityRecord {
     /// What was found.
     pub threshold: Threshold,

@@ -48,7 +48,7 @@ pub enum MemoryError {
 }
 
 /// What memories with consecutive seeds recall.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MemoryRecord {
     /// Share of facts recalled, by how often they are asked.
     pub accuracy: Interval,

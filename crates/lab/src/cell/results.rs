@@ -13,9 +13,10 @@ use crate::store::StoreError;
 pub type Known = Result<Outcome, String>;
 
 /// A finished cell with everything that makes it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
     /// The hash that names the cell.
+    #[schemars(with = "String")]
     pub key: Key,
     /// Version of this layout.
     pub format: u32,
@@ -24,6 +25,7 @@ pub struct Entry {
     pub config: Settings,
     /// What came out.
     #[serde(with = "known")]
+    #[schemars(with = "known::Form<Outcome, String>")]
     pub result: Known,
     /// The [`NUMERICS_REVISION`] of the engine that ran it.
     pub numerics_revision: u32,
@@ -99,10 +101,12 @@ mod known {
 
     use super::{Known, Outcome};
 
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    enum Form<O, S> {
+    pub enum Form<O, S> {
+        /// The measures.
         Done(O),
+        /// Why there are none.
         Failed(S),
     }
 

@@ -61,13 +61,15 @@ pub enum InspectError {
 const WIDEST: usize = 1 << 14;
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
     /// The matrix of input embeddings.
     pub tensor: String,
     /// Its rows.
+    #[schemars(range(min = 1))]
     pub rows: usize,
     /// Its columns, `d`.
+    #[schemars(range(min = 1))]
     pub dim: usize,
     /// The accuracy at which facts are counted.
     pub accuracy: f64,
@@ -87,7 +89,7 @@ pub struct Inspection {
 }
 
 /// Statistics of the rows of the input matrix, and what they allow. Means over pairs are over distinct rows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Vectors {
     /// How the rows lie.
     #[serde(flatten)]
@@ -102,11 +104,12 @@ pub struct Vectors {
 }
 
 /// The output matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OutputMatrix {
     /// Its name.
     pub tensor: String,
     /// Its rows.
+    #[schemars(range(min = 1))]
     pub rows: usize,
     /// The rows as they are.
     pub raw: Geometry,
@@ -116,7 +119,7 @@ pub struct OutputMatrix {
 
 /// How the rows of a matrix lie. A mean square cosine of 0 has no effective dimension, rows of length 0 no spread: such
 /// values are not finite, and null in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Geometry {
     /// Mean of the squared cosine.
     pub mean_square_cosine: f64,
@@ -131,9 +134,10 @@ pub struct Geometry {
 }
 
 /// Memory accuracy at a number of facts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Held {
     /// Facts.
+    #[schemars(range(min = 2))]
     pub facts: u64,
     /// With the rows as they are.
     pub raw: f64,

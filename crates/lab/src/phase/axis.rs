@@ -12,8 +12,9 @@ use superpose_theory::{Point, map};
 use crate::threshold::set;
 
 /// What varies along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
+#[schemars(extend("enum" = ["samples", "dim", "width", "length", "vocab", "parameters"]))]
 pub enum Size {
     /// Parameters of the value matrix with an MLP: width times dimension, by way of the width.
     Parameters,
@@ -79,7 +80,7 @@ impl TryFrom<String> for Size {
 }
 
 /// How values are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// Evenly in their logarithm.
@@ -106,7 +107,7 @@ pub const LEAST_VALUES: usize = 2;
 pub const MOST_VALUES: usize = 80;
 
 /// An axis: whole numbers, without repetition.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Axis {
     /// What varies.
     pub size: Size,

@@ -51,7 +51,7 @@ pub struct Request {
 }
 
 /// A cell of a diagram.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cell {
     /// Value on the horizontal axis.
     pub x: u64,
@@ -68,7 +68,7 @@ pub struct Cell {
 }
 
 /// A phase diagram.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diagram {
     /// Values of the horizontal axis.
     pub columns: Vec<u64>,

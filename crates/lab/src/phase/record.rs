@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, ConfigError, Settings, share};
+use superpose_core::config::{Config, ConfigError, MAX_COUNT, Settings, share};
 use superpose_theory::critical::Parameter;
 
 use super::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
@@ -12,14 +12,16 @@ use crate::threshold::{SearchError, set, shares};
 use superpose_core::Measure;
 
 /// An axis as it was typed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Span {
     /// What varies.
     pub size: Size,
     /// The first value.
+    #[schemars(range(min = 1, max = MAX_COUNT))]
     pub low: u64,
     /// The last.
+    #[schemars(range(min = 2, max = MAX_COUNT))]
     pub high: u64,
     /// How values are spaced.
     #[serde(default = "log")]
@@ -132,7 +134,7 @@ impl PhaseOptions {
 }
 
 /// A phase diagram as a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseRecord {
     /// The horizontal axis.
     pub x: Axis,

@@ -12,11 +12,12 @@ use super::{Inputs, Repeat};
 use crate::interval::{Interval, intervals};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunRecord {
     /// The full configuration.
     pub config: Settings,
     /// Repeats run, with seeds `seed`, `seed + 1`, ...
+    #[schemars(range(min = 1))]
     pub repeats: usize,
     /// What the intervals cover.
     pub interval: String,

@@ -5,7 +5,7 @@ use superpose_core::config::{Config, Regime};
 use superpose_core::evaluate::{Example, Look};
 
 /// What is shown of a trained model beside its record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Seen {
     /// A test sequence; absent when there is none.
     pub example: Option<SeenExample>,
@@ -14,11 +14,12 @@ pub struct Seen {
 }
 
 /// A sequence, the attention over it, and the answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeenExample {
     /// Its tokens in order; of long sequences those with the largest weights, and the informative one.
     pub tokens: Vec<SeenToken>,
     /// How many it has.
+    #[schemars(range(min = 1))]
     pub length: usize,
     /// Attention weight of those that are not listed.
     pub rest: f64,
@@ -31,7 +32,7 @@ pub struct SeenExample {
 }
 
 /// A token of a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeenToken {
     /// Where it stands.
     pub position: usize,
@@ -44,7 +45,7 @@ pub struct SeenToken {
 }
 
 /// Counts in intervals. Zero is an edge: what is below it was answered wrongly.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Histogram {
     /// Ends of the intervals, one more than there are counts.
     pub edges: Vec<f64>,
@@ -53,6 +54,7 @@ pub struct Histogram {
     /// What a margin is measured in.
     pub unit: String,
     /// The share above zero.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub share_right: f64,
 }
 

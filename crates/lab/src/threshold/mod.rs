@@ -20,7 +20,7 @@ pub use record::{NotReached, Observed, ThresholdOptions, ThresholdRecord, Thresh
 pub use search::{Plan, Search, Step, Trial, slope_of};
 
 /// A threshold with its 95% interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// The smallest whole number that reaches the target, or where more hurts the largest that still does.
     pub estimate: u64,
@@ -41,7 +41,7 @@ pub struct Estimate {
 }
 
 /// Why there is no threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// Below the target even at the best end of the range.
@@ -53,7 +53,7 @@ pub enum Why {
 }
 
 /// A target that is not crossed in the range.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Unreached {
     /// Why.
     pub why: Why,
@@ -68,7 +68,7 @@ pub struct Unreached {
 }
 
 /// What a search gives.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
     /// The threshold, as precise as was asked for.

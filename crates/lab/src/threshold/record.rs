@@ -178,7 +178,7 @@ impl ThresholdSearch {
 }
 
 /// A threshold as a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThresholdRecord {
     /// The size that was to be found.
     pub find: Parameter,
@@ -215,7 +215,7 @@ pub struct ThresholdRecord {
 }
 
 /// A threshold that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Observed {
     /// The whole number.
     pub estimate: u64,
@@ -234,7 +234,7 @@ pub struct Observed {
 }
 
 /// A level that is not crossed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotReached {
     /// What was tried.
     #[serde(flatten)]

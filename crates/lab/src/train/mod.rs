@@ -17,7 +17,7 @@ pub use checkpoint::Checkpoint;
 use checkpoint::Saved;
 
 /// What a training run leaves behind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrainingRecord {
     /// The full configuration.
     pub config: Settings,

@@ -132,7 +132,7 @@ fn limit_of(config: &Settings, memory_accuracy: f64, lock_rate: f64, noise: &Noi
         let named = budget.named();
         let part =
             |term: Term| (*named.iter().find(|part| part.0 == term.word())?.1).map(|size| (term, size));
-        Term::ALL.into_iter().filter_map(part).collect()
+        Term::ALL.iter().copied().filter_map(part).collect()
     };
     let attention = (lock_rate, &terms(&noise.scores)[..]);
     limit(memory_accuracy, Some(attention), unseen(config), &terms(&noise.logits))

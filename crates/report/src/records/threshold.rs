@@ -13,7 +13,8 @@ pub fn threshold(record: &ThresholdRecord) -> Document {
     let (word, symbol) = (record.find.word(), record.find.symbol());
     let point = Point::from(&record.config);
     let fixed: Vec<String> = Parameter::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|&parameter| parameter != record.find)
         .filter_map(|parameter| Some(format!("{} = {}", parameter.symbol(), grouped(parameter.of(&point)?))))
         .collect();

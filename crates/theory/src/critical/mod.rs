@@ -165,11 +165,12 @@ impl Critical {
 }
 
 /// The accuracy that critical values refer to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Target {
     /// The measure: recall of the three-step algorithm.
     pub quantity: Measure,
     /// The value to reach, above 0 and at most 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accuracy: f64,
 }
 

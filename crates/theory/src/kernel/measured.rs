@@ -6,7 +6,7 @@ use super::Query;
 use crate::quadrature::{Rule, chi_square};
 
 /// Measured statistics of a kernel and of output embeddings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
     /// Mean of `K(w, v)` over w != v.

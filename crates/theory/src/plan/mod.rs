@@ -18,7 +18,7 @@ use crate::point::Point;
 use crate::predict::{Dominant, Prediction, predict_at};
 
 /// The request for a plan. Sizes that are None are to be found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Request {
     /// Facts to recall, `V`, at least 2.
     pub facts: f64,
@@ -43,7 +43,7 @@ pub struct Request {
 }
 
 /// One model of the trade-off curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
     /// Dimension, `d`.
     pub dim: f64,

@@ -5,7 +5,7 @@ import { keep, kept } from './keep.js';
 
 const KEY = 'superpose-welcomed';
 
-/** Shows the line to whoever has not put it away. */
+/** Shows the line until it has been dismissed. */
 export function makeWelcome(state) {
   $('welcome').hidden = kept(KEY) !== null;
   $('welcome-close').addEventListener('click', () => {

@@ -1,4 +1,4 @@
-//! How far a run is, seen from other threads, and the way to stop it.
+//! Progress of a run, read by other threads, and its cancellation.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use superpose_core::config::Config;
 use superpose_lab::run::{Progress, Stage, reads};
 
-use super::RUN_SECONDS;
+use super::MAX_RUN_SECONDS;
 
-/// Estimates are good to a factor of two on a quiet machine; a run that takes this many times the longest is stopped.
+/// A run is stopped after this many times the longest estimate that is accepted. Estimates are good to a factor of two on an
+/// idle machine.
 const OVERTIME: f64 = 5.0;
 
 const STAGES: [Stage; 3] = [Stage::Drawing, Stage::Training, Stage::Evaluating];
@@ -18,7 +19,7 @@ pub struct Gauge {
     total: u64,
     read: AtomicU64,
     repeat: AtomicUsize,
-    /// Place in [`STAGES`] after one; 0 before the first.
+    /// Index in [`STAGES`] plus 1; 0 before the first.
     stage: AtomicU8,
     stop: AtomicBool,
     deadline: OnceLock<Instant>,
@@ -40,7 +41,7 @@ impl Gauge {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was stopped by the clock rather than by somebody.
+    /// Whether the deadline stopped the run, not a cancellation.
     pub fn late(&self) -> bool {
         !self.stop.load(Ordering::Relaxed) && self.over()
     }
@@ -58,14 +59,14 @@ impl Gauge {
     }
 
     pub fn stage(&self) -> Option<Stage> {
-        let place = usize::from(self.stage.load(Ordering::Relaxed));
-        STAGES.get(place.checked_sub(1)?).copied()
+        let index = usize::from(self.stage.load(Ordering::Relaxed));
+        STAGES.get(index.checked_sub(1)?).copied()
     }
 }
 
 impl Progress for Gauge {
     fn repeat(&self, repeat: usize) {
-        self.deadline.get_or_init(|| Instant::now() + Duration::from_secs_f64(OVERTIME * RUN_SECONDS));
+        self.deadline.get_or_init(|| Instant::now() + Duration::from_secs_f64(OVERTIME * MAX_RUN_SECONDS));
         self.repeat.store(repeat, Ordering::Relaxed);
     }
 
@@ -74,8 +75,8 @@ impl Progress for Gauge {
     }
 
     fn stage(&self, stage: Stage) {
-        let place = STAGES.iter().position(|&known| known == stage).unwrap_or(0);
-        self.stage.store(place as u8 + 1, Ordering::Relaxed);
+        let index = STAGES.iter().position(|&known| known == stage).unwrap_or(0);
+        self.stage.store(index as u8 + 1, Ordering::Relaxed);
     }
 
     fn stopped(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Training for the page: runs wait in a queue, one at a time is trained, and the last ones are kept to look at.
+//! Training runs of the page: a queue, one run in progress at a time, and the most recent ones that have ended.
 
 mod gauge;
 mod routes;
@@ -9,7 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
+use superpose_core::Measure;
 use superpose_core::config::{Config, Settings, whole};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::excess::Excess;
@@ -19,25 +21,25 @@ use superpose_lab::predict;
 use superpose_lab::run::{RunRecord, Seen, Stage};
 use tokio::sync::watch;
 
-use crate::refusal::Refusal;
+use crate::error::ApiError;
 use gauge::Gauge;
-pub use routes::{list, remove, show, submit};
+pub use routes::{RunList, Submission, list, remove, show, submit};
 
-/// Runs that wait at most.
-pub const QUEUE: usize = 16;
-/// Runs that have ended and are kept.
-pub const KEPT: usize = 100;
-/// Estimated time of a run at most.
-pub const RUN_SECONDS: f64 = 60.0;
-/// Seeds of a run at most.
-pub const REPEATS: usize = 100;
-/// Removals that late listeners still hear of.
-const REMEMBERED: usize = 1000;
+/// Queued runs at most.
+pub const MAX_QUEUED: usize = 16;
+/// Ended runs that are kept at most.
+pub const MAX_KEPT: usize = 100;
+/// Estimated seconds of a run at most.
+pub const MAX_RUN_SECONDS: f64 = 60.0;
+/// Repeats of a run at most.
+pub const MAX_REPEATS: usize = 100;
+/// Removals that are remembered for slow listeners.
+const MAX_REMOVED: usize = 1000;
 
-/// Where a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RunState {
     Queued,
     Running,
     Done,
@@ -45,16 +47,16 @@ pub enum Place {
     Cancelled,
 }
 
-impl Place {
-    /// Whether nothing more will happen.
+impl RunState {
+    /// Whether the run is over.
     pub fn ended(self) -> bool {
-        !matches!(self, Place::Queued | Place::Running)
+        !matches!(self, RunState::Queued | RunState::Running)
     }
 }
 
-/// What a finished run has to show.
-#[derive(Serialize)]
-pub struct Outcome {
+/// The result of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct RunResult {
     record: RunRecord,
     prediction: predict::PredictionRecord,
     #[serde(flatten)]
@@ -64,23 +66,26 @@ pub struct Outcome {
 struct Run {
     config: Config,
     estimated: f64,
-    place: Place,
+    state: RunState,
     gauge: Arc<Gauge>,
     started: Option<Instant>,
     seconds: f64,
     error: Option<String>,
-    outcome: Option<Arc<Outcome>>,
-    /// When it changed last.
+    outcome: Option<Arc<RunResult>>,
+    /// The version at which it last changed.
     version: u64,
 }
 
-/// A run as others see it.
-#[derive(Clone, Serialize)]
-pub struct View {
+/// A run as the API shows it.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct RunView {
     pub id: u64,
-    pub state: Place,
+    pub state: RunState,
+    /// Runs ahead of it in the queue.
     position: Option<usize>,
     stage: Option<Stage>,
+    /// Share of the work that is done.
+    #[schemars(range(min = 0.0, max = 1.0))]
     share: f64,
     repeat: usize,
     seconds: f64,
@@ -88,9 +93,11 @@ pub struct View {
     config: Settings,
     error: Option<String>,
     accuracy: Option<Interval>,
+    /// The predicted accuracy.
     predicted: Option<f64>,
+    /// Only where a run is shown by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Arc<Outcome>>,
+    result: Option<Arc<RunResult>>,
 }
 
 #[derive(Default)]
@@ -98,44 +105,47 @@ struct State {
     runs: BTreeMap<u64, Run>,
     next: u64,
     version: u64,
-    /// Versions and numbers of removed runs.
+    /// Versions and ids of removed runs.
     removed: VecDeque<(u64, u64)>,
     closed: bool,
 }
 
-/// What has changed since a listener last heard.
-pub struct News {
-    /// Up to which version this is.
+/// What has changed since a version.
+pub struct Changes {
+    /// The present version.
     pub version: u64,
-    /// Runs that changed, or that go on.
-    pub runs: Vec<View>,
-    /// Runs that are gone.
+    /// Runs that changed or are in progress.
+    pub runs: Vec<RunView>,
+    /// Runs that were removed.
     pub removed: Vec<u64>,
-    /// Whether one goes on.
+    /// Whether a run is in progress.
     pub busy: bool,
-    /// Whether the server ends.
+    /// Whether the server shuts down.
     pub closed: bool,
 }
 
 /// All runs.
 pub struct Runs {
     state: Mutex<State>,
-    /// The worker waits for this.
+    /// Notifies the worker of a queued run.
     work: Condvar,
-    /// Listeners wait for this.
-    news: watch::Sender<u64>,
+    /// Notifies listeners of a new version.
+    versions: watch::Sender<u64>,
     threads: usize,
     memory: f64,
 }
 
 impl Runs {
-    /// Starts the thread that trains. `memory` is what a run may take.
+    /// Starts the training thread. A run may take `memory` bytes.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
     pub fn start(threads: usize, memory: f64) -> std::io::Result<Arc<Runs>> {
         let runs = Arc::new(Runs {
-            // A listener that has heard nothing is at version 0.
+            // New listeners are at version 0.
             state: Mutex::new(State { version: 1, ..State::default() }),
             work: Condvar::new(),
-            news: watch::Sender::new(0),
+            versions: watch::Sender::new(0),
             threads,
             memory,
         });
@@ -144,29 +154,32 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Bytes that a run may take.
+    /// Bytes that a run may take at most.
     pub fn memory(&self) -> f64 {
         self.memory
     }
 
-    /// Tells whoever waits that something has changed.
+    /// Receives the version at every change.
     pub fn listen(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+        self.versions.subscribe()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves counters at worst, which the next change puts right.
+        // A panic can leave only counters inconsistent, and the next change corrects them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a run into the queue.
-    pub fn submit(&self, config: Config) -> Result<View, Refusal> {
-        let estimated = self.bound(&config)?;
+    /// Queues a run.
+    ///
+    /// # Errors
+    /// A run that would take too long or too much memory, or a full queue.
+    pub fn submit(&self, config: Config) -> Result<RunView, ApiError> {
+        let estimated = self.check_cost(&config)?;
         let mut state = self.lock();
-        let waiting = state.runs.values().filter(|run| run.place == Place::Queued).count();
-        if waiting >= QUEUE {
-            let what = format!("{waiting} runs wait already, and that is the most");
-            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, what)
+        let waiting = state.runs.values().filter(|run| run.state == RunState::Queued).count();
+        if waiting >= MAX_QUEUED {
+            let error = format!("{waiting} runs wait already, the maximum is {MAX_QUEUED}");
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, error)
                 .hint("cancel one, or wait until one is done"));
         }
         let id = state.next;
@@ -175,7 +188,7 @@ impl Runs {
             gauge: Arc::new(Gauge::new(&config)),
             config,
             estimated,
-            place: Place::Queued,
+            state: RunState::Queued,
             started: None,
             seconds: 0.0,
             error: None,
@@ -183,17 +196,18 @@ impl Runs {
             version: 0,
         };
         state.runs.insert(id, run);
-        state.forget_oldest();
+        state.remove_oldest();
         self.changed(&mut state, id);
         self.work.notify_one();
         state.view(id, false)
     }
 
-    /// Refuses what would take too much; otherwise the estimated seconds.
-    fn bound(&self, config: &Config) -> Result<f64, Refusal> {
+    /// The estimated seconds of a run, or an error when it would take too long or too much memory.
+    fn check_cost(&self, config: &Config) -> Result<f64, ApiError> {
         let hint = "superpose run takes larger ones";
-        whole("repeats", config.repeats, 1, REPEATS).map_err(|error| Refusal::value(error).hint(hint))?;
-        let refuse = |why: String, excess: Excess| Err(Refusal::value(excess.refusal(&why)).hint(hint));
+        whole("repeats", config.repeats, 1, MAX_REPEATS)
+            .map_err(|error| ApiError::invalid(error).hint(hint))?;
+        let refuse = |why: String, excess: Excess| Err(ApiError::invalid(excess.refusal(&why)).hint(hint));
         let bytes = |config: &Config| run_bytes(config, self.threads, false, false);
         let needed = bytes(config);
         if needed > self.memory {
@@ -203,51 +217,51 @@ impl Runs {
         }
         let seconds = |config: &Config| estimated_seconds(&config.repeat(0), true) * config.repeats as f64;
         let needed = seconds(config);
-        if needed > RUN_SECONDS {
+        if needed > MAX_RUN_SECONDS {
             let about = if needed < 1e6 { format!("{needed:.0}") } else { format!("{needed:.0e}") };
-            let why = format!("this run would take about {about} s, and {RUN_SECONDS:.0} s are allowed");
-            return refuse(why, Excess::find(config, RUN_SECONDS, seconds));
+            let why = format!("this run would take about {about} s, and {MAX_RUN_SECONDS:.0} s are allowed");
+            return refuse(why, Excess::find(config, MAX_RUN_SECONDS, seconds));
         }
         Ok(needed)
     }
 
-    /// One run, with all that it has to show.
-    pub fn show(&self, id: u64) -> Result<View, Refusal> {
+    /// One run with its result.
+    pub fn show(&self, id: u64) -> Result<RunView, ApiError> {
         self.lock().view(id, true)
     }
 
-    /// Ends a run that waits or goes on; removes one that has ended.
-    pub fn remove(&self, id: u64) -> Result<View, Refusal> {
+    /// Cancels a run that is queued or running; removes one that has ended.
+    pub fn remove(&self, id: u64) -> Result<RunView, ApiError> {
         let mut state = self.lock();
         let view = state.view(id, false)?;
         if view.state.ended() {
-            state.forget(id);
+            state.remove(id);
             self.announce(&state);
             return Ok(view);
         }
         if let Some(run) = state.runs.get_mut(&id) {
             run.gauge.stop();
-            run.end(Place::Cancelled);
+            run.end(RunState::Cancelled);
         }
         self.changed(&mut state, id);
         state.view(id, false)
     }
 
     /// What has changed since a version.
-    pub fn since(&self, version: u64) -> News {
+    pub fn since(&self, version: u64) -> Changes {
         let state = self.lock();
-        let news = |run: &Run| run.version > version || run.place == Place::Running;
-        let changed: Vec<u64> = state.runs.iter().filter(|(_, run)| news(run)).map(|(&id, _)| id).collect();
-        News {
+        let is_new = |run: &Run| run.version > version || run.state == RunState::Running;
+        let changed: Vec<u64> = state.runs.iter().filter(|(_, run)| is_new(run)).map(|(&id, _)| id).collect();
+        Changes {
             version: state.version,
             runs: changed.into_iter().filter_map(|id| state.view(id, false).ok()).collect(),
             removed: state.removed.iter().filter(|gone| gone.0 > version).map(|gone| gone.1).collect(),
-            busy: state.runs.values().any(|run| run.place == Place::Running),
+            busy: state.runs.values().any(|run| run.state == RunState::Running),
             closed: state.closed,
         }
     }
 
-    /// Cancels everything and lets listeners go.
+    /// Cancels all runs and ends event streams.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -257,12 +271,12 @@ impl Runs {
         self.announce(&state);
     }
 
-    /// Tells that a run has changed, and that places in the queue may have.
+    /// Gives the run a new version, and the queued ones, whose positions may have changed.
     fn changed(&self, state: &mut State, id: u64) {
         state.version += 1;
         let version = state.version;
         for (&other, run) in &mut state.runs {
-            if other == id || run.place == Place::Queued {
+            if other == id || run.state == RunState::Queued {
                 run.version = version;
             }
         }
@@ -270,29 +284,29 @@ impl Runs {
     }
 
     fn announce(&self, state: &State) {
-        self.news.send_replace(state.version);
+        self.versions.send_replace(state.version);
     }
 }
 
 impl Run {
-    fn end(&mut self, place: Place) {
-        self.place = place;
+    fn end(&mut self, state: RunState) {
+        self.state = state;
         self.seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
     }
 }
 
 impl State {
-    fn view(&self, id: u64, whole: bool) -> Result<View, Refusal> {
-        let missing = || Refusal::missing(format!("there is no run {id}"));
+    fn view(&self, id: u64, whole: bool) -> Result<RunView, ApiError> {
+        let missing = || ApiError::not_found(format!("there is no run {id}"));
         let run = self.runs.get(&id).ok_or_else(missing)?;
-        let ahead = self.runs.range(..id).filter(|(_, other)| other.place == Place::Queued).count();
-        let running = run.place == Place::Running;
-        Ok(View {
+        let ahead = self.runs.range(..id).filter(|(_, other)| other.state == RunState::Queued).count();
+        let running = run.state == RunState::Running;
+        Ok(RunView {
             id,
-            state: run.place,
-            position: (run.place == Place::Queued).then_some(ahead),
+            state: run.state,
+            position: (run.state == RunState::Queued).then_some(ahead),
             stage: run.gauge.stage().filter(|_| running),
-            share: if run.place == Place::Done { 1.0 } else { run.gauge.share() },
+            share: if run.state == RunState::Done { 1.0 } else { run.gauge.share() },
             repeat: run.gauge.repeat(),
             seconds: match run.started {
                 Some(started) if running => started.elapsed().as_secs_f64(),
@@ -301,26 +315,26 @@ impl State {
             estimated_seconds: run.estimated,
             config: (*run.config).clone(),
             error: run.error.clone(),
-            accuracy: run.outcome.as_ref().map(|outcome| outcome.record.accuracy),
-            predicted: run.outcome.as_ref().and_then(|outcome| outcome.prediction.accuracy),
+            accuracy: run.outcome.as_ref().map(|outcome| outcome.record.measures[Measure::Accuracy]),
+            predicted: run.outcome.as_ref().and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
             result: run.outcome.clone().filter(|_| whole),
         })
     }
 
-    fn forget(&mut self, id: u64) {
+    fn remove(&mut self, id: u64) {
         self.runs.remove(&id);
         self.version += 1;
         self.removed.push_back((self.version, id));
-        if self.removed.len() > REMEMBERED {
+        if self.removed.len() > MAX_REMOVED {
             self.removed.pop_front();
         }
     }
 
-    fn forget_oldest(&mut self) {
+    fn remove_oldest(&mut self) {
         let ended: Vec<u64> =
-            self.runs.iter().filter(|(_, run)| run.place.ended()).map(|(&id, _)| id).collect();
-        for &id in ended.iter().take(ended.len().saturating_sub(KEPT)) {
-            self.forget(id);
+            self.runs.iter().filter(|(_, run)| run.state.ended()).map(|(&id, _)| id).collect();
+        for &id in ended.iter().take(ended.len().saturating_sub(MAX_KEPT)) {
+            self.remove(id);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that trains: takes the oldest run that waits, one after another.
+//! The training thread: takes the oldest queued run, one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -10,34 +10,34 @@ use superpose_lab::predict::predict;
 use superpose_lab::run::{Inputs, RunError, run_and_look};
 
 use super::gauge::Gauge;
-use super::{Outcome, Place, Runs};
+use super::{RunResult, RunState, Runs};
 
 /// Accuracy of the critical values beside a run.
 const TARGET: f64 = 0.5;
 
-/// Works until the server ends.
+/// Trains until the server shuts down.
 pub fn work(runs: &Runs) {
-    // Where threads cannot be had one is enough, and the bits are the same.
+    // When threads cannot be started one is enough: results have the same bits.
     let backend = Backend::cpu(runs.threads).unwrap_or_else(|_| Backend::single());
     while let Some((id, config, gauge)) = next(runs) {
         let trained = catch_unwind(AssertUnwindSafe(|| train(&config, &gauge, &backend)));
         let mut state = runs.lock();
         let Some(run) = state.runs.get_mut(&id) else { continue };
-        if run.place == Place::Running {
+        if run.state == RunState::Running {
             match trained {
                 Ok(Ok(outcome)) => {
                     run.outcome = Some(Arc::new(outcome));
-                    run.end(Place::Done);
+                    run.end(RunState::Done);
                 }
-                Ok(Err(RunError::Stopped)) if !gauge.late() => run.end(Place::Cancelled),
+                Ok(Err(RunError::Stopped)) if !gauge.late() => run.end(RunState::Cancelled),
                 Ok(Err(error)) => {
                     let late = "it took far longer than estimated and was stopped".to_owned();
                     run.error = Some(if gauge.late() { late } else { error.to_string() });
-                    run.end(Place::Failed);
+                    run.end(RunState::Failed);
                 }
                 Err(_) => {
                     run.error = Some("a fault of the engine".into());
-                    run.end(Place::Failed);
+                    run.end(RunState::Failed);
                 }
             }
         }
@@ -45,16 +45,16 @@ pub fn work(runs: &Runs) {
     }
 }
 
-/// Waits for a run.
+/// Waits for a queued run; `None` when the server shuts down.
 fn next(runs: &Runs) -> Option<(u64, Config, Arc<Gauge>)> {
     let mut state = runs.lock();
     loop {
         if state.closed {
             return None;
         }
-        let waiting = state.runs.iter_mut().find(|(_, run)| run.place == Place::Queued);
-        if let Some((&id, run)) = waiting {
-            run.place = Place::Running;
+        let queued = state.runs.iter_mut().find(|(_, run)| run.state == RunState::Queued);
+        if let Some((&id, run)) = queued {
+            run.state = RunState::Running;
             run.started = Some(Instant::now());
             let (config, gauge) = (run.config.clone(), Arc::clone(&run.gauge));
             runs.changed(&mut state, id);
@@ -64,10 +64,10 @@ fn next(runs: &Runs) -> Option<(u64, Config, Arc<Gauge>)> {
     }
 }
 
-fn train(config: &Config, gauge: &Gauge, backend: &Backend) -> Result<Outcome, RunError> {
+fn train(config: &Config, gauge: &Gauge, backend: &Backend) -> Result<RunResult, RunError> {
     let mut settings = (**config).clone();
     let inputs = Inputs::open(&mut settings, |_| true)?;
     let (record, seen) = run_and_look(config, &inputs, backend, gauge)?;
     let prediction = predict(config, TARGET)?;
-    Ok(Outcome { record, prediction, seen })
+    Ok(RunResult { record, prediction, seen })
 }

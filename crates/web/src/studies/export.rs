@@ -1,4 +1,4 @@
-//! A store's cells as they are read: however many there are, only a few are in memory.
+//! Streams the cells of a store while they are read, so that only a few are in memory.
 
 use std::io::{Error, ErrorKind, Write};
 
@@ -8,10 +8,10 @@ use superpose_lab::store::{ExportError, Store, csv, json_lines};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 
-/// Bytes that are sent at once.
+/// Bytes of a chunk.
 const CHUNK: usize = 64 << 10;
 
-/// How cells are written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug)]
 pub enum Format {
     Csv,
@@ -24,9 +24,11 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Waits for a reader; one that takes nothing loses its connection, and with it the receiver.
+    /// Waits for the client to read. The connection's write timeout drops the receiver of a stalled client.
     fn send(&self, part: std::io::Result<Vec<u8>>) -> std::io::Result<()> {
-        self.sender.blocking_send(part).map_err(|_| Error::new(ErrorKind::BrokenPipe, "nobody reads"))
+        self.sender
+            .blocking_send(part)
+            .map_err(|_| Error::new(ErrorKind::BrokenPipe, "the client has disconnected"))
     }
 }
 
@@ -45,8 +47,8 @@ impl Write for Pipe {
     }
 }
 
-/// The body of a download. A failure on the way breaks the connection off, so that half a file does not pass for a whole one.
-pub fn body(store: Store, format: Format, place: OwnedSemaphorePermit) -> Body {
+/// The body of a download. A failure breaks the connection, so that a partial file cannot pass for a complete one.
+pub fn body(store: Store, format: Format, permit: OwnedSemaphorePermit) -> Body {
     let (sender, receiver) = channel(4);
     tokio::task::spawn_blocking(move || {
         let mut pipe = Pipe { sender, chunk: Vec::with_capacity(2 * CHUNK) };
@@ -62,7 +64,7 @@ pub fn body(store: Store, format: Format, place: OwnedSemaphorePermit) -> Body {
         if let Err(error) = written {
             let _ = pipe.send(Err(error));
         }
-        drop(place);
+        drop(permit);
     });
     Body::from_stream(unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver))))
 }

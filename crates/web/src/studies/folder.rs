@@ -1,85 +1,85 @@
-//! Reading from a folder without ever leaving it: names are plain, and what a name stands for is a file or folder itself, not a link.
+//! Reads files of a folder and nothing outside it: names have no `..`, and links are not followed.
 
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Largest file that is read whole.
-const MOST_BYTES: u64 = 64 << 20;
+/// Size of a file that is read whole at most.
+const MAX_BYTES: u64 = 64 << 20;
 
-fn refused() -> Error {
-    Error::new(ErrorKind::PermissionDenied, "it is not a plain file of the folder")
+fn not_plain() -> Error {
+    Error::new(ErrorKind::PermissionDenied, "not a plain file of the folder")
 }
 
-/// Opens a file of the folder; `name` may lead through folders in it.
+/// Opens a file of the folder; `name` may have folders in it.
 pub fn open(root: &Path, name: &str) -> std::io::Result<(File, Metadata)> {
-    let named = look(root, name)?;
+    let named = metadata(root, name)?;
     let file = File::open(root.join(name))?;
     let opened = file.metadata()?;
-    // Between the look and the opening somebody may have put a link there.
+    // The file may have been replaced by a link since it was checked.
     if !same(&named, &opened) {
-        return Err(refused());
+        return Err(not_plain());
     }
     Ok((file, opened))
 }
 
-/// Looks at a file of the folder without opening it.
-pub fn look(root: &Path, name: &str) -> std::io::Result<Metadata> {
+/// The metadata of a file of the folder.
+pub fn metadata(root: &Path, name: &str) -> std::io::Result<Metadata> {
     let mut path = root.to_owned();
     let mut found: Option<Metadata> = None;
     for part in name.split('/') {
         let plain = !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', ':', '\0']);
         if !plain || found.is_some_and(|folder| !folder.is_dir()) {
-            return Err(refused());
+            return Err(not_plain());
         }
         path.push(part);
         found = Some(path.symlink_metadata()?);
     }
-    found.filter(Metadata::is_file).ok_or_else(refused)
+    found.filter(Metadata::is_file).ok_or_else(not_plain)
 }
 
-/// Which file it is, whatever its name.
+/// Which file it is, independent of its name.
 pub type Identity = (u64, u64, Option<SystemTime>);
 
-/// Which file it is. A number is given again when its file is gone; not so the time when the file was made, where that is known.
+/// Which file it is. Inode numbers are reused, so the creation time is part of it where it is known.
 #[cfg(unix)]
 pub fn identity(file: &Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
     (file.dev(), file.ino(), file.created().ok())
 }
 
-/// The same where files have no numbers: as far as it can be told.
+/// The same on systems without inode numbers, by size and modification time.
 #[cfg(not(unix))]
 pub fn identity(file: &Metadata) -> Identity {
     (file.len(), 0, file.modified().ok())
 }
 
-/// Whether both are of one file, not of two that had the same name one after the other.
+/// Whether both are of the same file, not of a file and its replacement.
 pub fn same(a: &Metadata, b: &Metadata) -> bool {
     identity(a) == identity(b)
 }
 
-/// A whole file of the folder.
+/// The contents of a file of the folder.
 pub fn read(root: &Path, name: &str) -> std::io::Result<Vec<u8>> {
     let (file, metadata) = open(root, name)?;
-    if metadata.len() > MOST_BYTES {
-        let what = format!("{name} has {} bytes, and {MOST_BYTES} are read at most", metadata.len());
+    if metadata.len() > MAX_BYTES {
+        let what = format!("{name} has {} bytes: at most {MAX_BYTES} are read", metadata.len());
         return Err(Error::new(ErrorKind::FileTooLarge, what));
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Names of plain files in the folder itself that end so, sorted.
-pub fn files(root: &Path, ending: &str) -> std::io::Result<Vec<String>> {
+/// Sorted names of plain files in the folder itself that have this extension.
+pub fn files(root: &Path, extension: &str) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let ends = name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == ending);
-        if ends && !name.starts_with('.') && entry.file_type()?.is_file() {
+        let matches = name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == extension);
+        if matches && !name.starts_with('.') && entry.file_type()?.is_file() {
             names.push(name);
         }
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn nothing_leads_out() {
+    fn reads_nothing_outside_the_folder() {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("secret.csv"), "secret").unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,14 @@
-//! What was opened on the command line: studies, stores and embedding files, as they are now.
+//! Studies, stores and embedding files that were opened on the command line.
 //!
-//! Only paths given to the program are opened, and of a folder only files of known names ([`folder`]): a request chooses among
-//! them and cannot name others.
+//! Only paths given to the program are opened, and of a folder only files with known names ([`folder`]): a request chooses one
+//! of them and cannot name any other path.
 
 mod export;
 mod folder;
 mod opened;
 mod routes;
 mod source;
+mod view;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,31 +18,35 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::ServeError;
-use crate::refusal::Refusal;
-pub use opened::{Brief, Opened};
-pub use routes::{file, list, picture, show};
+use crate::error::ApiError;
+pub use opened::Opened;
+pub use routes::{PictureQuery, file, list, picture, show};
+pub use view::{StudyDetail, StudyList};
 
-/// How often opened studies are looked at while somebody listens.
-const PACE: Duration = Duration::from_secs(1);
+/// Time between two refreshes while there are listeners.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// Stores of one folder that are opened at most.
-const STORES: usize = 20;
+const MAX_STORES: usize = 20;
 
-/// Everything that was opened.
+/// All that was opened.
 pub struct Studies {
     list: Vec<Arc<Opened>>,
-    news: watch::Sender<u64>,
+    versions: watch::Sender<u64>,
 }
 
-/// A change of a study, as listeners hear of it.
+/// The state of a study that event streams report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     pub id: usize,
-    pub cells: Option<opened::Cells>,
+    pub cells: Option<view::CellCounts>,
     pub revision: u64,
 }
 
 impl Studies {
-    /// Opens what was given.
+    /// Opens the paths.
+    ///
+    /// # Errors
+    /// A path that cannot be opened.
     pub fn open(paths: &[PathBuf]) -> Result<Studies, ServeError> {
         let mut list = Vec::new();
         for path in paths {
@@ -52,7 +57,7 @@ impl Studies {
                 list.push(Arc::new(opened));
             }
         }
-        Ok(Studies { list, news: watch::Sender::new(0) })
+        Ok(Studies { list, versions: watch::Sender::new(0) })
     }
 
     /// All of them.
@@ -61,47 +66,51 @@ impl Studies {
     }
 
     /// One of them.
-    pub fn get(&self, id: usize) -> Result<Arc<Opened>, Refusal> {
-        self.list.get(id).cloned().ok_or_else(|| Refusal::missing(format!("there is no study {id}")))
+    ///
+    /// # Errors
+    /// An unknown id (404).
+    pub fn get(&self, id: usize) -> Result<Arc<Opened>, ApiError> {
+        self.list.get(id).cloned().ok_or_else(|| ApiError::not_found(format!("there is no study {id}")))
     }
 
-    /// Tells whoever waits that a study has changed.
+    /// Receives a version at every change.
     pub fn listen(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+        self.versions.subscribe()
     }
 
-    /// Where every study stands, as far as it is known.
+    /// The state of every study at the last refresh.
     pub fn changes(&self) -> Vec<Change> {
         self.list.iter().map(|study| study.change()).collect()
     }
 
-    /// Looks at the studies again and again, while somebody listens.
+    /// Refreshes the studies at intervals while there are listeners.
     pub async fn watch(studies: Arc<Studies>) {
         let mut before = Vec::new();
         loop {
-            tokio::time::sleep(PACE).await;
-            if studies.news.receiver_count() == 0 || studies.list.is_empty() {
+            tokio::time::sleep(REFRESH_INTERVAL).await;
+            if studies.versions.receiver_count() == 0 || studies.list.is_empty() {
                 continue;
             }
-            let looked = Arc::clone(&studies);
-            let refresh = move || looked.list.iter().for_each(|study| study.refresh());
+            let refreshed = Arc::clone(&studies);
+            let refresh = move || refreshed.list.iter().for_each(|study| study.refresh());
             let _ = tokio::task::spawn_blocking(refresh).await;
             let now = studies.changes();
             if now != before {
                 before = now;
-                studies.news.send_modify(|version| *version += 1);
+                studies.versions.send_modify(|version| *version += 1);
             }
         }
     }
 }
 
-/// A folder that is no study stands for its stores, and for itself when it has other things to show or nothing yet.
+/// What a path stands for: itself, or the stores of a folder that is no study. Such a folder is also opened itself when it has
+/// embedding files or no stores.
 fn parts(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() || path.join("manifest.json").exists() {
         return Ok(vec![path.to_owned()]);
     }
     let mut stores = folder::files(path, "sqlite")?;
-    stores.truncate(STORES);
+    stores.truncate(MAX_STORES);
     let embeddings = folder::files(path, "safetensors")?;
     let mut parts: Vec<PathBuf> = stores.into_iter().map(|name| path.join(name)).collect();
     if parts.is_empty() || !embeddings.is_empty() {

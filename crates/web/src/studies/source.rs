@@ -1,9 +1,9 @@
-//! The file of a store, followed by its name: opened for every look and closed again.
+//! Opens the file of a store by its name, for every read anew.
 //!
-//! A connection that stayed open would go on reading a file that was removed or replaced, and would keep SQLite's log (`-wal`)
-//! from being written into the file when a sweep ends. The log goes by the store's name, not by its file: after a replacement
-//! the log of the file before may still be there, and SQLite would take it for that of the new one, read its pages and write
-//! them into the new file. So what is beside the file is remembered, and a log that was seen beside the file before is not read.
+//! A connection that stayed open would continue to read a file that was removed or replaced, and would keep SQLite's log (`-wal`)
+//! from being written into the file when a sweep ends. The log belongs to the name of the store, not to its file: after a
+//! replacement the old file's log may still be there, and SQLite would read its pages as those of the new file and write them
+//! into it. So the log beside each file is remembered, and a log of a previous file is not read.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -14,34 +14,34 @@ use superpose_lab::store::Store;
 
 use super::folder;
 
-/// The head of a log, which has numbers drawn anew whenever it is begun.
-type Log = [u8; 32];
+/// The head of a log, which has new random numbers whenever the log is restarted.
+type LogHead = [u8; 32];
 
-/// Which file the store is, and whose log is beside it.
+/// The file last seen, and the log beside it.
 #[derive(Default)]
-struct Trail {
+struct History {
     file: Option<Metadata>,
-    log: Option<(Log, Metadata)>,
-    /// The log of a file that was here before.
-    left: Option<Log>,
+    log: Option<(LogHead, Metadata)>,
+    /// The log of a previous file.
+    stale: Option<LogHead>,
     replaced: u64,
-    /// Whether this very file has been opened before, and found whole.
+    /// Whether this file has been opened and checked before.
     known: bool,
 }
 
-impl Trail {
-    fn follow(&mut self, file: Option<Metadata>, log: Option<(Log, Metadata)>) {
+impl History {
+    fn follow(&mut self, file: Option<Metadata>, log: Option<(LogHead, Metadata)>) {
         let same = match (&self.file, &file) {
             (Some(before), Some(now)) => folder::same(before, now),
             (before, now) => before.is_none() && now.is_none(),
         };
         if !same {
             self.replaced += 1;
-            // The old file's writer may have begun its log anew since the last look, in the same file.
-            let old = |(head, now): &&(Log, Metadata)| {
+            // The old file's writer may have restarted its log, in the same log file, since it was last seen.
+            let old = |(head, now): &&(LogHead, Metadata)| {
                 self.log.as_ref().is_some_and(|(before, was)| head == before || folder::same(was, now))
             };
-            self.left = log.as_ref().filter(old).map(|(head, _)| *head);
+            self.stale = log.as_ref().filter(old).map(|(head, _)| *head);
             self.known = false;
         }
         (self.file, self.log) = (file, log);
@@ -51,40 +51,43 @@ impl Trail {
 /// The store's file.
 #[derive(Default)]
 pub struct Source {
-    trail: Mutex<Trail>,
+    history: Mutex<History>,
 }
 
 impl Source {
-    /// A connection to what is there now.
+    /// A connection to the present file.
+    ///
+    /// # Errors
+    /// A file that is missing, cannot be read, or is being replaced.
     pub fn open(&self, root: &Path, name: &str) -> Result<Store, String> {
-        let mut trail = self.trail.lock().unwrap_or_else(PoisonError::into_inner);
-        let (found, log) = (folder::look(root, name), log(root, name));
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let (found, log) = (folder::metadata(root, name), log(root, name));
         let head = log.as_ref().map(|(head, _)| *head);
-        trail.follow(found.as_ref().ok().cloned(), log);
+        history.follow(found.as_ref().ok().cloned(), log);
         let file = found.map_err(|error| error.to_string())?;
         let path = root.join(name);
-        // Where the folder cannot be written its log cannot be read: then what the file alone says must do.
+        // SQLite cannot read the log of a read-only folder: then the file is read without it.
         let alone = |error: String| Store::peek(&path).map(|store| (store, false)).map_err(|_| error);
         let whole = |store: Store| (store, true);
-        let (store, known) = match (trail.left.is_some() && trail.left == head, trail.known) {
+        let (store, known) = match (history.stale.is_some() && history.stale == head, history.known) {
             (true, _) => alone("the log beside it is that of another file".into()),
             (false, true) => Store::reopen(&path).map(whole).or_else(|error| alone(error.to_string())),
             (false, false) => {
                 Store::open_existing(&path).map(whole).or_else(|error| alone(error.to_string()))
             }
         }?;
-        // Somebody may have replaced it between the look and the opening.
-        let now = folder::look(root, name).map_err(|error| error.to_string())?;
+        // The file may have been replaced since it was checked.
+        let now = folder::metadata(root, name).map_err(|error| error.to_string())?;
         if !folder::same(&file, &now) {
             return Err("it is being replaced".into());
         }
-        trail.known = known;
+        history.known = known;
         Ok(store)
     }
 
-    /// How often it was found to be another file, or gone.
+    /// How often the file was replaced or removed.
     pub fn replaced(&self) -> u64 {
-        self.trail.lock().unwrap_or_else(PoisonError::into_inner).replaced
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).replaced
     }
 }
 
@@ -93,7 +96,7 @@ pub fn log_name(name: &str) -> String {
     format!("{name}-wal")
 }
 
-fn log(root: &Path, name: &str) -> Option<(Log, Metadata)> {
+fn log(root: &Path, name: &str) -> Option<(LogHead, Metadata)> {
     let mut head = [0; 32];
     let (mut file, metadata) = folder::open(root, &log_name(name)).ok()?;
     file.read_exact(&mut head).ok()?;

@@ -33,10 +33,10 @@ impl Running {
         Running { address, end, thread: Some(thread) }
     }
 
-    /// Sends these bytes and takes what comes back until the server closes.
+    /// Sends these bytes and reads the response until the server closes.
     pub fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
-        // A server that refuses early may close while we still send.
+        // The server may close before it has read everything.
         let _ = stream.write_all(bytes);
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);
@@ -75,7 +75,7 @@ impl Running {
         self.request("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    /// Listens; the events come one by one.
+    /// Opens an event stream.
     pub fn listen(&self, path: &str) -> Events {
         let mut stream = self.connect();
         let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);
@@ -87,7 +87,7 @@ impl Running {
         Events { reader }
     }
 
-    /// Waits until a run has ended, and shows it.
+    /// Waits until a run has ended, and returns it.
     pub fn wait(&self, id: u64) -> Value {
         for _ in 0..1200 {
             let run = self.get(&format!("/api/runs/{id}")).json();
@@ -109,7 +109,7 @@ impl Drop for Running {
     }
 }
 
-/// An answer.
+/// A response.
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
@@ -146,7 +146,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The sentence of a refusal with this status.
+    /// The message of an error with this status.
     pub fn refusal(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text());
         let json = self.json();
@@ -183,7 +183,7 @@ impl Iterator for Events {
             if self.reader.read_line(&mut line).ok()? == 0 {
                 return None;
             }
-            // Chunk sizes and comments are of no interest.
+            // Chunk sizes and comments are skipped.
             if let Some(event) = line.strip_prefix("event: ") {
                 name = event.trim().to_owned();
             } else if let Some(data) = line.strip_prefix("data: ") {

@@ -61,7 +61,7 @@ function sizeControl(state, line) {
 function choiceControl(state, name, words) {
   const choose = () => {
     const { vocab, dim } = state.get().config;
-    // Orthonormal vectors need room; a choice that is refused at once helps nobody.
+    // Orthonormal vectors need a dimension of at least vocab + 2, so choosing them raises it.
     const room = select.value === 'orthonormal' ? { dim: Math.max(dim, vocab + 2) } : {};
     state.set({ config: { [name]: select.value, ...room } });
   };

@@ -23,8 +23,8 @@ function show(found) {
     h('p', { class: 'answer' }, `${count(found.rows)} × ${count(found.dim)}`),
     h('p', {}, `${found.tensor} has ${count(found.rows)} rows of dimension ${count(found.dim)}. Gaussian vectors of that dimension would hold `,
       `${facts(found.gaussian_facts) ?? 'an unknown number of'} facts at accuracy ${found.accuracy}.`),
-    table({ caption: 'The rows as they are, and with their mean taken off.', columns: ['quantity', 'raw', 'centred'], rows, total: rows.length }),
-    h('p', { class: 'note' }, 'Raw: the rows as they are; centred: with their mean taken off. With the ', term('effective_dimension'), ', Gaussian vectors would overlap as much.'),
+    table({ caption: 'The rows as they are, and minus their mean.', columns: ['quantity', 'raw', 'centred'], rows, total: rows.length }),
+    h('p', { class: 'note' }, 'Raw: the rows as they are; centred: minus their mean. With the ', term('effective_dimension'), ', Gaussian vectors would overlap as much.'),
     found.svg ? drawing(found.svg, 'Predicted memory accuracy against the number of facts.') : null);
 }
 
