@@ -99,7 +99,8 @@ fn slurm(skipped: &mut Skipped) -> bool {
         skipped.add(PART, "slurmd needs root");
         return false;
     }
-    if !ready() && !(installed("slurm-wlm munge") && ready()) {
+    let available = ready() || (installed("slurm-wlm munge") && ready());
+    if !available {
         skipped.add(PART, "slurm-wlm and munge are not installed and cannot be");
         return false;
     }
