@@ -201,12 +201,12 @@ def test_a_prediction_says_its_conditions_in_words():
 def test_a_threshold_says_why_not_and_how_sure():
     page = superpose.threshold(find="samples", vocab=600, dim=4, length=4, range=(10, 2000))._repr_html_()
     assert "not reached: at most" in page and "d = 4, L = 4, V = 600" in page
-    page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, precision=0.02, max_runs=30)._repr_html_()
+    page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, half_width=0.02, max_runs=30)._repr_html_()
     assert "<td>observed_precise</td><td>False</td>" in page
 
 
 def test_a_capacity_has_its_interval():
-    found = superpose.memory(find="facts", dim=16, precision=0.2)
+    found = superpose.memory(find="facts", dim=16, half_width=0.2)
     interval = found.threshold.found
     assert f"<td>threshold_found</td><td>{interval.estimate}</td><td>{interval.low}</td><td>{interval.high}</td>" in found._repr_html_()
 

@@ -62,12 +62,12 @@ fn error_under_zipf_inputs_is_the_published_one() {
 
 #[test]
 fn the_capacity_has_an_interval() {
-    let record = json("memory --find facts --dim 32 --precision 0.1 --json");
+    let record = json("memory --find facts --dim 32 --half-width 0.1 --json");
     let found = &record["threshold"]["found"];
     assert!(found["low"].as_u64() <= found["estimate"].as_u64(), "{record}");
     assert!((20..40).contains(&found["estimate"].as_u64().expect("a number")), "{record}");
     // 0.138 patterns per neuron, a little more in a small network.
-    let text = works("memory --find facts --dim 256 --rule hopfield --accuracy 0.5 --precision 0.1");
+    let text = works("memory --find facts --dim 256 --rule hopfield --accuracy 0.5 --half-width 0.1");
     assert!(text.contains("patterns per neuron"), "{text}");
 }
 
@@ -89,7 +89,7 @@ fn what_cannot_be_is_refused_by_name() {
         ("--repeats 0", "repeats = 0"),
         ("--seed 18446744073709551615", "seed = 18446744073709551615"),
         ("--find dim", "find = dim: must be facts"),
-        ("--find facts --precision 0", "precision = 0"),
+        ("--find facts --half-width 0", "half_width = 0"),
         ("--find facts --max-runs 3", "max_runs = 3"),
         ("--find facts --facts 30", "cannot be used with"),
         ("--rule hopfield --facts 5000 --dim 5000", "at most 3355 facts"),

@@ -451,7 +451,7 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
         out.contains("3 tasks: 1 complete, 1 running, 0 waiting, 1 stopped (job 1)\n  TIMEOUT: 3\n"),
         "{out}"
     );
-    assert!(out.contains("submit slurm a.toml --tasks 3 goes on"), "{out}");
+    assert!(out.contains("submit slurm a.toml --tasks 3 continues"), "{out}");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 2: 1 task of 3, 3;"));
     std::fs::remove_file(here.at("squeue")).unwrap();
 
@@ -481,7 +481,7 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     here.refused("submit slurm b.toml --tasks 9", &["Unable to contact", "slurm.json"]);
     let out = here.works("status b.toml");
     assert!(out.contains("what is running is not known") && out.contains("0 stopped, 3 not known"), "{out}");
-    assert!(!out.contains("goes on"), "{out}");
+    assert!(!out.contains("continues"), "{out}");
     here.program("squeue", "echo garbage");
     here.refused("submit slurm b.toml --tasks 9", &["squeue printed \"garbage\""]);
     here.write("b.shards/slurm.json", "{");
@@ -535,7 +535,7 @@ fn command_lines_and_the_study() {
         "reproduce\nreproduce --seed 2\n",
     ] {
         here.write("twice.txt", lines);
-        here.refused("submit slurm --lines twice.txt", &["line 2", "written by line 1, too"]);
+        here.refused("submit slurm --lines twice.txt", &["line 2", "also written by line 1"]);
     }
     here.write("rays.txt", "run --vocab 25 --json\n");
     here.write("rays.out/1.out", "{}");

@@ -11,7 +11,7 @@ const SMALL: &str = "--vocab 60 --dim 48 --length 4 --trigger keys --test-sample
 
 #[test]
 fn a_threshold_has_an_interval_beside_the_prediction() {
-    let output = superpose(&format!("threshold --find samples {SMALL} --precision 0.1 --json"));
+    let output = superpose(&format!("threshold --find samples {SMALL} --half-width 0.1 --json"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let [estimate, low, high] =
@@ -42,7 +42,7 @@ fn an_unreached_level_says_what_was_searched() {
 fn the_same_on_any_number_of_threads() {
     let [one, two] = [1, 3].map(|threads| {
         let output = superpose(&format!(
-            "threshold --find dim {SMALL} --samples 600 --precision 0.2 --json --threads {threads}"
+            "threshold --find dim {SMALL} --samples 600 --half-width 0.2 --json --threads {threads}"
         ));
         let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         record["seconds"] = 0.into();
@@ -96,7 +96,7 @@ fn bad_input_is_refused() {
         ("threshold --find colour", vec!["find = colour", "samples"]),
         ("threshold --find width", vec!["find = width", "attention-only"]),
         ("threshold --find samples --accuracy 1", vec!["accuracy = 1"]),
-        ("threshold --find samples --precision 0", vec!["precision = 0"]),
+        ("threshold --find samples --half-width 0", vec!["half_width = 0"]),
         ("threshold --find samples --range 10", vec!["range = 10", "LOW..HIGH"]),
         ("threshold --find samples --range 9..3", vec!["range = 9..3"]),
         ("threshold --find samples --max-runs 1", vec!["max_runs = 1"]),

@@ -62,7 +62,7 @@ fn a_killed_run_goes_on_bit_for_bit() {
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
     let output = works(folder.path(), &arguments);
-    assert!(text(&output.stderr).contains("going on from step"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("continuing from step"), "{}", text(&output.stderr));
     assert_eq!(record(&output), whole);
 
     // Every tensor and every moment, too.
@@ -91,7 +91,7 @@ fn ctrl_c_saves_the_run_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("hint: superpose train --checkpoint run.safetensors goes on"), "{message}");
+    assert!(message.contains("hint: superpose train --checkpoint run.safetensors continues"), "{message}");
     let (rest, whole) = (
         works(folder.path(), "--checkpoint run.safetensors --json"),
         works(folder.path(), &format!("{RUN} --json")),
@@ -142,7 +142,7 @@ fn what_is_wrong_is_named() {
     );
     std::fs::write(folder.path().join("b.safetensors"), "not a checkpoint").unwrap();
     for (arguments, words) in [
-        ("", "steps is needed"),
+        ("", "steps is missing"),
         ("--rate 0.1", "rate is given without steps"),
         ("--steps 5 --rate -1", "rate = -1"),
         ("--steps 5 --optimiser adagrad", "must be one of sgd, adam, adamw, muon"),

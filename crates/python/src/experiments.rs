@@ -80,7 +80,7 @@ pub fn threshold(
     config: &Config,
     find: &Bound<'_, PyAny>,
     accuracy: &Bound<'_, PyAny>,
-    precision: &Bound<'_, PyAny>,
+    half_width: &Bound<'_, PyAny>,
     criterion: &Bound<'_, PyAny>,
     measure: &Bound<'_, PyAny>,
     max_runs: &Bound<'_, PyAny>,
@@ -101,7 +101,7 @@ pub fn threshold(
     let options = ThresholdOptions {
         find,
         accuracy: number("accuracy", accuracy)?,
-        precision: number("precision", precision)?,
+        half_width: number("half_width", half_width)?,
         criterion: choice("criterion", criterion)?,
         measure: choice("measure", measure)?,
         max_runs: size("max_runs", max_runs)?,

@@ -73,7 +73,7 @@ pub fn capacity(record: &CapacityRecord) -> String {
             grouped(estimate as f64),
             end(low),
             end(high),
-            record.precision
+            record.half_width
         ),
         Threshold::Unreached(tried) => writeln!(
             text,

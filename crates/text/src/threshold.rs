@@ -28,8 +28,11 @@ pub fn threshold(record: &ThresholdRecord) -> String {
             end(o.high)
         );
         if !o.precise {
-            let _ =
-                writeln!(text, "              not as precise as {}: the runs were used up", record.precision);
+            let _ = writeln!(
+                text,
+                "              not as precise as {}: the runs were used up",
+                record.half_width
+            );
         }
     }
     if let Some(unreached) = &record.unreached {

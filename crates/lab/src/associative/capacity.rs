@@ -12,9 +12,9 @@ use super::{MemoryError, reaches, recalls};
 use crate::threshold::{Plan, Search, Step, Threshold};
 
 /// Half width of the interval, over the estimate, at which a search stops unless told otherwise.
-pub const USUAL_PRECISION: f64 = 0.05;
+pub const DEFAULT_HALF_WIDTH: f64 = 0.05;
 /// Memories that a search makes at most unless told otherwise.
-pub const USUAL_RUNS: usize = 400;
+pub const DEFAULT_MAX_RUNS: usize = 400;
 
 /// A search for the number of facts, checked.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct CapacityRecord {
     /// Memories made.
     pub runs: usize,
     /// The half width that was asked for.
-    pub precision: f64,
+    pub half_width: f64,
     /// Time it took.
     pub seconds: f64,
     /// The full configuration; its number of facts and of repeats are not used.
@@ -55,14 +55,14 @@ pub struct CapacityRecord {
 }
 
 impl CapacitySearch {
-    /// Checks the settings at both ends of the search. `precision` is the half width to stop at, relative.
+    /// Checks the settings at both ends of the search. `half_width` is the half width to stop at, relative.
     pub fn new(
         settings: &MemorySettings,
-        precision: f64,
+        half_width: f64,
         most_runs: usize,
     ) -> Result<CapacitySearch, MemoryError> {
-        if !(precision > 0.0 && precision < 1.0) {
-            return Err(ConfigError::value("precision", precision, "must be above 0 and below 1").into());
+        if !(half_width > 0.0 && half_width < 1.0) {
+            return Err(ConfigError::value("half_width", half_width, "must be above 0 and below 1").into());
         }
         whole("max_runs", most_runs, 12, 1_000_000)?;
         let classes = match settings.labels {
@@ -75,7 +75,7 @@ impl CapacitySearch {
         let range = (classes, most.min((8.0 * start) as u64));
         at(settings, range.1, 0)?;
         // The slope only says how far apart the first runs are.
-        let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
+        let plan = Plan { target: 0.5, half_width, range, rises: false, start, slope: 6.0, most_runs };
         // Memories are made side by side, as many as there are threads.
         let largest = MemorySettings { facts: range.1 as usize, repeats: usize::MAX, ..settings.clone() };
         Ok(CapacitySearch { config: smallest, largest, plan })
@@ -132,7 +132,7 @@ impl CapacitySearch {
             parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * n.mean.ln())),
             threshold,
             runs,
-            precision: self.plan.precision,
+            half_width: self.plan.half_width,
             seconds: started.elapsed().as_secs_f64(),
             config: (**config).clone(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -167,8 +167,8 @@ mod tests {
     use super::*;
     use superpose_core::config::Embedding;
 
-    fn capacity(settings: &MemorySettings, precision: f64) -> crate::interval::Interval {
-        let search = CapacitySearch::new(settings, precision, 400).expect("settings");
+    fn capacity(settings: &MemorySettings, half_width: f64) -> crate::interval::Interval {
+        let search = CapacitySearch::new(settings, half_width, 400).expect("settings");
         let stop = AtomicBool::new(false);
         let backend = Backend::cpu(2).expect("threads");
         let found = search.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
@@ -200,12 +200,12 @@ mod tests {
         let search = CapacitySearch::new(&settings, 0.05, 100).expect("settings");
         let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
         assert!(matches!(stopped, Err(MemoryError::Stopped)));
-        let refused = |settings: &MemorySettings, precision| {
-            CapacitySearch::new(settings, precision, 100)
+        let refused = |settings: &MemorySettings, half_width| {
+            CapacitySearch::new(settings, half_width, 100)
                 .err()
                 .map_or(String::new(), |error| error.to_string())
         };
-        assert!(refused(&settings, 0.0).starts_with("precision = 0: "));
+        assert!(refused(&settings, 0.0).starts_with("half_width = 0: "));
         assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));
         let huge = MemorySettings { dim: usize::MAX, ..settings.clone() };
         assert!(refused(&huge, 0.1).starts_with("dim = 1844"));

@@ -11,7 +11,7 @@ use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 
-pub use capacity::{Capacity, CapacityRecord, CapacitySearch, USUAL_PRECISION, USUAL_RUNS};
+pub use capacity::{Capacity, CapacityRecord, CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS};
 
 use crate::interval::{Interval, Measure, number, share};
 use crate::memory::readable;

@@ -252,13 +252,13 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
 fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
     let Case { kind, variant, settings, reference } = case;
     let scale = study.scale;
-    let (precision, most) = match kind {
+    let (half_width, most) = match kind {
         Kind::Mlp => (scale.pick(0.08, 0.04, 0.03), scale.pick(60, 120, 300)),
         Kind::Trained => (scale.pick(0.03, 0.015, 0.01), scale.pick(60, 300, 600)),
         _ => (scale.pick(0.02, 0.01, 0.005), scale.pick(400, 2000, 5000)),
     };
     let name = format!("{} at d = {}", kind.label(), settings.dim);
-    let search = CapacitySearch::new(&settings, precision, most).map_err(stopped)?;
+    let search = CapacitySearch::new(&settings, half_width, most).map_err(stopped)?;
     let found = search
         .search(study.backend, study.stop, &mut |runs, facts| {
             (study.say)(&format!("{name}: {facts} facts, {runs} memories"));

@@ -111,11 +111,11 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
             ..Settings::default()
         };
         let number = curves.len() + 2 * beyond.len();
-        let precision = scale.precision();
+        let half_width = scale.half_width();
         let settings = at(number, study);
-        let one_step = study.samples(settings, Measure::OneStepAccuracy, precision)?;
+        let one_step = study.samples(settings, Measure::OneStepAccuracy, half_width)?;
         let settings = at(number + 1, study);
-        beyond.push(Beyond { one_step, three_step: study.samples(settings, Measure::Accuracy, precision)? });
+        beyond.push(Beyond { one_step, three_step: study.samples(settings, Measure::Accuracy, half_width)? });
     }
     Ok(Attention { curves, seeds, beyond })
 }

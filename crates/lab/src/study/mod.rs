@@ -61,7 +61,7 @@ impl Scale {
     }
 
     /// Half width of threshold intervals, relative.
-    fn precision(self) -> f64 {
+    fn half_width(self) -> f64 {
         self.pick(0.06, 0.04, 0.03)
     }
 
@@ -276,14 +276,14 @@ impl Study<'_, '_> {
         &mut self,
         settings: Settings,
         measure: Measure,
-        precision: f64,
+        half_width: f64,
     ) -> Result<Finding, StudyError> {
         let config = settings.check()?;
         let Settings { vocab, dim, length, .. } = &*config;
         (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
-        let plan = question.plan(&predicted, precision, question.range(), self.scale.pick(160, 400, 1000));
+        let plan = question.plan(&predicted, half_width, question.range(), self.scale.pick(160, 400, 1000));
         let (threshold, search) =
             find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))
                 .map_err(stopped)?;

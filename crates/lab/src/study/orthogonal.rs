@@ -43,7 +43,7 @@ fn thresholds(
     let vocabs = scale.pick([64, 128, 256], [128, 256, 512], [128, 362, 1024]);
     let lengths = scale.pick([4, 16, 64], [4, 32, 256], [4, 32, 256]);
     let dim = scale.pick(96, 160, 256);
-    let precision = scale.precision();
+    let half_width = scale.half_width();
     let mut findings = Vec::new();
     for length in lengths {
         for vocab in vocabs {
@@ -57,7 +57,7 @@ fn thresholds(
                 seed: study.seed_of(Part::Orthogonal, first + findings.len()),
                 ..Settings::default()
             };
-            findings.push(study.samples(settings, Measure::OneStepAccuracy, precision)?);
+            findings.push(study.samples(settings, Measure::OneStepAccuracy, half_width)?);
         }
     }
     Ok(findings)

@@ -125,7 +125,7 @@ fn family(
     leading: [f64; 3],
     sizes: &[[usize; 3]],
 ) -> Result<Family, StudyError> {
-    let precision = study.scale.precision();
+    let half_width = study.scale.half_width();
     let mut findings = Vec::new();
     for (i, &[dim, length, vocab]) in sizes.iter().enumerate() {
         let settings = Settings {
@@ -138,7 +138,7 @@ fn family(
             seed: study.seed_of(Part::Scaling, first + i),
             ..Settings::default()
         };
-        findings.push(study.samples(settings, measure, precision)?);
+        findings.push(study.samples(settings, measure, half_width)?);
     }
     let mut samples = Vec::new();
     let mut predicted = Vec::new();

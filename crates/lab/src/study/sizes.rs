@@ -19,7 +19,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Sizes, StudyError> {
     let vocab = scale.pick(256, 512, 1024);
     let dims = scale.pick([72, 192], [96, 256], [128, 512]);
     let lengths = scale.pick([8, 128], [8, 256], [8, 512]);
-    let precision = scale.precision();
+    let half_width = scale.half_width();
     let mut findings = Vec::new();
     for dim in dims {
         for length in lengths {
@@ -33,7 +33,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Sizes, StudyError> {
                     seed: study.seed_of(Part::Sizes, findings.len()),
                     ..Settings::default()
                 };
-                findings.push(study.samples(settings, measure, precision)?);
+                findings.push(study.samples(settings, measure, half_width)?);
             }
         }
     }

@@ -168,7 +168,7 @@ impl Known {
             seed: seed ^ (index + 1) << 20,
             plan: Plan {
                 target: 0.5,
-                precision: 0.05,
+                half_width: 0.05,
                 range: (1, 1 << 40),
                 rises,
                 start: 1.0,

@@ -22,8 +22,8 @@ pub struct ThresholdOptions {
     #[serde(default = "half")]
     pub accuracy: f64,
     /// Half width of the 95% interval, over the estimate, at which to stop.
-    #[serde(default = "precision")]
-    pub precision: f64,
+    #[serde(default = "half_width")]
+    pub half_width: f64,
     /// What counts as reached.
     #[serde(default = "mean")]
     pub criterion: Criterion,
@@ -41,7 +41,7 @@ fn half() -> f64 {
     0.5
 }
 
-fn precision() -> f64 {
+fn half_width() -> f64 {
     0.05
 }
 
@@ -63,7 +63,7 @@ impl ThresholdOptions {
         ThresholdOptions {
             find,
             accuracy: half(),
-            precision: precision(),
+            half_width: half_width(),
             criterion: mean(),
             measure: recall(),
             max_runs: max_runs(),
@@ -73,8 +73,8 @@ impl ThresholdOptions {
 
     /// Checks everything, both ends of the range included; the result can be searched.
     pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
-        if !(0.001..=1.0).contains(&self.precision) {
-            return Err(ConfigError::value("precision", self.precision, "must be from 0.001 to 1"));
+        if !(0.001..=1.0).contains(&self.half_width) {
+            return Err(ConfigError::value("half_width", self.half_width, "must be from 0.001 to 1"));
         }
         superpose_core::config::whole("max_runs", self.max_runs, 2, 1_000_000)?;
         if settings.embedding == Embedding::Orthonormal {
@@ -101,7 +101,7 @@ impl ThresholdOptions {
             question.at(end, 0)?;
         }
         let predicted = question.predicted();
-        let plan = question.plan(&predicted, self.precision, range, self.max_runs);
+        let plan = question.plan(&predicted, self.half_width, range, self.max_runs);
         Ok(ThresholdSearch { question, predicted, plan })
     }
 }
@@ -167,7 +167,7 @@ impl ThresholdSearch {
             unreached,
             predicted: self.predicted.value,
             predicted_reason: self.predicted.reason.clone(),
-            precision: self.plan.precision,
+            half_width: self.plan.half_width,
             runs,
             seconds,
             config: (**question.config()).clone(),
@@ -202,7 +202,7 @@ pub struct ThresholdRecord {
     /// Observed over predicted.
     pub ratio: Option<f64>,
     /// The half width that was asked for.
-    pub precision: f64,
+    pub half_width: f64,
     /// Runs it took.
     pub runs: usize,
     /// Time it took.

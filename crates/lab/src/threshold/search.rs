@@ -25,7 +25,7 @@ pub struct Plan {
     /// The share to reach, above 0 and below 1.
     pub target: f64,
     /// Half width of the 95% interval over the estimate at which to stop.
-    pub precision: f64,
+    pub half_width: f64,
     /// The smallest and the largest size to try.
     pub range: (u64, u64),
     /// Whether the share rises with the size.
@@ -179,7 +179,7 @@ impl Search {
         let centre = curve.crossing.clamp(first.x - distance, last.x + distance);
         let missing = match bounded.then_some(estimate).flatten() {
             Some(e) if curve.runs >= LEAST_RUNS => {
-                let width = (e.crossing_high - e.crossing_low) / (2.0 * self.plan.precision * e.crossing);
+                let width = (e.crossing_high - e.crossing_low) / (2.0 * self.plan.half_width * e.crossing);
                 0.5 * (curve.runs * width * width - curve.runs)
             }
             _ => (0.5 * (LEAST_RUNS + 1.0 - curve.runs)).max(2.0),
@@ -190,7 +190,7 @@ impl Search {
 
     /// How far from the crossing runs are placed: far enough for the slope, near enough for the bend.
     fn distance(&self) -> f64 {
-        (DISTANCE * self.plan.precision).min(FARTHEST)
+        (DISTANCE * self.plan.half_width).min(FARTHEST)
     }
 
     /// Beyond this runs count less.
@@ -261,7 +261,7 @@ impl Search {
     /// Whether the interval is as narrow as was asked for, from enough runs close enough.
     fn precise(&self, estimate: &Estimate, curve: &Curve) -> bool {
         let half = 0.5 * (estimate.crossing_high - estimate.crossing_low);
-        let narrow = half <= self.plan.precision * estimate.crossing || estimate.low == estimate.high;
+        let narrow = half <= self.plan.half_width * estimate.crossing || estimate.low == estimate.high;
         let (low, high) = self.ends();
         let near = |x: Option<f64>| x.is_some_and(|x| (low - 1e-9..=high + 1e-9).contains(&x));
         narrow && curve.runs >= LEAST_RUNS && near(curve.low) && near(curve.high)

@@ -31,7 +31,7 @@ fn intervals_cover_as_often_as_they_say() {
 fn plan() -> Plan {
     Plan {
         target: 0.5,
-        precision: 0.05,
+        half_width: 0.05,
         range: (1, 1 << 30),
         rises: true,
         start: 1000.0,
