@@ -83,7 +83,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let mut runner = arguments.store.runner(threads, interrupt.flag())?;
     let record = spinner(|bar| {
         request.record(threads, &mut runner, |runs| {
-            bar.say(format!("{} of at most {} cells", runs / request.repeats, request.most));
+            bar.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
         })
     });
     let record = arguments.store.finish(record, &interrupt)?;

@@ -162,7 +162,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     let mut results = Results::default();
     let mut all: Option<Manifest> = None;
     let mut missing = Vec::new();
-    for part in Part::ALL {
+    for &part in Part::ALL {
         let folder = Folder { folder: path.join(part.word()) };
         let (Some(found), Some(manifest)) = (folder.results()?, folder.existing_manifest()?) else {
             missing.push(part.word());
@@ -196,7 +196,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     }
     let folder = Folder { folder: path.to_owned() };
     let mut store = Store::open(&folder.path("store.sqlite"))?;
-    for part in Part::ALL {
+    for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
         match part.exists() {
             true => store.take_from(&Store::open_existing(&part)?)?,

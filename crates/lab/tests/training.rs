@@ -1,4 +1,4 @@
-//! Trained models as cells: the same outcome from `train` and from a sweep's worker, kept and found again; stores of version 1.
+//! Trained models as cells: the same outcome from `train` and from a sweep, and in a store; stores of version 1.
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
@@ -36,7 +36,7 @@ fn run(config: &Config) -> TrainingRecord {
 }
 
 #[test]
-fn a_trained_model_is_a_cell() {
+fn trained_model_is_a_cell() {
     let config = config();
     let record = run(&config);
     let cell = measure(&config, false, &Backend::cpu(2).unwrap()).unwrap();
@@ -46,14 +46,14 @@ fn a_trained_model_is_a_cell() {
     let plain = plain.check().unwrap();
     assert_eq!(record.early_phase.accuracy, measure(&plain, false, &Backend::single()).unwrap().accuracy);
     assert_ne!(Key::new(&config), Key::new(&plain));
-    // Without steps the settings of training leave no trace.
+    // Without steps, training settings do not change the key.
     let idle = Settings { batch: Some(3), rate: 9.0, factored: true, ..(*plain).clone() }.check().unwrap();
     assert_eq!(Key::new(&idle), Key::new(&plain));
     assert!(estimated_seconds(&config, false) > estimated_seconds(&plain, false));
 }
 
 #[test]
-fn a_trajectory_is_kept_beside_its_result() {
+fn trajectory_is_kept_with_its_result() {
     let folder = tempfile::tempdir().unwrap();
     let (path, config) = (folder.path().join("a.sqlite"), config());
     let (record, key) = (run(&config), Key::new(&config));
@@ -72,9 +72,9 @@ fn a_trajectory_is_kept_beside_its_result() {
     assert_eq!(row.unwrap(), expected);
 }
 
-/// A store of version 1 is read as it is, and brought to this version without losing a row.
+/// A store of version 1 can be read, and is upgraded without losing a row.
 #[test]
-fn a_store_of_version_1_is_still_good() {
+fn store_of_version_1_is_upgraded() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (folder.path().join("old.sqlite"), folder.path().join("new.sqlite"));
     let config = Settings { vocab: 30, dim: 8, samples: 200, ..Settings::default() }.check().unwrap();

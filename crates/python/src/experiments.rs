@@ -162,7 +162,7 @@ pub fn phase(
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, store.as_deref(), watch)?;
         Ok(request.record(threads, &mut runner, |runs| {
-            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.most));
+            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
         })?)
     })?;
     Ok(Record::new(record, superpose_text::phase))

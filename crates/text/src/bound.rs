@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
-use superpose_lab::decoders::{BoundRecord, CLEARLY, Critical, DECODERS};
+use superpose_lab::decoders::{BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
 
 /// Critical numbers of samples with their intervals, over the bound.
 pub fn bound(record: &BoundRecord) -> String {
@@ -30,7 +30,7 @@ pub fn bound(record: &BoundRecord) -> String {
             }
             _ => {
                 let (above, why) = match critical.limit {
-                    Some(limit) if limit + CLEARLY < record.accuracy => {
+                    Some(limit) if limit + LIMIT_MARGIN < record.accuracy => {
                         ("no N".into(), format!("accuracy {limit:.3} with unlimited data"))
                     }
                     _ => (format!("> {:.0}", record.most_samples), "not reached".into()),

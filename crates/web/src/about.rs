@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
-use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Size};
+use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
 use crate::app::{App, STREAMS};
@@ -95,7 +95,7 @@ pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
         ],
         limits: Limits {
             body_bytes: BODY_BYTES,
-            resolution: [LEAST_VALUES, MOST_VALUES],
+            resolution: [MIN_VALUES, MAX_VALUES],
             repeats: REPEATS,
             run_bytes: app.runs.memory(),
             run_seconds: RUN_SECONDS,

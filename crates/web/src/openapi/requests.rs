@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use superpose_core::config::{MOST, MOST_REPEATS};
-use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES};
-use superpose_lab::plan::{MOST_DIM, MOST_FACTS, MOST_SAMPLES, MOST_WIDTH};
+use superpose_lab::phase::{MAX_VALUES, MIN_VALUES};
+use superpose_lab::plan::{MAX_DIM, MAX_FACTS, MAX_SAMPLES, MAX_WIDTH};
 
 use super::words::*;
 use crate::runs::REPEATS;
@@ -46,22 +46,22 @@ fn map() -> Value {
         ("config?", named("Given")),
         ("x", span.clone()),
         ("y", span),
-        ("resolution?", from_to(LEAST_VALUES, MOST_VALUES)),
+        ("resolution?", from_to(MIN_VALUES, MAX_VALUES)),
         ("accuracy?", share()),
     ])
 }
 
 fn plan() -> Value {
     object([
-        ("facts", from_to(2, MOST_FACTS)),
-        ("length", from_to(1, MOST_FACTS)),
+        ("facts", from_to(2, MAX_FACTS)),
+        ("length", from_to(1, MAX_FACTS)),
         ("accuracy?", share()),
-        ("dim?", maybe(from_to(1, MOST_DIM))),
-        ("width?", maybe(from_to(1, MOST_WIDTH))),
+        ("dim?", maybe(from_to(1, MAX_DIM))),
+        ("width?", maybe(from_to(1, MAX_WIDTH))),
         ("activation?", maybe(activation())),
         ("trigger?", trigger()),
-        ("samples?", maybe(from_to(1, MOST_SAMPLES))),
-        ("max_parameters?", maybe(from_to(1, MOST_SAMPLES))),
+        ("samples?", maybe(from_to(1, MAX_SAMPLES))),
+        ("max_parameters?", maybe(from_to(1, MAX_SAMPLES))),
     ])
 }
 

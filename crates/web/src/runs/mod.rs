@@ -193,7 +193,7 @@ impl Runs {
     fn bound(&self, config: &Config) -> Result<f64, Refusal> {
         let hint = "superpose run takes larger ones";
         whole("repeats", config.repeats, 1, REPEATS).map_err(|error| Refusal::value(error).hint(hint))?;
-        let refuse = |why: String, excess: Excess| Err(Refusal::value(excess.refusal(&why)).hint(hint));
+        let refuse = |why: String, excess: Excess| Err(Refusal::value(excess.message(&why)).hint(hint));
         let bytes = |config: &Config| run_bytes(config, self.threads, false, false);
         let needed = bytes(config);
         if needed > self.memory {
