@@ -59,6 +59,12 @@ pub struct Critical {
     pub limit: Option<f64>,
 }
 
+impl Critical {
+    fn new(estimate: f64, low: f64, high: f64) -> Critical {
+        Critical { estimate: Some(estimate), low: Some(low), high: Some(high), ratio: None, limit: None }
+    }
+}
+
 /// Critical numbers of samples of the decoders beside the bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRecord {
@@ -276,13 +282,7 @@ impl Search {
         }
         while mean(&below) >= self.accuracy {
             if low <= 0 {
-                return Ok(Critical {
-                    estimate: Some(1.0),
-                    low: Some(0.0),
-                    high: Some(1.0),
-                    ratio: None,
-                    limit: None,
-                });
+                return Ok(Critical::new(1.0, 0.0, 1.0));
             }
             (high, above) = (low, below);
             low = (low - STEP).max(0);
@@ -304,13 +304,7 @@ impl Search {
         let middle = left + share * (right - left);
         let there: Vec<f64> = below.iter().zip(&above).map(|(b, a)| b + share * (a - b)).collect();
         let half = half_width(&there, self.accuracy, self.items) / slope;
-        Ok(Critical {
-            estimate: Some(middle.exp()),
-            low: Some((middle - half).exp()),
-            high: Some((middle + half).exp()),
-            ratio: None,
-            limit: None,
-        })
+        Ok(Critical::new(middle.exp(), (middle - half).exp(), (middle + half).exp()))
     }
 }
 

@@ -102,20 +102,16 @@ impl Import {
 
     /// Whether nothing is left to draw, so that all repeats would be the same.
     pub fn is_complete(&self, width: Option<usize>) -> bool {
-        self.z_in.is_some()
-            && self.z_out.is_some()
-            && self.z_trig.is_some()
-            && self.z_eos.is_some()
-            && (self.w_in.is_some() || width.is_none())
-            && self.tokens.is_some()
-            && self.position.is_some()
+        let found = self.names();
+        let needed = |name: &&&str| **name != "labels" && (**name != "w_in" || width.is_some());
+        NAMES.iter().filter(needed).all(|name| found.contains(name))
     }
 
     /// Returns the sizes, or an error if tensors disagree.
     fn sizes(&self) -> Result<Sizes, TensorError> {
         let mut sizes = Sizes::default();
-        let mut dim = Agreed::new("dim");
-        let mut samples = Agreed::new("samples");
+        let mut dim = Shared { parameter: "dim", first: None };
+        let mut samples = Shared { parameter: "samples", first: None };
         for (tensor, rows) in [
             (&self.z_in, &mut sizes.token_rows),
             (&self.z_out, &mut sizes.label_rows),
@@ -149,8 +145,8 @@ impl Import {
             }
             samples.agree(&tensor.name, &tensor.shape, count)?;
         }
-        sizes.dim = dim.value();
-        sizes.samples = samples.value();
+        sizes.dim = dim.first.map(|(_, size)| size);
+        sizes.samples = samples.first.map(|(_, size)| size);
         Ok(sizes)
     }
 
@@ -301,32 +297,21 @@ pub(super) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Res
 }
 
 /// A size that several tensors must share.
-struct Agreed {
+struct Shared {
     parameter: &'static str,
     first: Option<(String, usize)>,
 }
 
-impl Agreed {
-    fn new(parameter: &'static str) -> Agreed {
-        Agreed { parameter, first: None }
-    }
-
+impl Shared {
     fn agree(&mut self, name: &str, got: &[usize], size: usize) -> Result<(), TensorError> {
-        match &self.first {
-            Some((other, have)) if *have != size => Err(TensorError::Shape {
+        let (other, have) = self.first.get_or_insert_with(|| (name.into(), size));
+        match *have == size {
+            true => Ok(()),
+            false => Err(TensorError::Shape {
                 name: name.into(),
                 got: got.to_vec(),
                 expected: format!("{} must be {have}, as in tensor {other}", self.parameter),
             }),
-            Some(_) => Ok(()),
-            None => {
-                self.first = Some((name.into(), size));
-                Ok(())
-            }
         }
-    }
-
-    fn value(&self) -> Option<usize> {
-        self.first.as_ref().map(|&(_, size)| size)
     }
 }
