@@ -85,7 +85,7 @@ def train(
 def memory(
     keys: Dict[str, Any],
     find: Optional[str],
-    precision: Optional[Number],
+    half_width: Optional[Number],
     max_runs: Optional[Number],
     threads: Optional[SupportsIndex],
     listener: _Listener,
@@ -107,7 +107,7 @@ def threshold(
     config: Config,
     find: str,
     accuracy: Number,
-    precision: Number,
+    half_width: Number,
     criterion: str,
     measure: str,
     max_runs: Number,

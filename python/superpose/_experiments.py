@@ -64,7 +64,7 @@ def threshold(
     *,
     find: str,
     accuracy: Number = 0.5,
-    precision: Number = 0.05,
+    half_width: Number = 0.05,
     criterion: str = "mean",
     measure: str = "accuracy",
     max_runs: Number = 400,
@@ -77,15 +77,14 @@ def threshold(
     """Measures the size at which an accuracy is reached, with a 95% interval and the prediction: ``superpose threshold``.
 
     The result has ``observed``, or ``unreached`` if the level is not crossed. ``observed.precise`` is ``False`` if ``max_runs`` was
-    not enough for the ``precision``: allow more runs, or a larger ``precision``. Ctrl-C ends the search; with a ``store`` the same call
+    not enough for the ``half_width``: allow more runs, or a larger ``half_width``. Ctrl-C ends the search; with a ``store`` the same call
     continues it.
 
     Args:
         config: the other sizes and settings. Its ``repeats`` must not be given, because the search chooses the number of runs.
         find: the size to find: ``"samples"``, ``"dim"``, ``"width"``, ``"length"`` or ``"vocab"``.
         accuracy: the level to reach, above 0 and below 1.
-        precision: half width of the interval, relative to the estimate, at which to stop, from 0.001 to 1. (The floating-point type is
-            set in :class:`Config`.)
+        half_width: half width of the interval, relative to the estimate, at which to stop, from 0.001 to 1.
         criterion: ``"mean"``: the mean over seeds is at least the level; ``"all"``: the share of seeds that recall everything is at
             least the level.
         measure: ``"accuracy"``, ``"memory_accuracy"``, ``"one_step_accuracy"`` or ``"lock_rate"``.
@@ -97,7 +96,7 @@ def threshold(
         keys: settings of :class:`Config`, used without ``config`` or to change it.
 
     >>> import superpose
-    >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", precision=0.2)
+    >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", half_width=0.2)
     >>> found.observed.low <= found.observed.estimate <= found.observed.high
     True
     """
@@ -105,7 +104,7 @@ def threshold(
     kept = maybe_path("store", store)
     with listener(progress) as tell:
         record = _engine.threshold(
-            base, find, accuracy, precision, criterion, measure, max_runs, range, kept, threads, tell
+            base, find, accuracy, half_width, criterion, measure, max_runs, range, kept, threads, tell
         )
     return Result(record, "threshold")
 
@@ -260,7 +259,7 @@ def memory(
     repeats: Optional[Number] = None,
     seed: Number = 0,
     find: Optional[str] = None,
-    precision: Optional[Number] = None,
+    half_width: Optional[Number] = None,
     max_runs: Optional[Number] = None,
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
@@ -283,7 +282,7 @@ def memory(
         repeats: number of memories, with consecutive seeds; ``None``: 20. Not together with ``find``.
         seed: the first seed.
         find: ``"facts"``: find how many facts can be stored so that half of the repeats succeed, with a 95% interval. ``None``: no search.
-        precision: half width of that interval, relative to the estimate, at which to stop, above 0 and below 1; ``None``: 0.05.
+        half_width: half width of that interval, relative to the estimate, at which to stop, above 0 and below 1; ``None``: 0.05.
         max_runs: maximum number of memories in the search; ``None``: 400.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
@@ -292,7 +291,7 @@ def memory(
     >>> found = superpose.memory(facts=40, dim=64, repeats=5)
     >>> found.accuracy.low <= found.accuracy.mean <= found.accuracy.high
     True
-    >>> capacity = superpose.memory(find="facts", dim=32, precision=0.2)
+    >>> capacity = superpose.memory(find="facts", dim=32, half_width=0.2)
     >>> 20 < capacity.threshold.found.estimate < 40
     True
     """
@@ -313,7 +312,7 @@ def memory(
         seed=seed,
     )
     with listener(progress) as tell:
-        return Result(_engine.memory(keys, find, precision, max_runs, threads, tell), "memory")
+        return Result(_engine.memory(keys, find, half_width, max_runs, threads, tell), "memory")
 
 
 def sweep(

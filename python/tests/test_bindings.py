@@ -251,7 +251,7 @@ def test_threads_of_any_numeric_type():
     ("call", "sentence"),
     [
         (lambda: SMALL.predict(accuracy="0.5"), "accuracy = 0.5: must be a number"),
-        (lambda: superpose.threshold(SMALL, find="samples", precision="f64"), "precision = f64: must be a number"),
+        (lambda: superpose.threshold(SMALL, find="samples", half_width="f64"), "half_width = f64: must be a number"),
         (lambda: superpose.threshold(SMALL, find=None), "find = None: must be one of samples, dim"),
         (lambda: superpose.threshold(SMALL, find="depth"), "find = depth: must be one of samples, dim"),
         (lambda: superpose.threshold(SMALL, find="samples", criterion=1), "criterion = 1: must be "),
@@ -267,7 +267,7 @@ def test_threads_of_any_numeric_type():
         (lambda: superpose.sweep(axes={"dim": [8]}, samples=50, retry_failed=1), "retry_failed = 1: must be True or False"),
         (lambda: superpose.bound(vocab=40, dim=20, accuracy=None), "accuracy = None: must be a number"),
         (lambda: superpose.memory(find=5), "find = 5: must be facts"),
-        (lambda: superpose.memory(find="facts", precision="a"), "precision = a: must be a number"),
+        (lambda: superpose.memory(find="facts", half_width="a"), "half_width = a: must be a number"),
     ],
 )
 def test_errors_name_parameter_and_value(call, sentence):
@@ -277,7 +277,7 @@ def test_errors_name_parameter_and_value(call, sentence):
 
 def test_lists_and_arrays_are_ranges():
     found = [
-        superpose.threshold(SMALL, find="samples", range=range, precision=0.3, max_runs=40).to_dict()
+        superpose.threshold(SMALL, find="samples", range=range, half_width=0.3, max_runs=40).to_dict()
         for range in ([20, 50], (20, 50), numpy.array([20, 50]))
     ]
     assert "50" in str(found[0]["unreached"])

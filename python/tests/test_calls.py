@@ -43,12 +43,12 @@ CALLS = {
     "run": "superpose.Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run()",
     "model": "superpose.Config(vocab=512, dim=256, samples=3_000_000, regime='exact', eta=1000).model()",
     "sweep": "superpose.sweep(axes={'samples': list(range(50_000, 50_400))}, vocab=128, store=store)",
-    "threshold": "superpose.threshold(find='samples', vocab=2000, dim=300, length=64, precision=0.001, max_runs=100000, store=store)",
+    "threshold": "superpose.threshold(find='samples', vocab=2000, dim=300, length=64, half_width=0.001, max_runs=100000, store=store)",
     "phase": "superpose.phase(x=('dim', 16, 512), y=('samples', 1000, 200_000), repeats=20, store=store)",
     "bound": "superpose.bound(vocab=1500, dim=300, seeds=20)",
     "train": "superpose.Config(steps=1_000_000).train()",
     "memory": "superpose.memory(facts=500, rule='trained', accuracy=1.0, repeats=100_000)",
-    "capacity": "superpose.memory(find='facts', dim=256, rule='trained', precision=0.001, max_runs=100_000)",
+    "capacity": "superpose.memory(find='facts', dim=256, rule='trained', half_width=0.001, max_runs=100_000)",
 }
 
 

@@ -19,11 +19,11 @@ def without(record, *names):
 
 
 def test_threshold(command):
-    found = superpose.threshold(find="samples", precision=0.2, **TINY)
-    printed = json.loads(command("threshold", "--find", "samples", "--precision", 0.2, *FLAGS, "--json"))
+    found = superpose.threshold(find="samples", half_width=0.2, **TINY)
+    printed = json.loads(command("threshold", "--find", "samples", "--half-width", 0.2, *FLAGS, "--json"))
     assert without(found.to_dict(), "seconds") == without(printed, "seconds")
     assert str(found).startswith("Critical samples N for")
-    same = superpose.threshold(Config(**TINY), find="samples", precision=0.2)
+    same = superpose.threshold(Config(**TINY), find="samples", half_width=0.2)
     assert same.observed == found.observed
 
 
@@ -68,7 +68,7 @@ def test_inspect(command, tmp_path):
         {"facts": 20, "dim": 100, "rule": "hopfield", "repeats": 3, "seed": 5},
         {"facts": 30, "dim": 10, "rule": "trained", "width": 12, "steps": 200, "rate": 0.03, "optimiser": "adam", "repeats": 2},
         {"facts": 30, "dim": 10, "rule": "trained", "labels": "mod:5", "zipf": 1.5, "batch": 8, "steps": 50, "embedding": "gaussian"},
-        {"find": "facts", "dim": 24, "precision": 0.2, "max_runs": 60, "rule": "least-squares", "accuracy": 0.9},
+        {"find": "facts", "dim": 24, "half_width": 0.2, "max_runs": 60, "rule": "least-squares", "accuracy": 0.9},
     ],
 )
 def test_memory(command, keys):
@@ -112,7 +112,7 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
     [
         (lambda: superpose.threshold(find="depth"), "find = depth: must be one of samples, dim, width, length, vocab"),
         (lambda: superpose.threshold(find="samples", accuracy=2.0), "accuracy = 2: must be"),
-        (lambda: superpose.threshold(find="samples", precision=0), "precision = 0: must be from 0.001 to 1"),
+        (lambda: superpose.threshold(find="samples", half_width=0), "half_width = 0: must be from 0.001 to 1"),
         (lambda: superpose.threshold(find="samples", repeats=3), "repeats is given"),
         (lambda: superpose.threshold(find="samples", range=(10, 5)), "range = 10..5: must be"),
         (lambda: superpose.threshold(find="samples", range=(-1, 5)), "range = -1: must be a whole number"),
@@ -137,12 +137,12 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
         (lambda: superpose.memory(zipf="steep"), "zipf = steep: must be a number"),
         (lambda: superpose.memory(width=10), "width = 10: only with rule = trained"),
         (lambda: superpose.memory(rule="trained", rate=1e9), "rate = 1000000000: must be from 1e-12 to 1e6"),
-        (lambda: superpose.memory(precision=0.1), "precision is given without find"),
+        (lambda: superpose.memory(half_width=0.1), "half_width is given without find"),
         (lambda: superpose.memory(max_runs=100), "max_runs is given without find"),
         (lambda: superpose.memory(find="dim"), "find = dim: must be facts"),
         (lambda: superpose.memory(find="facts", facts=30), "facts is given with find"),
         (lambda: superpose.memory(find="facts", repeats=3), "repeats is given with find"),
-        (lambda: superpose.memory(find="facts", precision=0), "precision = 0: must be"),
+        (lambda: superpose.memory(find="facts", half_width=0), "half_width = 0: must be"),
         (lambda: superpose.memory(find="facts", max_runs=3), "max_runs = 3: must be"),
         (lambda: superpose.memory(facts=2**20, dim=256, threads=1024), "facts = 1048576: needs about .* GB of memory"),
         (lambda: superpose.memory(threads=0), "threads = 0: must be a whole number from 1 to 1024"),

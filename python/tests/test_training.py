@@ -232,7 +232,7 @@ def test_checkpoint_of_another_configuration_is_refused(tmp_path):
     Config(**SMALL).train(checkpoint=path)
     before = path.read_bytes()
     for keys, sentence in [
-        ({"steps": 31}, "steps = 31: the checkpoint was made with 30; make them agree"),
+        ({"steps": 31}, "steps = 31: the checkpoint was made with 30; use that value"),
         ({"optimiser": "sgd"}, 'optimiser = "sgd": the checkpoint was made with its default'),
     ]:
         with pytest.raises(ValueError, match=sentence):

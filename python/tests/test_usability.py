@@ -201,12 +201,12 @@ def test_prediction_table_states_conditions():
 def test_threshold_table_shows_interval_or_reason():
     page = superpose.threshold(find="samples", vocab=600, dim=4, length=4, range=(10, 2000))._repr_html_()
     assert "not reached: at most" in page and "d = 4, L = 4, V = 600" in page
-    page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, precision=0.02, max_runs=30)._repr_html_()
+    page = superpose.threshold(find="samples", vocab=60, dim=40, length=4, half_width=0.02, max_runs=30)._repr_html_()
     assert "not as precise as 0.02: the runs were used up" in page
 
 
 def test_capacity_table_shows_interval():
-    found = superpose.memory(find="facts", dim=16, precision=0.2)
+    found = superpose.memory(find="facts", dim=16, half_width=0.2)
     interval = found.threshold.found
     page = found._repr_html_()
     assert f'>facts</td><td style="text-align:right">{interval.estimate:,}</td>' in page and f"[{interval.low:,}, {interval.high:,}]" in page

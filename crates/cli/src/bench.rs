@@ -1,15 +1,14 @@
-//! `superpose bench`: the engine beside PyTorch, on the same data in the same run.
+//! `superpose bench`: measures the engine beside PyTorch on the same data.
 //!
-//! Every measurement is a process of its own, so that its peak memory is its own too.
+//! Every measurement is a separate process, because peak memory is recorded per process.
 
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Regime, Settings, Training};
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
 use superpose_lab::memory::{self, readable};
@@ -17,9 +16,9 @@ use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
 use crate::arguments::Count;
-use crate::run::{available_memory, print};
+use crate::shared::{available_memory, backend, message, print, print_record, size};
 
-/// The opponent, carried along so that the binary is enough.
+/// The PyTorch implementation, embedded so that the binary needs no other file.
 const TORCH: &str = include_str!("../../../bench/torch_recall.py");
 
 /// Arguments of `superpose bench`.
@@ -52,7 +51,7 @@ pub struct BenchArguments {
     /// Print a list of JSON objects instead of a table
     #[arg(long)]
     json: bool,
-    /// Measure one thing in this process and print it: how the others are started
+    /// Measure one thing in this process and print it; the other measurements are started this way
     #[arg(long, hide = true, value_name = "WHAT")]
     only: Option<String>,
 }
@@ -63,25 +62,25 @@ pub struct Measurement {
     /// What was measured.
     #[serde(default)]
     name: String,
-    /// Training, the shortest of the repeats.
+    /// Training time in seconds, the shortest of the repeats.
     train_seconds: f64,
-    /// The most memory that the process had, in bytes, where the system tells.
+    /// Peak memory of the process in bytes, where the system reports it.
     peak_total_bytes: Option<f64>,
 }
 
-/// What can be measured here: name, description, regime, rate of step 1.
+/// Measurements of the early phase: name, description, regime, rate of step 1.
 const OURS: [(&str, &str, Regime, f64); 3] = [
     ("exact", "superpose, exact, eta 1", Regime::Exact, 1.0),
     ("softmax", "superpose, exact, eta 1000 (softmax far from uniform)", Regime::Exact, 1000.0),
     ("infinitesimal", "superpose, infinitesimal", Regime::Infinitesimal, 1.0),
 ];
-const PRODUCTS: &str = "products";
 /// One step of training: name, description, where.
 const STEPS: [(&str, &str, Place); 2] = [
     ("adam_start", "superpose, one Adam step at the start", Place::Start),
     ("adam", "superpose, one Adam step, softmax far from uniform", Place::Late),
 ];
 
+/// Runs the command.
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     match &arguments.only {
         Some(what) => measure(arguments, what),
@@ -90,7 +89,6 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
 }
 
 fn config(arguments: &BenchArguments, regime: Regime, eta: f64) -> anyhow::Result<Config> {
-    let size = |count: Count| usize::try_from(count.0).unwrap_or(usize::MAX);
     Ok(Settings {
         vocab: size(arguments.vocab),
         dim: size(arguments.dim),
@@ -105,8 +103,7 @@ fn config(arguments: &BenchArguments, regime: Regime, eta: f64) -> anyhow::Resul
 }
 
 fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
-    let backend = Backend::cpu(arguments.threads.0 as usize)?;
-    let repeat = arguments.repeat.0 as usize;
+    let (backend, repeat) = (backend(size(arguments.threads))?, size(arguments.repeat));
     let early = OURS.iter().find(|ours| ours.0 == what);
     let step = STEPS.iter().find(|ours| ours.0 == what);
     let train_seconds = match (early, step) {
@@ -124,7 +121,7 @@ fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
     print(&(serde_json::to_string(&measurement)? + "\n"))
 }
 
-/// The most memory this process has had, where the system tells (Linux).
+/// Returns the peak memory of this process in bytes, where the system reports it (Linux).
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -132,63 +129,59 @@ fn peak_memory() -> Option<f64> {
 }
 
 fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
-    if !(1..=1024).contains(&arguments.threads.0) {
-        bail!("threads = {}: must be a whole number from 1 to 1024", arguments.threads.0);
-    }
-    if !(1..=1000).contains(&arguments.repeat.0) {
-        bail!("repeat = {}: must be a whole number from 1 to 1000", arguments.repeat.0);
+    for (name, Count(count), max) in
+        [("threads", arguments.threads, 1024), ("repeat", arguments.repeat, 1000)]
+    {
+        ensure!((1..=max).contains(&count), "{name} = {count}: must be a whole number from 1 to {max}");
     }
     let exact = config(arguments, Regime::Exact, 1.0)?;
-    let bytes = |config: &_| memory::run_bytes(config, arguments.threads.0 as usize, true, true);
+    let bytes = |config: &_| memory::run_bytes(config, size(arguments.threads), true, true);
     memory::check(&exact, available_memory(), bytes)?;
-    let program = std::env::current_exe().context("the program's own file")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut rows = Vec::new();
-    let mut ours = |what: &str, name: &str| -> anyhow::Result<f64> {
-        eprintln!("measuring: {name}");
-        let a = arguments;
+    let mut measure = |what: &str, name: &str| -> anyhow::Result<()> {
+        message(format_args!("measuring: {name}"));
         let mut command = Command::new(&program);
         command.args(["bench", "--only", what]);
         for (flag, value) in [
-            ("--vocab", a.vocab),
-            ("--dim", a.dim),
-            ("--length", a.length),
-            ("--samples", a.samples),
-            ("--threads", a.threads),
-            ("--repeat", a.repeat),
+            ("--vocab", arguments.vocab),
+            ("--dim", arguments.dim),
+            ("--length", arguments.length),
+            ("--samples", arguments.samples),
+            ("--threads", arguments.threads),
+            ("--repeat", arguments.repeat),
         ] {
             command.args([flag, &value.0.to_string()]);
         }
-        let measurement = Measurement { name: name.into(), ..finish(command)? };
-        rows.push(measurement.clone());
-        Ok(measurement.train_seconds)
+        rows.push(Measurement { name: name.into(), ..finish(command)? });
+        Ok(())
     };
     for (what, name, _, _) in OURS {
-        ours(what, name)?;
+        measure(what, name)?;
     }
-    ours(PRODUCTS, "the four N x V x d products of exact steps, alone")?;
+    measure("products", "the four N x V x d products of exact steps, alone")?;
     for (what, name, _) in STEPS {
-        ours(what, name)?;
+        measure(what, name)?;
     }
 
     let python_works = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     if python_works.is_ok_and(|output| output.status.success()) {
         rows.extend(torch(arguments, &exact)?);
     } else {
-        eprintln!("hint: {} has no torch and safetensors; name one that has with --python", arguments.python);
+        message(format_args!(
+            "hint: {} has no torch and safetensors; give one that has them with --python",
+            arguments.python
+        ));
     }
-    let text = match arguments.json {
-        true => serde_json::to_string_pretty(&rows)? + "\n",
-        false => table(arguments, &rows),
-    };
-    print(&text)
+    print_record(arguments.json, &rows, |rows| table(arguments, rows))
 }
 
 fn torch(arguments: &BenchArguments, exact: &Config) -> anyhow::Result<Vec<Measurement>> {
-    let folder = tempfile::tempdir().context("a temporary folder")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
-    std::fs::write(&script, TORCH).context("the benchmark script")?;
+    std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
     let threads = arguments.threads.0.to_string();
-    run(exact, &Inputs::default(), &Backend::cpu(arguments.threads.0 as usize)?, Some(&data), &())?;
+    run(exact, &Inputs::default(), &backend(size(arguments.threads))?, Some(&data), &())?;
     let mut rows = Vec::new();
     for (method, regime, repeat, name) in [
         ("tuned", "exact", arguments.repeat.0, "PyTorch, exact, hand-tuned"),
@@ -199,7 +192,7 @@ fn torch(arguments: &BenchArguments, exact: &Config) -> anyhow::Result<Vec<Measu
         if method == "autograd" && arguments.no_autograd {
             continue;
         }
-        eprintln!("measuring: {name}");
+        message(format_args!("measuring: {name}"));
         let mut command = Command::new(&arguments.python);
         command.arg(&script).args(["--method", method, "--regime", regime, "--threads", &threads]);
         command
@@ -211,7 +204,7 @@ fn torch(arguments: &BenchArguments, exact: &Config) -> anyhow::Result<Vec<Measu
     Ok(rows)
 }
 
-/// Runs a command that prints one measurement.
+/// Runs a command and parses the measurement that it prints.
 fn finish(mut command: Command) -> anyhow::Result<Measurement> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     if !output.status.success() {

@@ -1,16 +1,11 @@
-//! `superpose bound`: decoders of the first gradient beside the surrogate lower bound, and how far the three-step algorithm
-//! gets past it.
+//! `superpose bound`: compares decoders of the first gradient, and the three-step algorithm, with the surrogate lower bound.
 
-use std::time::Duration;
-
-use anyhow::{Context, anyhow};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Embedding, EmbeddingSettings, Settings, Trigger};
 
-use crate::arguments::{Count, threads};
-use crate::run::print;
+use crate::arguments::Count;
+use crate::progress::ticking_spinner;
+use crate::shared::{Threads, backend, print_record, size};
 
 /// Arguments of `superpose bound`.
 #[derive(Args, Clone, Debug)]
@@ -45,9 +40,8 @@ pub struct BoundArguments {
     /// Where the trigger is: values (keys and values) or keys (keys only)
     #[arg(long, value_name = "WHERE", default_value = "values")]
     trigger: Trigger,
-    /// Threads (default: all cores); results do not depend on it
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
-    threads: Option<Count>,
+    #[command(flatten)]
+    threads: Threads,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -55,39 +49,26 @@ pub struct BoundArguments {
 
 /// Runs the command.
 pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
-    let size = |name: &str, count: Count| {
-        usize::try_from(count.0).map_err(|_| anyhow!("{name} = {}: too large for this machine", count.0))
-    };
-    let threads = threads(arguments.threads)?;
+    let threads = arguments.threads.count()?;
     let settings = Settings {
-        vocab: size("vocab", arguments.vocab)?,
-        dim: size("dim", arguments.dim)?,
-        length: size("length", arguments.length)?,
-        width: arguments.width.map(|width| size("width", width)).transpose()?,
+        vocab: size(arguments.vocab),
+        dim: size(arguments.dim),
+        length: size(arguments.length),
+        width: arguments.width.map(size),
         activation: arguments.activation,
         embedding: EmbeddingSettings::plain(arguments.embedding)?,
         trigger: arguments.trigger,
         seed: arguments.seed.0,
         ..Settings::default()
     };
-    let (accuracy, seeds) = (arguments.accuracy, size("seeds", arguments.seeds)?);
+    let (accuracy, seeds) = (arguments.accuracy, size(arguments.seeds));
     let config = superpose_lab::decoders::check(settings, accuracy, seeds)?;
-    let backend = Backend::cpu(threads).context("threads cannot be started")?;
-    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed} so far") {
-        spinner.set_style(style);
-    }
-    // A single number of samples may take many seconds: the time goes on meanwhile.
-    spinner.enable_steady_tick(Duration::from_millis(200));
-    let mut progress = |what: &str, samples: f64| {
-        let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
-        spinner.set_message(format!("{}{at}", what.replace('_', " ")));
-    };
-    let record = superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut progress);
-    spinner.finish_and_clear();
-    let record = record?;
-    match arguments.json {
-        true => print(&(serde_json::to_string_pretty(&record)? + "\n")),
-        false => print(&superpose_report::bound(&record).text()),
-    }
+    let backend = backend(threads)?;
+    let record = ticking_spinner(|bar| {
+        superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut |what, samples| {
+            let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
+            bar.say(format!("{}{at}", what.replace('_', " ")));
+        })
+    });
+    print_record(arguments.json, &record?, superpose_text::bound)
 }

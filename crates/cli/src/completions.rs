@@ -1,9 +1,9 @@
-//! `superpose completions`: what a shell needs to complete commands and flags.
+//! `superpose completions`: prints the script with which a shell completes commands and flags.
 
 use clap::{Args, ValueEnum};
 use clap_complete::shells;
 
-use crate::run::print;
+use crate::shared::print;
 
 /// Arguments of `superpose completions`.
 #[derive(Args, Clone, Debug)]
@@ -29,7 +29,7 @@ pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<()> {
     print(&String::from_utf8(script(arguments.shell))?)
 }
 
-/// The script that the shell reads.
+/// Returns the script that the shell reads.
 pub fn script(shell: Shell) -> Vec<u8> {
     let (mut command, mut script) = (crate::command(), Vec::new());
     let name = command.get_name().to_string();

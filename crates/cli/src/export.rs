@@ -1,4 +1,4 @@
-//! `superpose export`: results for other programs.
+//! `superpose export`: writes the results of a store in formats that other programs read.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use superpose_lab::store::{ExportError, Store, csv, json_lines};
 
-use crate::files::whole_file_with;
+use crate::files::write_file_with;
 
 /// Arguments of `superpose export`.
 #[derive(Args, Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct ExportArguments {
     /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
-    /// Format (default: by the ending of the output, else csv)
+    /// Format (default: by the extension of the output, else csv)
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Where to write (default: standard output)
@@ -43,27 +43,27 @@ pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
     });
     if format == Format::Parquet && !cfg!(feature = "parquet") {
         bail!(
-            "format = parquet: not in this build; cargo install --path crates/cli --features parquet makes one that has it"
+            "format = parquet: not in this build; cargo install --path crates/cli --features parquet includes it"
         );
     }
     if format == Format::Parquet && arguments.out.is_none() {
-        bail!("format = parquet: not for standard output; give --out FILE.parquet");
+        bail!("format = parquet: cannot be written to standard output; give --out FILE.parquet");
     }
     let store = Store::open_existing(&arguments.store)?;
     let Some(out) = &arguments.out else {
         let mut out = BufWriter::new(std::io::stdout());
         let written = write(&store, format, &mut out).and_then(|()| Ok(out.flush()?));
         return match written {
-            // A reader that has seen enough is not an error.
+            // A reader that closes the pipe early is not an error.
             Err(ExportError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             written => written.context("standard output"),
         };
     };
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     if real(out).is_some_and(|out| real(&arguments.store) == Some(out)) {
-        bail!("out = {}: is the store itself, which would be lost; give another file", out.display());
+        bail!("out = {}: is the store itself; give another file", out.display());
     }
-    whole_file_with(out, |file| Ok(write(&store, format, file)?))
+    write_file_with(out, |file| Ok(write(&store, format, file)?))
 }
 
 fn write(store: &Store, format: Format, out: &mut (impl Write + Send)) -> Result<(), ExportError> {

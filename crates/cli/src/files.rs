@@ -1,19 +1,22 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use serde::{Serialize, de::DeserializeOwned};
 
-/// Writes a file: beside its place first and then into it, so that nobody sees half of one and what was there before stays until
-/// there is something better. A pipe or device is written as it is.
-pub fn whole_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    whole_file_with(path, |out| Ok(out.write_all(bytes)?))
+use crate::shared::pretty;
+
+/// Writes a file through a temporary file beside it, so that readers never see a partial file and an existing file stays until the
+/// new one is complete. A pipe or device is written directly.
+pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write_file_with(path, |out| Ok(out.write_all(bytes)?))
 }
 
-/// The same for what is written bit by bit.
-pub fn whole_file_with(
+/// The same for content that is written in pieces.
+pub fn write_file_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -22,31 +25,52 @@ pub fn whole_file_with(
         let mut out = BufWriter::new(File::create(path).with_context(place)?);
         return write(&mut out).and_then(|()| Ok(out.flush()?)).with_context(place);
     }
-    let (file, temporary) = beside(path)?.into_parts();
+    let (file, temporary) = temporary_beside(path)?.into_parts();
     let mut out = BufWriter::new(file);
     write(&mut out).and_then(|()| Ok(out.flush()?)).with_context(place)?;
-    // Through a link, not in its place.
+    // A symbolic link is followed, not replaced.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     temporary.persist(target).with_context(place)
 }
 
-/// A pipe, a device: nothing that another file could take the place of.
+/// Writes a value as indented JSON.
+pub fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    write_file(path, pretty(value)?.as_bytes())
+}
+
+/// Reads a JSON file that this program wrote; `None` if there is no such file.
+pub fn read_json<X: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<X>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&text).map(Some).with_context(|| {
+            format!("{} was not written by this version of superpose; move it away", path.display())
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Creates a folder and its parents.
+pub fn create_folder(path: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(path).with_context(|| format!("cannot create the folder {}", path.display()))
+}
+
+/// Whether a path is a pipe or a device, which a temporary file cannot replace.
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Checks that a file can be written, and leaves what is there as it is: for before the runs.
-pub fn can_be_written(path: &Path) -> anyhow::Result<()> {
+/// Fails if a file cannot be written, before the runs that would produce it. An existing file is not changed.
+pub fn check_writable(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(!path.is_dir(), "cannot write {}: it is a folder", path.display());
-    if is_special(path) { Ok(()) } else { beside(path).map(drop) }
+    if is_special(path) { Ok(()) } else { temporary_beside(path).map(drop) }
 }
 
-/// A temporary file in the folder of a path, as readable as the umask lets any new file be.
-fn beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
+/// Creates a temporary file in the folder of a path, with the permissions of a new file.
+fn temporary_beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // Temporary files are for their owner alone; a result is for whom the folder is.
+    // By default a temporary file is readable by its owner alone; a result should be readable like any other file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
     builder.tempfile_in(folder).with_context(|| format!("cannot write {}", path.display()))
@@ -57,21 +81,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_or_not_at_all() {
+    fn file_is_replaced_completely_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         let names = || std::fs::read_dir(folder.path()).unwrap().count();
-        can_be_written(&path).unwrap();
+        check_writable(&path).unwrap();
         assert_eq!(names(), 0);
-        whole_file(&path, b"old").unwrap();
-        can_be_written(&path).unwrap();
-        let failed = whole_file_with(&path, |out| {
+        write_file(&path, b"old").unwrap();
+        check_writable(&path).unwrap();
+        let failed = write_file_with(&path, |out| {
             out.write_all(b"half")?;
             anyhow::bail!("no more")
         });
         assert!(format!("{:#}", failed.unwrap_err()).contains("a.csv: no more"));
         assert_eq!((std::fs::read(&path).unwrap(), names()), (b"old".to_vec(), 1));
-        whole_file(&path, b"new").unwrap();
+        write_file(&path, b"new").unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), names()), (b"new".to_vec(), 1));
         #[cfg(unix)]
         {
@@ -80,7 +104,7 @@ mod tests {
             assert_eq!(mode & 0o600, 0o600);
             assert_eq!(mode & 0o133, 0);
         }
-        assert!(can_be_written(folder.path()).is_err());
-        assert!(can_be_written(&folder.path().join("absent/a.csv")).is_err());
+        assert!(check_writable(folder.path()).is_err());
+        assert!(check_writable(&folder.path().join("absent/a.csv")).is_err());
     }
 }

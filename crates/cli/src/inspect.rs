@@ -1,17 +1,13 @@
-//! `superpose inspect`: how the rows of a real embedding matrix overlap, and how many facts they could hold.
+//! `superpose inspect`: measures how the rows of a real embedding matrix overlap, and how many facts they could hold.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use superpose_core::backend::Backend;
 use superpose_lab::inspect::InspectError;
 use superpose_tensors::TensorFile;
 
-use crate::arguments::Count;
-use crate::run::print;
+use crate::progress::Bar;
+use crate::shared::{Threads, backend, print_record};
 
 /// Arguments of `superpose inspect`.
 #[derive(Args, Clone, Debug)]
@@ -28,9 +24,8 @@ pub struct InspectArguments {
     /// Memory accuracy at which facts are counted
     #[arg(long, value_name = "SHARE", default_value = "0.99", allow_hyphen_values = true)]
     accuracy: f64,
-    /// Threads (default: all cores); results do not depend on it
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
-    threads: Option<Count>,
+    #[command(flatten)]
+    threads: Threads,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -38,42 +33,23 @@ pub struct InspectArguments {
 
 /// Runs the command.
 pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
-    let threads = match arguments.threads {
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-        Some(Count(threads @ 1..=1024)) => threads as usize,
-        Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
-    };
-    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let backend = backend(arguments.threads.count()?)?;
     let file = TensorFile::open(&arguments.file)?;
     let tensors = file.tensors()?;
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    let started = Instant::now();
-    let mut progress = |done: usize, total: usize| {
-        // A quick one needs no bar.
-        if bar.is_hidden() && started.elapsed() > Duration::from_secs(1) {
-            if let Ok(style) = ProgressStyle::with_template("reading {wide_bar} {percent}%, {eta} left") {
-                bar.set_style(style);
-            }
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
-    };
+    let bar = Bar::new(0);
+    bar.say("reading".into());
     let found = superpose_lab::inspect::inspect(
         &tensors,
         arguments.tensor.as_deref(),
         arguments.output_tensor.as_deref(),
         arguments.accuracy,
         &backend,
-        &mut progress,
+        &mut |done, total| bar.set(done as u64, total as u64),
     );
-    bar.finish_and_clear();
+    bar.finish();
     let found = found.map_err(|error| match error {
         InspectError::Tensors(error) => file.inside(error).into(),
         other => anyhow::Error::from(other),
     })?;
-    match arguments.json {
-        true => print(&(serde_json::to_string_pretty(&found)? + "\n")),
-        false => print(&superpose_report::inspect(&found).text()),
-    }
+    print_record(arguments.json, &found, superpose_text::inspect)
 }

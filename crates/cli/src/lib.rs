@@ -1,7 +1,7 @@
-//! The command line: arguments, a checked configuration, one call, text or JSON.
+//! The command line: it parses arguments, validates them, makes one call and prints text or JSON.
 //!
-//! Results go to standard output, everything else to standard error. Whatever is wrong with the input ends in one
-//! sentence that names the parameter, and exit code 2.
+//! Results go to standard output, everything else to standard error. Invalid input ends with exit code 2 and one sentence that
+//! names the parameter; a signal ends with 128 plus its number.
 
 pub mod arguments;
 mod bench;
@@ -22,6 +22,7 @@ mod reproduce;
 mod run;
 mod serve;
 mod setting_flags;
+mod shared;
 mod slurm;
 mod status;
 mod submit;
@@ -33,10 +34,11 @@ pub use bench::Measurement;
 pub use completions::{Shell, script};
 pub use status::Report as StatusReport;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use interrupt::Interrupted;
 
 /// How many facts can a transformer learn to recall? Measure it, predict it, see what limits it.
 #[derive(Parser)]
@@ -52,7 +54,7 @@ enum Command {
     Reproduce(reproduce::ReproduceArguments),
     /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
     Run(Box<arguments::RunArguments>),
-    /// Train the model for as long as you like: optimisers, checkpoints, the trajectory as a plot and a table.
+    /// Train the model with an optimiser for any number of steps: checkpoints, the trajectory as a plot and a table.
     Train(Box<train::TrainArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
     Predict(Box<predict::PredictArguments>),
@@ -60,7 +62,7 @@ enum Command {
     Threshold(Box<threshold::ThresholdArguments>),
     /// Map accuracy over two sizes: measured along the boundary, filled in elsewhere, beside the closed form.
     Phase(Box<phase::PhaseArguments>),
-    /// Find the cheapest model for so many facts, what binds, and the trade-off of dimension, width and data.
+    /// Find the cheapest model for a number of facts, what limits it, and the trade-off of dimension, width and data.
     Plan(plan::PlanArguments),
     /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
     Bound(bound::BoundArguments),
@@ -74,11 +76,11 @@ enum Command {
     Submit(submit::SubmitArguments),
     /// Show where a sweep stands: done, running, failed, left.
     Status(status::StatusArguments),
-    /// Bring the shards of a sweep into its store.
+    /// Merge the shards of a sweep into its store.
     Merge(merge::MergeArguments),
     /// Write a store's results as CSV, JSON Lines or Parquet.
     Export(export::ExportArguments),
-    /// Open the page: explore phase maps, train at a click, look at studies. On 127.0.0.1 alone.
+    /// Serve the web page on 127.0.0.1: explore phase maps, train at a click, look at studies.
     Serve(serve::ServeArguments),
     /// Measure the engine's speed and memory, beside PyTorch where Python has it.
     Bench(bench::BenchArguments),
@@ -86,45 +88,49 @@ enum Command {
     Completions(completions::CompletionsArguments),
 }
 
-/// Every command with its arguments: what the help, the completions and the reference of the book are made of.
+impl Command {
+    fn run(self) -> anyhow::Result<()> {
+        match self {
+            Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+            Command::Run(arguments) => run::run(*arguments),
+            Command::Train(arguments) => train::train(*arguments),
+            Command::Predict(arguments) => predict::predict(*arguments),
+            Command::Threshold(arguments) => threshold::threshold(*arguments),
+            Command::Phase(arguments) => phase::phase(*arguments),
+            Command::Plan(arguments) => plan::plan(&arguments),
+            Command::Bound(arguments) => bound::bound(&arguments),
+            Command::Memory(arguments) => memory::memory(&arguments),
+            Command::Inspect(arguments) => inspect::inspect(&arguments),
+            Command::Sweep(arguments) => sweep::sweep(&arguments),
+            Command::Submit(arguments) => submit::submit(&arguments),
+            Command::Status(arguments) => status::status(&arguments),
+            Command::Merge(arguments) => merge::merge(&arguments),
+            Command::Export(arguments) => export::export(&arguments),
+            Command::Serve(arguments) => serve::serve(&arguments),
+            Command::Bench(arguments) => bench::bench(&arguments),
+            Command::Completions(arguments) => completions::completions(&arguments),
+        }
+    }
+}
+
+/// Returns the definition of every command and its arguments, from which the help, the completions and the book's reference are
+/// made.
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Whether these are arguments that this program takes.
-fn takes(arguments: &[String]) -> Result<(), clap::Error> {
+/// Fails if this program would reject these arguments.
+fn check_command_line(arguments: &[String]) -> Result<(), clap::Error> {
     Cli::try_parse_from(std::iter::once("superpose").chain(arguments.iter().map(String::as_str))).map(|_| ())
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let done = |()| ExitCode::SUCCESS;
-    let result = match Cli::parse().command {
-        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
-        Command::Run(arguments) => run::run(*arguments).map(done),
-        Command::Train(arguments) => train::train(*arguments),
-        Command::Predict(arguments) => predict::predict(*arguments).map(done),
-        Command::Threshold(arguments) => threshold::threshold(*arguments),
-        Command::Phase(arguments) => phase::phase(*arguments),
-        Command::Plan(arguments) => plan::plan(&arguments).map(done),
-        Command::Bound(arguments) => bound::bound(&arguments).map(done),
-        Command::Memory(arguments) => memory::memory(&arguments),
-        Command::Inspect(arguments) => inspect::inspect(&arguments).map(done),
-        Command::Sweep(arguments) => sweep::sweep(&arguments),
-        Command::Submit(arguments) => submit::submit(&arguments).map(done),
-        Command::Status(arguments) => status::status(&arguments).map(done),
-        Command::Merge(arguments) => merge::merge(&arguments).map(done),
-        Command::Export(arguments) => export::export(&arguments).map(done),
-        Command::Serve(arguments) => serve::serve(&arguments),
-        Command::Bench(arguments) => bench::bench(&arguments).map(done),
-        Command::Completions(arguments) => completions::completions(&arguments).map(done),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            // Where even that cannot be written there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::from(2)
-        }
+    let Err(error) = Cli::parse().command.run() else { return ExitCode::SUCCESS };
+    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
+        shared::message(interrupted);
+        return ExitCode::from(interrupted.code);
     }
+    shared::message(format_args!("error: {error:#}"));
+    ExitCode::from(2)
 }

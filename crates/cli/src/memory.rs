@@ -1,21 +1,20 @@
-//! `superpose memory`: an associative memory alone, what it recalls and how many facts it holds.
+//! `superpose memory`: measures an associative memory alone: what it recalls, or how many facts it holds.
 
-use std::io::Write as _;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use superpose_core::associative::{MemorySettings, Rule};
-use superpose_core::backend::Backend;
 use superpose_core::config::{Embedding, Labels};
 use superpose_core::train::Optimiser;
-use superpose_lab::associative::{CapacitySearch, MemoryError, USUAL_PRECISION, USUAL_RUNS, check_room, run};
+use superpose_lab::associative::{
+    CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS, MemoryError, check_room, run,
+};
 
-use crate::arguments::{Count, threads};
+use crate::arguments::Count;
 use crate::interrupt::Interrupt;
-use crate::progress::Spinner;
-use crate::run::{available_memory, print};
+use crate::progress::spinner;
+use crate::shared::{Threads, available_memory, backend, print_record, size};
 
 /// Arguments of `superpose memory`.
 #[derive(Args, Clone, Debug)]
@@ -26,7 +25,7 @@ pub struct MemoryArguments {
     /// Dimension d of keys and values; neurons of a Hopfield network
     #[arg(long, value_name = "D", default_value = "64", allow_hyphen_values = true)]
     dim: Count,
-    /// How weights are made: hebbian, least-squares, trained or hopfield
+    /// How the weights are computed: hebbian, least-squares, trained or hopfield
     #[arg(long, value_name = "RULE", default_value = "hebbian")]
     rule: Rule,
     /// Width m of an MLP with ReLU, both layers trained; without it, a linear memory
@@ -38,32 +37,32 @@ pub struct MemoryArguments {
     /// Labels: permutation (each fact its own) or mod:M
     #[arg(long, value_name = "KIND", default_value = "permutation")]
     labels: Labels,
-    /// Zipf exponent of how often facts are asked and shown in mini-batches (default: all alike)
+    /// Zipf exponent of how often facts are asked and shown in mini-batches (default: equally often)
     #[arg(long, value_name = "EXPONENT", allow_hyphen_values = true)]
     zipf: Option<f64>,
     /// Optimiser of a trained memory: sgd, adam, adamw or muon
     #[arg(long, value_name = "NAME", default_value = "adamw")]
     optimiser: Optimiser,
-    /// Its rate (default 1000; with a width 0.03)
+    /// Learning rate (default 1000; with a width 0.03)
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     rate: Option<f64>,
-    /// Its steps at most (default 4,096; with a width 32,768)
+    /// Maximum number of training steps (default 4,096; with a width 32,768)
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     steps: Option<Count>,
     /// Facts drawn for a step (default: all facts at every step)
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     batch: Option<Count>,
-    /// Share of right answers that is success; full-batch training ends there
+    /// Share of right answers that counts as success; full-batch training ends there
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, allow_hyphen_values = true)]
     accuracy: f64,
     /// Find how many facts can be stored, with a 95% interval: half of the repeats succeed
     #[arg(long, value_name = "facts")]
     find: Option<String>,
-    /// Half width of that interval, over the estimate, at which to stop
-    #[arg(long, value_name = "SHARE", default_value_t = USUAL_PRECISION, allow_hyphen_values = true, requires = "find")]
-    precision: f64,
-    /// Memories made in the search at most
-    #[arg(long, value_name = "COUNT", default_value_t = Count(USUAL_RUNS as u64), allow_hyphen_values = true, requires = "find")]
+    /// Relative half width of that interval at which to stop
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_HALF_WIDTH, allow_hyphen_values = true, requires = "find")]
+    half_width: f64,
+    /// Maximum number of memories that the search may make
+    #[arg(long, value_name = "COUNT", default_value_t = Count(DEFAULT_MAX_RUNS as u64), allow_hyphen_values = true, requires = "find")]
     max_runs: Count,
     /// Memories with consecutive seeds (default 20)
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, conflicts_with = "find")]
@@ -71,9 +70,8 @@ pub struct MemoryArguments {
     /// The first seed
     #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
     seed: Count,
-    /// Threads (default: all cores); results do not depend on it
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
-    threads: Option<Count>,
+    #[command(flatten)]
+    threads: Threads,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -81,71 +79,57 @@ pub struct MemoryArguments {
 
 impl MemoryArguments {
     fn settings(&self) -> MemorySettings {
-        let count = |Count(count): Count| usize::try_from(count).unwrap_or(usize::MAX);
         let default = MemorySettings::default();
         MemorySettings {
-            facts: self.facts.map_or(default.facts, count),
-            dim: count(self.dim),
+            facts: self.facts.map_or(default.facts, size),
+            dim: size(self.dim),
             rule: self.rule,
-            width: self.width.map(count),
+            width: self.width.map(size),
             embedding: self.embedding,
             labels: self.labels,
             zipf: self.zipf,
             optimiser: self.optimiser,
             rate: self.rate,
-            steps: self.steps.map(count),
-            batch: self.batch.map(count),
+            steps: self.steps.map(size),
+            batch: self.batch.map(size),
             accuracy: self.accuracy,
-            repeats: self.repeats.map_or(default.repeats, count),
+            repeats: self.repeats.map_or(default.repeats, size),
             seed: self.seed.0,
         }
     }
 }
 
 /// Runs the command.
-pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
-    let threads = threads(arguments.threads)?;
+pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<()> {
+    let threads = arguments.threads.count()?;
     let settings = arguments.settings();
-    let backend = || Backend::cpu(threads).context("threads cannot be started");
-    let room = |settings: &MemorySettings| check_room(settings, threads, available_memory());
-    if arguments.find.is_none() {
+    let check_room = |settings: &MemorySettings| check_room(settings, threads, available_memory());
+    let Some(find) = &arguments.find else {
         let config = settings.check()?;
-        room(&config)?;
-        let spinner = Spinner::new();
-        let record = run(&config, &backend()?, &AtomicBool::new(false), &mut |done| {
-            spinner.say(&format!("{done} of {} memories made", config.repeats));
+        check_room(&config)?;
+        let backend = backend(threads)?;
+        let record = spinner(|bar| {
+            run(&config, &backend, &AtomicBool::new(false), &mut |done| {
+                bar.say(format!("{done} of {} memories made", config.repeats));
+            })
         });
-        spinner.finish();
-        let record = record?;
-        let text = match arguments.json {
-            true => serde_json::to_string_pretty(&record)? + "\n",
-            false => superpose_report::memory(&record).text(),
-        };
-        return print(&text).map(|()| ExitCode::SUCCESS);
+        return print_record(arguments.json, &record?, superpose_text::memory);
+    };
+    if find != "facts" {
+        bail!("find = {find}: must be facts");
     }
-    match arguments.find.as_deref() {
-        Some("facts") => {}
-        other => bail!("find = {}: must be facts", other.unwrap_or_default()),
-    }
-    let most = usize::try_from(arguments.max_runs.0).unwrap_or(usize::MAX);
-    let search = CapacitySearch::new(&settings, arguments.precision, most)?;
-    room(search.largest())?;
+    let search = CapacitySearch::new(&settings, arguments.half_width, size(arguments.max_runs))?;
+    check_room(search.largest())?;
     let interrupt = Interrupt::listen()?;
-    let spinner = Spinner::new();
-    let record = search.record(&backend()?, interrupt.flag(), &mut |runs, facts| {
-        spinner.say(&format!("{runs} memories made, now with {facts} facts"));
+    let backend = backend(threads)?;
+    let record = spinner(|bar| {
+        search.record(&backend, interrupt.flag(), &mut |runs, facts| {
+            bar.say(format!("{runs} memories made, now with {facts} facts"));
+        })
     });
-    spinner.finish();
-    let record = match record {
-        Err(MemoryError::Stopped) => {
-            let _ = writeln!(std::io::stderr(), "stopped: nothing is kept of a search for a capacity");
-            return Ok(ExitCode::from(interrupt.code()));
-        }
-        record => record?,
-    };
-    let text = match arguments.json {
-        true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_report::capacity(&record).text(),
-    };
-    print(&text).map(|()| ExitCode::SUCCESS)
+    let record = record.map_err(|error| match error {
+        MemoryError::Stopped => interrupt.stopped("stopped: a search for a capacity keeps no results".into()),
+        error => error.into(),
+    })?;
+    print_record(arguments.json, &record, superpose_text::capacity)
 }

@@ -1,6 +1,5 @@
-//! `superpose merge`: the shards of many machines into one store.
+//! `superpose merge`: merges the shards of many machines into one store.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -12,7 +11,7 @@ use superpose_lab::words::grouped;
 use superpose_report::duration;
 
 use crate::progress::Work;
-use crate::run::print;
+use crate::shared::{message, plural, print};
 use crate::sweep::shards_of;
 
 /// Arguments of `superpose merge`.
@@ -21,7 +20,7 @@ pub struct MergeArguments {
     /// Shards, or folders of them (default: the folder of shards beside the store)
     #[arg(value_name = "SHARDS")]
     shards: Vec<PathBuf>,
-    /// The store to bring them into
+    /// The store to merge them into
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
 }
@@ -44,32 +43,25 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
     work.finish();
     let merged = merged?;
 
-    let mut out = std::io::stderr();
     for (path, line) in &merged.torn {
-        let _ = writeln!(
-            out,
-            "note: {}, line {line}: not finished; its writer is at work or was killed. The lines before it are in",
+        message(format_args!(
+            "note: {}, line {line}: incomplete, because its writer is still running or was killed; the lines before it are merged",
             path.display()
-        );
+        ));
     }
     for (path, other) in &merged.copies {
-        let _ = writeln!(
-            out,
+        message(format_args!(
             "note: {}, line 1: the same cell as line 1 of {}; a copy? Each cell is counted once",
             path.display(),
             other.display()
-        );
+        ));
     }
     for error in &merged.refused {
-        let _ = writeln!(out, "error: {error}; nothing of this shard was taken");
+        message(format_args!("error: {error}; nothing of this shard was merged"));
     }
     print(&format!(
         "{} into {}: {} new cells, {} known already, in {}.\n",
-        if merged.shards == 1 {
-            "1 shard".into()
-        } else {
-            format!("{} shards", grouped(merged.shards as f64))
-        },
+        plural(merged.shards, "shard", "shards"),
         arguments.store.display(),
         grouped(merged.added as f64),
         grouped(merged.known as f64),
@@ -77,7 +69,6 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
     ))?;
     match merged.refused.len() {
         0 => Ok(()),
-        1 => bail!("1 shard was refused"),
-        refused => bail!("{refused} shards were refused"),
+        refused => bail!("{} refused", plural(refused, "shard was", "shards were")),
     }
 }

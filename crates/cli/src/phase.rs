@@ -1,24 +1,19 @@
-//! `superpose phase`: accuracy over two sizes, measured along the boundary and filled in elsewhere, beside the closed form.
+//! `superpose phase`: maps accuracy over two sizes, measured along the boundary and interpolated elsewhere, beside the closed form.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
-use superpose_figure::Theme;
-use superpose_lab::cell::CellError;
+use superpose_core::Measure;
 use superpose_lab::phase::{PhaseOptions, Scale, Size, Span};
-use superpose_lab::threshold::{Measure, SearchError};
 use superpose_report::diagram as draw;
 
 use crate::arguments::{Count, RunArguments};
-use crate::files::{can_be_written, whole_file};
+use crate::files::{check_writable, write_file};
 use crate::interrupt::Interrupt;
-use crate::picture::Target;
-use crate::progress::Spinner;
-use crate::run::print;
-use crate::threshold::{range, runner, stopped};
+use crate::picture::FigureFile;
+use crate::progress::spinner;
+use crate::shared::{StoreFlag, message, print, range, size};
 
 /// Arguments of `superpose phase`.
 #[derive(Args, Clone, Debug)]
@@ -44,7 +39,7 @@ pub struct PhaseArguments {
     /// What is measured: accuracy, memory_accuracy, one_step_accuracy, lock_rate
     #[arg(long, value_name = "NAME", default_value = "accuracy")]
     measure: Measure,
-    /// Share of the cells to run at most; the rest is filled in
+    /// Maximum share of the cells to run; the rest is interpolated
     #[arg(long, value_name = "SHARE", default_value_t = 0.25, allow_hyphen_values = true)]
     most: f64,
     /// Write every cell to this file (CSV)
@@ -53,13 +48,12 @@ pub struct PhaseArguments {
     /// Draw the diagram into this file (.svg or .png)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Keep results in this file (SQLite) and take known ones from it
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreFlag,
 }
 
 /// Runs the command.
-pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
+pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
     for name in ["export", "import"] {
@@ -73,50 +67,40 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<ExitCode> {
     let options = PhaseOptions {
         x,
         y,
-        resolution: usize::try_from(arguments.resolution.0).unwrap_or(usize::MAX),
+        resolution: size(arguments.resolution),
         accuracy: arguments.accuracy,
         measure: arguments.measure,
         most: arguments.most,
     };
     let request = options.check(settings)?;
-    // What cannot be written is found now rather than after the runs.
-    let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
-    if let Some(path) = &arguments.csv {
-        can_be_written(path).context("csv")?;
-    }
-    if let Some(picture) = &picture {
-        picture.check().context("svg")?;
-    }
+    // An unwritable path is an error now rather than after the runs.
+    arguments.csv.as_deref().map(check_writable).transpose().context("csv")?;
+    let figure = FigureFile::new(arguments.svg.as_ref())?;
 
     let interrupt = Interrupt::listen()?;
-    let mut runner = runner(threads, arguments.store.as_deref(), interrupt.flag())?;
-    let spinner = Spinner::new();
-    let record = request.record(threads, &mut runner, |runs| {
-        spinner.say(&format!("{} of at most {} cells", runs / request.repeats, request.most));
+    let mut runner = arguments.store.runner(threads, interrupt.flag())?;
+    let record = spinner(|bar| {
+        request.record(threads, &mut runner, |runs| {
+            bar.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
+        })
     });
-    spinner.finish();
-    let record = match record {
-        Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
-            return Ok(stopped(&interrupt, arguments.store.as_deref()));
-        }
-        record => record?,
-    };
+    let record = arguments.store.finish(record, &interrupt)?;
     if let Some(path) = &arguments.csv {
-        whole_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")?;
-        let _ = writeln!(std::io::stderr(), "wrote {}", path.display());
+        write_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")?;
+        message(format_args!("wrote {}", path.display()));
     }
-    if let Some(picture) = picture {
+    if let Some(figure) = figure {
         let title = format!("{} over {} and {}", record.measure.label(), record.x.size, record.y.size);
-        let figure = draw(&title, &record.x, &record.y, record.measure.label(), &record.diagram);
-        picture.write(&figure, Theme::Light)?;
+        figure.write(&draw(&title, &record.x, &record.y, record.measure.label(), &record.diagram))?;
     }
-    match run.json {
-        true => print(&(serde_json::to_string(&record)? + "\n")),
-        false => print(&superpose_report::phase(&record).text()),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    // One line of JSON: a map has thousands of cells.
+    print(&match run.json {
+        true => serde_json::to_string(&record)? + "\n",
+        false => superpose_report::phase(&record).text(),
+    })
 }
 
+/// Parses both axes.
 fn spans(arguments: &PhaseArguments) -> anyhow::Result<(Span, Span)> {
     let scales: Vec<&str> = arguments.scale.split(',').collect();
     let scale = |i: usize| -> anyhow::Result<Scale> {

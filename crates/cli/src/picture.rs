@@ -1,52 +1,45 @@
-//! Figures into files.
+//! Figures in files.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use superpose_figure::{Figure, Theme};
 
-use crate::files::{can_be_written, whole_file};
+use crate::files::{check_writable, write_file};
 
-/// Pixels of a PNG for each of the figure's own, for sharp screens and print.
+/// Pixels of a PNG per unit of the figure, for high-resolution screens and print.
 const SCALE: f64 = 2.0;
 
-/// A file for a figure: its ending says which kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+/// The file of `--svg`; its extension decides the format.
+pub struct FigureFile {
     path: PathBuf,
-    kind: Kind,
+    png: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Svg,
-    Png,
-}
-
-impl Target {
-    /// Fails unless the path ends in `.svg` or `.png`. `name` is the flag's.
-    pub fn new(name: &str, path: &Path) -> anyhow::Result<Self> {
-        let ending = path.extension().and_then(OsStr::to_str).map(str::to_lowercase);
-        let kind = match ending.as_deref() {
-            Some("svg") => Kind::Svg,
-            Some("png") => Kind::Png,
-            _ => bail!("{name} = {}: must end in .svg or .png", path.display()),
+impl FigureFile {
+    /// Returns the file for a path, if one is given.
+    ///
+    /// # Errors
+    /// Fails if the path does not end in `.svg` or `.png` or cannot be written, so that the user learns it before a long run.
+    pub fn new(path: Option<&PathBuf>) -> anyhow::Result<Option<FigureFile>> {
+        let Some(path) = path else { return Ok(None) };
+        let extension = path.extension().and_then(OsStr::to_str).map(str::to_lowercase);
+        let png = match extension.as_deref() {
+            Some("svg") => false,
+            Some("png") => true,
+            _ => bail!("svg = {}: must end in .svg or .png", path.display()),
         };
-        Ok(Self { path: path.to_owned(), kind })
-    }
-
-    /// Fails unless the file can be written.
-    pub fn check(&self) -> anyhow::Result<()> {
-        can_be_written(&self.path)
+        check_writable(path).context("svg")?;
+        Ok(Some(FigureFile { path: path.clone(), png }))
     }
 
     /// Writes a figure.
-    pub fn write(&self, figure: &Figure, theme: Theme) -> anyhow::Result<()> {
-        let bytes = match self.kind {
-            Kind::Svg => figure.svg(theme).into_bytes(),
-            Kind::Png => figure.png(theme, SCALE)?,
+    pub fn write(&self, figure: &Figure) -> anyhow::Result<()> {
+        let bytes = match self.png {
+            false => figure.svg(Theme::Light).into_bytes(),
+            true => figure.png(Theme::Light, SCALE)?,
         };
-        whole_file(&self.path, &bytes)
+        write_file(&self.path, &bytes)
     }
 }

@@ -1,16 +1,15 @@
-//! `superpose plan`: the cheapest model for so many facts.
+//! `superpose plan`: finds the cheapest model for a number of facts.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use superpose_core::config::{Activation, Trigger};
-use superpose_figure::Theme;
 use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_theory::plan::plan as theory;
 
 use crate::arguments::Count;
-use crate::picture::Target;
-use crate::run::print;
+use crate::picture::FigureFile;
+use crate::shared::print_record;
 
 /// Arguments of `superpose plan`.
 #[derive(Args, Clone, Debug)]
@@ -24,7 +23,7 @@ pub struct PlanArguments {
     /// Accuracy to reach
     #[arg(long, value_name = "SHARE", default_value_t = 0.99, allow_hyphen_values = true)]
     accuracy: f64,
-    /// Embedding dimension d (default: the smallest that does)
+    /// Embedding dimension d (default: the smallest that reaches the accuracy)
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     dim: Option<Count>,
     /// Width of the MLP m; a width or an activation makes it the attention-MLP model
@@ -36,10 +35,10 @@ pub struct PlanArguments {
     /// Where the trigger is: values (keys and values, the default) or keys (keys only)
     #[arg(long, value_name = "WHERE", default_value = "values")]
     trigger: Trigger,
-    /// Training samples at hand N (default: as many as it takes)
+    /// Training samples available N (default: as many as needed)
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     samples: Option<Count>,
-    /// Most trained parameters allowed: d^2, or d m with an MLP
+    /// Maximum number of trained parameters: d^2, or d m with an MLP
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     max_parameters: Option<Count>,
     /// Draw the trade-off into a file, SVG or (ending in .png) PNG
@@ -50,33 +49,25 @@ pub struct PlanArguments {
     json: bool,
 }
 
+/// Runs the command.
 pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
-    let request = arguments.options().check()?;
-    let target = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
+    let number = |count: Option<Count>| count.map(|Count(count)| count);
+    let request = PlanOptions {
+        facts: arguments.facts.0,
+        length: arguments.length.0,
+        accuracy: arguments.accuracy,
+        dim: number(arguments.dim),
+        width: number(arguments.width),
+        activation: arguments.activation,
+        trigger: arguments.trigger,
+        samples: number(arguments.samples),
+        max_parameters: number(arguments.max_parameters),
+    }
+    .check()?;
+    let figure = FigureFile::new(arguments.svg.as_ref())?;
     let plan = theory(&request);
-    if let Some(target) = target {
-        target.write(&superpose_report::trade_off(&plan), Theme::Light)?;
+    if let Some(figure) = figure {
+        figure.write(&superpose_report::trade_off(&plan))?;
     }
-    let text = match arguments.json {
-        true => serde_json::to_string_pretty(&PlanRecord::from(&plan))? + "\n",
-        false => superpose_report::plan(&plan).text(),
-    };
-    print(&text)
-}
-
-impl PlanArguments {
-    fn options(&self) -> PlanOptions {
-        let number = |count: Option<Count>| count.map(|Count(count)| count);
-        PlanOptions {
-            facts: self.facts.0,
-            length: self.length.0,
-            accuracy: self.accuracy,
-            dim: number(self.dim),
-            width: number(self.width),
-            activation: self.activation,
-            trigger: self.trigger,
-            samples: number(self.samples),
-            max_parameters: number(self.max_parameters),
-        }
-    }
+    print_record(arguments.json, &PlanRecord::from(&plan), |_| superpose_text::plan(&plan))
 }

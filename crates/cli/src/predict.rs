@@ -1,10 +1,10 @@
-//! `superpose predict`: what `superpose run` would measure, in closed form.
+//! `superpose predict`: predicts in closed form what `superpose run` would measure.
 
 use anyhow::ensure;
 use clap::Args;
 
 use crate::arguments::RunArguments;
-use crate::run::print;
+use crate::shared::print_record;
 
 /// Arguments of `superpose predict`.
 #[derive(Args, Clone, Debug)]
@@ -17,14 +17,11 @@ pub struct PredictArguments {
     accuracy: f64,
 }
 
+/// Runs the command.
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     run.threads()?;
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
-    let text = match run.json {
-        true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_report::predict(&record).text(),
-    };
-    print(&text)
+    print_record(run.json, &record, superpose_text::predict)
 }

@@ -1,32 +1,29 @@
-//! `superpose reproduce`: the whole study into one folder, with a report to open.
+//! `superpose reproduce`: runs the whole study into one folder, with a report to open.
 //!
 //! The folder holds the store, `study.json` with every result, `report.html`, figures, tables as CSV and `manifest.json`. Runs
-//! that the store has are not repeated, so an interrupted study goes on where it was.
+//! that are in the store are not repeated, so an interrupted study continues where it stopped.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
 use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
 use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
 use superpose_report::{Facts, Section, duration, page, sections};
 
-use crate::arguments::{Count, threads};
-use crate::files::whole_file;
+use crate::arguments::Count;
+use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
-use crate::progress::Spinner;
-use crate::run::{available_memory, print};
-use crate::sweep::shell;
+use crate::progress::spinner;
+use crate::shared::{Threads, available_memory, backend, message, print, shell};
+use superpose_report::duration;
 
 /// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]
@@ -37,21 +34,20 @@ pub struct ReproduceArguments {
     /// One part only: scaling, sizes, orthogonal, phase, bound, attention, training or anchors; may be given several times
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
-    /// Folder for everything
+    /// Folder for all results
     #[arg(long, value_name = "FOLDER", default_value = "superpose-study")]
     out: PathBuf,
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
     seed: Count,
-    /// Run nothing: bring the parts in this folder, each in a folder of its own, into one study there
+    /// Run nothing: combine the parts in this folder, each in its own folder, into one study there
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scale", "only", "out", "seed"])]
     gather: Option<PathBuf>,
-    /// Threads (default: all cores); results do not depend on it
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
-    threads: Option<Count>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
-/// How a folder was made.
+/// How the results in a folder were produced.
 #[derive(Clone, Serialize, Deserialize)]
 struct Manifest {
     version: String,
@@ -60,9 +56,9 @@ struct Manifest {
     seed: u64,
     command: String,
     machine: Machine,
-    /// Seconds by part, all times that it was run together.
+    /// Seconds by part, summed over all times it was run.
     seconds: BTreeMap<Part, f64>,
-    /// Cells that were run, not taken from the store, by part.
+    /// Cells by part that were run rather than taken from the store.
     runs: BTreeMap<Part, usize>,
 }
 
@@ -84,99 +80,91 @@ impl Machine {
     }
 }
 
-/// The largest seed: findings have seeds far apart.
-const MOST_SEED: u64 = 100_000_000;
+/// Maximum seed: the seeds of findings are derived from it with large factors.
+const MAX_SEED: u64 = 100_000_000;
 
 /// Runs the command.
-pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<ExitCode> {
+pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     if let Some(folder) = &arguments.gather {
-        return gather(folder).map(|()| ExitCode::SUCCESS);
+        return gather(folder);
     }
     let (scale, Count(seed)) = (arguments.scale, arguments.seed);
-    if seed > MOST_SEED {
-        bail!("seed = {seed}: must be a whole number from 0 to {MOST_SEED}");
+    if seed > MAX_SEED {
+        bail!("seed = {seed}: must be a whole number from 0 to {MAX_SEED}");
     }
-    let threads = threads(arguments.threads)?;
+    let threads = arguments.threads.count()?;
     let folder = Folder::open(&arguments.out, scale, seed)?;
     let mut parts: Vec<Part> =
         if arguments.only.is_empty() { Part::ALL.to_vec() } else { arguments.only.clone() };
     parts.sort_unstable();
     parts.dedup();
 
-    let mut results: Results = folder.read("study.json")?.unwrap_or_default();
+    let mut results: Results = folder.results()?.unwrap_or_default();
     let mut manifest = folder.manifest(arguments)?;
     let interrupt = Interrupt::listen()?;
-    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let backend = backend(threads)?;
     let mut runner = Runner::new(threads)
         .with_results(Store::open(&folder.path("store.sqlite"))?)
         .with_memory(available_memory())
         .with_stop(interrupt.flag());
-    folder.write_json("manifest.json", &manifest)?;
-    let about = scale.about();
-    say(&format!(
-        "Study at scale {scale} into {} ({about}, less what the store has)",
-        arguments.out.display()
+    write_json(&folder.path("manifest.json"), &manifest)?;
+    message(format_args!(
+        "Study at scale {scale} into {} ({}, less for runs that are in the store)",
+        arguments.out.display(),
+        scale.about()
     ));
     let started = Instant::now();
     for &part in &parts {
         let began = Instant::now();
-        let spinner = Spinner::new();
         let runs = Cell::new(0);
-        let about = RefCell::new(String::new());
-        let mut observe = |event: Event<'_>| {
-            if let Event::Finished { .. } = event {
-                runs.set(runs.get() + 1);
-                spinner.say(&format!("{part}, {}: {} runs", about.borrow(), runs.get()));
-            }
-        };
-        let mut tell = |text: &str| {
-            *about.borrow_mut() = text.to_owned();
-            spinner.say(&format!("{part}, {text}"));
-        };
-        let mut study = Study {
-            scale,
-            seed,
-            backend: &backend,
-            runner: &mut runner,
-            observe: &mut observe,
-            say: &mut tell,
-            stop: interrupt.flag(),
-        };
-        let result = study.run(part, &mut results);
-        spinner.finish();
+        let result = spinner(|bar| {
+            let about = RefCell::new(String::new());
+            let mut study = Study {
+                scale,
+                seed,
+                backend: &backend,
+                runner: &mut runner,
+                observe: &mut |event| {
+                    if let Event::Finished { .. } = event {
+                        runs.set(runs.get() + 1);
+                        bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
+                    }
+                },
+                say: &mut |text| {
+                    *about.borrow_mut() = text.to_owned();
+                    bar.say(format!("{part}, {text}"));
+                },
+                stop: interrupt.flag(),
+            };
+            study.run(part, &mut results)
+        });
         let (runs, seconds) = (runs.get(), began.elapsed().as_secs_f64());
         *manifest.seconds.entry(part).or_default() += seconds;
         *manifest.runs.entry(part).or_default() += runs;
-        folder.write_json("study.json", &results)?;
-        folder.write_json("manifest.json", &manifest)?;
-        match result {
-            Err(StudyError::Stopped) => {
-                say(&format!(
-                    "Stopped in part {part}; every finished run is kept. Continue with: {}",
-                    manifest.command
-                ));
-                return Ok(ExitCode::from(interrupt.code()));
-            }
-            other => other?,
-        }
+        folder.keep(&results, &manifest)?;
+        result.map_err(|error| match error {
+            StudyError::Stopped => interrupt.stopped(format!(
+                "Stopped in part {part}; every finished run is kept. Continue with: {}",
+                manifest.command
+            )),
+            error => error.into(),
+        })?;
         folder.report(&sections(&results), &manifest)?;
-        say(&format!("  {part}: {runs} runs, {}", duration(seconds)));
+        message(format_args!("  {part}: {runs} runs, {}", duration(seconds)));
     }
     drop(runner);
-    print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))?;
-    Ok(ExitCode::SUCCESS)
+    print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))
 }
 
-/// Makes one study of parts that were run side by side, `FOLDER/scaling`, `FOLDER/sizes` and so on: results, runs and report.
+/// Combines parts that were run side by side, in `FOLDER/scaling`, `FOLDER/sizes` and so on, into one study.
 fn gather(path: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut results = Results::default();
     let mut all: Option<Manifest> = None;
     let mut missing = Vec::new();
-    for part in Part::ALL {
+    for &part in Part::ALL {
         let folder = Folder { folder: path.join(part.word()) };
-        let read = (folder.read::<Results>("study.json")?, folder.read::<Manifest>("manifest.json")?);
-        let (Some(found), Some(manifest)) = read else {
+        let (Some(found), Some(manifest)) = (folder.results()?, folder.existing_manifest()?) else {
             missing.push(part.word());
             continue;
         };
@@ -189,7 +177,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
         });
         if of(all) != of(&manifest) {
             bail!(
-                "{}: is of another scale, seed or numerics revision than the other parts",
+                "{}: has another scale, seed or numerics revision than the other parts",
                 folder.folder.display()
             );
         }
@@ -204,30 +192,27 @@ fn gather(path: &Path) -> anyhow::Result<()> {
         bail!("gather = {}: no part of a study there (folders {})", path.display(), missing.join(", "));
     };
     if !missing.is_empty() {
-        say(&format!("note: parts that are not there, or not finished: {}", missing.join(", ")));
+        message(format_args!("note: parts that are missing or not finished: {}", missing.join(", ")));
     }
     let folder = Folder { folder: path.to_owned() };
     let mut store = Store::open(&folder.path("store.sqlite"))?;
-    for part in Part::ALL {
+    for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
         match part.exists() {
             true => store.take_from(&Store::open_existing(&part)?)?,
             false if part.parent().is_some_and(Path::exists) => {
-                say(&format!("note: {} is not there: its runs will be missing in the store", part.display()));
+                message(format_args!(
+                    "note: {} does not exist; its runs are missing in the store",
+                    part.display()
+                ));
             }
             false => {}
         }
     }
-    folder.write("study.json", &(serde_json::to_string_pretty(&results)? + "\n"))?;
-    folder.write("manifest.json", &(serde_json::to_string_pretty(&manifest)? + "\n"))?;
+    folder.keep(&results, &manifest)?;
     let sections = sections(&results);
     folder.report(&sections, &manifest)?;
     print(&summary(&sections, path, started.elapsed().as_secs_f64()))
-}
-
-/// Everything but results goes to standard error.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn summary(sections: &[Section], folder: &Path, seconds: f64) -> String {
@@ -246,12 +231,11 @@ struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes up one of the same study.
+    /// Creates the folder, or opens one of the same study.
     fn open(path: &Path, scale: Scale, seed: u64) -> anyhow::Result<Folder> {
-        std::fs::create_dir_all(path)
-            .with_context(|| format!("cannot make the folder {}", path.display()))?;
+        create_folder(path)?;
         let folder = Folder { folder: path.to_owned() };
-        let found = folder.read::<Manifest>("manifest.json")?;
+        let found = folder.existing_manifest()?;
         if found.is_none() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             bail!("out = {}: is not empty and holds no study; give a new folder", path.display());
         }
@@ -272,35 +256,25 @@ impl Folder {
         self.folder.join(name)
     }
 
-    /// A JSON file of the folder; nothing if it is not there.
-    fn read<X: for<'de> Deserialize<'de>>(&self, name: &str) -> anyhow::Result<Option<X>> {
-        let path = self.path(name);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map(Some).with_context(|| {
-                format!("{} is not of this version of superpose; move it away", path.display())
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-        }
+    /// Reads the results, if there are any.
+    fn results(&self) -> anyhow::Result<Option<Results>> {
+        read_json(&self.path("study.json"))
     }
 
-    /// Writes a file of the folder, or of a folder in it.
-    fn write(&self, name: &str, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
-        let path = self.path(name);
-        let place = path.parent().unwrap_or(&self.folder);
-        std::fs::create_dir_all(place)
-            .with_context(|| format!("cannot make the folder {}", place.display()))?;
-        whole_file(&path, content.as_ref())
+    /// Reads the manifest, if there is one.
+    fn existing_manifest(&self) -> anyhow::Result<Option<Manifest>> {
+        read_json(&self.path("manifest.json"))
     }
 
-    /// Writes a JSON file for people, too.
-    fn write_json(&self, name: &str, value: &impl Serialize) -> anyhow::Result<()> {
-        self.write(name, &(serde_json::to_string_pretty(value)? + "\n"))
+    /// Writes the results and the manifest.
+    fn keep(&self, results: &Results, manifest: &Manifest) -> anyhow::Result<()> {
+        write_json(&self.path("study.json"), results)?;
+        write_json(&self.path("manifest.json"), manifest)
     }
 
-    /// The manifest that is there, or a new one.
+    /// Returns a manifest for this run, which continues the counts of an existing one.
     fn manifest(&self, arguments: &ReproduceArguments) -> anyhow::Result<Manifest> {
-        let found = self.read::<Manifest>("manifest.json")?;
+        let found = self.existing_manifest()?;
         let (seconds, runs) = found.map(|found| (found.seconds, found.runs)).unwrap_or_default();
         let mut command =
             format!("superpose reproduce --scale {} --seed {}", arguments.scale, arguments.seed.0);
@@ -320,18 +294,19 @@ impl Folder {
         })
     }
 
-    /// The report, its figures and its tables.
+    /// Writes the report, its figures and its tables.
     fn report(&self, sections: &[Section], manifest: &Manifest) -> anyhow::Result<()> {
+        let write = |name: &str, content: &[u8]| write_file(&self.path(name), content);
+        create_folder(&self.path("figures"))?;
+        create_folder(&self.path("tables"))?;
         for section in sections {
             for picture in &section.pictures {
-                self.write(&format!("figures/{}.svg", picture.name), &picture.figure.svg(Theme::Light))?;
-                self.write(
-                    &format!("figures/{}.png", picture.name),
-                    &picture.figure.png(Theme::Light, 2.0)?,
-                )?;
+                let (name, figure) = (&picture.name, &picture.figure);
+                write(&format!("figures/{name}.svg"), figure.svg(Theme::Light).as_bytes())?;
+                write(&format!("figures/{name}.png"), &figure.png(Theme::Light, 2.0)?)?;
             }
             for table in &section.tables {
-                self.write(&format!("tables/{}.csv", table.name), &table.csv())?;
+                write(&format!("tables/{}.csv", table.name), table.csv().as_bytes())?;
             }
         }
         let mut facts: Facts = vec![
@@ -352,6 +327,6 @@ impl Folder {
             facts.push((format!("time of part {part}"), format!("{}, {runs} runs", duration(*seconds))));
         }
         let title = format!("Superpose: the study, scale {}", manifest.scale);
-        self.write("report.html", &page(&title, sections, &facts))
+        write("report.html", page(&title, sections, &facts).as_bytes())
     }
 }

@@ -1,7 +1,6 @@
-//! `superpose status`: where a sweep stands, from its store, its shards and the queue.
+//! `superpose status`: reports the progress of a sweep from its store, its shards and the queue.
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -12,34 +11,31 @@ use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 
-use crate::run::print;
+use crate::shared::{about, message, plural, print_record, shell};
 use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
-use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::sweep::{Places, read_sweep};
+use superpose_report::count;
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArguments {
-    /// The sweep; or the folder of outputs of command lines or of a study that were submitted
+    /// The sweep; or the output folder of submitted command lines or of a submitted study
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
-    /// The sweep's store (default: FILE.sqlite beside the sweep)
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Folder of the shards (default: FILE.shards beside the store)
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Where it stands.
+/// The progress of a sweep or of submitted command lines.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Report {
-    /// The sweep, or the folder of outputs.
+    /// The sweep, or the output folder.
     file: PathBuf,
     /// The cells of the sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,12 +45,12 @@ pub struct Report {
     tasks: Option<Tasks>,
     /// Seconds until the queue is empty, if all its tasks run at once.
     seconds_left: Option<f64>,
-    /// What could not be found out or read.
+    /// What could not be read.
     notes: Vec<String>,
 }
 
 impl Report {
-    /// Whether something is left that nobody works on.
+    /// Whether cells or tasks are left that no job works on.
     fn has_stopped(&self) -> bool {
         match &self.tasks {
             Some(tasks) => !tasks.stopped.is_empty(),
@@ -65,37 +61,37 @@ impl Report {
 
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Cells {
-    /// All of them.
+    /// All cells.
     cells: usize,
-    /// Run, with an outcome.
+    /// Cells with an outcome.
     done: usize,
-    /// Run, without one.
+    /// Cells that were run and failed.
     failed: usize,
-    /// Not run yet.
+    /// Cells not run yet.
     left: usize,
-    /// Of those done, how many only shards have.
+    /// Cells done whose results are in shards only.
     in_shards: usize,
-    /// Of those left, how many belong to tasks that run.
+    /// Cells left that belong to running tasks.
     running: usize,
-    /// Time of one core that those left will take.
+    /// Core-hours that the cells left will take.
     core_hours_left: f64,
 }
 
 #[derive(Debug, Default, Serialize, schemars::JsonSchema)]
 struct Tasks {
-    /// All of them.
+    /// All tasks.
     tasks: usize,
     /// Numbers of the jobs that were submitted.
     jobs: Vec<String>,
-    /// With nothing left to do.
+    /// Tasks with nothing left to do.
     complete: usize,
-    /// Running now.
+    /// Tasks that run now.
     running: usize,
-    /// In the queue.
+    /// Tasks in the queue.
     waiting: usize,
-    /// Incomplete and in no queue, with Slurm's word for how they ended where it is known.
+    /// Incomplete tasks that are in no queue, with the state in which Slurm reports them, where it is known.
     stopped: Vec<Stopped>,
-    /// Incomplete, and the queue gave no answer.
+    /// Incomplete tasks for which the queue gave no answer.
     unknown: usize,
 }
 
@@ -103,48 +99,40 @@ struct Tasks {
 struct Stopped {
     /// The task's number.
     task: usize,
-    /// Slurm's word for how it ended.
+    /// The final state that Slurm reports.
     state: Option<String>,
 }
 
 /// Runs the command.
 pub fn status(arguments: &StatusArguments) -> anyhow::Result<()> {
     let report = if arguments.file.is_dir() { of_lines(&arguments.file)? } else { of_sweep(arguments)? };
-    match arguments.json {
-        true => print(&(serde_json::to_string_pretty(&report)? + "\n")),
-        false => {
-            print(&text(&report))?;
-            let mut out = std::io::stderr();
-            for note in &report.notes {
-                let _ = writeln!(out, "note: {note}");
-            }
-            if report.has_stopped() {
-                let _ = writeln!(out, "hint: {} goes on", again(arguments, &report));
-            }
-            Ok(())
+    print_record(arguments.json, &report, text)?;
+    if !arguments.json {
+        report.notes.iter().for_each(|note| message(format_args!("note: {note}")));
+        if report.has_stopped() {
+            message(format_args!("hint: {} continues", again(arguments, &report)));
         }
     }
+    Ok(())
 }
 
-/// The words that continue what has stopped.
+/// Returns the command that continues the rest.
 fn again(arguments: &StatusArguments, report: &Report) -> String {
-    let places: String = [("--store", &arguments.store), ("--out", &arguments.out)]
-        .into_iter()
-        .filter_map(|(flag, place)| Some(format!(" {flag} {}", shell(place.as_ref()?))))
-        .collect();
+    let (file, places) = (shell(&arguments.file), &arguments.places);
     match (&report.cells, &report.tasks) {
         (Some(_), Some(tasks)) => {
-            format!("superpose submit slurm {} --tasks {}{places}", shell(&arguments.file), tasks.tasks)
+            format!("superpose submit slurm {file} --tasks {}{}", tasks.tasks, places.flags())
         }
         (Some(cells), None) => {
-            let store = arguments.store.clone().unwrap_or_else(|| store_of(&arguments.file));
-            let sweep = format!("superpose sweep {} --store {}", shell(&arguments.file), shell(&store));
-            // A local run looks into the store only.
+            let path = places.store(&arguments.file);
+            let store = shell(&path);
+            let sweep = format!("superpose sweep {file} --store {store}");
+            // A local run reads the store but not the shards.
             match cells.in_shards {
                 0 => sweep,
                 _ => {
-                    let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
-                    format!("superpose merge {} --store {}, then {sweep},", shell(&folder), shell(&store))
+                    let folder = shell(&places.folder(&path));
+                    format!("superpose merge {folder} --store {store}, then {sweep},")
                 }
             }
         }
@@ -154,8 +142,8 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
 
 fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let (sweep, cells) = read_sweep(&arguments.file)?;
-    let store = arguments.store.clone().unwrap_or_else(|| store_of(&arguments.file));
-    let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
+    let store = arguments.places.store(&arguments.file);
+    let folder = arguments.places.folder(&store);
     let submitted = Submitted::read(&folder)?;
     let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
     let mut opened = open(&store)?;
@@ -163,7 +151,7 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
     notes.extend(survey.foreign.iter().map(|(path, line)| {
-        format!("{}, line {line}: not a cell of this sweep as it is; not counted", path.display())
+        format!("{}, line {line}: not a cell of the present sweep; not counted", path.display())
     }));
     let left = survey.left();
     let (mut running, mut seconds_left) = (0, None);
@@ -206,7 +194,7 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     Ok(Report { file: arguments.file.clone(), cells: Some(cells), tasks, seconds_left, notes })
 }
 
-/// The store to look into. One that is being written on this machine is joined, so that nothing is missed.
+/// Opens the store. If another process is writing it, the log that SQLite keeps beside it is read too.
 fn open(store: &Path) -> anyhow::Result<Option<Store>> {
     let mut log = store.as_os_str().to_owned();
     log.push("-wal");
@@ -270,9 +258,8 @@ fn text(report: &Report) -> String {
     if let Some(tasks) = &report.tasks {
         let _ = writeln!(
             text,
-            "{} {}: {} complete, {} running, {} waiting, {} stopped{} (job {})",
-            number(tasks.tasks),
-            if tasks.tasks == 1 { "task" } else { "tasks" },
+            "{}: {} complete, {} running, {} waiting, {} stopped{} (job {})",
+            plural(tasks.tasks, "task", "tasks"),
             number(tasks.complete),
             number(tasks.running),
             number(tasks.waiting),
@@ -295,10 +282,8 @@ fn text(report: &Report) -> String {
         }
     }
     if let Some(seconds) = report.seconds_left {
-        let about =
-            if seconds < 1.0 { "less than a second".into() } else { format!("about {}", duration(seconds)) };
         let how = if report.tasks.is_some() { "if all tasks run at once" } else { "on this machine" };
-        let _ = writeln!(text, "{about} left {how}");
+        let _ = writeln!(text, "{} left {how}", about(seconds));
     }
     text
 }

@@ -1,9 +1,8 @@
-//! `superpose submit slurm`: a sweep as a job array; or any command lines, and the parts of the study, as one task each.
+//! `superpose submit slurm`: submits a sweep as a job array, or any command lines, or the parts of the study, as one task each.
 //!
-//! The script stands beside the sweep and what was submitted beside the shards, for people to read. Submitting again does what
-//! is missing: tasks that are complete or still in the queue are left out, and workers skip the cells that are done.
+//! The script is written beside the sweep and the record of the submission beside the shards. Submitting again completes the work:
+//! tasks that are complete or still in the queue are left out, and workers skip finished cells.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,13 +16,14 @@ use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 
 use crate::arguments::Count;
-use crate::files::whole_file;
-use crate::run::print;
+use crate::files::{create_folder, write_file};
+use crate::shared::{message, plural, print, shell};
 use crate::slurm::flags::{self, OVERRIDES};
 use crate::slurm::queue::{Queue, first_line};
-use crate::slurm::script::{Head, array, script, whole};
-use crate::slurm::{Job, Submitted, Submitting};
-use crate::sweep::{read_sweep, shards_of, shell, store_of};
+use crate::slurm::script::{Head, absolute, array, script};
+use crate::slurm::{Job, SubmissionLock, Submitted};
+use crate::sweep::{Places, read_sweep};
+use superpose_report::{count, duration};
 
 mod lines;
 
@@ -38,12 +38,13 @@ pub struct SubmitArguments {
 
 #[derive(Subcommand, Clone, Debug)]
 enum To {
-    /// Submit a job array to Slurm; again, to do what is missing (docs/cluster.md).
+    /// Submit a job array to Slurm; submit it again to complete it (docs/cluster.md).
     Slurm(SlurmArguments),
 }
 
 /// Arguments of `superpose submit slurm`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("store", |store| store.help(STORE_HELP)), mut_arg("out", |out| out.help(OUT_HELP)))]
 pub struct SlurmArguments {
     /// The sweep (docs/sweeps.md)
     #[arg(value_name = "FILE.toml", required_unless_present_any = ["lines", "reproduce"])]
@@ -69,12 +70,8 @@ pub struct SlurmArguments {
     /// Cores of a task
     #[arg(long, value_name = "COUNT", default_value = "1", allow_hyphen_values = true)]
     cpus: Count,
-    /// The sweep's store, whose cells are not run again (default: FILE.sqlite beside the sweep)
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    /// Folder of the shards or outputs (default: FILE.shards beside the store, FILE.out beside the lines, superpose-study)
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Run cells again that failed before
     #[arg(long)]
     retry_failed: bool,
@@ -86,8 +83,12 @@ pub struct SlurmArguments {
     extra: Vec<String>,
 }
 
-/// The largest number of tasks. Clusters allow fewer (MaxArraySize, 1,001 unless they changed it), and say so.
-const MOST_TASKS: u64 = 100_000;
+const STORE_HELP: &str =
+    "The sweep's store, whose cells are not run again (default: FILE.sqlite beside the sweep)";
+const OUT_HELP: &str = "Folder of the shards or outputs (default: FILE.shards beside the store, FILE.out beside the lines, superpose-study)";
+
+/// Maximum number of tasks. Most clusters allow fewer (MaxArraySize, by default 1,001) and report that themselves.
+const MAX_TASKS: u64 = 100_000;
 
 /// Runs the command.
 pub fn submit(arguments: &SubmitArguments) -> anyhow::Result<()> {
@@ -103,16 +104,16 @@ pub fn submit(arguments: &SubmitArguments) -> anyhow::Result<()> {
 
 fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let tasks = match arguments.tasks {
-        Some(Count(tasks @ 1..=MOST_TASKS)) => tasks as usize,
-        Some(Count(tasks)) => bail!("tasks = {tasks}: must be a whole number from 1 to {MOST_TASKS}"),
+        Some(Count(tasks @ 1..=MAX_TASKS)) => tasks as usize,
+        Some(Count(tasks)) => bail!("tasks = {tasks}: must be a whole number from 1 to {MAX_TASKS}"),
         None => bail!("tasks is missing: the number of shares"),
     };
     let (sweep, cells) = read_sweep(file)?;
-    let file = whole("file", file)?;
-    let store = whole("store", &arguments.store.clone().unwrap_or_else(|| store_of(&file)))?;
-    let folder = whole("out", &arguments.out.clone().unwrap_or_else(|| shards_of(&store)))?;
+    let file = absolute("file", file)?;
+    let store = absolute("store", &arguments.places.store(&file))?;
+    let folder = absolute("out", &arguments.places.folder(&store))?;
 
-    // As the workers will see it.
+    // Without the log of a process that is writing, like the workers.
     let mut peeked = match store.exists() {
         true => Some(Store::peek(&store)?),
         false => None,
@@ -120,18 +121,14 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let survey =
         Survey::take(&cells, sweep.noise(), arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
     if let Some(error) = survey.damaged.first() {
-        bail!("{error}; its task could not go on: move it away, and what it had will be run again");
+        bail!("{error}; its task could not continue: move it away, and its cells will be run again");
     }
     let plan = Plan::new(arguments, &file, &folder, tasks, survey.fingerprint.clone())?;
     if let (true, Some(shard)) = (survey.astray > 0, &survey.astray_in) {
         bail!(
-            "{} done in shards where the tasks would not look, such as {}: the sweep or the number of tasks has changed. \
-             Bring them in first: superpose merge {} --store {}",
-            if survey.astray == 1 {
-                "1 cell is".into()
-            } else {
-                format!("{} cells are", grouped(survey.astray as f64))
-            },
+            "{} done in shards that the tasks would not read, such as {}: the sweep or the number of tasks has changed. \
+             Merge them first: superpose merge {} --store {}",
+            plural(survey.astray, "cell is", "cells are"),
             shard.display(),
             shell(&folder),
             shell(&store)
@@ -148,15 +145,16 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     if let Some(longest) = seconds.iter().copied().reduce(f64::max).filter(|longest| *longest >= 1.0) {
         line += &format!(", {} a task at most", duration(longest / plan.cpus as f64));
     }
-    let _ = writeln!(std::io::stderr(), "{line}");
-    for note in survey.foreign.iter().map(|(path, line)| {
-        format!("{}, line {line}: not a cell of this sweep, and not counted", path.display())
-    }) {
-        let _ = writeln!(std::io::stderr(), "note: {note}");
+    message(line);
+    for (path, line) in &survey.foreign {
+        message(format_args!(
+            "note: {}, line {line}: not a cell of this sweep, and not counted",
+            path.display()
+        ));
     }
     let longest_cell =
         cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).fold(0.0, f64::max) * survey.pace;
-    short_time(arguments.time.as_deref(), longest_cell);
+    warn_if_short(arguments.time.as_deref(), longest_cell);
 
     let title = format!("{} in {}", file.display(), plural(tasks, "share", "shares"));
     let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
@@ -170,10 +168,11 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");
-    let mut status = format!("superpose status {}", shell(arguments.file.as_deref().unwrap_or(&file)));
-    for (flag, place) in [("--store", &arguments.store), ("--out", &arguments.out)] {
-        status += &place.as_ref().map_or(String::new(), |place| format!(" {flag} {}", shell(place)));
-    }
+    let status = format!(
+        "superpose status {}{}",
+        shell(arguments.file.as_deref().unwrap_or(&file)),
+        arguments.places.flags()
+    );
     plan.send(
         arguments,
         &Task { title: &title, log: &log, body: &body, place: &place, status: &status },
@@ -181,22 +180,21 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     )
 }
 
-/// Says so when a task would be stopped before it has done anything. The worker is told to stop a minute ahead of the limit, and Slurm
-/// may be half a minute early.
-fn short_time(time: Option<&str>, longest_cell: f64) {
+/// Warns if a task would be stopped before its longest cell is done. Slurm signals the worker a minute before the limit, and may
+/// be half a minute early.
+fn warn_if_short(time: Option<&str>, longest_cell: f64) {
     const AHEAD: f64 = 90.0;
     let Some(limit) = time.and_then(flags::seconds) else { return };
     if limit - AHEAD < longest_cell.max(30.0) {
-        let _ = writeln!(
-            std::io::stderr(),
-            "note: time = {}: a task is told to stop up to {AHEAD} s ahead of its limit, and the longest cell takes about {}; it may never be done",
+        message(format_args!(
+            "note: time = {}: a task must stop up to {AHEAD} s before its limit, and the longest cell takes about {}; it may never finish",
             time.unwrap_or_default(),
             duration(longest_cell)
-        );
+        ));
     }
 }
 
-/// Core-hours of so many seconds of one core.
+/// Returns seconds of one core as core-hours, in words.
 pub fn core_hours(seconds: f64) -> String {
     match seconds / 3600.0 {
         hours if hours < 0.01 => "less than 0.01 core-hours".into(),
@@ -205,13 +203,13 @@ pub fn core_hours(seconds: f64) -> String {
     }
 }
 
-/// This program, where every machine of the cluster finds it.
+/// Returns the absolute path of this program.
 fn program() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("where this program is cannot be found out")?;
-    whole("program", &program)
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
+    absolute("program", &program)
 }
 
-/// What is to be submitted, and what was.
+/// A submission, beside the previous one from the same folder.
 struct Plan {
     folder: PathBuf,
     cpus: usize,
@@ -220,7 +218,7 @@ struct Plan {
     queue: Queue,
 }
 
-/// What a task does.
+/// The script of the tasks.
 struct Task<'a> {
     title: &'a str,
     log: &'a str,
@@ -230,7 +228,7 @@ struct Task<'a> {
 }
 
 impl Plan {
-    /// Looks at what was submitted before. Two workers must never write one shard.
+    /// Reads what was submitted before and fails if its tasks might still run: two workers must never write one shard.
     fn new(
         arguments: &SlurmArguments,
         file: &Path,
@@ -248,7 +246,7 @@ impl Plan {
             bail!(
                 "{}. A task that still runs must not be submitted twice; if none does, remove {}",
                 queue.notes.last().map_or("squeue gave no answer", String::as_str),
-                folder.join("slurm.json").display().to_string() + &of_jobs(&before.jobs)
+                Submitted::path(folder).display().to_string() + &of_jobs(&before.jobs)
             );
         }
         let now = Submitted { file: file.into(), tasks, fingerprint, cpus, jobs: Vec::new() };
@@ -258,7 +256,7 @@ impl Plan {
             && plan.queue.tasks.values().any(|state| state.is_active())
         {
             bail!(
-                "{} still in the queue{}, with {} of what {} was then. Wait for it, or scancel it",
+                "{} still in the queue{}, submitted with {} from an earlier version of {}. Wait for it, or scancel it",
                 plural(
                     plan.queue.tasks.values().filter(|state| state.is_active()).count(),
                     "task is",
@@ -272,14 +270,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether the shares are those of the last time.
+    /// Whether the shares are those of the previous submission.
     fn continues(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
             (before.tasks, &before.fingerprint) == (self.now.tasks, &self.now.fingerprint)
         })
     }
 
-    /// Writes the script and submits those of the missing tasks that are not in the queue.
+    /// Writes the script and submits the missing tasks that are not in the queue.
     fn send(mut self, arguments: &SlurmArguments, task: &Task<'_>, missing: &[usize]) -> anyhow::Result<()> {
         let active = |task: &usize| self.queue.tasks.get(task).is_some_and(|state| state.is_active());
         let tasks: Vec<usize> = missing.iter().copied().filter(|task| !active(task)).collect();
@@ -309,21 +307,20 @@ impl Plan {
         if arguments.dry_run {
             return print(&text);
         }
-        std::fs::create_dir_all(&self.folder)
-            .with_context(|| format!("cannot make the folder {}", self.folder.display()))?;
-        whole_file(task.place, text.as_bytes())?;
-        let submitting = Submitting::begin(&self.folder)?;
-        // From here on, a second look at the queue would find what another submission has put there since the first.
+        create_folder(&self.folder)?;
+        write_file(task.place, text.as_bytes())?;
+        let lock = SubmissionLock::take(&self.folder)?;
+        // Another process may have submitted after this one read the queue and before it took the lock.
         if self.before.as_ref().map(|before| before.jobs.len())
             != Submitted::read(&self.folder)?.as_ref().map(|now| now.jobs.len())
         {
-            submitting.end()?;
-            bail!("another submission from {} was faster: look again", self.folder.display());
+            lock.release()?;
+            bail!("another process has just submitted from {}: try again", self.folder.display());
         }
         let job = match sbatch(task.place, &array) {
             Ok(job) => job,
             Err(error) => {
-                submitting.end()?;
+                lock.release()?;
                 return Err(error);
             }
         };
@@ -334,20 +331,20 @@ impl Plan {
         self.now.jobs.push(job);
         self.now
             .write(&self.folder)
-            .with_context(|| format!("job {id} was submitted, but cannot be noted; scancel {id}"))?;
-        submitting.end()?;
+            .with_context(|| format!("job {id} was submitted, but cannot be recorded; scancel {id}"))?;
+        lock.release()?;
         print(&format!(
             "Job {id}: {} of {total}, {array}; script {}, results in {}\n",
             plural(tasks.len(), "task", "tasks"),
             task.place.display(),
             self.folder.display()
         ))?;
-        let _ = writeln!(std::io::stderr(), "hint: {}", task.status);
+        message(format_args!("hint: {}", task.status));
         Ok(())
     }
 }
 
-/// Submits a script.
+/// Submits a script and returns its job.
 fn sbatch(script: &Path, array: &str) -> anyhow::Result<Job> {
     let mut sbatch = Command::new("sbatch");
     for name in OVERRIDES {
@@ -377,11 +374,7 @@ fn of_jobs(jobs: &[Job]) -> String {
     format!(" ({})", ids.join(", "))
 }
 
-fn plural(number: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number as f64), if number == 1 { one } else { many })
-}
-
-/// Hash of command lines.
+/// Returns the hash of command lines.
 fn hash(lines: &[Vec<String>]) -> String {
     fingerprint(lines.iter().map(|line| line.join("\n")))
 }

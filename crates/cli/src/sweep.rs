@@ -1,8 +1,6 @@
-//! `superpose sweep`: a grid, list or ray of runs, on this machine or one share of it for many.
+//! `superpose sweep`: runs a grid, list or ray of cells, all of them or one share of them.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,16 +8,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use superpose_core::config::Config;
-use superpose_lab::cell::{CellError, Event, Key, Outcome, Runner, deal, estimated_seconds};
+use superpose_lab::cell::{CellError, Event, Key, Runner, deal, estimated_seconds};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 
-use crate::arguments::{Count, read_text, threads};
+use crate::arguments::read_text;
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
-use crate::run::{available_memory, print};
+use crate::shared::{Threads, about, available_memory, message, plural, print, shell};
+use superpose_report::count;
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]
@@ -27,24 +26,50 @@ pub struct SweepArguments {
     /// The sweep: a TOML file with base values, [axes], [[points]] and [rays] (docs/sweeps.md)
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
-    /// Where results are kept (default: FILE.sqlite beside the sweep)
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Run one share of the cells, 3/16 for the third of sixteen, into a file of its own (default inside a Slurm array: its task)
     #[arg(long, value_name = "I/N")]
     shard: Option<Share>,
-    /// Folder of the shards (default: FILE.shards beside the store)
-    #[arg(long, value_name = "FOLDER")]
-    out: Option<PathBuf>,
     /// Run cells again that failed before
     #[arg(long)]
     retry_failed: bool,
     /// Show what would be run, and how long it would take
     #[arg(long)]
     dry_run: bool,
-    /// Threads (default: all cores); results do not depend on it
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
-    threads: Option<Count>,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+/// The flags that say where the results of a sweep are.
+#[derive(Args, Clone, Debug)]
+pub struct Places {
+    /// The sweep's store (default: FILE.sqlite beside the sweep)
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// Folder of the shards (default: FILE.shards beside the store)
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+}
+
+impl Places {
+    /// Returns the store of a sweep.
+    pub fn store(&self, file: &Path) -> PathBuf {
+        self.store.clone().unwrap_or_else(|| store_of(file))
+    }
+
+    /// Returns the folder of the shards that belong to a store.
+    pub fn folder(&self, store: &Path) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| shards_of(store))
+    }
+
+    /// Returns these flags as a command line, each after a space.
+    pub fn flags(&self) -> String {
+        [("--store", &self.store), ("--out", &self.out)]
+            .into_iter()
+            .filter_map(|(flag, place)| Some(format!(" {flag} {}", shell(place.as_ref()?))))
+            .collect()
+    }
 }
 
 /// Share i of n, counted from 1.
@@ -62,7 +87,7 @@ impl Share {
         Err("must be I/N with I from 1 to N, and N at most 1000000".into())
     }
 
-    /// The task of a Slurm job array that this process is, if it is one.
+    /// Returns the share of a task of a Slurm job array; `None` outside of one.
     fn of_slurm() -> anyhow::Result<Option<Share>> {
         let variable = |name: &str| -> anyhow::Result<Option<usize>> {
             match std::env::var(name) {
@@ -82,7 +107,7 @@ impl Share {
         let step = variable("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
         let place =
             |id: usize| id.checked_sub(first).filter(|ahead| ahead % step == 0).map(|ahead| ahead / step + 1);
-        // Tasks that are missing in the middle are shares that nobody would run.
+        // An array with gaps would leave the shares of the missing tasks undone.
         let whole = variable("SLURM_ARRAY_TASK_MAX")?.is_none_or(|last| place(last) == Some(count));
         let share = place(id).filter(|_| whole).and_then(|place| Share::new(place, count).ok());
         share.map(Some).ok_or_else(|| {
@@ -102,17 +127,17 @@ impl FromStr for Share {
     }
 }
 
-/// The store of a sweep, unless another is given.
+/// Returns the default store of a sweep.
 pub fn store_of(file: &Path) -> PathBuf {
     file.with_extension("sqlite")
 }
 
-/// The folder of shards beside a store.
+/// Returns the default folder of shards beside a store.
 pub fn shards_of(store: &Path) -> PathBuf {
     store.with_extension("shards")
 }
 
-/// A sweep and its cells; an error names the file.
+/// Reads a sweep and its cells; an error names the file.
 pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
     let read = || -> anyhow::Result<(Sweep, Vec<Config>)> {
         let sweep = Sweep::read(&read_text(file)?)?;
@@ -123,17 +148,17 @@ pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
 }
 
 /// Runs the command.
-pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
+pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     let (sweep, mut cells) = read_sweep(file)?;
-    let threads = threads(arguments.threads)?;
-    let store = arguments.store.clone().unwrap_or_else(|| store_of(file));
+    let threads = arguments.threads.count()?;
+    let store = arguments.places.store(file);
     let share = match arguments.shard {
         Some(share) => Some(share),
         None => Share::of_slurm()?,
     };
-    if arguments.out.is_some() && share.is_none() {
-        bail!("out is the folder of shards: give --shard, too");
+    if arguments.places.out.is_some() && share.is_none() {
+        bail!("out is the folder of shards: it needs --shard");
     }
 
     let runner = Runner::new(threads)
@@ -142,8 +167,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
         .with_memory(available_memory());
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
-            let folder = arguments.out.clone().unwrap_or_else(|| shards_of(&store));
-            let path = Shard::path(&folder, share, shares);
+            let path = Shard::path(&arguments.places.folder(&store), share, shares);
             let shard = match arguments.dry_run {
                 true => Shard::peek(&path, Some(&store))?,
                 false => Shard::open(&path, Some(&store))?,
@@ -182,28 +206,16 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<ExitCode> {
     job.run(runner, &cells, &next)
 }
 
-/// The command line that continues.
+/// Returns the command line that continues the sweep.
 fn again(arguments: &SweepArguments, share: Option<Share>) -> String {
-    let mut line = format!("superpose sweep {}", shell(&arguments.file));
-    if let Some(store) = &arguments.store {
-        line += &format!(" --store {}", shell(store));
-    }
-    if let (Some(Share { share, shares }), true) = (share, arguments.shard.is_some()) {
-        line += &format!(" --shard {share}/{shares}");
-    }
-    if let Some(out) = &arguments.out {
-        line += &format!(" --out {}", shell(out));
-    }
-    line
+    let shard = match (share, &arguments.shard) {
+        (Some(Share { share, shares }), Some(_)) => format!(" --shard {share}/{shares}"),
+        _ => String::new(),
+    };
+    format!("superpose sweep {}{}{shard}", shell(&arguments.file), arguments.places.flags())
 }
 
-/// A path as a shell takes it.
-pub fn shell(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
+/// A sweep that can start.
 struct Job {
     title: String,
     place: PathBuf,
@@ -212,15 +224,15 @@ struct Job {
     again: String,
 }
 
-/// How long to wait for cells that are being run when told to stop.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for running cells after a signal.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Job {
-    fn run(&self, runner: Runner<'_>, cells: &[Config], next: &str) -> anyhow::Result<ExitCode> {
+    fn run(&self, runner: Runner<'_>, cells: &[Config], next: &str) -> anyhow::Result<()> {
         let interrupt = Interrupt::listen()?;
         // A dry run is one that is stopped before it begins.
-        let never = AtomicBool::new(true);
-        let mut runner = runner.with_stop(if self.dry { &never } else { interrupt.flag() });
+        let stop_at_once = AtomicBool::new(true);
+        let mut runner = runner.with_stop(if self.dry { &stop_at_once } else { interrupt.flag() });
         let work = Work::new();
         let started = Instant::now();
         let (mut total, mut finished, mut before) = (0, 0, 0);
@@ -238,16 +250,13 @@ impl Job {
             Event::Waiting if self.dry => {}
             Event::Waiting => {
                 let since = waiting.get_or_insert_with(|| {
-                    let _ = writeln!(
-                        std::io::stderr(),
-                        "note: stopping; cells that are being run get a few seconds"
-                    );
+                    message("note: stopping; running cells get a few seconds to finish");
                     Instant::now()
                 });
-                if since.elapsed() > PATIENCE {
-                    // Everything finished has been committed; what is left is not worth a wait.
+                if since.elapsed() > STOP_TIMEOUT {
+                    // Every finished cell has been committed, so the unfinished ones can be abandoned.
                     work.finish();
-                    self.stopped(before + finished, total);
+                    message(self.stopped(before + finished, total));
                     std::process::exit(interrupt.code().into());
                 }
             }
@@ -255,18 +264,22 @@ impl Job {
         work.finish();
         let outcomes = outcomes?;
         if self.dry {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         let unfinished = outcomes.iter().any(|outcome| matches!(outcome, Err(CellError::Stopped)));
         if unfinished && interrupt.flag().load(Ordering::Relaxed) {
-            self.stopped(before + finished, total);
-            return Ok(ExitCode::from(interrupt.code()));
+            return Err(interrupt.stopped(self.stopped(before + finished, total)));
         }
-        self.summary(&outcomes, total, started.elapsed().as_secs_f64(), next)?;
-        Ok(ExitCode::SUCCESS)
+        let seconds = started.elapsed().as_secs_f64();
+        print(&superpose_text::sweep(Some(&self.place), total, &outcomes, seconds))?;
+        if outcomes.iter().any(Result::is_err) {
+            message(format_args!("hint: {} --retry-failed runs them again", self.again));
+        }
+        message(format_args!("hint: {next}"));
+        Ok(())
     }
 
-    /// Count and time, before the first cell.
+    /// Says, before the first cell, how many cells there are and how long they take.
     fn announce(&self, cells: usize, done: usize, failed: usize, seconds: f64) {
         let mut line = format!("{}: {}", self.title, cell_count(cells));
         if done > 0 {
@@ -276,50 +289,24 @@ impl Job {
             line += &format!(", {} failed before", grouped(failed as f64));
         }
         if cells > done + failed {
-            let threads = self.threads as f64;
-            let on = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
-            let seconds = seconds / threads;
-            let about = if seconds < 1.0 {
-                "less than a second".into()
-            } else {
-                format!("about {}", duration(seconds))
-            };
-            line += &format!("; {about} on {on}");
+            let threads = plural(self.threads, "thread", "threads");
+            line += &format!("; {} on {threads}", about(seconds / self.threads as f64));
         }
         match self.dry {
             true => {
                 let _ = print(&(line + "\n"));
             }
-            false => {
-                let _ = writeln!(std::io::stderr(), "{line}");
-            }
+            false => message(line),
         }
     }
 
-    fn stopped(&self, done: usize, total: usize) {
-        let (done, total) = (grouped(done as f64), grouped(total as f64));
-        let place = self.place.display();
-        let _ = writeln!(
-            std::io::stderr(),
-            "Stopped: {done} of {total} cells are done and kept in {place}.\nhint: continue with {}",
+    fn stopped(&self, done: usize, total: usize) -> String {
+        format!(
+            "Stopped: {} of {} cells are done and kept in {}.\nhint: continue with {}",
+            grouped(done as f64),
+            grouped(total as f64),
+            self.place.display(),
             self.again
-        );
-    }
-
-    fn summary(
-        &self,
-        outcomes: &[Result<Outcome, CellError>],
-        total: usize,
-        seconds: f64,
-        next: &str,
-    ) -> anyhow::Result<()> {
-        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
-        print(&superpose_report::sweep(Some(&self.place), total, outcomes, seconds).text())?;
-        let mut out = std::io::stderr();
-        if failed > 0 {
-            let _ = writeln!(out, "hint: {} --retry-failed runs them again", self.again);
-        }
-        let _ = writeln!(out, "hint: {next}");
-        Ok(())
+        )
     }
 }

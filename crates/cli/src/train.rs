@@ -1,15 +1,11 @@
-//! `superpose train`: the model for as long as one likes.
+//! `superpose train`: trains the model with an optimiser for any number of steps.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use superpose_core::backend::Backend;
 use superpose_core::train::TrajectoryPoint;
-use superpose_figure::Theme;
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::memory;
 use superpose_lab::run::Inputs;
@@ -18,11 +14,11 @@ use superpose_lab::train::{Checkpoint, Finish, Observer, train as train_model};
 use superpose_lab::words::grouped;
 
 use crate::arguments::RunArguments;
-use crate::files::{can_be_written, whole_file};
+use crate::files::{check_writable, write_file};
 use crate::interrupt::Interrupt;
-use crate::picture::Target;
+use crate::picture::FigureFile;
 use crate::progress::Work;
-use crate::run::{available_memory, print};
+use crate::shared::{available_memory, backend, message, print_record};
 
 /// Arguments of `superpose train`.
 #[derive(Args, Clone, Debug)]
@@ -30,7 +26,7 @@ pub struct TrainArguments {
     #[command(flatten)]
     run: RunArguments,
 
-    /// Save the run here at every record (safetensors), and go on from there if the file is there already
+    /// Save the run here at every record (safetensors), and continue from this file if it exists
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Keep the result and its trajectory in this file (SQLite)
@@ -45,20 +41,20 @@ pub struct TrainArguments {
 }
 
 /// Runs the command.
-pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
+pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
     ensure!(!run.gives("export"), "export is given: a trained model is in its checkpoint");
-    let there = arguments.checkpoint.as_deref().filter(|path| path.exists());
-    let saved = there.map(Checkpoint::open).transpose().context("checkpoint")?;
+    let checkpoint = arguments.checkpoint.as_deref();
+    let existing = checkpoint.filter(|path| path.exists());
+    let saved = existing.map(Checkpoint::open).transpose().context("checkpoint")?;
     let (config, inputs) = configuration(&run, saved.as_ref())?;
     let steps = config.training.as_ref().map_or(0, |training| training.steps);
 
-    // Found now rather than after the training.
-    let picture = arguments.svg.as_deref().map(|path| Target::new("svg", path)).transpose()?;
-    picture.as_ref().map(Target::check).transpose()?;
-    arguments.csv.as_deref().map(can_be_written).transpose()?;
-    arguments.checkpoint.as_deref().map(superpose_tensors::target).transpose().context("checkpoint")?;
+    // An unwritable path is an error now rather than after the training.
+    let figure = FigureFile::new(arguments.svg.as_ref())?;
+    arguments.csv.as_deref().map(check_writable).transpose()?;
+    checkpoint.map(superpose_tensors::target).transpose().context("checkpoint")?;
     let mut store = match &arguments.store {
         Some(path) => {
             check_cell(&config)?;
@@ -69,53 +65,53 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<ExitCode> {
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
     memory::check(&config, available_memory(), |config| memory::run_bytes(config, threads, stored, false))?;
 
-    let backend = Backend::cpu(threads).context("threads cannot be started")?;
+    let backend = backend(threads)?;
     let interrupt = Interrupt::listen()?;
-    if let Some(saved) = &saved {
-        eprintln!("going on from step {} of {}", grouped(saved.step() as f64), grouped(steps as f64));
+    let steps = config.training.as_ref().map_or(0, |training| training.steps);
+    let start = saved.as_ref().map_or(0, Checkpoint::step);
+    if saved.is_some() {
+        message(format_args!(
+            "continuing from step {} of {}",
+            grouped(start as f64),
+            grouped(steps as f64)
+        ));
     }
-    let begun = saved.as_ref().map_or(0, Checkpoint::step);
     let mut watch = Watch { bar: Work::new(), stop: interrupt.flag() };
-    watch.bar.begin(steps.saturating_sub(begun), steps.saturating_sub(begun) as f64);
-    let to = arguments.checkpoint.as_deref();
-    let finish = train_model(&config, &inputs, saved.as_ref(), to, &backend, &mut watch);
+    watch.bar.begin(steps.saturating_sub(start), steps.saturating_sub(start) as f64);
+    let finish = train_model(&config, &inputs, saved.as_ref(), checkpoint, &backend, &mut watch);
     watch.bar.finish();
     let record = match finish? {
         Finish::Done(record, _) => record,
         Finish::Interrupted { step } => {
-            interrupted(step, steps, to);
-            return Ok(ExitCode::from(interrupt.code()));
+            let steps = grouped(steps as f64);
+            return Err(interrupt.stopped(interrupted(&grouped(step as f64), &steps, checkpoint)));
         }
     };
 
     if let Some(store) = &mut store {
         record.keep(&config, store)?;
     }
-    if let Some(picture) = picture {
-        picture.write(&superpose_report::trajectory(&record), Theme::Light)?;
+    if let Some(figure) = figure {
+        figure.write(&superpose_report::trajectory(&record))?;
     }
     if let Some(path) = &arguments.csv {
-        whole_file(path, superpose_report::train_csv(&record.trajectory).as_bytes())?;
+        write_file(path, superpose_report::train_csv(&record.trajectory).as_bytes())?;
     }
-    print(&match run.json {
-        true => serde_json::to_string_pretty(&record)? + "\n",
-        false => superpose_report::train(&record).text(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    print_record(run.json, &*record, superpose_report::train)
 }
 
-/// What to train: what was typed, or what the checkpoint holds; where both speak they must agree.
+/// Returns the configuration and its tensors: from the arguments, or from the checkpoint if no argument is given. Arguments that
+/// contradict the checkpoint are an error.
 fn configuration(
     run: &RunArguments,
     saved: Option<&Checkpoint>,
 ) -> anyhow::Result<(superpose_core::Config, Inputs)> {
-    let typed = match saved {
+    let mut settings = match saved {
         Some(saved) if run.is_empty() => saved.settings().clone(),
         _ => run.settings()?,
     };
-    let mut settings = typed;
     if settings.training.is_none() {
-        bail!("steps is needed: how long to train, such as --steps 1000");
+        bail!("steps is missing: give the number of training steps, such as --steps 1000");
     }
     let inputs = Inputs::open(&mut settings, |name| run.gives(name))?;
     let config = settings.check()?;
@@ -125,23 +121,21 @@ fn configuration(
     Ok((config, inputs))
 }
 
-fn interrupted(step: usize, steps: usize, to: Option<&Path>) {
-    let mut err = std::io::stderr();
-    let (step, steps) = (grouped(step as f64), grouped(steps as f64));
-    let _ = match to {
-        Some(path) => writeln!(
-            err,
-            "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {} goes on",
+fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>) -> String {
+    match checkpoint {
+        Some(path) => format!(
+            "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {} continues",
             path.display()
         ),
-        None => writeln!(
-            err,
-            "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can go on"
-        ),
-    };
+        None => {
+            format!(
+                "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can continue"
+            )
+        }
+    }
 }
 
-/// The bar and the wish to end.
+/// Shows the progress of the training and stops it after a signal.
 struct Watch<'a> {
     bar: Work,
     stop: &'a AtomicBool,

@@ -1,19 +1,15 @@
-//! `superpose bound` as a person or a script uses it.
+//! `superpose bound`: text, JSON and errors.
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
+mod common;
 
-fn superpose(arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_superpose")).args(arguments.split_whitespace()).output().unwrap()
-}
+use common::{json, refused, superpose, works};
 
 const SMALL: &str = "bound --vocab 60 --dim 40 --length 6 --seeds 3 --trigger keys";
 
 #[test]
 fn json_has_every_field_and_no_decoder_beats_the_bound() {
-    let output = superpose(&format!("{SMALL} --accuracy 0.5 --json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = json(&format!("{SMALL} --accuracy 0.5 --json"));
     let bound = record["bound"].as_f64().unwrap();
     let decoders = record["decoders"].as_object().unwrap();
     for name in ["argmax", "assignment", "mmse"] {
@@ -34,16 +30,15 @@ fn json_has_every_field_and_no_decoder_beats_the_bound() {
 }
 
 #[test]
-fn the_same_on_any_number_of_threads() {
+fn result_does_not_depend_on_the_number_of_threads() {
     let [one, two] = [1, 3].map(|threads| superpose(&format!("{SMALL} --json --threads {threads}")).stdout);
     assert!(!one.is_empty());
     assert_eq!(one, two);
 }
 
 #[test]
-fn the_table_says_surrogate() {
-    let output = superpose(&format!("{SMALL} --accuracy 0.3"));
-    let text = String::from_utf8(output.stdout).unwrap();
+fn table_names_the_surrogate() {
+    let text = works(&format!("{SMALL} --accuracy 0.3"));
     for word in
         ["surrogate lower bound", "argmax", "one-to-one assignment", "linear MMSE", "three-step", "95%"]
     {
@@ -52,7 +47,7 @@ fn the_table_says_surrogate() {
 }
 
 #[test]
-fn bad_input_is_refused() {
+fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
         ("--vocab 1", vec!["vocab = 1"]),
         ("--vocab 1e9", vec!["vocab", "10000"]),
@@ -65,12 +60,6 @@ fn bad_input_is_refused() {
         ("--embedding file", vec!["embedding = file"]),
         ("--embedding orthonormal --vocab 50 --dim 20", vec!["dim = 20"]),
     ] {
-        let output = superpose(&format!("bound {arguments}"));
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-        assert!(output.stdout.is_empty() && message.starts_with("error: "), "{arguments}: {message}");
-        for word in words {
-            assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
-        }
+        refused(&format!("bound {arguments}"), &words);
     }
 }

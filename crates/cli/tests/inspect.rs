@@ -1,31 +1,12 @@
-//! `superpose inspect` as a person or a script uses it.
+//! `superpose inspect`: text, JSON and errors.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
+use common::{refused_in as refused, superpose_in as superpose};
 use superpose_tensors::{Entry, write};
 
-fn superpose(folder: &Path, arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_superpose"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn refused(folder: &Path, arguments: &str, words: &[&str]) {
-    let output = superpose(folder, arguments);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-    assert!(output.stdout.is_empty(), "{arguments}");
-    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
-    for word in words {
-        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
-    }
-}
-
-/// A file with pseudo-random matrices `rows` (600 x 24, with a shared mean) and `outputs`, and some that will not do.
+/// Returns a folder with a file of pseudo-random matrices `rows` (600 x 24, with a shared mean) and `outputs`, and invalid ones.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let numbers = |count: usize, seed: u64| -> Vec<f32> {
@@ -73,7 +54,7 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn the_table_names_tensors_and_facts() {
+fn table_names_tensors_and_facts() {
     let folder = folder();
     let arguments = "inspect model.safetensors --tensor rows --output-tensor outputs --accuracy 0.8";
     let output = superpose(folder.path(), arguments);
@@ -91,7 +72,7 @@ fn the_table_names_tensors_and_facts() {
 }
 
 #[test]
-fn bad_input_is_refused() {
+fn invalid_arguments_are_rejected() {
     let folder = folder();
     let path = folder.path();
     for (arguments, words) in [

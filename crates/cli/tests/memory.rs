@@ -1,22 +1,8 @@
-//! `superpose memory` as users see it: text, JSON, the search for a capacity, and refusals.
+//! `superpose memory`: text, JSON, the search for a capacity, and errors.
 
-use std::process::{Command, Output};
+mod common;
 
-fn superpose(line: &str) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_superpose")).args(line.split_whitespace()).output();
-    output.expect("the binary runs")
-}
-
-fn works(line: &str) -> String {
-    let output = superpose(line);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{line}: {errors}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn json(line: &str) -> serde_json::Value {
-    serde_json::from_str(&works(line)).expect("JSON")
-}
+use common::{json, superpose, text, works};
 
 #[test]
 fn recall_has_intervals_and_the_same_bits_on_any_number_of_threads() {
@@ -61,18 +47,18 @@ fn error_under_zipf_inputs_is_the_published_one() {
 }
 
 #[test]
-fn the_capacity_has_an_interval() {
-    let record = json("memory --find facts --dim 32 --precision 0.1 --json");
+fn capacity_has_an_interval() {
+    let record = json("memory --find facts --dim 32 --half-width 0.1 --json");
     let found = &record["threshold"]["found"];
     assert!(found["low"].as_u64() <= found["estimate"].as_u64(), "{record}");
     assert!((20..40).contains(&found["estimate"].as_u64().expect("a number")), "{record}");
-    // 0.138 patterns per neuron, a little more in a small network.
-    let text = works("memory --find facts --dim 256 --rule hopfield --accuracy 0.5 --precision 0.1");
+    // 0.138 patterns per neuron, slightly more in a small network.
+    let text = works("memory --find facts --dim 256 --rule hopfield --accuracy 0.5 --half-width 0.1");
     assert!(text.contains("patterns per neuron"), "{text}");
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn invalid_arguments_are_rejected() {
     for (line, words) in [
         ("--facts 1", "facts = 1: must be a whole number from 2"),
         ("--facts 1e15", "facts = 1000000000000000"),
@@ -89,14 +75,14 @@ fn what_cannot_be_is_refused_by_name() {
         ("--repeats 0", "repeats = 0"),
         ("--seed 18446744073709551615", "seed = 18446744073709551615"),
         ("--find dim", "find = dim: must be facts"),
-        ("--find facts --precision 0", "precision = 0"),
+        ("--find facts --half-width 0", "half_width = 0"),
         ("--find facts --max-runs 3", "max_runs = 3"),
         ("--find facts --facts 30", "cannot be used with"),
         ("--rule hopfield --facts 5000 --dim 5000", "at most 3355 facts"),
         ("--facts 1048576 --dim 16384", "facts"),
     ] {
         let output = superpose(&format!("memory {line}"));
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
         assert!(errors.contains(words), "{line}: {errors}");
     }

@@ -1,37 +1,19 @@
-//! `superpose predict` and `superpose plan` as a person or a script uses them.
+//! `superpose predict` and `superpose plan`: text, JSON, figures and errors.
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
+mod common;
 
+use common::{refused, superpose};
 use serde_json::Value;
 
-fn superpose(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
-    command.args(arguments.split_whitespace()).output().unwrap()
-}
-
 fn json(arguments: &str) -> Value {
-    let output = superpose(&format!("{arguments} --json"));
-    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    common::json(&format!("{arguments} --json"))
 }
 
 fn text(arguments: &str) -> String {
     let output = superpose(arguments);
     assert!(output.status.success() && output.stderr.is_empty(), "{arguments}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Fails unless the command ends with exit code 2 and a message that holds every one of `words`.
-fn refused(arguments: &str, words: &[&str]) {
-    let output = superpose(arguments);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-    assert!(output.stdout.is_empty(), "{arguments}");
-    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
-    for word in words {
-        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
-    }
+    common::text(&output.stdout)
 }
 
 const PARTS: [&str; 7] = [
@@ -72,9 +54,9 @@ fn json_has_every_field() {
     assert_eq!(record["version"], env!("CARGO_PKG_VERSION"));
 }
 
-/// Fed back in, a critical value gives the accuracy that was asked for.
+/// At a critical value, the predicted accuracy is the requested one.
 #[test]
-fn critical_values_can_be_used() {
+fn critical_values_give_the_requested_accuracy() {
     for accuracy in [0.5, 0.8] {
         let sizes = "--vocab 800 --dim 200 --length 64 --trigger keys";
         let found = json(&format!("predict {sizes} --accuracy {accuracy}"));
@@ -85,7 +67,7 @@ fn critical_values_can_be_used() {
 }
 
 #[test]
-fn what_is_not_predicted_has_a_reason() {
+fn missing_predictions_have_a_reason() {
     let mlp = json("predict --width 2000 --activation he2 --trigger keys");
     assert!(mlp["accuracy"].is_f64() && mlp["one_step_accuracy"].is_f64() && mlp["error"] == 0.020);
     assert!(mlp["critical"]["width"].is_u64() && mlp["critical"]["length"].is_u64());
@@ -106,7 +88,7 @@ fn what_is_not_predicted_has_a_reason() {
 }
 
 #[test]
-fn the_table_is_readable() {
+fn table_has_every_part() {
     let text = text("predict --accuracy 0.9");
     for word in
         ["V = 512", "recall accuracy", "Expected error", "limits recall", "samples N at least", "N d^2"]
@@ -116,7 +98,7 @@ fn the_table_is_readable() {
 }
 
 #[test]
-fn bad_input_is_refused_by_name() {
+fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
         ("predict --vocab 1", ["vocab = 1", "from 2"]),
         ("predict --accuracy 1.5", ["accuracy = 1.5", "below 1"]),
@@ -141,7 +123,7 @@ fn bad_input_is_refused_by_name() {
 }
 
 #[test]
-fn a_plan_says_what_binds_and_what_was_checked() {
+fn plan_names_the_limit_and_the_validation() {
     let plan = json("plan --facts 2000 --length 64 --accuracy 0.9 --trigger keys");
     assert_eq!(plan["feasible"], true);
     let cheapest = &plan["cheapest"];
@@ -168,7 +150,7 @@ fn plans_reach_the_scale_of_real_models() {
 }
 
 #[test]
-fn a_plan_can_be_drawn() {
+fn plan_can_be_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let draw = |name: &str| {
         let path = folder.path().join(name);

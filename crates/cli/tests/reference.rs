@@ -1,5 +1,7 @@
-//! Help, completions, JSON and the book's reference say the same.
+//! The help, the completions, the JSON and the reference of the book agree.
 #![allow(clippy::unwrap_used)]
+
+mod common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,13 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 fn superpose(folder: &Path, arguments: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_superpose"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    common::works_in(folder, arguments).0
 }
 
 fn page(name: &str) -> String {
@@ -22,14 +18,14 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The part of a page below a heading, up to the next.
+/// Returns the part of a page below a heading, up to the next heading.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let start = page.find(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no section {heading}"));
     let rest = &page[start + 1..];
     rest.find("\n## ").map_or(rest, |end| &rest[..end])
 }
 
-/// Commands as the help lists them, and those below them.
+/// Returns the commands and subcommands that the help lists.
 fn commands() -> Vec<String> {
     let below = |path: &str| -> Vec<String> {
         let help = superpose(Path::new("."), &format!("help {path}"));
@@ -49,7 +45,7 @@ fn commands() -> Vec<String> {
     commands
 }
 
-/// The flags that `superpose help COMMAND` lists: a flag begins its line.
+/// Returns the flags that `superpose help COMMAND` lists, each at the start of a line.
 fn flags(command: &str) -> BTreeSet<String> {
     let help = superpose(Path::new("."), &format!("help {command}"));
     let flag = |line: &str| {
@@ -60,7 +56,7 @@ fn flags(command: &str) -> BTreeSet<String> {
     help.lines().filter_map(flag).collect()
 }
 
-/// Whether a line of zsh's script offers the flag: `'(--what excludes it)*--flag=[help]...`.
+/// Whether a line of the zsh script contains the flag: `'(--what excludes it)*--flag=[help]...`.
 fn in_zsh(line: &str, flag: &str) -> bool {
     let Some(word) = line.split('\'').nth(1) else { return false };
     let word = if word.starts_with('(') { word.split_once(')').map_or("", |(_, word)| word) } else { word };
@@ -79,7 +75,7 @@ fn every_flag_is_in_the_reference_and_in_the_completions() {
         let section = section(&reference, &format!("superpose {command}"));
         let flags = flags(command);
         assert!(flags.contains("--help"), "{command}: {flags:?}");
-        // Each shell has a part for each command, under a name made of its words.
+        // Each script has a part for each command, named after its words.
         let name = command.replace(' ', "__subcmd__");
         let in_bash = bash.split(&format!("superpose__subcmd__{name})\n")).nth(1);
         let in_bash =
@@ -99,7 +95,7 @@ fn every_flag_is_in_the_reference_and_in_the_completions() {
             assert!(zsh.lines().any(|line| in_zsh(line, flag)), "zsh: {command} {flag}");
             count += 1;
         }
-        // And no flag is told that is not there.
+        // The reference lists no flag that does not exist.
         for word in section.split('`').skip(1).step_by(2).filter(|word| word.starts_with("--")) {
             let flag = word.split(' ').next().unwrap();
             assert!(flags.contains(flag), "{command} has no {flag}");
@@ -109,7 +105,7 @@ fn every_flag_is_in_the_reference_and_in_the_completions() {
 }
 
 #[test]
-fn completions_are_refused_for_other_shells() {
+fn other_shells_are_rejected() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_superpose")).args(["completions", "tcsh"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -117,7 +113,7 @@ fn completions_are_refused_for_other_shells() {
     assert!(message.contains("tcsh") && message.contains("bash, zsh, fish"), "{message}");
 }
 
-/// The scripts are ones that the shells read, where they are installed.
+/// The installed shells can parse their scripts.
 #[test]
 fn shells_read_their_completions() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,14 +124,14 @@ fn shells_read_their_completions() {
             assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
         }
     }
-    // And bash completes: flags of a command from their first letters.
+    // bash completes the flags of a command from their first letters.
     let line = "source ./bash; COMP_WORDS=(superpose run --vo); COMP_CWORD=2; _superpose superpose --vo run; echo ${COMPREPLY[@]}";
     if let Ok(output) = Command::new("bash").args(["-c", line]).current_dir(folder.path()).output() {
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "--vocab");
     }
 }
 
-/// Paths of the numbers and words in a record: `noise.logits.signal`, `cells[].x`.
+/// Collects the paths of the values in a record: `noise.logits.signal`, `cells[].x`.
 fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
@@ -194,7 +190,7 @@ fn every_field_of_json_is_in_the_reference() {
         paths(&record, "", &mut found);
         assert!(found.len() > 4, "{arguments}");
         for path in found {
-            // What is told in one place: configurations, intervals, measures, budgets.
+            // Described in one place for all commands: configurations, intervals, measures, budgets.
             let parts: Vec<&str> = path.split('.').collect();
             let shared = matches!(
                 parts[..],
@@ -215,7 +211,7 @@ fn every_field_of_json_is_in_the_reference() {
 
 /// The README and the book show the output that the program prints for quick commands, except for times.
 #[test]
-fn pages_show_what_the_program_prints() {
+fn pages_show_the_output_of_the_program() {
     let (folder, mut lines) = (tempfile::tempdir().unwrap(), 0);
     for name in ["../../README.md", "../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
         let page = page(name);

@@ -1,22 +1,11 @@
-//! `superpose reproduce`: a folder to open, the same numbers again, and refusals. The two shortest parts stand for all.
+//! `superpose reproduce`: its folder, repeatability and errors, with the two shortest parts.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-fn superpose(folder: &Path, line: &str) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_superpose"))
-        .args(line.split_whitespace())
-        .current_dir(folder)
-        .output();
-    output.expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use common::{superpose_in as superpose, text};
 
 #[test]
-fn a_study_can_be_opened_and_made_again() {
+fn study_is_complete_and_reproducible() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = superpose(folder.path(), "reproduce --only phase --only bound --out study");
     assert!(first.status.success(), "{}", text(&first.stderr));
@@ -51,10 +40,10 @@ fn a_study_can_be_opened_and_made_again() {
     for (line, words) in [
         ("reproduce --out study --scale standard", "holds a study at scale quick with seed 0"),
         ("reproduce --out study --seed 7", "holds a study at scale quick with seed 0"),
-        ("reproduce --scale tiny", "must be quick, standard or full"),
+        ("reproduce --scale tiny", "must be one of quick, standard, full"),
         (
             "reproduce --only x",
-            "must be scaling, sizes, orthogonal, phase, bound, attention, training or anchors",
+            "must be one of scaling, sizes, orthogonal, phase, bound, attention, training, anchors",
         ),
         ("reproduce --seed 100000001", "seed = 100000001"),
         ("reproduce --out study/report.html", "report.html"),

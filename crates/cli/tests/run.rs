@@ -1,35 +1,15 @@
-//! `superpose run` as a person or a script uses it.
+//! `superpose run`: text, JSON, files and errors.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
+use std::path::Path;
+
+use common::{refused_in as refused, superpose_in as superpose, works_in};
 use superpose_tensors::{Entry, TensorFile, write};
 
-fn superpose(folder: &Path, arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_superpose"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
 fn json(folder: &Path, arguments: &str) -> serde_json::Value {
-    let output = superpose(folder, &format!("run --json {arguments}"));
-    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// Fails unless the command ends with exit code 2 and one sentence that holds every one of `words`.
-fn refused(folder: &Path, arguments: &str, words: &[&str]) {
-    let output = superpose(folder, arguments);
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-    assert!(output.stdout.is_empty(), "{arguments}");
-    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
-    for word in words {
-        assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
-    }
+    serde_json::from_str(&works_in(folder, &format!("run --json {arguments}")).0).unwrap()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -70,7 +50,7 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn a_repeat_is_a_run_with_the_next_seed() {
+fn repeat_is_a_run_with_the_next_seed() {
     let folder = folder();
     let third = json(folder.path(), &format!("{SMALL} --seed 7"));
     let all = json(folder.path(), &format!("{SMALL} --seed 5 --repeats 3"));
@@ -85,7 +65,7 @@ fn a_repeat_is_a_run_with_the_next_seed() {
 }
 
 #[test]
-fn the_table_says_what_limits_recall() {
+fn table_names_the_limiting_term() {
     let folder = folder();
     let output = superpose(folder.path(), &format!("run {SMALL}"));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -109,7 +89,7 @@ fn flags_override_the_file() {
     assert_eq!(record["config"]["trigger"], "keys");
 }
 
-/// Exporting and importing again changes nothing, in either regime, model or precision.
+/// Importing an exported run reproduces it, in either regime, model or precision.
 #[test]
 fn export_and_import_are_inverse() {
     let folder = folder();
@@ -161,7 +141,7 @@ fn export_has_the_stated_names_and_shapes() {
 }
 
 #[test]
-fn embeddings_from_a_file() {
+fn embeddings_are_read_from_a_file() {
     let folder = folder();
     let rows: Vec<f32> = (0..60 * 6).map(|i| (i as f32 * 0.7).sin()).collect();
     let entries = [Entry::f32("words", &[60, 6], rows.clone()), Entry::f32("other", &[60, 6], rows.clone())];
@@ -200,7 +180,7 @@ fn embeddings_from_a_file() {
 }
 
 #[test]
-fn bad_values_are_refused_by_name() {
+fn invalid_values_are_rejected() {
     let folder = folder();
     let here = folder.path();
     for (arguments, words) in [
@@ -262,7 +242,7 @@ fn bad_values_are_refused_by_name() {
 }
 
 #[test]
-fn bad_toml_is_refused_by_line() {
+fn invalid_toml_is_rejected_with_its_line() {
     let folder = folder();
     for (text, words) in [
         ("vocab = 64\ncolour = 3\n", &["bad.toml, line 2", "colour"][..]),
@@ -282,7 +262,7 @@ fn bad_toml_is_refused_by_line() {
 }
 
 #[test]
-fn bad_tensors_are_refused_by_name() {
+fn invalid_tensors_are_rejected() {
     let folder = folder();
     let path = folder.path().join("bad.safetensors");
     let floats = |name, shape: &[usize]| Entry::f64(name, shape, vec![0.5; shape.iter().product()]);
@@ -337,7 +317,7 @@ fn bad_tensors_are_refused_by_name() {
 }
 
 #[test]
-fn small_corners_work() {
+fn smallest_sizes_work() {
     let folder = folder();
     for arguments in [
         "--vocab 2 --dim 1 --length 1 --samples 1 --test-samples 2",

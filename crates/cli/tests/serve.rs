@@ -1,4 +1,4 @@
-//! `superpose serve` as a person or a script starts and ends it.
+//! `superpose serve`: start, answer, end and errors.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ fn serve() -> Command {
 
 #[test]
 #[cfg(unix)]
-fn it_prints_its_address_answers_and_ends_with_ctrl_c() {
+fn server_prints_its_address_and_ends_on_ctrl_c() {
     let mut child = serve().args(["--port", "0", "--threads", "1"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -30,7 +30,7 @@ fn it_prints_its_address_answers_and_ends_with_ctrl_c() {
         answer
     };
     assert!(ask("/").starts_with("HTTP/1.1 200") && ask("/api/about").contains("\"threads\":1"));
-    // One who listens does not keep it from ending.
+    // An open event stream does not prevent the shutdown.
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("GET /api/events HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(200));
@@ -44,7 +44,7 @@ fn it_prints_its_address_answers_and_ends_with_ctrl_c() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
         (vec!["--open", "/nowhere/at/all"], "open = /nowhere/at/all"),
         (vec!["--threads", "0"], "threads = 0"),

@@ -1,4 +1,4 @@
-//! Sweeps on a real Slurm of one machine, which the test starts and stops; and what a careless user does to `submit` and `status`.
+//! Sweeps on a real Slurm that the test starts and stops, and errors of `submit` and `status`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits until it is true.
+/// Waits until a condition is true.
 fn until(what: &str, mut ready: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !ready() {
@@ -23,13 +23,13 @@ fn until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// Where a program is; daemons are not on everybody's path.
+/// Returns the path of a program, also of daemons that are not in PATH.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     path.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }
 
-/// A Slurm of its own: key, configuration, state and sockets in one folder.
+/// A private Slurm: key, configuration, state and sockets are in one folder.
 struct Cluster {
     folder: PathBuf,
     munged: Option<Child>,
@@ -38,7 +38,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it, or says why that cannot be.
+    /// Starts Slurm, or returns why it cannot.
     fn start(folder: &Path) -> Result<Cluster, String> {
         for program in ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo"] {
             find(program).ok_or(format!("{program} is not installed"))?;
@@ -59,7 +59,7 @@ impl Cluster {
         std::fs::set_permissions(at("key"), std::fs::Permissions::from_mode(0o400)).unwrap();
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let host = host.trim().split('.').next().unwrap();
-        // Both held until both are known, so that they differ.
+        // Both ports are held until both are known, so that they differ.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [first, second] = free.map(|listener| listener.local_addr().unwrap().port());
         let here = folder.display();
@@ -135,7 +135,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         });
     }
 
-    /// Kills slurmd without warning.
+    /// Kills slurmd.
     fn kill_node(&mut self) {
         if let Some(mut node) = self.node.take() {
             node.kill().unwrap();
@@ -143,7 +143,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         }
     }
 
-    /// Runs a command of Slurm.
+    /// Runs a Slurm command.
     fn slurm(&self, line: &str) -> (String, bool) {
         let mut words = line.split_whitespace();
         let output = Command::new(words.next().unwrap())
@@ -172,7 +172,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
     }
 }
 
-/// Every daemon goes with the test, however that ends: jobs first, then the daemons, each by its own process id.
+/// Ends the jobs and then the daemons, each by its process id, however the test ends.
 impl Drop for Cluster {
     fn drop(&mut self) {
         if self.controller.is_some() && self.node.is_some() && !self.is_empty() {
@@ -205,7 +205,7 @@ fn superpose(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// All rows of a store but their times, by key.
+/// Returns all rows of a store without their times, by key.
 fn rows(store: &Path) -> HashMap<String, String> {
     let output = superpose(Path::new("."), &["export", store.to_str().unwrap(), "--format", "jsonl"])
         .output()
@@ -223,17 +223,17 @@ fn rows(store: &Path) -> HashMap<String, String> {
     rows
 }
 
-/// Killed tasks, a killed `slurmd`, a task put back into the queue, and a merge in between: in the end the store is that of a
-/// local run, and no cell was run twice.
+/// With killed tasks, a killed `slurmd`, a requeued task and an intermediate merge, the store is that of a local run and no cell is
+/// run twice.
 #[test]
-fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
+fn killed_slurm_array_equals_a_local_run() {
     let home = tempfile::tempdir().unwrap();
     let mut cluster = match Cluster::start(home.path()) {
         Ok(cluster) => cluster,
         Err(why) => {
             // The test command sets this variable where Slurm can run.
             assert!(std::env::var_os("SUPERPOSE_REQUIRE_SLURM").is_none(), "Slurm is required: {why}");
-            // Past the capture of output, so that nobody takes this for a pass.
+            // Bypasses the capture of output, so that a skipped test is visible.
             let bar = "*".repeat(80);
             let note =
                 format!("\n{bar}\nNOT TESTED: sweeps on Slurm. {why} (Debian: slurm-wlm and munge)\n{bar}\n");
@@ -258,7 +258,7 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     let status = |cluster: &Cluster| -> serde_json::Value {
         serde_json::from_str(&cluster.superpose(folder, &["status", "my sweep.toml", "--json"]).0).unwrap()
     };
-    // A stride, which some versions of squeue print without its last task when they print tasks singly.
+    // With a stride, some versions of squeue omit the last task when they print tasks one by one.
     std::fs::write(folder.join("b.toml"), Careless::sweep(21)).unwrap();
     for task in (2..=20).step_by(2) {
         cluster.superpose(folder, &["sweep", "b.toml", "--shard", &format!("{task}/21")]);
@@ -285,7 +285,7 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     let state = now["tasks"]["stopped"][0]["state"].as_str().unwrap();
     assert!(matches!(state, "CANCELLED" | "FAILED"), "{now}");
     assert!(now["cells"]["running"].as_u64() > Some(0) && now["seconds_left"].as_f64() > Some(0.0), "{now}");
-    // As the time limit would, a minute ahead.
+    // The signal that Slurm sends a minute before the time limit.
     cluster.slurm("scancel --signal=TERM --batch 2_3");
     let merge = ["merge", "--store", "my sweep.sqlite"];
     cluster.superpose(folder, &merge);
@@ -297,7 +297,7 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     assert!(log(3).contains("Stopped: "), "{}", log(3));
     assert_eq!(log(2).matches("share 2 of 4").count(), 2, "{}", log(2));
 
-    // Only what is missing is submitted again, by the same shares.
+    // Only missing tasks are submitted again, with the same shares.
     let before = lines(1);
     let now = status(&cluster);
     assert_eq!(
@@ -321,7 +321,7 @@ fn an_array_that_is_killed_makes_the_store_of_a_local_run() {
     assert!(merged == rows(&folder.join("local.sqlite")), "the store is not that of a local run");
 }
 
-/// A folder with a sweep of 20 cells and programs that stand for Slurm's: `sbatch` counts jobs up, the others print files.
+/// A folder with a sweep of 20 cells and fake Slurm programs: `sbatch` counts jobs, the others print files.
 struct Careless {
     folder: tempfile::TempDir,
 }
@@ -382,7 +382,7 @@ impl Careless {
 }
 
 #[test]
-fn a_careless_user_is_told_what_is_wrong() {
+fn invalid_slurm_arguments_are_rejected() {
     let here = Careless::new();
     here.write("bad.toml", "dimension = 3\n");
     here.write("lines.txt", "threshold --find samples --store a.sqlite\n\nphase --x dim --store a.sqlite\n");
@@ -401,7 +401,7 @@ fn a_careless_user_is_told_what_is_wrong() {
         ("submit slurm a.toml --tasks 2 -- --array=1-9", vec!["--array"]),
         ("submit slurm a.toml --tasks 2 -- -Ha5-9", vec!["-Ha5-9", "--array"]),
         ("submit slurm --lines lines.txt", vec!["lines.txt: line 3"]),
-        ("submit slurm --reproduce huge", vec!["huge", "quick, standard or full"]),
+        ("submit slurm --reproduce huge", vec!["huge", "quick, standard, full"]),
         ("submit pbs a.toml", vec!["pbs"]),
         ("status absent.toml", vec!["absent.toml"]),
         ("status bin", vec!["bin: nothing was submitted"]),
@@ -413,7 +413,7 @@ fn a_careless_user_is_told_what_is_wrong() {
     here.refused("submit slurm a.toml --tasks 2 --partition x", &["sbatch refused: ", "invalid partition"]);
     here.program("sbatch", "echo hello");
     here.refused("submit slurm a.toml --tasks 2", &["no job number"]);
-    // One that was killed between its job and its note.
+    // A submission that was killed before it recorded its job.
     here.write("a.shards/submitting", "");
     here.refused("submit slurm a.toml --tasks 2", &["another submission", "a.shards/submitting"]);
     std::fs::remove_file(here.at("a.shards/submitting")).unwrap();
@@ -431,11 +431,11 @@ fn a_careless_user_is_told_what_is_wrong() {
 }
 
 #[test]
-fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
+fn slurm_resubmission_runs_only_missing_tasks() {
     let here = Careless::new();
-    assert!(here.works("submit slurm a.toml --tasks 3 --time 1 --dry-run").contains("may never be done"));
+    assert!(here.works("submit slurm a.toml --tasks 3 --time 1 --dry-run").contains("may never finish"));
     let out = here.works("submit slurm a.toml --tasks 3 --cpus 2 --time 10 --dry-run");
-    assert!(!out.contains("may never be done"), "{out}");
+    assert!(!out.contains("may never finish"), "{out}");
     assert!(
         out.contains("--shard \"$SLURM_ARRAY_TASK_ID/3\" --threads 2") && !here.at("a.shards").exists(),
         "{out}"
@@ -445,7 +445,7 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     assert!(here.works("submit slurm a.toml --tasks 3").contains("3 tasks are in the queue already"));
     here.refused("submit slurm a.toml --tasks 4", &["3 tasks are still in the queue (job 1)", "scancel"]);
     here.works("sweep a.toml --shard 2/3");
-    // What has ended is told from the accounts when the queue has forgotten it.
+    // sacct reports tasks that squeue no longer lists.
     here.write("squeue", "1|1|RUNNING\n");
     here.write("sacct", "1_1|RUNNING\n1_2|COMPLETED\n1_3|TIMEOUT\n1_3.batch|CANCELLED\n");
     let out = here.works("status a.toml");
@@ -453,11 +453,11 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
         out.contains("3 tasks: 1 complete, 1 running, 0 waiting, 1 stopped (job 1)\n  TIMEOUT: 3\n"),
         "{out}"
     );
-    assert!(out.contains("submit slurm a.toml --tasks 3 goes on"), "{out}");
+    assert!(out.contains("submit slurm a.toml --tasks 3 continues"), "{out}");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 2: 1 task of 3, 3;"));
     std::fs::remove_file(here.at("squeue")).unwrap();
 
-    // Another number of tasks, or other cells, are other shares: what is done must be in the store first.
+    // Another number of tasks or other cells give other shares, so finished cells must be merged first.
     here.refused("submit slurm a.toml --tasks 4", &["done in shards", "2-of-3.jsonl", "superpose merge "]);
     here.write("a.toml", &("seed = 1\n".to_owned() + &Careless::sweep(31)));
     assert!(here.works("status a.toml").contains("has changed since it was submitted"));
@@ -471,7 +471,7 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     let out = here.works("merge --store a.sqlite");
     assert!(out.contains("24 new cells"), "{out}");
 
-    // More tasks than cells: the rest has nothing to do.
+    // With more tasks than cells, the other tasks have nothing to do.
     here.write("b.toml", &Careless::sweep(3));
     assert!(here.works("submit slurm b.toml --tasks 9 --store b.sqlite").contains("3 tasks of 9, 1-3;"));
     here.works("sweep b.toml --shard 1/9");
@@ -483,16 +483,16 @@ fn resubmission_does_what_is_missing_and_refuses_what_would_be_done_twice() {
     here.refused("submit slurm b.toml --tasks 9", &["Unable to contact", "slurm.json"]);
     let out = here.works("status b.toml");
     assert!(out.contains("what is running is not known") && out.contains("0 stopped, 3 not known"), "{out}");
-    assert!(!out.contains("goes on"), "{out}");
+    assert!(!out.contains("continues"), "{out}");
     here.program("squeue", "echo garbage");
     here.refused("submit slurm b.toml --tasks 9", &["squeue printed \"garbage\""]);
     here.write("b.shards/slurm.json", "{");
     here.refused("status b.toml", &["slurm.json"]);
 }
 
-/// Searches and the parts of the study: one command line a task, and a task with an output is complete.
+/// Every command line and every part of the study is a task, which is complete when it has output.
 #[test]
-fn command_lines_and_the_study() {
+fn slurm_runs_command_lines_and_the_study() {
     let here = Careless::new();
     here.write(
         "rays.txt",
@@ -518,7 +518,7 @@ fn command_lines_and_the_study() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&output).unwrap()["config"]["dim"], 16);
     assert!(here.works("status rays.out").contains("2 tasks: 1 complete, 0 running, 0 waiting, 1 stopped"));
     assert!(here.works("submit slurm --lines rays.txt").contains("Job 2: 1 task of 2, 1;"));
-    // What fails leaves no output; a sweep among the lines is all of it, whatever task of the array runs it.
+    // A failed line leaves no output; a sweep among the lines runs all of its cells.
     here.write("more.txt", "run --vocab 24 --import absent --json\nsweep a.toml\n");
     here.works("submit slurm --lines more.txt");
     let task = |id: &str| {
@@ -537,7 +537,7 @@ fn command_lines_and_the_study() {
         "reproduce\nreproduce --seed 2\n",
     ] {
         here.write("twice.txt", lines);
-        here.refused("submit slurm --lines twice.txt", &["line 2", "written by line 1, too"]);
+        here.refused("submit slurm --lines twice.txt", &["line 2", "also written by line 1"]);
     }
     here.write("rays.txt", "run --vocab 25 --json\n");
     here.write("rays.out/1.out", "{}");
@@ -565,8 +565,8 @@ fn command_lines_and_the_study() {
         "{out}"
     );
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
-    assert!(out.contains("study/sizes/store.sqlite is not there"), "{out}");
-    // Gathered early, the rest can still be submitted; a folder with a study of its own is left alone.
+    assert!(out.contains("study/sizes/store.sqlite does not exist"), "{out}");
+    // After an early gathering, the rest can still be submitted; a folder with another study is not changed.
     assert!(here.works("submit slurm --reproduce full --out study").contains("8 tasks of 8, 1-8;"));
     std::fs::remove_file(here.at("study/slurm.json")).unwrap();
     here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);

@@ -1,37 +1,17 @@
-//! `superpose sweep`, `merge` and `export` as a person, a cluster or a power cut uses them.
+//! `superpose sweep`, `merge` and `export`: results, interruptions, shards and errors.
 #![allow(clippy::unwrap_used)]
+
+mod common;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn command(folder: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
-    command.args(arguments.split_whitespace()).current_dir(folder);
-    for name in ["ID", "COUNT", "MIN", "MAX", "STEP"] {
-        command.env_remove(format!("SLURM_ARRAY_TASK_{name}"));
-    }
-    command
-}
+use common::{command, superpose_in as superpose, text, works_in as works};
 
-fn superpose(folder: &Path, arguments: &str) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Runs a command that must succeed; returns standard output and error.
-fn works(folder: &Path, arguments: &str) -> (String, String) {
-    let output = superpose(folder, arguments);
-    let (out, error) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{arguments}: {out}{error}");
-    (out, error)
-}
-
-/// Fails unless the command ends with exit code 2 and a sentence that holds every one of `words`.
+/// Fails unless the command ends with exit code 2 and an error that contains all of `words`. Unlike the common function it allows
+/// notes before the error and the summary of a merge.
 fn refused(folder: &Path, arguments: &str, words: &[&str]) {
     let output = superpose(folder, arguments);
     let message = text(&output.stderr);
@@ -42,7 +22,7 @@ fn refused(folder: &Path, arguments: &str, words: &[&str]) {
     }
 }
 
-/// All results but times, by key.
+/// Returns all results without times, by key.
 fn results(folder: &Path, store: &str) -> HashMap<String, String> {
     let (out, _) = works(folder, &format!("export {store} --format jsonl"));
     out.lines()
@@ -67,7 +47,7 @@ fn sweep_file(folder: &Path, name: &str, rest: &str) {
 }
 
 #[test]
-fn a_sweep_runs_once_and_grows_with_its_file() {
+fn sweep_runs_only_new_cells() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sweep_file(folder, "a.toml", "repeats = 3\n[axes]\nlength = [2, 4]\n");
@@ -90,7 +70,7 @@ fn a_sweep_runs_once_and_grows_with_its_file() {
 }
 
 #[test]
-fn failed_cells_are_recorded_and_tried_again_on_request() {
+fn failed_cells_are_retried_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sweep_file(folder, "a.toml", "regime = \"exact\"\n[axes]\ngamma = [1.0, 1e30]\neta = [1.0, 1e20]\n");
@@ -109,9 +89,9 @@ fn failed_cells_are_recorded_and_tried_again_on_request() {
     assert_eq!((out.lines().count(), failed), (5, 1), "{out}");
 }
 
-/// The export is what the measures say, under their names.
+/// Every format has the measures under their names.
 #[test]
-fn exports() {
+fn exports_have_every_measure() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sweep_file(folder, "a.toml", "noise = true\nrepeats = 2\n");
@@ -164,7 +144,7 @@ fn exports() {
 }
 
 #[test]
-fn bad_input_is_refused() {
+fn invalid_arguments_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sweep_file(folder, "a.toml", "");
@@ -205,11 +185,11 @@ fn start(folder: &Path, arguments: &str) -> Child {
     command(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Rows of the results table in the order of arrival.
+/// Returns the rows of the results table in the order of insertion.
 fn ids(folder: &Path, store: &str) -> Vec<(i64, String)> {
     let connection = rusqlite::Connection::open(folder.join(store)).unwrap();
     connection.busy_timeout(Duration::from_secs(20)).unwrap();
-    // Killed before the table was made: nothing has been committed.
+    // Killed before the table was created: nothing has been committed.
     let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'results'";
     if connection.query_row(tables, [], |row| row.get::<_, i64>(0)).unwrap() == 0 {
         return Vec::new();
@@ -219,12 +199,12 @@ fn ids(folder: &Path, store: &str) -> Vec<(i64, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Killed at ten random moments: what was committed is neither lost nor run again, and the end is that of a quiet run.
+/// After ten kills, committed cells are neither lost nor run again, and the result is that of an uninterrupted run.
 #[test]
-fn kill_at_ten_random_moments() {
+fn killed_sweep_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Some seven seconds of one thread, so that ten kills within two seconds or so always fit.
+    // About seven seconds of one thread, so that ten kills within about two seconds always fit.
     let cells = "vocab = 24\ndim = 12\nlength = 4\ntest_samples = 100\nsamples = 8000\nrepeats = 3000\n";
     std::fs::write(folder.join("a.toml"), cells).unwrap();
     let mut random = 88_172_645_463_325_252_u64;
@@ -239,7 +219,7 @@ fn kill_at_ten_random_moments() {
         child.kill().unwrap();
         child.wait().unwrap();
         if folder.join("killed.sqlite").exists() {
-            // Rows carry their time and order of arrival: a cell that was run again would have another.
+            // Rows have a time and an order of insertion, which would change if a cell were run again.
             let now = ids(folder, "killed.sqlite");
             assert!(now.starts_with(&committed), "kill {kill}: a committed cell was lost or run again");
             committed = now;
@@ -254,7 +234,7 @@ fn kill_at_ten_random_moments() {
 }
 
 #[test]
-fn two_processes_on_one_store() {
+fn two_processes_share_one_store() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     long_sweep(folder, "a.toml");
@@ -276,10 +256,10 @@ fn signal(child: &Child, name: &str) {
 
 #[cfg(unix)]
 #[test]
-fn interrupts_commit_and_say_how_to_continue() {
+fn interrupted_sweep_commits_and_can_continue() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Far too long to be finished, and cells that end soon.
+    // A sweep too long to finish, with short cells.
     sweep_file(folder, "a.toml", "[axes]\nseed = { from = 0, to = 199999, steps = 200000 }\n");
     for (name, code, arguments, kept) in [
         ("INT", 130, "sweep a.toml", "a.sqlite"),
@@ -287,7 +267,7 @@ fn interrupts_commit_and_say_how_to_continue() {
     ] {
         let child = start(folder, arguments);
         let begun = Instant::now();
-        // The store is there at once; results are after a while.
+        // The store exists at once, its results only later.
         let size = |path: &str| std::fs::metadata(folder.join(path)).map_or(0, |file| file.len());
         while size(kept) + size(&format!("{kept}-wal")) < 100_000 && begun.elapsed() < Duration::from_secs(60)
         {
@@ -307,7 +287,7 @@ fn interrupts_commit_and_say_how_to_continue() {
 }
 
 #[test]
-fn shards_of_a_job_array_make_the_store_of_a_local_run() {
+fn merged_shards_of_a_job_array_equal_a_local_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     sweep_file(folder, "a.toml", "repeats = 10\n[axes]\nembedding = [\"gaussian\", \"sphere\"]\n");
@@ -341,17 +321,17 @@ fn shards_of_a_job_array_make_the_store_of_a_local_run() {
     assert!(text(&command.output().unwrap().stderr).contains("SLURM_ARRAY_TASK_ID = 12"));
 }
 
-/// A limit on the size of files stands for a full disk: the kernel refuses the write.
+/// A limit on the size of files simulates a full disk.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_a_clear_error_and_loses_nothing() {
+fn full_disk_is_an_error_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     long_sweep(folder, "a.toml");
     for (arguments, kept) in
         [("sweep a.toml", "a.sqlite"), ("sweep a.toml --shard 1/1 --store b.sqlite", "1-of-1.jsonl")]
     {
-        // Blocks of 512 bytes or of a kilobyte, by shell; the signal that comes with it is ignored, as a full disk sends none.
+        // The unit is 512 or 1024 bytes, depending on the shell. The signal of the limit is ignored, because a full disk sends none.
         let line =
             format!("trap '' XFSZ; ulimit -f 4000; exec {} {arguments}", env!("CARGO_BIN_EXE_superpose"));
         let output = Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap();
@@ -363,9 +343,9 @@ fn a_full_disk_is_a_clear_error_and_loses_nothing() {
     }
 }
 
-/// The example of the documentation runs.
+/// The example in the documentation is valid.
 #[test]
-fn the_documented_example_is_a_sweep() {
+fn documented_example_is_a_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sweep.toml");
     std::fs::copy(&example, folder.path().join("sweep.toml")).unwrap();

@@ -1,19 +1,15 @@
-//! `superpose threshold` and `superpose phase` as a person or a script uses them.
+//! `superpose threshold` and `superpose phase`: JSON, files and errors.
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
+mod common;
 
-fn superpose(arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_superpose")).args(arguments.split_whitespace()).output().unwrap()
-}
+use common::{json, refused, superpose, works};
 
 const SMALL: &str = "--vocab 60 --dim 48 --length 4 --trigger keys --test-samples 512";
 
 #[test]
-fn a_threshold_has_an_interval_beside_the_prediction() {
-    let output = superpose(&format!("threshold --find samples {SMALL} --precision 0.1 --json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+fn threshold_has_an_interval_and_a_prediction() {
+    let record = json(&format!("threshold --find samples {SMALL} --half-width 0.1 --json"));
     let [estimate, low, high] =
         ["estimate", "low", "high"].map(|field| record["observed"][field].as_f64().unwrap());
     assert!(low <= estimate && estimate <= high && high - low <= 0.21 * estimate, "{record}");
@@ -26,25 +22,22 @@ fn a_threshold_has_an_interval_beside_the_prediction() {
 }
 
 #[test]
-fn an_unreached_level_says_what_was_searched() {
-    let output = superpose(&format!("threshold --find samples {SMALL} --accuracy 0.9 --range 10..80 --json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+fn unreached_level_reports_the_range() {
+    let search = format!("threshold --find samples {SMALL} --accuracy 0.9 --range 10..80");
+    let record = json(&format!("{search} --json"));
     assert!(record.get("observed").is_none(), "{record}");
     assert_eq!(record["unreached"]["why"], "below");
     assert_eq!(record["unreached"]["high"], 80);
-    let text = superpose(&format!("threshold --find samples {SMALL} --accuracy 0.9 --range 10..80"));
-    let text = String::from_utf8(text.stdout).unwrap();
+    let text = works(&search);
     assert!(text.contains("not reached") && text.contains("at least 0.9"), "{text}");
 }
 
 #[test]
-fn the_same_on_any_number_of_threads() {
+fn result_does_not_depend_on_the_number_of_threads() {
     let [one, two] = [1, 3].map(|threads| {
-        let output = superpose(&format!(
-            "threshold --find dim {SMALL} --samples 600 --precision 0.2 --json --threads {threads}"
+        let mut record = json(&format!(
+            "threshold --find dim {SMALL} --samples 600 --half-width 0.2 --json --threads {threads}"
         ));
-        let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         record["seconds"] = 0.into();
         record
     });
@@ -52,15 +45,13 @@ fn the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_phase_map_runs_a_quarter_of_its_cells() {
+fn phase_map_runs_a_quarter_of_its_cells() {
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("map.csv");
-    let output = superpose(&format!(
+    let record = json(&format!(
         "phase --x dim:8..64 --y samples:50..2000 --resolution 12 --vocab 60 --length 4 --test-samples 256 --repeats 1 --json --csv {}",
         csv.display()
     ));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = record["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 144);
     let measured = cells.iter().filter(|cell| cell["measured"] == true).count();
@@ -73,9 +64,9 @@ fn a_phase_map_runs_a_quarter_of_its_cells() {
     assert!(lines.starts_with("dim,samples,accuracy,measured,predicted,part,term\n"));
 }
 
-/// A file from before stays until there is something to put in its place.
+/// An existing file is kept until its replacement is complete.
 #[test]
-fn a_map_that_fails_leaves_the_file_alone() {
+fn failed_map_does_not_change_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let (csv, store) = (folder.path().join("map.csv"), folder.path().join("store.sqlite"));
     std::fs::write(&csv, "old").unwrap();
@@ -90,13 +81,33 @@ fn a_map_that_fails_leaves_the_file_alone() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
+/// `--precision` is the floating-point type, as in `superpose run`; `--half-width` is the width of the interval.
 #[test]
-fn bad_input_is_refused() {
+fn precision_is_the_type_and_half_width_the_interval() {
+    let search = format!("threshold --find samples {SMALL} --json");
+    let wide = json(&format!("{search} --precision f64 --half-width 0.3"));
+    assert_eq!((&wide["config"]["precision"], &wide["half_width"]), (&"f64".into(), &0.3.into()));
+    let narrow = json(&format!("{search} --half-width 0.1"));
+    assert_eq!((&narrow["config"]["precision"], &narrow["half_width"]), (&"f32".into(), &0.1.into()));
+    let width = |record: &serde_json::Value| {
+        let [low, high] =
+            ["crossing_low", "crossing_high"].map(|end| record["observed"][end].as_f64().unwrap());
+        (high - low) / record["observed"]["crossing"].as_f64().unwrap()
+    };
+    assert!(width(&narrow) <= 0.2 && width(&wide) <= 0.6, "{narrow} {wide}");
+    refused("threshold --find samples --precision 0.1", &["--precision", "f32, f64"]);
+    refused("threshold --find samples --float f64", &["--float"]);
+    let memory = json("memory --find facts --dim 32 --half-width 0.2 --json");
+    assert_eq!(memory["half_width"], 0.2);
+}
+
+#[test]
+fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
         ("threshold --find colour", vec!["find = colour", "samples"]),
         ("threshold --find width", vec!["find = width", "attention-only"]),
         ("threshold --find samples --accuracy 1", vec!["accuracy = 1"]),
-        ("threshold --find samples --precision 0", vec!["precision = 0"]),
+        ("threshold --find samples --half-width 0", vec!["half_width = 0"]),
         ("threshold --find samples --range 10", vec!["range = 10", "LOW..HIGH"]),
         ("threshold --find samples --range 9..3", vec!["range = 9..3"]),
         ("threshold --find samples --max-runs 1", vec!["max_runs = 1"]),
@@ -112,12 +123,6 @@ fn bad_input_is_refused() {
         ("phase --x dim:8..64 --y samples:9..99 --scale cubic", vec!["scale = cubic"]),
         ("phase --x parameters:800..9000 --y dim:9..99", vec!["parameters"]),
     ] {
-        let output = superpose(arguments);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-        assert!(output.stdout.is_empty() && message.starts_with("error: "), "{arguments}: {message}");
-        for word in words {
-            assert!(message.contains(word), "{arguments}: {word:?} is not in {message:?}");
-        }
+        refused(arguments, &words);
     }
 }

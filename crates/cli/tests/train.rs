@@ -1,24 +1,21 @@
-//! `superpose train` as a person, a power cut or a mistyped flag uses it.
+//! `superpose train`: checkpoints, interruptions, files and errors.
 #![allow(clippy::unwrap_used)]
+
+mod common;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use common::text;
 use superpose_tensors::TensorFile;
 
-/// A run of a second or so: mini-batches, two tensors of embeddings, moments of Adam.
+/// A run of about a second with mini-batches, trained embeddings and Adam.
 const RUN: &str = "--vocab 64 --dim 24 --length 8 --samples 2000 --test-samples 500 --batch 600 --steps 240 --every 10 \
                    --rate 0.02 --schedule cosine --train-embeddings --heads 2 --threads 1";
 
 fn command(folder: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_superpose"));
-    command.arg("train").args(arguments.split_whitespace()).current_dir(folder);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    common::command(folder, &format!("train {arguments}"))
 }
 
 fn works(folder: &Path, arguments: &str) -> Output {
@@ -27,14 +24,14 @@ fn works(folder: &Path, arguments: &str) -> Output {
     output
 }
 
-/// The result without its time.
+/// Returns the record without its time.
 fn record(output: &Output) -> serde_json::Value {
     let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     record["outcome"]["seconds"] = 0.into();
     record
 }
 
-/// Starts a run and waits until its checkpoint has been renewed a few times; it must still be going.
+/// Starts a run and waits until its checkpoint has been replaced a few times; the run must not have ended.
 fn half_way(folder: &Path, arguments: &str, checkpoint: &str) -> Child {
     let mut child = command(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let path = folder.join(checkpoint);
@@ -53,7 +50,7 @@ fn half_way(folder: &Path, arguments: &str, checkpoint: &str) -> Child {
 }
 
 #[test]
-fn a_killed_run_goes_on_bit_for_bit() {
+fn killed_run_continues_with_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let whole = record(&works(folder.path(), &format!("{RUN} --checkpoint whole.safetensors --json")));
     let arguments = format!("{RUN} --checkpoint killed.safetensors --json");
@@ -62,10 +59,10 @@ fn a_killed_run_goes_on_bit_for_bit() {
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
     let output = works(folder.path(), &arguments);
-    assert!(text(&output.stderr).contains("going on from step"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("continuing from step"), "{}", text(&output.stderr));
     assert_eq!(record(&output), whole);
 
-    // Every tensor and every moment, too.
+    // Every tensor and every moment is the same.
     let [a, b] = ["whole.safetensors", "killed.safetensors"]
         .map(|name| TensorFile::open(&folder.path().join(name)).unwrap());
     let (a, b) = (a.tensors().unwrap(), b.tensors().unwrap());
@@ -75,14 +72,14 @@ fn a_killed_run_goes_on_bit_for_bit() {
         assert_eq!(a.floats(&name).unwrap(), b.floats(&name).unwrap());
     }
 
-    // A finished run is at its end; nothing but the checkpoint need be given.
+    // A finished run can be opened with the checkpoint alone.
     let again = works(folder.path(), "--checkpoint killed.safetensors --json --threads 2");
     assert_eq!(record(&again), whole);
 }
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_saves_the_run_and_says_how_to_go_on() {
+fn interrupted_run_is_saved_and_can_continue() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = format!("{RUN} --checkpoint run.safetensors --json");
     let child = half_way(folder.path(), &arguments, "run.safetensors");
@@ -91,7 +88,7 @@ fn ctrl_c_saves_the_run_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("hint: superpose train --checkpoint run.safetensors goes on"), "{message}");
+    assert!(message.contains("hint: superpose train --checkpoint run.safetensors continues"), "{message}");
     let (rest, whole) = (
         works(folder.path(), "--checkpoint run.safetensors --json"),
         works(folder.path(), &format!("{RUN} --json")),
@@ -100,7 +97,7 @@ fn ctrl_c_saves_the_run_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_trajectory_goes_into_every_file() {
+fn trajectory_is_written_to_every_file() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = "--vocab 32 --dim 16 --length 4 --samples 500 --test-samples 200 --steps 20 --every 5 \
                      --warm-start --positions rotary --svg way.svg --csv way.csv --store all.sqlite";
@@ -114,7 +111,7 @@ fn a_trajectory_goes_into_every_file() {
     let svg = std::fs::read_to_string(folder.path().join("way.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("Direction of attention"));
 
-    // The result is a cell like any other, and a sweep finds it.
+    // The result is a cell, which a sweep finds.
     std::fs::write(
         folder.path().join("sweep.toml"),
         "vocab = 32\ndim = 16\nlength = 4\nsamples = 500\ntest_samples = 200\nevery = 5\nwarm_start = true\n\
@@ -134,7 +131,7 @@ fn a_trajectory_goes_into_every_file() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn invalid_arguments_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     works(
         folder.path(),
@@ -142,7 +139,7 @@ fn what_is_wrong_is_named() {
     );
     std::fs::write(folder.path().join("b.safetensors"), "not a checkpoint").unwrap();
     for (arguments, words) in [
-        ("", "steps is needed"),
+        ("", "steps is missing"),
         ("--rate 0.1", "rate is given without steps"),
         ("--steps 5 --rate -1", "rate = -1"),
         ("--steps 5 --optimiser adagrad", "must be one of sgd, adam, adamw, muon"),

@@ -1,7 +1,7 @@
-//! Measured against estimated seconds of random cells whose times differ a thousandfold and more, and how evenly shares of them
-//! would take their time.
+//! Compares measured with estimated seconds of random cells whose times differ by a factor of a thousand and more, and reports how
+//! even the times of shares would be.
 //!
-//! `cargo run --release -p superpose-lab --example costs -- [cells] [seconds of a cell at most] [noise]`
+//! `cargo run --release -p superpose-lab --example costs -- [cells] [maximum seconds of a cell] [noise]`
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
@@ -9,7 +9,7 @@ use superpose_core::config::{Activation, EmbeddingSettings, Precision, Regime, S
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::cell::{deal, estimated_seconds, measure};
 
-/// Seconds of processor time of this thread, where the system tells: other programs do not change it.
+/// Returns the processor time of this thread in seconds, which other programs do not affect, where the system reports it.
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)

@@ -1,8 +1,11 @@
-//! How well threshold intervals hold, on curves with known crossings and on the engine itself, and what bisection would take.
+//! Measures the coverage of threshold intervals on curves with known crossings and on the engine, and compares with bisection.
 //!
-//! `cargo run --release -p superpose-lab --example coverage` (`-- simulated` leaves out the engine, `-- memories` is of
-//! associative memories alone)
+//! `cargo run --release -p superpose-lab --example coverage` (`-- simulated` skips the engine, `-- memories` measures
+//! associative memories only)
 #![allow(clippy::unwrap_used)]
+
+#[path = "../tests/known/mod.rs"]
+mod known;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -13,11 +16,12 @@ use superpose_core::config::{Config, Settings, Trigger};
 use superpose_lab::associative::{self, CapacitySearch};
 use superpose_lab::cell::Runner;
 use superpose_lab::interval::Interval;
-use superpose_lab::threshold::known::{Dice, Known, tables};
 use superpose_lab::threshold::{
     Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares,
 };
 use superpose_theory::critical::Parameter;
+
+use known::{Dice, Known, tables};
 
 fn main() {
     if std::env::args().any(|argument| argument == "memories") {
@@ -90,7 +94,7 @@ fn simulated(family: &[Known]) {
     println!("\nNot counted: {without} of {} searches, whose intervals have no end.\n", counted + without);
 }
 
-/// Runs that bisection takes for the rms error of the search, curve by curve.
+/// Measures how many runs bisection needs for the rms error of the search, for each curve.
 fn bisection(family: &[Known]) {
     const AGAIN: u64 = 60;
     println!("## Beside plain bisection\n");
@@ -106,7 +110,7 @@ fn bisection(family: &[Known]) {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let (mut ours, mut theirs) = (0.0, 0.0);
-    // Bisection has no bracket where the start is too far off, and a search that ends early no error to compare.
+    // Bisection has no bracket if the start is too far away, and a search that ends early has no error to compare.
     let usable = |known: &&Known| {
         (known.plan.start / known.crossing).ln().abs() < 1.2
             && matches!(known.search().0, Threshold::Found(_))
@@ -159,7 +163,7 @@ fn bisection(family: &[Known]) {
     println!("\nGeometric mean of the ratios: {:.1}.\n", ((theirs - ours) / 20.0).exp());
 }
 
-/// Random configurations that run in milliseconds.
+/// Draws a configuration that runs in milliseconds.
 fn random(index: u64) -> (Settings, Parameter, Measure, f64) {
     let mut dice = Dice::new(77, index);
     let vocab = dice.within(60_f64.ln(), 300_f64.ln()).exp() as usize;
@@ -185,7 +189,7 @@ fn random(index: u64) -> (Settings, Parameter, Measure, f64) {
     (settings, parameter, measure, dice.pick(&[0.5, 0.5, 0.25, 0.8]))
 }
 
-/// Searches on the engine, each beside an estimate from several hundred other runs around the crossing.
+/// Compares searches on the engine with estimates from several hundred other runs around the crossing.
 fn real() {
     const SEARCHES: usize = 30;
     println!("## Real searches beside brute force\n");
@@ -209,7 +213,7 @@ fn real() {
         let config = settings.check().unwrap();
         let question = Question::new(config.clone(), parameter, measure, Criterion::Mean, level).unwrap();
         let predicted = question.predicted();
-        // Where the theory sees a threshold of a size that is cheap to run.
+        // Only configurations with a predicted threshold that is cheap to run.
         if !predicted.value.is_some_and(|v| match parameter {
             Parameter::Samples => v > 20.0 && v < 3e4,
             Parameter::Length => v > 3.0 && v < 200.0,
@@ -259,7 +263,7 @@ fn model(config: &Config) -> String {
     )
 }
 
-/// The crossing from many runs, as a real number, with the half width of its interval in logarithms.
+/// Returns the crossing from many runs and the half width of its interval in logarithms.
 fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner<'_>) -> Option<(f64, f64)> {
     let mut values: Vec<u64> = (-4..=4)
         .map(|i| (around * (f64::from(i) * 0.056).exp()).round() as u64)
@@ -288,7 +292,8 @@ fn brute_force(question: &Question, plan: Plan, around: f64, runner: &mut Runner
     Some(((sign * curve.crossing).exp(), 0.5 * (curve.high? - curve.low?)))
 }
 
-/// How often `memory --find facts` covers the number of facts at which half of many other memories succeed.
+/// Measures how often the interval of `memory --find facts` contains the number of facts at which half of many other memories
+/// succeed.
 fn memories() {
     println!(
         "| memory | half succeed at, of memories at every number | intervals that cover | mean memories |"

@@ -1,9 +1,9 @@
-//! Decoders of the first gradient on random configurations: does any read facts below the surrogate lower bound?
+//! Checks on random configurations that no decoder of the first gradient beats the surrogate lower bound.
 //!
 //! `cargo run --release -p superpose-lab --example decoders -- 30 3` (configurations, seeds for each).
 //!
-//! V is log-uniform from 50 to 1000, L from 2 to 64, d from `1.2 sqrt(2 V log V)`, where argmax can work at all, to `1.2 V`;
-//! the accuracy is 0.3, 0.5 or 0.8, the trigger in the values or not. With a third argument, `mlp`, the model has one: V from 50 to
+//! V is log-uniform from 50 to 1000, L from 2 to 64, d from `1.2 sqrt(2 V log V)`, where argmax can work, to `1.2 V`;
+//! the accuracy is 0.3, 0.5 or 0.8, the trigger in the values or not. With the third argument `mlp`, the model has an MLP: V from 50 to
 //! 300, L from 2 to 24, d from `0.5 sqrt(2 V log V)`, width m from d to `8 d`, at most 600, any activation.
 #![allow(clippy::unwrap_used)]
 

@@ -1,9 +1,9 @@
-//! Recall with a real model's embeddings beside its prediction from their measured statistics.
+//! Compares recall with a real model's embeddings with the prediction from their statistics.
 //!
 //! `cargo run --release -p superpose-lab --example embeddings -- model.safetensors embeddings.word_embeddings.weight`
 //!
-//! The matrix as it is and centred, whole and after a random rotation of which the first k coordinates are kept. Attention
-//! placed on `ell`, trigger in the keys, N = 100 V samples, Gaussian output embeddings; V rows are drawn at random for
+//! The matrix is raw or centred, complete or after a random rotation of which the first k coordinates are kept. The attention is
+//! placed on `ell`, the trigger in the keys, N = 100 V samples, Gaussian output embeddings; V rows are drawn at random for
 //! each of eight seeds. The predictions are those of `superpose inspect`: from pairs of rows, and from mean statistics.
 #![allow(clippy::unwrap_used)]
 
@@ -19,13 +19,13 @@ use superpose_theory::Memory;
 const SEEDS: u64 = 8;
 const VOCABS: [usize; 8] = [32, 64, 125, 250, 500, 1000, 2000, 4000];
 
-/// `keep` orthonormal columns of `dim` entries each, as rows.
+/// Returns `keep` orthonormal vectors of `dim` entries each, as rows.
 fn rotation(dim: usize, keep: usize) -> Vec<f64> {
     let mut rows: Vec<Vec<f64>> = Vec::new();
     for k in 0..keep {
         let mut row = vec![0.0; dim];
         normals(&Words::new(17, Stream::FileRows, k as u64), &mut row);
-        // Twice, since once leaves rounding errors.
+        // Twice, because a single pass leaves rounding errors.
         for _ in 0..2 {
             for other in &rows {
                 let dot: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();

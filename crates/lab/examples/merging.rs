@@ -1,7 +1,7 @@
-//! How long it takes to bring many shards into one store.
+//! Measures how long it takes to merge many shards into one store.
 //!
-//! `cargo run --release -p superpose-lab --example merging -- [shards] [records each]` (1,000 of 1,000). The records are real
-//! in form; their outcomes are one run's under many seeds.
+//! `cargo run --release -p superpose-lab --example merging -- [shards] [records each]` (1,000 of 1,000). The records have
+//! the real format; their outcomes are those of one run under many seeds.
 #![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;

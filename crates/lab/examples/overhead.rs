@@ -1,4 +1,4 @@
-//! What the laboratory adds to the engine: many tiny cells, with the store and without it.
+//! Measures the overhead of the laboratory over the engine on many tiny cells, with and without a store.
 //!
 //! `cargo run --release -p superpose-lab --example overhead -- [cells] [test samples]` (10,000 cells of V = 32, d = 16, L = 4,
 //! N = 256, tested on 256 sequences, into a new file).

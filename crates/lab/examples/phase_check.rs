@@ -1,6 +1,6 @@
-//! A phase diagram beside the same map filled by brute force: V = 512, L = 16, dimensions 16 to 256, samples 100 to 10^6.
+//! Compares a phase diagram with the same map measured at every cell: V = 512, L = 16, dimensions 16 to 256, samples 100 to 10^6.
 //!
-//! `cargo run --release -p superpose-lab --example phase_check -- STORE.sqlite` (some ten minutes of two cores; a second time from the store)
+//! `cargo run --release -p superpose-lab --example phase_check -- STORE.sqlite` (about ten minutes on two cores; repeated runs use the store)
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::Measure;
@@ -27,7 +27,7 @@ fn main() {
         measure: Measure::Accuracy,
         level: 0.5,
         repeats: REPEATS,
-        most: 400,
+        max_cells: 400,
         tolerance: TOLERANCE,
         trust: true,
     };

@@ -1,5 +1,4 @@
-//! Simulates random configurations near their critical number of samples: the measurements that predictions are
-//! validated against.
+//! Simulates random configurations near their critical number of samples, to validate the predictions.
 //!
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
 //! (kind: attention, mlp, sphere or orthonormal; configurations; seeds per cell; output).
@@ -25,7 +24,7 @@ const TOKENS: f64 = (1u64 << 28) as f64;
 const PRODUCTS: f64 = (1u64 << 31) as f64;
 const CELLS: usize = 4;
 
-/// Uniform numbers of one configuration.
+/// Uniform random numbers of one configuration.
 struct Draw(Vec<u32>, usize);
 
 impl Draw {
@@ -76,11 +75,11 @@ fn measure(settings: &Settings, samples: usize, seed: u64) -> Evaluation {
     evaluation(&config, &Inputs::default(), &Backend::single()).unwrap()
 }
 
-/// The number of samples at which recall crosses one half, to a factor of about 1.3, from single runs.
-fn pilot(settings: &Settings, most: f64, seed: u64) -> Option<f64> {
+/// Returns the number of samples at which recall crosses one half, to a factor of about 1.3, from single runs.
+fn pilot(settings: &Settings, max: f64, seed: u64) -> Option<f64> {
     let recall = |log: f64| measure(settings, log.exp2().round() as usize, seed)[Measure::Accuracy].mean();
-    let (mut low, mut high) = (4.0, most.log2());
-    // Quick refusal: with placed attention and all the data there is, the memory must be able to do it.
+    let (mut low, mut high) = (4.0, max.log2());
+    // Reject early if the memory cannot reach it with placed attention and the maximum number of samples.
     if high <= low + 3.0 || recall(high - 3.0) < 0.5 {
         return None;
     }
@@ -95,7 +94,7 @@ fn pilot(settings: &Settings, most: f64, seed: u64) -> Option<f64> {
 fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let mut draw = Draw::new(index);
     let settings = settings(kind, &mut draw);
-    // Seeds of its own: with the same ones, all configurations would share the luck of, say, the trigger's length.
+    // Different seeds, because equal ones would correlate the errors of all configurations, for example through the trigger's length.
     let first = 1000 * (index + 1);
     let most = TOKENS / settings.length as f64;
     let most = settings.width.map_or(most, |width| most.min(PRODUCTS / (width * settings.dim) as f64));
@@ -144,7 +143,7 @@ fn main() {
                         let mut done = done.lock().unwrap();
                         done.push((index, lines));
                         eprintln!("{} of {count}", done.len());
-                        // Written as it grows, in order, so that an interruption loses little.
+                        // Written in order as results arrive, so that an interruption loses little.
                         done.sort_by_key(|&(index, _)| index);
                         let header = "index,embedding,trigger,vocab,dim,length,width,activation,samples,seeds,\
                             accuracy,accuracy_se,memory_accuracy,memory_accuracy_se,lock_rate,lock_rate_se,\

@@ -1,4 +1,4 @@
-//! Predictions beside the simulations of `simulate.rs`: errors by quantity, with the seeds' own variance taken off.
+//! Compares predictions with the simulations of `simulate.rs`: errors by quantity, with the variance of the seeds subtracted.
 //!
 //! `cargo run --release -p superpose-lab --example validate -- docs/validation/attention.csv`
 #![allow(clippy::unwrap_used)]
@@ -14,9 +14,9 @@ struct Cell {
     point: Point,
     name: String,
     trigger: Trigger,
-    /// What limits recall there, as predicted.
+    /// The predicted limiting noise term.
     regime: String,
-    /// Simulated mean, its standard error, prediction: by quantity.
+    /// Simulated mean, its standard error and prediction of each quantity.
     values: Vec<(f64, f64, Option<f64>)>,
 }
 
@@ -104,7 +104,7 @@ fn main() {
     }
 }
 
-/// Errors of the predictions as columns of a table: of simulated values between 0.05 and 0.95.
+/// Returns the errors of the predictions for simulated values between 0.05 and 0.95, as columns of a table.
 fn errors(values: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<String> {
     let counted: Vec<(f64, f64, f64)> = values
         .filter(|value| (0.05..0.95).contains(&value.0))
@@ -127,9 +127,9 @@ fn errors(values: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<Strin
     ))
 }
 
-/// The simulated critical number of samples at one half over the predicted one: the factor by which the predicted curve
-/// of accuracy against samples must be moved to fit a configuration's cells best, each weighed by its standard error.
-/// Configurations that would not reach 0.7 with N = 100 V L do not count.
+/// Prints the ratio of the simulated to the predicted critical number of samples: the factor by which the predicted curve must be
+/// shifted to fit the cells of a configuration best, weighted by their standard errors. Configurations that would not reach 0.7 with
+/// N = 100 V L do not count.
 fn critical_samples(cells: &[Cell]) {
     let accuracy = |point: &Point, samples: f64| {
         predict_at(&Point { samples, ..*point }).measures[Measure::Accuracy].unwrap_or(f64::NAN)
@@ -143,7 +143,7 @@ fn critical_samples(cells: &[Cell]) {
         let misfit = |shift: f64| {
             let term = |cell: &Cell| {
                 let (seen, error, _) = cell.values[0];
-                // Half a percent for the finite test sample and for seeds that happen to agree.
+                // Half a percent for the finite test sample and for seeds that agree by chance.
                 let weight = 1.0 / (error * error + 0.005 * 0.005);
                 weight * (seen - accuracy(&cell.point, cell.point.samples * shift.exp())).powi(2)
             };

@@ -1,4 +1,4 @@
-//! What limits recall at a point, and which size helps most: found by trying.
+//! Advice: what limits recall at a point, and which size helps most. It is found by predicting recall at twice or half of each size.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Measure;
@@ -10,17 +10,17 @@ use superpose_theory::predict::uncovered;
 use crate::predict::PredictionRecord;
 use crate::words::{blame, capital, grouped};
 
-/// A size at twice its value, or at half where less is better.
+/// A size at twice its value, or at half where smaller is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Knob {
-    /// What is changed.
+    /// The size that is changed.
     pub size: Parameter,
     /// Its symbol.
     pub symbol: String,
-    /// Its value.
+    /// Its present value.
     #[schemars(range(min = 1))]
     pub from: u64,
-    /// Its other value.
+    /// Its changed value.
     #[schemars(range(min = 1))]
     pub to: u64,
     /// The predicted accuracy there.
@@ -32,18 +32,18 @@ pub struct Knob {
 pub struct Advice {
     /// What limits recall and what helps most, in one sentence.
     pub sentence: String,
-    /// Sizes that were tried, the best first. Facts are what is wanted, so their number is left alone.
+    /// The sizes that were tried, the best first. The number of facts is the goal and is not changed.
     pub knobs: Vec<Knob>,
 }
 
-/// Sizes that are tried.
+/// The sizes to try.
 const TRIED: [Parameter; 4] = [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length];
-/// Gains below this are not worth a sentence.
-const WORTH: f64 = 0.01;
-/// From here on nothing is in the way.
+/// Minimum gain in accuracy to be mentioned.
+const MIN_GAIN: f64 = 0.01;
+/// Accuracy from which nothing limits recall.
 const ENOUGH: f64 = 0.99;
 
-/// Looks around a configuration with its prediction.
+/// Returns advice on a configuration with its prediction.
 pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
     let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
     let sentence = match (prediction.measures[Measure::Accuracy], prediction.gaps.first()) {
@@ -85,11 +85,11 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
         }
         None => format!("Recall is {}", percent(accuracy)),
     };
-    if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + WORTH) {
+    if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + MIN_GAIN) {
         let (how, to) = (change(best.size), grouped(best.to as f64));
         return format!("{limit}; {how} ({} = {to}) helps most, to {}.", best.symbol, percent(best.accuracy));
     }
-    // Where a factor of 2 is too little: the size that needs the smallest factor.
+    // A factor of 2 is too small, so name the size that needs the smallest factor.
     let target = percent(prediction.target.accuracy);
     let critical = &prediction.critical;
     let solved = [critical.samples, critical.dim, critical.width, critical.length];
@@ -113,7 +113,7 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
     }
 }
 
-/// What turning a knob means.
+/// Describes the change of a size.
 fn change(size: Parameter) -> &'static str {
     match size {
         Parameter::Samples => "twice the samples",
@@ -124,7 +124,7 @@ fn change(size: Parameter) -> &'static str {
     }
 }
 
-/// A share for people.
+/// Returns a share as a percentage.
 fn percent(share: f64) -> String {
     match 100.0 * share {
         x if x >= 9.95 || x == 0.0 => format!("{x:.0}%"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_knob_is_the_best_of_those_tried() {
+    fn best_knob_comes_first() {
         let found = at(Settings { samples: 65_536, ..Settings::default() });
         assert!(found.sentence.contains("helps most"), "{}", found.sentence);
         let best = found.knobs[0].clone();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_case_has_its_sentence() {
+    fn every_case_has_a_sentence() {
         let plenty = at(Settings { vocab: 64, dim: 512, samples: 1_000_000, ..Settings::default() });
         assert!(plenty.sentence.starts_with("Nothing limits recall"), "{}", plenty.sentence);
         let far = at(Settings { vocab: 4000, dim: 32, samples: 1000, ..Settings::default() });
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_people() {
+    fn percentages_are_rounded() {
         assert_eq!(
             [0.0, 0.0001, 0.0123, 0.5, 0.9999].map(percent),
             ["0%", "less than 0.1%", "1.2%", "50%", "100%"]

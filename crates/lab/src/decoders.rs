@@ -1,15 +1,14 @@
-//! Decoders of the first gradient beside the lower bound (theory section 5.4), and how far training the attention gets
-//! past it.
+//! Decoders of the first gradient, and the three-step algorithm, beside the lower bound (theory section 5.4).
 //!
-//! The critical number of samples is where the mean accuracy over seeds crosses the accuracy asked for. Numbers of samples lie
-//! on a grid of four to an octave; bisection finds the two neighbours around the crossing, and the crossing is interpolated
-//! in log N. With unlimited data the gradient is its expectation; where even that misses the accuracy by [`CLEARLY`], no number
-//! of samples is tried. The 95% interval is the delta method's: Student's half width of the mean accuracy there, from the seeds'
-//! spread and never less than the binomial error of all facts read, over the slope between the neighbours.
+//! The critical number of samples is where the mean accuracy over seeds crosses the requested accuracy. Numbers of samples lie on a
+//! grid of four per octave; bisection finds the two neighbours around the crossing, which is interpolated in log N. With unlimited
+//! data the gradient is its expectation; if even that misses the accuracy by more than [`LIMIT_MARGIN`], no number of samples is
+//! tried. The 95% interval follows from the delta method: Student's half width of the mean accuracy at the crossing, at least the
+//! binomial error of all facts read, over the slope between the neighbours.
 //!
-//! The assignment solver is that of `pathfinding`. On 1000 x 1000 scores it takes 0.04 to 0.14 s, `lapjv` 0.01 to 0.12 s,
-//! with the same result; `pathfinding` has a stable version and states the Rust version it needs. It takes whole numbers, so scores are
-//! rounded to 40 bits.
+//! The assignment solver is from `pathfinding`. On 1000 x 1000 scores it takes 0.04 to 0.14 s and `lapjv` 0.01 to 0.12 s, with the
+//! same result; `pathfinding` has a stable release and states its minimum Rust version. It takes integers, so scores are rounded to
+//! 40 bits.
 
 use std::collections::BTreeMap;
 
@@ -33,22 +32,23 @@ use superpose_theory::bound::surrogate_lower_bound;
 use crate::interval::student;
 use crate::run::{Inputs, RunError, evaluation};
 
-/// Names of the decoders, in the order in which a seed is decoded.
+/// Names of the decoders, in the order of [`Seed::decode`].
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
 
-/// Tokens in a training set, at most: larger ones are not tried.
-const TOKENS: f64 = (1u64 << 26) as f64;
+/// Maximum number of tokens in a training set.
+const MAX_TOKENS: f64 = (1u64 << 26) as f64;
 
-/// Accuracy with unlimited data that is so much too low is never reached: accuracy need not be monotone in samples, but nearly is.
-pub const CLEARLY: f64 = 0.05;
+/// If the accuracy with unlimited data is too low by more than this, it is not reached with fewer samples either. The margin is
+/// needed because accuracy is not exactly monotone in samples.
+pub const LIMIT_MARGIN: f64 = 0.05;
 
-/// What the intervals are.
+/// A description of the intervals.
 const METHOD: &str = "95%, delta method: Student's interval of the mean accuracy over seeds at the crossing, over the slope in log samples";
 
-/// A critical number of samples with its 95% interval; nothing where it was not reached with as many samples as were tried.
+/// A critical number of samples with its 95% interval; `None` if the accuracy was not reached with the samples tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Critical {
-    /// Samples at which the mean accuracy is the one asked for.
+    /// Samples at which the mean accuracy is the requested one.
     pub estimate: Option<f64>,
     /// Lower end.
     pub low: Option<f64>,
@@ -60,37 +60,46 @@ pub struct Critical {
     pub limit: Option<f64>,
 }
 
-/// Decoders beside the bound.
+impl Critical {
+    fn new(estimate: f64, low: f64, high: f64) -> Critical {
+        Critical { estimate: Some(estimate), low: Some(low), high: Some(high), ratio: None, limit: None }
+    }
+}
+
+/// Critical numbers of samples of the decoders beside the bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BoundRecord {
-    /// Samples below which no decoder reaches the accuracy, in the surrogate; nothing when it is too large to write down.
+    /// Samples below which no decoder reaches the accuracy in the surrogate model; `None` if it overflows.
     pub bound: Option<f64>,
-    /// What the bound is.
+    /// A description of the bound.
     pub bound_kind: String,
     /// Critical numbers of samples by decoder.
     pub decoders: BTreeMap<String, Critical>,
-    /// The three-step algorithm, which sees more than the first gradient.
+    /// The three-step algorithm, which uses more than the first gradient.
     pub three_step: Critical,
     /// The accuracy.
     pub accuracy: f64,
-    /// Seeds, from `config.seed` on.
+    /// Number of seeds, from `config.seed`.
     pub seeds: usize,
-    /// What the intervals are.
+    /// A description of the intervals.
     pub interval: String,
-    /// The largest number of samples tried.
+    /// The largest number of samples that may be tried.
     pub most_samples: f64,
     /// The configuration; its number of samples is not used.
     pub config: Settings,
-    /// The version that ran.
+    /// The version of superpose.
     pub version: String,
 }
 
-/// Checks what [`bound`] is asked for, and sets the rest of the configuration as it wants it.
+/// Validates the arguments of [`bound`] and returns its configuration.
+///
+/// # Errors
+/// Fails if a value is out of range; the error names the parameter.
 pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, ConfigError> {
-    /// A decoder takes V x V scores, and an assignment time in proportion to V cubed.
-    const LARGEST: usize = 10_000;
-    /// The linear estimate inverts matrices of that many rows.
-    const WIDEST: usize = 4096;
+    /// A decoder needs V x V scores, and the time of an assignment grows with the cube of V.
+    const MAX_SIZE: usize = 10_000;
+    /// The linear estimate inverts matrices with this many rows.
+    const MAX_WIDTH: usize = 4096;
     config::share("accuracy", accuracy)?;
     settings.three_steps_only()?;
     if matches!(settings.embedding.kind(), Embedding::File | Embedding::LowRank | Embedding::Clustered) {
@@ -98,16 +107,20 @@ pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, 
         return Err(ConfigError::value("embedding", settings.embedding, allowed));
     }
     config::whole("seeds", seeds, 2, 1000)?;
-    config::whole("vocab", settings.vocab, 2, LARGEST)?;
-    config::whole("dim", settings.dim, 1, LARGEST)?;
+    config::whole("vocab", settings.vocab, 2, MAX_SIZE)?;
+    config::whole("dim", settings.dim, 1, MAX_SIZE)?;
     config::whole("length", settings.length, 2, 1 << 20)?;
     if let Some(width) = settings.width {
-        config::whole("width", width, 1, WIDEST)?;
+        config::whole("width", width, 1, MAX_WIDTH)?;
     }
     Settings { test_samples: 2048, repeats: seeds, ..settings }.check()
 }
 
-/// Finds every decoder's critical number of samples. Tokens are uniform and labels a permutation, whatever the configuration says. `progress` hears of every number of samples tried.
+/// Finds the critical number of samples of every decoder. Tokens are always uniform and labels a permutation. `progress` receives
+/// the decoder and every number of samples tried.
+///
+/// # Errors
+/// Fails if a run of the three-step algorithm fails.
 pub fn bound(
     config: &Config,
     accuracy: f64,
@@ -118,7 +131,7 @@ pub fn bound(
     let all = backend.map(seeds, |r| config.repeat(r)).into_iter();
     let all: Vec<Seed> = all.map(|config| Seed::new(config, &backend.alone())).collect();
     let bound = surrogate_lower_bound(&Point::from(config), accuracy);
-    let most = (4.0 * (TOKENS / config.length as f64).log2()).floor() as i32;
+    let most = (4.0 * (MAX_TOKENS / config.length as f64).log2()).floor() as i32;
     let first = bound.map_or(16, |bound| (4.0 * bound.max(4.0).log2()).floor() as i32).clamp(8, most);
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
     let ratio = |critical: Critical| Critical {
@@ -132,7 +145,7 @@ pub fn bound(
     let mut seen: BTreeMap<i32, Vec<[f64; 4]>> = BTreeMap::new();
     let mut decoders = BTreeMap::new();
     for (i, name) in DECODERS.iter().enumerate() {
-        let critical = search.unless_hopeless(limit(i), |index| {
+        let critical = search.unless_out_of_reach(limit(i), |index| {
             progress(name, samples_at(index) as f64);
             let single = backend.alone();
             let at = || backend.map(seeds, |r| all[r].decode(samples_at(index), &single));
@@ -141,7 +154,7 @@ pub fn bound(
         })?;
         decoders.insert((*name).to_string(), ratio(critical));
     }
-    let three_step = search.unless_hopeless(limit(DECODERS.len()), |index| {
+    let three_step = search.unless_out_of_reach(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
         let runs = backend.map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
@@ -164,12 +177,12 @@ pub fn bound(
     })
 }
 
-/// A point of the grid: four to an octave.
+/// Returns a point of the grid of four per octave.
 fn samples_at(index: i32) -> usize {
     (f64::from(index) / 4.0).exp2().round() as usize
 }
 
-/// Facts, embeddings and what decoders need of them.
+/// Facts, embeddings and the whitener of one seed.
 struct Seed {
     config: Config,
     embeddings: Embeddings<f64>,
@@ -185,7 +198,7 @@ impl Seed {
         Seed { config, embeddings, task, whitener }
     }
 
-    /// Share of facts that each decoder reads off the first gradient.
+    /// Returns the share of facts that each decoder reads from the first gradient.
     fn decode(&self, samples: usize, backend: &Backend) -> [f64; 4] {
         let model = Model::new(&self.config, &self.embeddings);
         let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
@@ -193,7 +206,7 @@ impl Seed {
         self.read(&m1, samples as f64, backend)
     }
 
-    /// The same with unlimited data, and what three steps that lock come to: every fact stored equally often.
+    /// Returns the same with unlimited data, and the share of three steps that lock, which store every fact equally often.
     fn limits(&self, backend: &Backend) -> [f64; 5] {
         let model = Model::new(&self.config, &self.embeddings);
         let facts = self.task.facts();
@@ -218,7 +231,7 @@ impl Seed {
     }
 }
 
-/// Share of tokens that get their right label in the one-to-one assignment with the largest sum of scores.
+/// Returns the share of tokens that get their right label in the one-to-one assignment with the largest sum of scores.
 pub fn assignment_accuracy(scores: &[f64], facts: &[u32]) -> f64 {
     let largest = scores.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
     let whole = scores.iter().map(|x| (x / largest * (1u64 << 40) as f64) as i64).collect();
@@ -228,34 +241,34 @@ pub fn assignment_accuracy(scores: &[f64], facts: &[u32]) -> f64 {
     right as f64 / facts.len() as f64
 }
 
-/// Where a mean over seeds crosses an accuracy.
+/// A search for the crossing of the mean accuracy over seeds.
 struct Search {
     accuracy: f64,
-    /// Where to begin, on the grid.
+    /// The first point on the grid.
     first: i32,
-    /// Where to end.
+    /// The last point on the grid.
     most: i32,
-    /// Facts read at one number of samples, over all seeds.
+    /// Number of facts read at one number of samples, over all seeds.
     items: f64,
 }
 
 impl Search {
-    /// The same unless unlimited data gives an accuracy that is clearly too low.
-    fn unless_hopeless<E>(
+    /// Runs the search, unless the accuracy with unlimited data is too low.
+    fn unless_out_of_reach<E>(
         &self,
         limit: f64,
         at: impl FnMut(i32) -> Result<Vec<f64>, E>,
     ) -> Result<Critical, E> {
-        let found = match limit + CLEARLY < self.accuracy {
+        let found = match limit + LIMIT_MARGIN < self.accuracy {
             true => Critical::default(),
             false => self.run(at)?,
         };
         Ok(Critical { limit: Some(limit), ..found })
     }
 
-    /// `at` gives the accuracies of all seeds at a point of the grid.
+    /// Runs the search. `at` returns the accuracies of all seeds at a point of the grid.
     fn run<E>(&self, mut at: impl FnMut(i32) -> Result<Vec<f64>, E>) -> Result<Critical, E> {
-        /// A factor of four.
+        /// Two octaves, a factor of four.
         const STEP: i32 = 8;
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let (mut low, mut below) = (self.first, at(self.first)?);
@@ -270,13 +283,7 @@ impl Search {
         }
         while mean(&below) >= self.accuracy {
             if low <= 0 {
-                return Ok(Critical {
-                    estimate: Some(1.0),
-                    low: Some(0.0),
-                    high: Some(1.0),
-                    ratio: None,
-                    limit: None,
-                });
+                return Ok(Critical::new(1.0, 0.0, 1.0));
             }
             (high, above) = (low, below);
             low = (low - STEP).max(0);
@@ -298,17 +305,11 @@ impl Search {
         let middle = left + share * (right - left);
         let there: Vec<f64> = below.iter().zip(&above).map(|(b, a)| b + share * (a - b)).collect();
         let half = half_width(&there, self.accuracy, self.items) / slope;
-        Ok(Critical {
-            estimate: Some(middle.exp()),
-            low: Some((middle - half).exp()),
-            high: Some((middle + half).exp()),
-            ratio: None,
-            limit: None,
-        })
+        Ok(Critical::new(middle.exp(), (middle - half).exp(), (middle + half).exp()))
     }
 }
 
-/// Half the width of the 95% interval of a mean over seeds.
+/// Returns the half width of the 95% interval of a mean over seeds.
 fn half_width(values: &[f64], accuracy: f64, items: f64) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -323,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_assignment_uses_every_label_once() {
+    fn assignment_uses_every_label_once() {
         // Argmax would give label 0 to both of the first tokens.
         let scores = [0.9, 0.8, 0.0, 1.0, 0.1, 0.0, 0.2, 0.3, 0.4];
         assert_eq!(assignment_accuracy(&scores, &[1, 0, 2]), 1.0);
@@ -331,9 +332,9 @@ mod tests {
         assert_eq!(assignment_accuracy(&[0.0; 4], &[0, 1]) * 2.0 % 1.0, 0.0);
     }
 
-    /// Seeds whose accuracy is a known curve: the crossing is found and the interval has the stated width.
+    /// On a known curve, the crossing is found and the interval has the expected width.
     #[test]
-    fn the_crossing_is_found() {
+    fn crossing_is_found() {
         let search = Search { accuracy: 0.5, first: 8, most: 80, items: 1e9 };
         let curve = |index: i32, shift: f64| {
             let x = (samples_at(index) as f64).ln() - 1000_f64.ln() - shift;
@@ -347,7 +348,7 @@ mod tests {
         assert!((half - 0.248).abs() < 0.02, "{half}");
         let never = search.run(|_| Ok::<_, ()>(vec![0.1, 0.2])).unwrap();
         assert_eq!(never, Critical::default());
-        let hopeless = search.unless_hopeless(0.4, |_| Err(())).unwrap();
+        let hopeless = search.unless_out_of_reach(0.4, |_| Err(())).unwrap();
         assert_eq!((hopeless.estimate, hopeless.limit), (None, Some(0.4)));
         let later = Search { first: 70, ..search }.run(at).unwrap();
         assert!((later.estimate.unwrap() / found.estimate.unwrap() - 1.0).abs() < 1e-9);

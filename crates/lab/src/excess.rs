@@ -1,19 +1,19 @@
-//! Which size makes a run too large: for refusals that say what to change, and to what.
+//! Finds the size that makes a run too large, so that an error can say what to change and to which value.
 
 use superpose_core::config::{Config, Settings};
 
-/// The size that an estimate owes most to.
+/// The size that contributes most to an estimate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
     /// Its name.
     pub size: &'static str,
     /// Its value.
     pub value: usize,
-    /// A value that would do with the others as they are, near the largest; absent where none was found.
-    pub most: Option<usize>,
+    /// A value that fits with the other sizes unchanged, near the largest such value; absent if none was found.
+    pub max: Option<usize>,
 }
 
-/// A size of the settings, where they have it.
+/// Accesses a size of the settings; `None` if they do not have it.
 type Size = fn(&mut Settings) -> Option<&mut usize>;
 
 const SIZES: [(&str, Size); 8] = [
@@ -28,10 +28,10 @@ const SIZES: [(&str, Size); 8] = [
 ];
 
 impl Excess {
-    /// Finds it: half of which size lowers the estimate most, and how large it may be for the estimate to be `allowed`. Estimates grow
-    /// with every size but for their blocks, so what is found is tried.
+    /// Finds the size whose halving lowers the estimate most, and the largest value at which the estimate is at most `allowed`.
+    /// Estimates are nearly but not exactly monotone, so the value found is checked.
     pub fn find(config: &Config, allowed: f64, estimate: impl Fn(&Config) -> f64) -> Excess {
-        // None where the settings have no such size, or the others do not bear the value.
+        // None if the settings have no such size or the value is invalid beside the others.
         let with = |size: Size, value: usize| {
             let mut settings = (**config).clone();
             *size(&mut settings)? = value;
@@ -49,23 +49,23 @@ impl Excess {
         let (mut low, mut high) = (0, value);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            // One that is too small for the others is not too large.
+            // An invalid value is too small for the other sizes, hence not too large.
             let fits = with(size, middle).is_none_or(|config| estimate(&config) <= allowed);
             if fits { low = middle } else { high = middle }
         }
         let fits = |value: &usize| with(size, *value).is_some_and(|config| estimate(&config) <= allowed);
-        Excess { size: name, value, most: [two_digits(low), low].into_iter().find(fits) }
+        Excess { size: name, value, max: [two_digits(low), low].into_iter().find(fits) }
     }
 
-    /// A refusal that names it.
-    pub fn refusal(&self, why: &str) -> String {
-        let Excess { size, value, most } = self;
-        let most = most.map_or(String::new(), |most| format!("; {size} up to {most} would do"));
-        format!("{size} = {value}: {why}{most}")
+    /// Returns an error message that names the size.
+    pub fn message(&self, why: &str) -> String {
+        let Excess { size, value, max } = self;
+        let hint = max.map_or(String::new(), |max| format!("; {size} up to {max} would fit"));
+        format!("{size} = {value}: {why}{hint}")
     }
 }
 
-/// The number rounded down to two digits.
+/// Rounds a number down to two significant digits.
 fn two_digits(x: usize) -> usize {
     let unit = 10_usize.pow(x.checked_ilog10().unwrap_or(0).saturating_sub(1));
     x / unit * unit
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_that_takes_most_is_named() {
+    fn largest_contribution_is_named() {
         let usual = Settings::default();
         for (settings, name) in [
             (Settings { samples: 2_000_000_000, ..usual.clone() }, "samples"),
@@ -97,20 +97,20 @@ mod tests {
             let config = settings.check().unwrap();
             let excess = Excess::find(&config, 1e9, bytes);
             assert_eq!(excess.size, name);
-            // With what is named as allowed it fits, and with little more it does not.
+            // The value named fits, and a slightly larger one does not.
             let (_, size) = SIZES.into_iter().find(|known| known.0 == name).unwrap();
             let at = |value: usize| {
                 let mut settings = (*config).clone();
                 *size(&mut settings).unwrap() = value;
                 bytes(&settings.check().unwrap())
             };
-            let most = excess.most.unwrap();
-            assert!(at(most) <= 1e9 && at(most + most / 9 + 1) > 1e9, "{name} {most}");
+            let max = excess.max.unwrap();
+            assert!(at(max) <= 1e9 && at(max + max / 9 + 1) > 1e9, "{name} {max}");
         }
     }
 
     #[test]
-    fn what_does_not_bear_the_change_has_no_value_that_would_do() {
+    fn no_value_is_named_if_none_fits() {
         let settings = Settings {
             vocab: 19_000,
             dim: 20_000,
@@ -118,17 +118,17 @@ mod tests {
             ..Settings::default()
         };
         let excess = Excess::find(&settings.check().unwrap(), 1e6, bytes);
-        assert_eq!(excess.most, None);
-        assert!(excess.refusal("too much").ends_with("too much"), "{excess:?}");
+        assert_eq!(excess.max, None);
+        assert!(excess.message("too much").ends_with("too much"), "{excess:?}");
     }
 
     #[test]
-    fn also_of_time() {
+    fn time_estimates_work_too() {
         let config =
             Settings { samples: 10_000_000, length: 100_000, ..Settings::default() }.check().unwrap();
         let excess = Excess::find(&config, 60.0, |config| estimated_seconds(config, true));
         assert!(["samples", "length"].contains(&excess.size));
-        assert!(excess.refusal("x").contains(" up to "), "{excess:?}");
+        assert!(excess.message("x").contains(" up to "), "{excess:?}");
     }
 
     #[test]

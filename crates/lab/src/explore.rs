@@ -1,4 +1,4 @@
-//! A phase map in closed form, as fast as a slider moves: accuracy over two sizes, its boundary, and what limits recall in every cell.
+//! A phase map in closed form, fast enough to follow a slider: accuracy over two sizes, its boundary and the limiting noise terms.
 
 use serde::Serialize;
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Settings, share};
@@ -6,21 +6,21 @@ use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
 
 use crate::cell;
-use crate::phase::{Axis, Size, Span, apart, boundary, closed_form};
+use crate::phase::{Axis, Size, Span, boundary, check_independent, closed_form};
 
-/// The same with embeddings that any dimension has.
-fn fitting(settings: Settings) -> Settings {
+/// Returns the settings with Gaussian instead of orthonormal embeddings, which exist at any dimension.
+fn with_any_dim(settings: Settings) -> Settings {
     match settings.embedding {
         EmbeddingSettings::Orthonormal => Settings { embedding: EmbeddingSettings::Gaussian, ..settings },
         _ => settings,
     }
 }
 
-/// What to map.
+/// A validated map to compute.
 #[derive(Clone, Debug)]
 pub struct Explore {
     settings: Settings,
-    /// Checked as if the embeddings were Gaussian: whether orthonormal vectors fit is asked of each cell.
+    /// Validated with Gaussian embeddings, because whether orthonormal vectors fit depends on the cell.
     config: Config,
     x: Axis,
     y: Axis,
@@ -30,7 +30,7 @@ pub struct Explore {
 /// One axis of a map.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
-    /// What varies.
+    /// The size that varies.
     pub size: Size,
     /// Its symbol.
     pub symbol: &'static str,
@@ -46,25 +46,28 @@ pub struct Map {
     pub x: Line,
     /// The vertical axis.
     pub y: Line,
-    /// Accuracy by cell, to four digits; none where there is no such model. Absent where the theory is silent.
+    /// Accuracy of each cell, to four digits; `None` where the model cannot exist. Absent if the theory does not cover the settings.
     #[schemars(inner(range(min = 0.0, max = 1.0)))]
     pub accuracy: Option<Vec<Option<f64>>>,
-    /// What limits recall by cell, as a place in `dominants`; -1: nothing.
+    /// Limiting noise term of each cell, as an index into `dominants`; -1 for none.
     #[schemars(inner(range(min = -1)))]
     pub dominant: Vec<i8>,
-    /// What limits recall somewhere on the map.
+    /// The limiting noise terms of all cells, each once.
     pub dominants: Vec<Dominant>,
     /// The line at the level, in pieces of (x, y).
     pub boundary: Vec<Vec<(f64, f64)>>,
     /// The level of the line.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub level: f64,
-    /// Why the theory is silent.
+    /// Why the theory does not cover the settings.
     pub gap: Option<&'static str>,
 }
 
 impl Explore {
-    /// Checks what is asked. The settings' own values of the two sizes are not used.
+    /// Validates a map. The settings' own values of the two sizes are not used.
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
     pub fn new(
         settings: Settings,
         x: Span,
@@ -72,21 +75,21 @@ impl Explore {
         resolution: usize,
         level: f64,
     ) -> Result<Explore, ConfigError> {
-        apart(x.size, y.size)?;
+        check_independent(x.size, y.size)?;
         share("accuracy", level)?;
-        let config = fitting(settings.clone()).check()?;
+        let config = with_any_dim(settings.clone()).check()?;
         cell::check(&config.repeat(0))?;
         let axis = |span: Span| {
             let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
             Ok::<_, ConfigError>(axis.at_dim(config.dim))
         };
-        let asked = Explore { x: axis(x)?, y: axis(y)?, level, settings, config };
-        for x in asked.x.ends() {
-            for y in asked.y.ends() {
-                fitting(asked.at(x, y)).check()?;
+        let explore = Explore { x: axis(x)?, y: axis(y)?, level, settings, config };
+        for x in explore.x.ends() {
+            for y in explore.y.ends() {
+                with_any_dim(explore.at(x, y)).check()?;
             }
         }
-        Ok(asked)
+        Ok(explore)
     }
 
     fn at(&self, x: u64, y: u64) -> Settings {
@@ -96,7 +99,7 @@ impl Explore {
         settings
     }
 
-    /// Makes the map.
+    /// Computes the map.
     pub fn map(&self, threads: usize) -> Map {
         let line = |axis: &Axis| Line { size: axis.size, symbol: axis.size.symbol(), values: axis.values() };
         let (x, y) = (line(&self.x), line(&self.y));
@@ -121,12 +124,12 @@ impl Explore {
         let columns = map.x.values.len();
         let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();
         map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);
-        let there = |i: usize| {
+        let exists = |i: usize| {
             let cell = self.at(map.x.values[i % columns], map.y.values[i / columns]);
             cell.embedding != EmbeddingSettings::Orthonormal || cell.dim >= cell.token_count() + 2
         };
         let digits = |x: f64| (x * 1e4).round() / 1e4;
-        map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| there(i).then(|| digits(x))).collect());
+        map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| exists(i).then(|| digits(x))).collect());
         for (i, dominant) in dominant.into_iter().enumerate() {
             let Some(dominant) = dominant else { continue };
             let place = map.dominants.iter().position(|known| *known == dominant).unwrap_or_else(|| {

@@ -1,12 +1,12 @@
-//! How much memory a run takes, before it takes it.
+//! Estimates of the memory of a run, so that one that does not fit is rejected before it starts.
 
 use superpose_core::config::{Config, Embedding, Positions, Precision};
 
 use crate::excess::Excess;
 use crate::run::RunError;
 
-/// An estimate of a run's peak memory in bytes, in floating point so that absurd sizes do not overflow: what lives
-/// throughout, and the largest of what its phases add. It is meant to be a little too high.
+/// Returns an estimate of the peak memory of a run in bytes, slightly too high: what is allocated throughout, plus the largest
+/// addition of any phase. It is a float so that very large sizes do not overflow.
 pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) -> f64 {
     let real = match config.precision {
         Precision::F32 => 4.0,
@@ -44,7 +44,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let budget = centred + vocab * d * real + labels * p * real + threads * (at_once + block);
     let written =
         if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 32.0) } else { 0.0 };
-    // The network, its gradients by task and the optimiser's memory.
+    // The network, its gradients by task and the optimiser's moments.
     let training = match &config.training {
         None => 0.0,
         Some(training) => {
@@ -64,7 +64,10 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     throughout + [draw, train, evaluate, budget, written, training].into_iter().fold(0.0, f64::max)
 }
 
-/// Refuses a run that would take more memory than is available; `bytes` says how much one takes.
+/// Fails if a run needs more memory than is available; `bytes` estimates the memory of a configuration.
+///
+/// # Errors
+/// The error names the size to reduce.
 pub fn check(config: &Config, available: f64, bytes: impl Fn(&Config) -> f64) -> Result<(), RunError> {
     let needed = bytes(config);
     if needed <= available {
@@ -73,19 +76,19 @@ pub fn check(config: &Config, available: f64, bytes: impl Fn(&Config) -> f64) ->
     Err(RunError::TooLarge { needed, available, excess: Excess::find(config, available, bytes) })
 }
 
-/// Bytes that a run may take: what the system calls available, within the limits of the control group and of the process if
-/// there are any.
+/// Returns the bytes that a run may use: what the system reports as available, within the limits of the control group and of the
+/// process if there are any.
 pub fn available() -> f64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.available_memory() as f64;
-    // What a group holds of files it can give up, so that its limit leaves more than it calls free.
+    // The cached files of a group can be dropped, so its resident memory is subtracted rather than its reported usage.
     let limits = system.cgroup_limits();
     let free = limits.map_or(free, |limits| free.min(limits.total_memory.saturating_sub(limits.rss) as f64));
     address_space().map_or(free, |space| free.min(space))
 }
 
-/// What `ulimit -v` leaves to this process, where there is such a limit and Linux tells: beyond it an allocation ends the program.
+/// Returns the address space that `ulimit -v` leaves to this process, if there is such a limit (Linux). Allocations beyond it abort.
 fn address_space() -> Option<f64> {
     let number = |file: &str, name: &str| -> Option<f64> {
         let text = std::fs::read_to_string(file).ok()?;
@@ -97,7 +100,7 @@ fn address_space() -> Option<f64> {
     Some((limit - used).max(0.0))
 }
 
-/// A number of bytes for people.
+/// Returns a number of bytes with a unit.
 pub fn readable(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let power = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);

@@ -1,4 +1,4 @@
-//! Plans for people and programs: checked limits, one call, a record.
+//! Plans: the options of the cheapest model for a number of facts, their validation, and the record.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Measures;
@@ -13,16 +13,16 @@ use crate::words::{blame, grouped};
 /// What cheapest means.
 pub const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
 
-/// Largest number of facts, and of tokens in a sequence.
-pub const MOST_FACTS: u64 = 1_000_000_000;
-/// Largest dimension.
-pub const MOST_DIM: u64 = 1_000_000;
-/// Largest width.
-pub const MOST_WIDTH: u64 = 1_000_000_000;
-/// Largest number of samples, and of trained parameters.
-pub const MOST_SAMPLES: u64 = 1_000_000_000_000_000;
+/// Maximum number of facts, and of tokens in a sequence.
+pub const MAX_FACTS: u64 = 1_000_000_000;
+/// Maximum dimension.
+pub const MAX_DIM: u64 = 1_000_000;
+/// Maximum width.
+pub const MAX_WIDTH: u64 = 1_000_000_000;
+/// Maximum number of samples, and of trained parameters.
+pub const MAX_SAMPLES: u64 = 1_000_000_000_000_000;
 
-/// What is asked of a plan, as it was typed. Sizes that are absent are to be found.
+/// The options of a plan, not yet validated. Absent sizes are found by the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
@@ -47,10 +47,10 @@ pub struct PlanOptions {
     /// Where the trigger is added.
     #[serde(default = "trigger")]
     pub trigger: Trigger,
-    /// Samples at hand.
+    /// Samples available.
     #[schemars(range(min = 1, max = MOST_SAMPLES))]
     pub samples: Option<u64>,
-    /// Most trained parameters that are allowed.
+    /// Maximum number of trained parameters.
     #[schemars(range(min = 1, max = MOST_SAMPLES))]
     pub max_parameters: Option<u64>,
 }
@@ -64,45 +64,33 @@ fn trigger() -> Trigger {
 }
 
 impl PlanOptions {
-    /// So many facts from sequences of that length, everything else open.
-    pub fn new(facts: u64, length: u64) -> PlanOptions {
-        PlanOptions {
-            facts,
-            length,
-            accuracy: accuracy(),
-            dim: None,
-            width: None,
-            activation: None,
-            trigger: trigger(),
-            samples: None,
-            max_parameters: None,
-        }
-    }
-
-    /// Checks every value; the result can be planned for.
+    /// Validates every value.
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self) -> Result<Request, ConfigError> {
         share("accuracy", self.accuracy)?;
-        let whole = |parameter, value: u64, least: u64, most: u64| match (least..=most).contains(&value) {
+        let whole = |parameter, value: u64, min: u64, max: u64| match (min..=max).contains(&value) {
             true => Ok(value as f64),
             false => {
-                let allowed = format!("must be a whole number from {least} to {}", grouped(most as f64));
+                let allowed = format!("must be a whole number from {min} to {}", grouped(max as f64));
                 Err(ConfigError::value(parameter, value, allowed))
             }
         };
-        let maybe = |parameter, value: Option<u64>, most: u64| {
-            value.map(|value| whole(parameter, value, 1, most)).transpose()
+        let maybe = |parameter, value: Option<u64>, max: u64| {
+            value.map(|value| whole(parameter, value, 1, max)).transpose()
         };
         Ok(Request {
-            facts: whole("facts", self.facts, 2, MOST_FACTS)?,
-            length: whole("length", self.length, 1, MOST_FACTS)?,
+            facts: whole("facts", self.facts, 2, MAX_FACTS)?,
+            length: whole("length", self.length, 1, MAX_FACTS)?,
             accuracy: self.accuracy,
-            dim: maybe("dim", self.dim, MOST_DIM)?,
-            width: maybe("width", self.width, MOST_WIDTH)?,
+            dim: maybe("dim", self.dim, MAX_DIM)?,
+            width: maybe("width", self.width, MAX_WIDTH)?,
             activation: self.activation,
             embedding: Embedding::Gaussian,
             trigger: self.trigger,
-            samples: maybe("samples", self.samples, MOST_SAMPLES)?,
-            max_parameters: maybe("max_parameters", self.max_parameters, MOST_SAMPLES)?,
+            samples: maybe("samples", self.samples, MAX_SAMPLES)?,
+            max_parameters: maybe("max_parameters", self.max_parameters, MAX_SAMPLES)?,
         })
     }
 }
@@ -121,32 +109,32 @@ pub struct PlanRecord {
     /// The measures predicted there.
     #[serde(flatten)]
     pub measures: Measures<Option<f64>>,
-    /// What stands in the way of a cheaper model.
+    /// What prevents a cheaper model.
     pub binds: Binds,
     /// Leading-order conditions with their values.
     pub conditions: Vec<Condition>,
     /// The trade-off, by dimension.
     pub curve: Vec<Row>,
-    /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
+    /// Expected rms error of the accuracy; absent where the formulas are extrapolated.
     pub error: Option<f64>,
-    /// What is extrapolated.
+    /// Which values are extrapolated.
     pub error_reason: Option<String>,
-    /// Where the formulas were checked.
+    /// Where the formulas were validated.
     pub checked: String,
     /// The request.
     pub request: Request,
-    /// The version that planned.
+    /// The version of superpose.
     pub version: String,
 }
 
-/// What stands in the way of a cheaper model.
+/// What prevents a cheaper model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Binds {
-    /// The noise term.
+    /// The limiting noise term.
     pub dominant: Option<Dominant>,
-    /// The leading-order condition with least room.
+    /// The leading-order condition with the smallest margin.
     pub condition: Option<Condition>,
-    /// All of it in one sentence.
+    /// Both as a sentence.
     pub text: String,
 }
 
@@ -175,22 +163,20 @@ impl From<&Plan> for PlanRecord {
     }
 }
 
-/// What stands in the way of a cheaper model, in one sentence.
+/// Returns a sentence that says what prevents a cheaper model.
 pub fn binds(plan: &Plan) -> String {
     let request = &plan.request;
     let over = |row: &Row| {
-        let most = request.max_parameters?;
-        row.parameters.filter(|&parameters| parameters > most).map(|parameters| (parameters, most))
+        let max = request.max_parameters?;
+        row.parameters.filter(|&parameters| parameters > max).map(|parameters| (parameters, max))
     };
     let forbidden = plan.curve.last().and_then(|row| row.forbids);
     let possible = plan.curve.iter().filter(|row| row.samples.is_some()).filter_map(over);
-    let least = possible.min_by(|a, b| a.0.total_cmp(&b.0));
-    match (&plan.cheapest, least, forbidden.or(plan.prediction.dominant)) {
-        (None, Some((parameters, most)), _) => format!(
-            "max_parameters binds: {} are allowed, {} are needed.",
-            grouped(most),
-            grouped(parameters)
-        ),
+    let smallest = possible.min_by(|a, b| a.0.total_cmp(&b.0));
+    match (&plan.cheapest, smallest, forbidden.or(plan.prediction.dominant)) {
+        (None, Some((parameters, max)), _) => {
+            format!("max_parameters binds: {} are allowed, {} are needed.", grouped(max), grouped(parameters))
+        }
         (_, _, Some(dominant)) => {
             let (part, term) = blame(&dominant);
             format!("What binds: {term} in the {part}.")

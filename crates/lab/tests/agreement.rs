@@ -1,4 +1,4 @@
-//! Simulation and theory agree (theory section 5.6): random configurations, not picked ones, from few samples to many.
+//! Simulation and theory agree (theory section 5.6) on random configurations, from few samples to many.
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::Measure;
@@ -15,7 +15,7 @@ const CONFIGURATIONS: usize = 24;
 const SEEDS: usize = 4;
 
 #[test]
-fn simulated_accuracies_are_those_of_the_theory() {
+fn simulated_accuracies_agree_with_the_theory() {
     let backend = Backend::cpu(2).unwrap();
     let cells = backend.map(CONFIGURATIONS, |index| {
         let mut words = [0; 8];
@@ -36,7 +36,7 @@ fn simulated_accuracies_are_those_of_the_theory() {
                 let config = Settings { samples: 4usize.pow(power), ..settings.clone() }.check().unwrap();
                 let mut means = [0.0; 4];
                 for seed in 0..SEEDS {
-                    // Seeds of its own for every configuration, so that they do not share their luck.
+                    // Different seeds for every configuration, so that their errors are independent.
                     let config = config.repeat(1000 * (index + 1) + seed);
                     let e = evaluation(&config, &Inputs::default(), &Backend::single()).unwrap();
                     for (mean, measure) in means.iter_mut().zip(COMPARED) {
@@ -50,7 +50,7 @@ fn simulated_accuracies_are_those_of_the_theory() {
             .collect::<Vec<_>>()
     });
     let cells: Vec<[f64; 4]> = cells.into_iter().flatten().collect();
-    // The errors of the table, seed noise included.
+    // The errors in the table of the theory page, with the noise of the seeds.
     for (i, (quantity, allowed)) in
         [("accuracy", 0.027), ("memory accuracy", 0.026), ("lock rate", 0.060), ("one-step accuracy", 0.033)]
             .into_iter()

@@ -1,4 +1,4 @@
-//! Associative memories that somebody no longer waits for.
+//! Cancellation and memory limits of experiments on associative memories.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use superpose_core::backend::Backend;
 use superpose_lab::associative::{MemoryError, check_room, run};
 
 #[test]
-fn a_wish_to_stop_is_heard_between_repeats() {
+fn run_stops_between_repeats() {
     let config = MemorySettings { facts: 20, dim: 16, repeats: 200, ..MemorySettings::default() };
     let config = config.check().unwrap();
     let (stop, mut heard) = (AtomicBool::new(false), Vec::new());
@@ -22,7 +22,7 @@ fn a_wish_to_stop_is_heard_between_repeats() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn memories_that_do_not_fit_are_rejected() {
     let settings = MemorySettings::default();
     assert!(check_room(&settings, 2, 1e9).is_ok());
     let refused = check_room(&settings, 2, 1e3).unwrap_err().to_string();

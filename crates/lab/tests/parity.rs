@@ -97,7 +97,7 @@ impl Fixture {
         Stored::new(tokens.shape[1], tokens.data, whole("position").data, whole("labels").data)
     }
 
-    /// Norm of the difference over norm of what is expected.
+    /// Returns the norm of the difference over the norm of the expected value.
     fn compare<T: Real>(&self, name: &str, got: &[T], tolerance: f64) {
         let expected = self.floats(name).data;
         assert_eq!(got.len(), expected.len(), "{} {name}", self.name);
@@ -143,7 +143,7 @@ fn gradients<T: Real>(precision: Precision, tolerance: f64) {
         let (m, query) = (fixture.reals::<T>("m"), model.query(&fixture.reals::<T>("w")));
         let samples = fixture.samples();
         let response = Response::new(&model, &m, samples.count(), &backend);
-        // Every combination takes another way through the products.
+        // Every combination uses a different path through the products.
         for (by_m, by_query) in [(true, true), (true, false), (false, true)] {
             let want = Want { loss: true, m: by_m, query: by_query };
             let descent = descent(&model, &response, &query, &samples, want, &backend);

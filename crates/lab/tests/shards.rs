@@ -1,4 +1,4 @@
-//! Shards: what a killed writer leaves, what a merge takes, and what it refuses.
+//! Shards: recovery after a killed writer, merging, and rejection of invalid shards.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn run(path: &Path, cells: &[Config], store: Option<&Path>) -> usize {
     runs
 }
 
-fn bring(paths: &[PathBuf], store: &Path) -> Merged {
+fn merge_into(paths: &[PathBuf], store: &Path) -> Merged {
     merge(paths, &mut Store::open(store).unwrap(), &mut |_| {}).unwrap()
 }
 
@@ -50,7 +50,7 @@ fn same(a: &[Entry], b: &[Entry]) -> bool {
 }
 
 #[test]
-fn a_torn_shard_is_continued() {
+fn incomplete_shard_is_continued() {
     let folder = tempfile::tempdir().unwrap();
     let path = Shard::path(folder.path(), 1, 2);
     assert_eq!(run(&path, &cells(10), None), 10);
@@ -59,21 +59,21 @@ fn a_torn_shard_is_continued() {
     for cut in [last + 1, last + 40, whole.len() - 1] {
         std::fs::write(&path, &whole[..cut]).unwrap();
         let store = folder.path().join(format!("{cut}.sqlite"));
-        let merged = bring(std::slice::from_ref(&path), &store);
+        let merged = merge_into(std::slice::from_ref(&path), &store);
         assert_eq!(
             (merged.added, merged.torn.clone(), merged.refused.len()),
             (9, vec![(path.clone(), 10)], 0)
         );
         assert_eq!(run(&path, &cells(10), None), 1, "{cut}");
-        let merged = bring(std::slice::from_ref(&path), &store);
+        let merged = merge_into(std::slice::from_ref(&path), &store);
         assert_eq!((merged.added, merged.known, merged.torn.len()), (1, 9, 0));
     }
     assert_eq!(run(&path, &cells(10), None), 0);
 }
 
-/// Looking at a shard changes no byte of it, not even of a line that may be in the middle of being written.
+/// Reading a shard does not change it, not even an incomplete line that may still be being written.
 #[test]
-fn looking_writes_nothing() {
+fn reading_does_not_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = Shard::path(&folder.path().join("shards"), 1, 2);
     assert!(Shard::peek(&path, None).unwrap().is_empty());
@@ -90,9 +90,9 @@ fn looking_writes_nothing() {
     assert_eq!(std::fs::read(&path).unwrap(), torn);
 }
 
-/// What the store has stays unless the shard's is better.
+/// A result in the store is used unless the shard has a better one.
 #[test]
-fn a_shard_does_not_hide_what_the_store_has() {
+fn shard_does_not_hide_results_of_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let config = cells(1).remove(0);
@@ -114,7 +114,7 @@ fn a_shard_does_not_hide_what_the_store_has() {
 }
 
 #[test]
-fn shards_make_the_store_of_a_local_run() {
+fn merged_shards_equal_a_local_run() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     for share in 0..3 {
@@ -124,20 +124,20 @@ fn shards_make_the_store_of_a_local_run() {
     std::fs::write(at("shards").join("notes.txt"), "not a shard").unwrap();
     let shards = shards_in(&[at("shards"), Shard::path(&at("shards"), 2, 3)]).unwrap();
     assert_eq!(shards.len(), 3);
-    let merged = bring(&shards, &at("merged.sqlite"));
+    let merged = merge_into(&shards, &at("merged.sqlite"));
     assert_eq!((merged.shards, merged.added, merged.known), (3, 12, 0));
     Runner::new(2)
         .with_results(Store::open(&at("local.sqlite")).unwrap())
         .run(&cells(12), &mut |_| {})
         .unwrap();
     assert!(same(&entries(&at("merged.sqlite")), &entries(&at("local.sqlite"))));
-    // A new shard does not run what the store has.
+    // A new shard does not run cells that are in the store.
     assert_eq!(run(&at("new.jsonl"), &cells(14), Some(&at("merged.sqlite"))), 2);
     assert_eq!(run(&at("new.jsonl"), &cells(14), Some(&at("absent.sqlite"))), 12);
 }
 
 #[test]
-fn a_bad_shard_is_named_by_line_and_never_half_merged() {
+fn damaged_shard_is_rejected_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     run(&at("good.jsonl"), &cells(6), None);
@@ -163,7 +163,7 @@ fn a_bad_shard_is_named_by_line_and_never_half_merged() {
         ("empty line.jsonl", 2, "not a record"),
         ("bytes.jsonl", 2, "not a record"),
     ] {
-        let merged = bring(&[at(name)], &at("store.sqlite"));
+        let merged = merge_into(&[at(name)], &at("store.sqlite"));
         assert_eq!((merged.shards, merged.added, merged.refused.len()), (0, 0, 1), "{name}");
         let message = merged.refused[0].to_string();
         assert!(message.contains(&format!("{name}, line {line}: ")) && message.contains(word), "{message}");
@@ -171,25 +171,25 @@ fn a_bad_shard_is_named_by_line_and_never_half_merged() {
     }
     assert!(entries(&at("store.sqlite")).is_empty());
 
-    // A copy and doubled lines are the same results again.
+    // A copy and repeated lines add nothing.
     write("doubled.jsonl", &[lines[0], lines[1], lines[0]]);
-    let merged = bring(
+    let merged = merge_into(
         &[at("doubled.jsonl"), at("edited.jsonl"), at("good.jsonl"), at("good.jsonl")],
         &at("store.sqlite"),
     );
     assert_eq!((merged.shards, merged.added, merged.known, merged.refused.len()), (3, 6, 9, 1));
 }
 
-/// A line with a checksum that fits, as a careful forger would write it.
+/// Returns a line with a valid checksum.
 fn signed(line: &str) -> String {
     let (content, _) = line.rsplit_once(",\"checksum\":\"").unwrap();
     format!("{content},\"checksum\":\"{}\"}}", &blake3::hash(content.as_bytes()).to_hex()[..16])
 }
 
-/// Even where the checksum fits: a key that is not its configuration's, a record of another version, and two results for one cell
-/// in one shard. Neighbours in the same commit are not harmed.
+/// Invalid records with valid checksums: a wrong key, a record of another version, and two results for one cell in one shard. Other
+/// shards in the same commit are merged.
 #[test]
-fn a_forged_shard_is_named_by_line_and_never_half_merged() {
+fn invalid_record_is_rejected_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     run(&at("good.jsonl"), &cells(6), None);
@@ -215,7 +215,7 @@ fn a_forged_shard_is_named_by_line_and_never_half_merged() {
         ("returns.jsonl", 1, "edited or damaged"),
     ] {
         let store = at(&format!("{name}.sqlite"));
-        let merged = bring(&[at(name), at("other.jsonl")], &store);
+        let merged = merge_into(&[at(name), at("other.jsonl")], &store);
         assert_eq!((merged.shards, merged.added, merged.refused.len()), (1, 3, 1), "{name}");
         let message = merged.refused[0].to_string();
         assert!(message.contains(&format!("{name}, line {line}: ")) && message.contains(word), "{message}");
@@ -223,9 +223,9 @@ fn a_forged_shard_is_named_by_line_and_never_half_merged() {
     }
 }
 
-/// Cut at any byte, a shard gives the lines before the cut, says that its last is not finished, and is continued.
+/// A shard cut at any byte gives the complete lines, reports the incomplete one, and is continued.
 #[test]
-fn a_shard_cut_anywhere_gives_whole_lines_only() {
+fn shard_cut_anywhere_gives_complete_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     run(&path, &cells(2), None);
@@ -233,26 +233,26 @@ fn a_shard_cut_anywhere_gives_whole_lines_only() {
     let first = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
     for cut in (0..whole.len()).step_by(whole.len() / 60) {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        let merged = bring(std::slice::from_ref(&path), &folder.path().join(format!("{cut}.sqlite")));
+        let merged = merge_into(std::slice::from_ref(&path), &folder.path().join(format!("{cut}.sqlite")));
         let lines = usize::from(cut >= first);
         let torn = usize::from(cut != 0 && cut != first);
         assert_eq!((merged.added, merged.torn.len(), merged.refused.len()), (lines, torn, 0), "cut at {cut}");
     }
 }
 
-/// Two results for one cell: someone's engine was not this one.
+/// Two different results for one cell.
 #[test]
-fn a_conflict_is_refused_with_the_whole_shard() {
+fn conflicting_shard_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     run(&at("a.jsonl"), &cells(3), None);
-    bring(&[at("a.jsonl")], &at("store.sqlite"));
+    merge_into(&[at("a.jsonl")], &at("store.sqlite"));
     let before = entries(&at("store.sqlite"));
     let connection = rusqlite::Connection::open(at("store.sqlite")).unwrap();
     connection.execute("UPDATE cells SET outcome = json_set(outcome, '$.accuracy.mean', 0.125) WHERE json_extract(config, '$.seed') = 1", []).unwrap();
     drop(connection);
     run(&at("b.jsonl"), &cells(5), None);
-    let merged = bring(&[at("b.jsonl")], &at("store.sqlite"));
+    let merged = merge_into(&[at("b.jsonl")], &at("store.sqlite"));
     assert_eq!((merged.shards, merged.added), (0, 0));
     assert!(
         merged.refused[0].to_string().contains("b.jsonl, line 2: the store has another result"),

@@ -1,4 +1,4 @@
-//! The store and the runner: what is kept, what is run, and what is left alone.
+//! The store and the runner: which cells are run, kept and left unchanged.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -118,7 +118,7 @@ fn outcomes_are_pinned() {
 }
 
 #[test]
-fn a_cell_is_run_once_and_kept() {
+fn cell_is_run_once_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     let mut asked = cells(20);
@@ -141,7 +141,7 @@ fn a_cell_is_run_once_and_kept() {
 }
 
 #[test]
-fn a_noise_budget_is_added_when_asked_for() {
+fn noise_budget_is_added_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     assert_eq!(run(&path, &cells(3), |runner| runner), 3);
@@ -156,7 +156,7 @@ fn a_noise_budget_is_added_when_asked_for() {
 }
 
 #[test]
-fn a_failed_cell_is_recorded_and_the_rest_goes_on() {
+fn failed_cell_is_recorded_and_others_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     let mut asked = cells(4);
@@ -171,7 +171,7 @@ fn a_failed_cell_is_recorded_and_the_rest_goes_on() {
 }
 
 #[test]
-fn memory_is_a_limit() {
+fn cells_beyond_the_available_memory_are_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     let mut runner = Runner::new(2).with_results(Store::open(&path).unwrap()).with_memory(1000.0);
@@ -182,14 +182,14 @@ fn memory_is_a_limit() {
     drop(runner);
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(CellError::TooLarge { .. }))));
     assert!(outcomes[0].as_ref().is_err_and(|error| error.to_string().contains("memory")));
-    // What was free at that moment is nothing about the cell: told, not kept, and run where there is room.
+    // The memory available now is no property of the cell, so this error is not stored.
     assert_eq!((told, Store::open(&path).unwrap().counts().unwrap()), (2, (0, 0)));
     assert_eq!(run(&path, &cells(2), |runner| runner), 2);
 }
 
-/// A failure never takes the place of an outcome, nor one without a noise budget that of one with it, in memory or a store.
+/// A failure never replaces an outcome, and an outcome without a noise budget never replaces one with it.
 #[test]
-fn the_better_result_stays() {
+fn better_result_is_kept() {
     let config = cells(1).remove(0);
     let key = Key::new(&config);
     let full = measure(&config, true, &Backend::single()).unwrap();
@@ -212,7 +212,7 @@ fn the_better_result_stays() {
 }
 
 #[test]
-fn what_is_not_a_cell_is_refused_and_others_run() {
+fn invalid_cell_is_rejected_and_others_run() {
     let repeated = Settings { repeats: 2, ..settings() }.check().unwrap();
     let imported = Settings { import: Some("a.safetensors".into()), ..settings() }.check().unwrap();
     let large = Settings { seed: u64::MAX - 9, ..settings() }.check().unwrap();
@@ -224,7 +224,7 @@ fn what_is_not_a_cell_is_refused_and_others_run() {
 }
 
 #[test]
-fn stopping_keeps_what_is_finished() {
+fn stopping_keeps_finished_cells() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     let stop = AtomicBool::new(false);
@@ -246,7 +246,7 @@ fn stopping_keeps_what_is_finished() {
 }
 
 #[test]
-fn a_cell_that_is_left_is_neither_done_nor_failed() {
+fn unfinished_cell_is_neither_done_nor_failed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     let leave = Arc::new(AtomicBool::new(true));
@@ -258,7 +258,7 @@ fn a_cell_that_is_left_is_neither_done_nor_failed() {
 }
 
 #[test]
-fn foreign_and_damaged_files_are_left_alone() {
+fn foreign_and_damaged_files_are_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("text"), "vocab = 512\n").unwrap();
@@ -301,7 +301,7 @@ fn foreign_and_damaged_files_are_left_alone() {
 }
 
 #[test]
-fn two_writers_on_one_store() {
+fn two_writers_share_one_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     std::thread::scope(|scope| {
@@ -319,7 +319,7 @@ fn two_writers_on_one_store() {
 }
 
 #[test]
-fn a_store_can_be_looked_into_without_locks() {
+fn store_can_be_read_without_locks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("50% of #1?.sqlite");
     assert_eq!(run(&path, &cells(5), |runner| runner), 5);
@@ -331,7 +331,7 @@ fn a_store_can_be_looked_into_without_locks() {
     );
 }
 
-/// The table's columns are the ones of the code, and each holds what its name says.
+/// The columns of the table are those of the code, and each has the value of its name.
 #[test]
 fn columns_can_be_read_with_sqlite() {
     let folder = tempfile::tempdir().unwrap();

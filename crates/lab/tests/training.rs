@@ -1,4 +1,4 @@
-//! Trained models as cells: the same outcome from `train` and from a sweep's worker, kept and found again; stores of earlier versions.
+//! Trained models as cells: the same outcome from `train` and from a sweep, and in a store; stores of earlier versions.
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::Backend;
@@ -39,7 +39,7 @@ fn run(config: &Config) -> TrainingRecord {
 }
 
 #[test]
-fn a_trained_model_is_a_cell() {
+fn trained_model_is_a_cell() {
     let config = config();
     let record = run(&config);
     let cell = measure(&config, false, &Backend::cpu(2).unwrap()).unwrap();
@@ -54,7 +54,7 @@ fn a_trained_model_is_a_cell() {
 }
 
 #[test]
-fn a_trajectory_is_kept_beside_its_result() {
+fn trajectory_is_kept_with_its_result() {
     let folder = tempfile::tempdir().unwrap();
     let (path, config) = (folder.path().join("a.sqlite"), config());
     let (record, key) = (run(&config), Key::new(&config));

@@ -80,7 +80,7 @@ pub fn threshold(
     config: &Config,
     find: &Bound<'_, PyAny>,
     accuracy: &Bound<'_, PyAny>,
-    precision: &Bound<'_, PyAny>,
+    half_width: &Bound<'_, PyAny>,
     criterion: &Bound<'_, PyAny>,
     measure: &Bound<'_, PyAny>,
     max_runs: &Bound<'_, PyAny>,
@@ -101,7 +101,7 @@ pub fn threshold(
     let options = ThresholdOptions {
         find,
         accuracy: number("accuracy", accuracy)?,
-        precision: number("precision", precision)?,
+        half_width: number("half_width", half_width)?,
         criterion: choice("criterion", criterion)?,
         measure: choice("measure", measure)?,
         max_runs: size("max_runs", max_runs)?,
@@ -162,7 +162,7 @@ pub fn phase(
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, store.as_deref(), watch)?;
         Ok(request.record(threads, &mut runner, |runs| {
-            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.most));
+            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
         })?)
     })?;
     Ok(Record::new(record, superpose_report::phase))

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
 use superpose_core::config::Group;
-use superpose_lab::associative::{CapacitySearch, USUAL_PRECISION, USUAL_RUNS, check_room, run};
+use superpose_lab::associative::{CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS, check_room, run};
 use superpose_lab::memory::available;
 
 use crate::given::{self, Value, number, put, size};
@@ -18,7 +18,7 @@ pub fn memory(
     py: Python<'_>,
     keys: &Bound<'_, PyDict>,
     find: Option<&Bound<'_, PyAny>>,
-    precision: Option<&Bound<'_, PyAny>>,
+    half_width: Option<&Bound<'_, PyAny>>,
     max_runs: Option<&Bound<'_, PyAny>>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
@@ -27,7 +27,7 @@ pub fn memory(
     let settings = MemorySettings::read(&given).map_err(Failure::from)?;
     let threads = self::threads(threads)?;
     let Some(find) = find else {
-        for (name, given) in [("precision", precision.is_some()), ("max_runs", max_runs.is_some())] {
+        for (name, given) in [("half_width", half_width.is_some()), ("max_runs", max_runs.is_some())] {
             refuse(name, given, "is given without find: it is about a search")?;
         }
         let config = settings.check().map_err(Failure::from)?;
@@ -47,9 +47,10 @@ pub fn memory(
     })?;
     refuse("facts", given.gives("facts"), "is given with find: the search decides how many")?;
     refuse("repeats", given.gives("repeats"), "is given with find: the search decides how many")?;
-    let most = max_runs.map_or(Ok(USUAL_RUNS), |most| size("max_runs", most))?;
-    let precision = precision.map_or(Ok(USUAL_PRECISION), |precision| number("precision", precision))?;
-    let search = CapacitySearch::new(&settings, precision, most).map_err(Failure::from)?;
+    let max = max_runs.map_or(Ok(DEFAULT_MAX_RUNS), |max| size("max_runs", max))?;
+    let half_width =
+        half_width.map_or(Ok(DEFAULT_HALF_WIDTH), |half_width| number("half_width", half_width))?;
+    let search = CapacitySearch::new(&settings, half_width, max).map_err(Failure::from)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         check_room(search.largest(), threads, available())?;
         Ok(search.record(&watch.patient_backend(threads)?, watch.stop(), &mut |runs, facts| {

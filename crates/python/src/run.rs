@@ -49,7 +49,7 @@ impl Job {
             let mut inputs = Inputs::open(&mut settings, |name| config.gives(name))?;
             if let Some(import) = shapes {
                 let names = import.names().join(", ");
-                inputs.bring(import, &mut settings, |name| config.gives(name))?;
+                inputs.add_import(import, &mut settings, |name| config.gives(name))?;
                 // Says so where the result is printed: this configuration alone does not make it again.
                 settings.import = Some(format!("arrays {names}"));
             }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
-use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Size};
+use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
 use crate::app::{App, MAX_STREAMS};
@@ -96,7 +96,7 @@ pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
         ],
         limits: Limits {
             body_bytes: MAX_BODY_BYTES,
-            resolution: [LEAST_VALUES, MOST_VALUES],
+            resolution: [MIN_VALUES, MAX_VALUES],
             repeats: MAX_REPEATS,
             run_bytes: app.runs.memory(),
             run_seconds: MAX_RUN_SECONDS,

@@ -1,17 +1,17 @@
-//! What a user adds to sbatch: further flags, a time limit, variables of the environment.
+//! What a user may pass to sbatch: further flags, a time limit, environment variables.
 
 use anyhow::bail;
 
-/// Long flags that superpose sets itself, or could not work with.
-const OWN: [&str; 8] =
+/// Long flags that superpose sets itself or does not support.
+const RESERVED: [&str; 8] =
     ["--array", "--output", "--open-mode", "--wrap", "--test-only", "--cpus-per-task", "--wait", "--signal"];
 /// The same as single letters.
-const OWN_LETTERS: [(char, &str); 4] =
+const RESERVED_LETTERS: [(char, &str); 4] =
     [('a', "--array"), ('o', "--output"), ('c', "--cpus-per-task"), ('W', "--wait")];
 /// Letters without a value, after which others may follow in one word.
 const PLAIN_LETTERS: &str = "HIOQsv";
 
-/// Variables that would replace what the script says. Others, such as SBATCH_ACCOUNT, are a user's defaults and stay.
+/// Environment variables that would override the script. Others, such as SBATCH_ACCOUNT, are the user's defaults and are kept.
 pub const OVERRIDES: [&str; 7] = [
     "SBATCH_ARRAY_INX",
     "SBATCH_OUTPUT",
@@ -22,30 +22,32 @@ pub const OVERRIDES: [&str; 7] = [
     "SBATCH_SIGNAL",
 ];
 
-/// Refuses flags that are not the user's to set. Long ones may be abbreviated, letters may stand together.
+/// Rejects reserved flags, which may be abbreviated or, as letters, written together.
 pub fn check(words: &[String]) -> anyhow::Result<()> {
     for word in words {
         let name = word.split('=').next().unwrap_or_default();
-        let own = match (name.strip_prefix("--"), name.strip_prefix('-')) {
-            (Some(letters), _) if letters.len() >= 2 => OWN.into_iter().find(|own| own.starts_with(name)),
+        let reserved = match (name.strip_prefix("--"), name.strip_prefix('-')) {
+            (Some(letters), _) if letters.len() >= 2 => {
+                RESERVED.into_iter().find(|flag| flag.starts_with(name))
+            }
             (None, Some(letters)) => letters
                 .chars()
                 .find(|&letter| !PLAIN_LETTERS.contains(letter))
-                .and_then(|letter| OWN_LETTERS.into_iter().find(|own| own.0 == letter))
-                .map(|own| own.1),
+                .and_then(|letter| RESERVED_LETTERS.into_iter().find(|flag| flag.0 == letter))
+                .map(|flag| flag.1),
             _ => None,
         };
-        match own {
-            Some("--cpus-per-task") => bail!("sbatch flag {word}: the cores of a task are --cpus here"),
-            Some(own) => bail!("sbatch flag {word}: superpose sets {own} itself, or could not work with it"),
+        match reserved {
+            Some("--cpus-per-task") => bail!("sbatch flag {word}: set the cores of a task with --cpus"),
+            Some(flag) => bail!("sbatch flag {word}: superpose sets {flag} itself or does not support it"),
             None => {}
         }
     }
     Ok(())
 }
 
-/// A time limit in seconds, as Slurm reads it: `30` (minutes), `30:00`, `4:00:00`, `2-12`, `2-12:30`, `2-12:30:00`. Nothing where it
-/// is something else, such as UNLIMITED.
+/// Parses a time limit as Slurm does, into seconds: `30` (minutes), `30:00`, `4:00:00`, `2-12`, `2-12:30`, `2-12:30:00`. Returns
+/// `None` for anything else, such as UNLIMITED.
 pub fn seconds(time: &str) -> Option<f64> {
     let (days, rest) = match time.split_once('-') {
         Some((days, rest)) => (Some(days.parse::<u32>().ok()?), rest),
@@ -62,7 +64,7 @@ pub fn seconds(time: &str) -> Option<f64> {
     };
     let days = f64::from(days.unwrap_or(0));
     let total = ((days * 24.0 + f64::from(hours)) * 60.0 + f64::from(minutes)) * 60.0 + f64::from(seconds);
-    // Nothing is what Slurm calls no limit.
+    // To Slurm, 0 means no limit.
     (total > 0.0).then_some(total)
 }
 
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_others() {
+    fn reserved_flags_are_rejected() {
         let refused = |word: &str| check(&[word.to_owned()]).is_err();
         for word in ["--array=1-9", "--arr=5", "-a5-9", "-Ha5-9", "-o", "--ou", "-c3", "--wait", "-W"] {
             assert!(refused(word), "{word}");
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn time_limits() {
+    fn time_limits_are_parsed() {
         for (text, expected) in [
             ("30", 1800.0),
             ("1:30", 90.0),

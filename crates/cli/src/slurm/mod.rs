@@ -1,4 +1,4 @@
-//! What is known of Slurm: the batch script, what was submitted, and what the queue says of it.
+//! Slurm: the batch script, the record of what was submitted, and the state of its tasks.
 
 pub mod flags;
 pub mod queue;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::files::whole_file;
+use crate::files::{read_json, write_json};
 
-/// What has been submitted, kept as `slurm.json` beside the shards.
+/// The record of a submission, kept as `slurm.json` beside the shards.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submitted {
-    /// The sweep, or whatever else was submitted.
+    /// The sweep, or the file of command lines, or the folder of the study.
     pub file: PathBuf,
     /// Number of shares.
     pub tasks: usize,
-    /// Hash of what was shared out: other cells are other shares.
+    /// Hash of the cells or command lines, because other cells are other shares.
     pub fingerprint: String,
     /// Cores of each task.
     pub cpus: usize,
@@ -33,7 +33,7 @@ pub struct Submitted {
 pub struct Job {
     /// Slurm's number.
     pub id: String,
-    /// Slurm's name for the cluster, where there are several.
+    /// The cluster's name, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// The tasks, as in `1-4,7`.
@@ -41,9 +41,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// What `sbatch --parsable` prints: a number, and the cluster where there are several.
+    /// Parses the output of `sbatch --parsable`: a number, and the cluster where there are several.
     pub fn parse(text: &str, array: &str) -> Option<Job> {
-        // A site's own notes may stand before it.
+        // Some sites print their own notes before it.
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();
         let (id, cluster) = match line.split_once(';') {
             Some((id, cluster)) => (id, Some(cluster.to_owned())),
@@ -55,43 +55,37 @@ impl Job {
 }
 
 impl Submitted {
-    fn path(folder: &Path) -> PathBuf {
+    /// Returns the file in a folder.
+    pub fn path(folder: &Path) -> PathBuf {
         folder.join("slurm.json")
     }
 
-    /// What was submitted from this folder, if anything.
+    /// Returns what was submitted from this folder; `None` if nothing was.
     pub fn read(folder: &Path) -> anyhow::Result<Option<Submitted>> {
-        let path = Submitted::path(folder);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map(Some).with_context(|| {
-                format!("{} is not what this version of superpose writes; move it away", path.display())
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
+        read_json(&Submitted::path(folder))
     }
 
-    /// Keeps it, whole or not at all.
+    /// Writes the record into a folder.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        whole_file(&Submitted::path(folder), (serde_json::to_string_pretty(self)? + "\n").as_bytes())
+        write_json(&Submitted::path(folder), self)
     }
 }
 
-/// A submission that has begun and is not noted yet: a file that only one process can make, also over a network. Where a submission is
-/// killed half way it stays, and a person must look whether its job is in the queue.
+/// A lock on a folder while a submission is under way: a file that only one process can create, also over a network. If the
+/// submission is killed, the file stays, and the user must look whether its job is in the queue.
 #[derive(Debug)]
-pub struct Submitting {
+pub struct SubmissionLock {
     path: PathBuf,
 }
 
-impl Submitting {
-    /// Begins, unless another process has.
-    pub fn begin(folder: &Path) -> anyhow::Result<Submitting> {
+impl SubmissionLock {
+    /// Takes the lock, or fails if another process has it.
+    pub fn take(folder: &Path) -> anyhow::Result<SubmissionLock> {
         let path = folder.join("submitting");
         match std::fs::File::create_new(&path) {
-            Ok(_) => Ok(Submitting { path }),
+            Ok(_) => Ok(SubmissionLock { path }),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => bail!(
-                "another submission from this folder has begun and not ended. If none is at work, one was killed: \
+                "another submission from this folder is under way. If none is running, one was killed: \
                  see with squeue whether its job is there, scancel it, and remove {}",
                 path.display()
             ),
@@ -99,8 +93,8 @@ impl Submitting {
         }
     }
 
-    /// Ends it: the job is noted, or there is none.
-    pub fn end(self) -> anyhow::Result<()> {
+    /// Releases the lock, after the job is recorded or none was submitted.
+    pub fn release(self) -> anyhow::Result<()> {
         std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 }

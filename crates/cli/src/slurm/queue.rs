@@ -1,24 +1,24 @@
-//! What the queue says of submitted tasks: `squeue` for now and the last minutes, `sacct` for long ago. Either may be missing.
+//! The state of submitted tasks: from `squeue` for the last minutes, from `sacct` for earlier ones. Either may be missing.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::Job;
 
-/// What has become of a task.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// On a machine.
     Running,
     /// In the queue.
     Waiting,
-    /// Over, in Slurm's word for how.
+    /// Ended, in this state of Slurm's.
     Ended(String),
 }
 
 impl State {
     fn parse(word: &str) -> State {
-        // sacct says who cancelled it.
+        // sacct appends who cancelled the task.
         match word.split([' ', '+']).next().unwrap_or_default() {
             "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING"
             | "STAGE_OUT" => State::Running,
@@ -29,38 +29,38 @@ impl State {
         }
     }
 
-    /// Whether it may still write.
+    /// Whether the task may still write.
     pub fn is_active(&self) -> bool {
         !matches!(self, State::Ended(_))
     }
 }
 
-/// What the queue says.
+/// The states of all tasks.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// The last state of every task that Slurm remembers.
+    /// The latest state of every task that Slurm still knows.
     pub tasks: BTreeMap<usize, State>,
-    /// Whether squeue answered, so that tasks that are not there are over.
+    /// Whether squeue answered, so that a task it does not list has ended.
     pub complete: bool,
-    /// What could not be found out.
+    /// What could not be determined.
     pub notes: Vec<String>,
 }
 
 impl Queue {
-    /// Asks for these jobs, given with the latest last.
+    /// Asks Slurm about these jobs, the latest last.
     pub fn ask(jobs: &[Job]) -> Queue {
         let mut queue = Queue { complete: true, ..Queue::default() };
         for job in jobs {
             let mut states = BTreeMap::new();
             match ask("sacct", &["--noheader", "--parsable2", "--allocations", "--format=JobID,State"], job) {
                 Ok(text) => states.extend(text.lines().flat_map(|line| accounted(line, &job.id))),
-                Err(why) => queue.note(format!("{why}; how tasks ended is known for some minutes only")),
+                Err(why) => queue.note(format!("{why}; how tasks ended is known for the last minutes only")),
             }
-            // Without --array, with which some versions leave out the last task of one that has a stride.
+            // Not with --array: some versions then omit the last task of an array with a stride.
             let now = ask("squeue", &["--noheader", "--states=all", "--format=%F|%K|%T"], job);
             match now.and_then(|text| all_queued(&text, &job.id)) {
                 Ok(now) => queue.learn(states, now),
-                // Slurm forgets jobs a few minutes after their end.
+                // squeue forgets a job a few minutes after its end.
                 Err(why) if why.contains("Invalid job id") => queue.learn(states, Vec::new()),
                 Err(why) => {
                     queue.complete = false;
@@ -78,14 +78,14 @@ impl Queue {
         }
     }
 
-    /// Takes up one job: what the accounts say, and what squeue says, which knows better what is there now.
+    /// Adds the tasks of one job. squeue overrides sacct, because its states are more recent.
     fn learn(&mut self, mut states: BTreeMap<usize, State>, now: Vec<(usize, State)>) {
         for state in states.values_mut().filter(|state| state.is_active()) {
             *state = State::Ended("UNKNOWN".into());
         }
         states.extend(now);
         for (task, state) in states {
-            // A task of an earlier job that still runs is what counts.
+            // A task of an earlier job that still runs overrides a later one that has ended.
             if state.is_active() || !self.tasks.get(&task).is_some_and(State::is_active) {
                 self.tasks.insert(task, state);
             }
@@ -93,11 +93,11 @@ impl Queue {
     }
 }
 
-/// Runs a command of Slurm; the error is a sentence.
+/// Runs a Slurm command and returns its output; the error is a sentence.
 fn ask(program: &str, arguments: &[&str], job: &Job) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(arguments).arg(format!("--jobs={}", job.id));
-    // A user's own filters would hide tasks; a long list of tasks would be cut short.
+    // The user's own filters would hide tasks, and a long list of tasks would be truncated.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("SQUEUE_") || name.starts_with("SACCT_")) {
             command.env_remove(name);
@@ -117,14 +117,14 @@ fn ask(program: &str, arguments: &[&str], job: &Job) -> Result<String, String> {
     }
 }
 
-/// The first line that says something.
+/// Returns the first line that is not blank.
 pub fn first_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
     line.trim().chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-/// Every line of squeue. One that cannot be read may be a task that runs, so it is an error.
+/// Parses every line of squeue. An unreadable line may be a running task, so it is an error.
 fn all_queued(text: &str, id: &str) -> Result<Vec<(usize, State)>, String> {
     let mut all = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("CLUSTER:")) {
@@ -135,7 +135,7 @@ fn all_queued(text: &str, id: &str) -> Result<Vec<(usize, State)>, String> {
     Ok(all)
 }
 
-/// `123|4|RUNNING`, `123|5-9:2,12|PENDING`; nothing of other jobs.
+/// Parses `123|4|RUNNING` or `123|5-9:2,12|PENDING`; lines of other jobs give nothing.
 fn queued(line: &str, id: &str) -> Option<Vec<(usize, State)>> {
     let mut words = line.split('|');
     let (job, tasks, state) = (words.next()?, words.next()?, words.next()?);
@@ -145,7 +145,7 @@ fn queued(line: &str, id: &str) -> Option<Vec<(usize, State)>> {
     }
 }
 
-/// `123_4|COMPLETED`, `123_[5-7]|PENDING`; other lines are of jobs, or of steps of a task.
+/// Parses `123_4|COMPLETED` or `123_[5-7]|PENDING`; lines of whole jobs or of steps of a task give nothing.
 fn accounted(line: &str, id: &str) -> Vec<(usize, State)> {
     let read = || {
         let (job, state) = line.trim().split_once('|')?;
@@ -155,10 +155,10 @@ fn accounted(line: &str, id: &str) -> Vec<(usize, State)> {
     read().unwrap_or_default()
 }
 
-/// The most tasks that Slurm can have in an array.
-const MOST: usize = 4_000_001;
+/// Maximum size of a Slurm array.
+const MAX_TASKS: usize = 4_000_001;
 
-/// Tasks as Slurm writes them: `4`, `1-3,7`, `[1-21:2%8]`.
+/// Parses tasks as Slurm writes them: `4`, `1-3,7`, `[1-21:2%8]`.
 fn expand(text: &str) -> Option<Vec<usize>> {
     let text = text.trim_start_matches('[').trim_end_matches(']');
     let text = text.split('%').next()?;
@@ -168,7 +168,7 @@ fn expand(text: &str) -> Option<Vec<usize>> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last, step): (usize, usize, usize) =
             (first.parse().ok()?, last.parse().ok()?, step.parse().ok()?);
-        if first > last || last > MOST || step == 0 {
+        if first > last || last > MAX_TASKS || step == 0 {
             return None;
         }
         tasks.extend((first..=last).step_by(step));
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_slurm() {
+    fn output_of_slurm_is_parsed() {
         let ended = |word: &str| State::Ended(word.into());
         let lines = "CLUSTER: north\n12|3|RUNNING\n12|4|TIMEOUT\n13|3|RUNNING\n\n12|5-9:2|PENDING\n";
         let waiting = [5, 7, 9].map(|task| (task, State::Waiting));

@@ -1,38 +1,41 @@
-//! The batch script: one that a person would have written, to read, keep and submit by hand.
+//! The batch script. It is as readable as one written by hand, so that users can keep it and submit it themselves.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 
-/// What the head of a script says.
+/// The values in the head of a script.
 #[derive(Debug)]
 pub struct Head<'a> {
-    /// What it is, for people.
+    /// A comment that describes the job.
     pub title: &'a str,
     /// The job's name.
     pub name: &'a str,
     /// The tasks.
     pub array: &'a str,
-    /// Where the tasks say what they say, `%a` for the task.
+    /// The log file of a task; `%a` is the task's number.
     pub log: &'a str,
     /// Cores of a task.
     pub cpus: usize,
     /// The partition.
     pub partition: Option<&'a str>,
-    /// The time limit, as Slurm reads it.
+    /// The time limit in Slurm's format.
     pub time: Option<&'a str>,
     /// Further flags of sbatch.
     pub extra: &'a [String],
 }
 
-/// The script: the head and the shell lines that are a task.
+/// Returns the script: the head, then the shell lines of a task.
 ///
-/// The worker takes the place of the shell (`exec`), so that signals reach it: one a minute before the time limit, and those of
-/// preemption, on which it keeps what it has and ends. A task that is put back into the queue writes on where it was.
+/// The worker replaces the shell (`exec`), so that it receives the signals that Slurm sends a minute before the time limit and at
+/// preemption; it then commits its results and ends. A task that is put back into the queue appends to its log.
+///
+/// # Errors
+/// Fails if a value contains a character that would end its line or its quotation.
 pub fn script(head: &Head<'_>, body: &str) -> anyhow::Result<String> {
     let mut text = format!(
-        "#!/bin/bash\n# {}\n# Written by superpose submit, which submits it and keeps track of the job. By hand (sbatch this file) what is done already is\n# not run again, but superpose does not know of the job: never while another runs.\n",
+        "#!/bin/bash\n# {}\n# Written by superpose submit, which submits it and records the job. Submitted by hand (sbatch this file) it skips finished work,\n# but superpose does not know of the job: never do this while another one runs.\n",
         plain("title", head.title)?
     );
     let mut line = |flag: &str, value: Option<&str>| -> anyhow::Result<()> {
@@ -66,28 +69,30 @@ pub fn script(head: &Head<'_>, body: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Refuses what would break out of a line.
+/// Rejects characters that would end the line.
 fn plain<'a>(name: &str, text: &'a str) -> anyhow::Result<&'a str> {
     if text.chars().any(char::is_control) {
-        bail!("{name} = {text:?}: must have no control characters, since it stands in a batch script");
+        bail!(
+            "{name} = {text:?}: must have no control characters, because it is written into a batch script"
+        );
     }
     Ok(text)
 }
 
-/// A word as sbatch reads it in a script.
+/// Returns a word quoted for a line of sbatch flags.
 fn quoted(name: &str, word: &str) -> anyhow::Result<String> {
     plain(name, word)?;
     if word.contains(['"', '\\']) {
         bail!(
-            "{name} = {word}: must have no quotation marks and no backslashes, since it stands in a batch script"
+            "{name} = {word}: must have no quotation marks and no backslashes, because it is written into a batch script"
         );
     }
     let simple = |c: char| c.is_alphanumeric() || "/._-+=:@,%".contains(c);
     Ok(if !word.is_empty() && word.chars().all(simple) { word.into() } else { format!("\"{word}\"") })
 }
 
-/// A path that means the same on every machine and can stand in a script.
-pub fn whole(name: &str, path: &Path) -> anyhow::Result<PathBuf> {
+/// Returns an absolute path that can be written into a script.
+pub fn absolute(name: &str, path: &Path) -> anyhow::Result<PathBuf> {
     let path = std::path::absolute(path).map_err(|error| anyhow!("{name} = {}: {error}", path.display()))?;
     match path.to_str() {
         Some(text) if !text.chars().any(|c| c.is_control() || "%\"\\".contains(c)) => Ok(path),
@@ -98,7 +103,7 @@ pub fn whole(name: &str, path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Tasks as Slurm writes them: `1-4,7`. They are given in order.
+/// Formats tasks, which are given in order, as Slurm does: `1-4,7`.
 pub fn array(tasks: &[usize]) -> String {
     let mut text = String::new();
     let mut place = 0;
@@ -123,14 +128,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays() {
+    fn consecutive_tasks_are_joined() {
         assert_eq!(array(&[1, 2, 3, 5, 7, 8]), "1-3,5,7-8");
         assert_eq!(array(&[4]), "4");
         assert_eq!(array(&[]), "");
     }
 
     #[test]
-    fn nothing_breaks_out_of_its_line() {
+    fn values_cannot_leave_their_line() {
         let head = Head {
             title: "a sweep",
             name: "a b",
@@ -155,7 +160,7 @@ mod tests {
         for bad in ["x\nrm -r /", "a\"b", "a\\b"] {
             assert!(script(&Head { partition: Some(bad), ..head }, "").is_err(), "{bad:?}");
         }
-        assert!(whole("file", Path::new("/a/50%/x.toml")).is_err());
-        assert!(whole("file", Path::new("/a b/it's.toml")).is_ok());
+        assert!(absolute("file", Path::new("/a/50%/x.toml")).is_err());
+        assert!(absolute("file", Path::new("/a b/it's.toml")).is_ok());
     }
 }

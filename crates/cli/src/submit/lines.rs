@@ -1,8 +1,8 @@
-//! Command lines as tasks: thresholds and phase maps along many rays, and the parts of the study.
+//! Command lines as tasks: thresholds, phase maps and the parts of the study.
 //!
-//! These searches decide what to run from what came out, so they cannot be dealt in advance like the cells of a sweep; they
-//! can stand side by side. Each task runs one command line with its own store, since several machines must not write one SQLite file
-//! over a network. Results are printed at the end and in one piece, so a task whose output is not empty is complete.
+//! These searches choose their runs from earlier results, so their cells cannot be distributed in advance like those of a sweep, but
+//! whole searches can run side by side. Each task runs one command line with its own store, because several machines must not write
+//! one SQLite file over a network. A command prints its result at the end, so a task with output is complete.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,18 +10,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use superpose_lab::study::{Part, Scale};
 
-use super::{MOST_TASKS, Plan, SlurmArguments, Task, hash, program};
+use super::{MAX_TASKS, Plan, SlurmArguments, Task, hash, program};
 use crate::arguments::read_text;
+use crate::shared::shell;
 use crate::slurm::Submitted;
-use crate::slurm::script::whole;
-use crate::sweep::{shell, store_of};
+use crate::slurm::script::absolute;
+use crate::sweep::store_of;
 
-/// The output of a task.
+/// Returns the output file of a task.
 fn output(folder: &Path, task: usize) -> PathBuf {
     folder.join(format!("{task}.out"))
 }
 
-/// Whether a task has come to its end.
+/// Whether a task is complete.
 pub fn finished(folder: &Path, task: usize) -> bool {
     std::fs::metadata(output(folder, task)).is_ok_and(|file| file.len() > 0)
 }
@@ -29,17 +30,17 @@ pub fn finished(folder: &Path, task: usize) -> bool {
 /// Submits the command lines of a file.
 pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let lines = read(file).with_context(|| file.display().to_string())?;
-    let file = whole("lines", file)?;
-    let folder = arguments.out.clone().unwrap_or_else(|| file.with_extension("out"));
+    let file = absolute("lines", file)?;
+    let folder = arguments.places.out.clone().unwrap_or_else(|| file.with_extension("out"));
     let place = file.with_extension("slurm.sh");
-    submit(arguments, &file, &whole("out", &folder)?, &place, &lines)
+    submit(arguments, &file, &absolute("out", &folder)?, &place, &lines)
 }
 
 /// Submits the parts of the study.
 pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<()> {
-    let folder = arguments.out.clone().unwrap_or_else(|| "superpose-study".into());
-    let folder = whole("out", &folder)?;
-    // One that was gathered early is still that of these tasks.
+    let folder = arguments.places.out.clone().unwrap_or_else(|| "superpose-study".into());
+    let folder = absolute("out", &folder)?;
+    // A study that was gathered early still belongs to these tasks.
     if folder.join("manifest.json").exists() && Submitted::read(&folder)?.is_none() {
         bail!("out = {}: holds a study already; give another folder", folder.display());
     }
@@ -53,12 +54,15 @@ pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<
         })
         .collect();
     if let Some(line) = lines.first() {
-        crate::takes(line).map_err(|error| anyhow!("{}", reason(&error)))?;
+        crate::check_command_line(line).map_err(|error| anyhow!("{}", reason(&error)))?;
     }
     submit(arguments, &folder, &folder, &folder.join("study.slurm.sh"), &lines)
 }
 
-/// The words of each line. What this program would refuse, or two tasks that would write one file, are found now.
+/// Reads the words of each line.
+///
+/// # Errors
+/// Fails on a line that this program would reject, and on two lines that would write one file.
 fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     let text = read_text(file)?;
     let mut lines = Vec::new();
@@ -70,7 +74,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         }
         if line.contains(['\'', '"', '\\', '$', '>', '|', '*']) {
             bail!(
-                "line {number}: words are parted by spaces, and no shell reads them: no quotation marks, $, >, | or *"
+                "line {number}: words are separated by spaces and not read by a shell: no quotation marks, $, >, | or *"
             );
         }
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -78,11 +82,11 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         {
             bail!("line {number}: {}: a line begins with run, threshold, phase or the like", words[0]);
         }
-        crate::takes(&words).map_err(|error| anyhow!("line {number}: {}", reason(&error)))?;
+        crate::check_command_line(&words).map_err(|error| anyhow!("line {number}: {}", reason(&error)))?;
         for place in places(&words) {
-            if let Some(other) = written.insert(one_name(&place), number) {
+            if let Some(other) = written.insert(resolved(&place), number) {
                 bail!(
-                    "line {number}: {} is written by line {other}, too; tasks on several machines need files of their own",
+                    "line {number}: {} is also written by line {other}; every task needs its own files",
                     place.display()
                 );
             }
@@ -90,20 +94,20 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         lines.push(words);
     }
     match lines.len() as u64 {
-        0 => bail!("there is no command line in it"),
-        1..=MOST_TASKS => Ok(lines),
-        many => bail!("{many} lines, and {MOST_TASKS} is the most"),
+        0 => bail!("it has no command line"),
+        1..=MAX_TASKS => Ok(lines),
+        many => bail!("{many} lines; at most {MAX_TASKS} are allowed"),
     }
 }
 
-/// A path under whatever name: through links, and with `.` and `..` followed.
-fn one_name(path: &Path) -> PathBuf {
+/// Returns a path with links, `.` and `..` resolved as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = || Some(parent.canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())
 }
 
-/// Stores and folders that a command writes.
+/// Returns the files and folders that a command writes.
 fn places(words: &[String]) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let gives = |flag: &str| words.iter().any(|word| word == flag || word.starts_with(&format!("{flag}=")));
@@ -128,14 +132,14 @@ fn places(words: &[String]) -> Vec<PathBuf> {
     places
 }
 
-/// What clap says, in one line.
+/// Returns the first line of a parser error.
 fn reason(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-/// Runs the words of a task. Its output is there whole or not at all, signals reach the program, and a sweep among the lines is not a share of
-/// the array.
+/// The shell lines that run the words of a task. The output appears only when complete, signals are passed to the program, and the
+/// variables of the job array are unset so that a sweep among the lines runs all of its cells.
 const TASK: &str = r#"[ -s "$out" ] && exit 0
 for name in ID COUNT MIN MAX STEP; do unset "SLURM_ARRAY_TASK_$name"; done
 superpose "$@" > "$out.part" &
@@ -160,12 +164,12 @@ fn submit(
     if !plan.continues() && missing.len() < tasks {
         bail!("out = {}: holds outputs of other command lines; give another folder", folder.display());
     }
-    let here = whole("folder", &std::env::current_dir().context("the working folder cannot be found")?)?;
+    let here = absolute("folder", &std::env::current_dir().context("cannot find the working folder")?)?;
     let mut body = format!("cd {} || exit 1\ncase $SLURM_ARRAY_TASK_ID in\n", shell(&here));
     for (i, words) in lines.iter().enumerate() {
         let mut words = words.clone();
         let threads = [words.clone(), vec!["--threads".into(), plan.cpus.to_string()]].concat();
-        if crate::takes(&threads).is_ok() {
+        if crate::check_command_line(&threads).is_ok() {
             words = threads;
         }
         let words: Vec<String> = words.iter().map(|word| shell(Path::new(word))).collect();

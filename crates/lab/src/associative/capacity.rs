@@ -12,11 +12,11 @@ use super::{MemoryError, reaches, recalls};
 use crate::threshold::{Plan, Search, Step, Threshold};
 
 /// Half width of the interval, over the estimate, at which a search stops unless told otherwise.
-pub const USUAL_PRECISION: f64 = 0.05;
+pub const DEFAULT_HALF_WIDTH: f64 = 0.05;
 /// Memories that a search makes at most unless told otherwise.
-pub const USUAL_RUNS: usize = 400;
+pub const DEFAULT_MAX_RUNS: usize = 400;
 
-/// A search for the number of facts, checked.
+/// A validated search for the number of facts that a memory holds.
 #[derive(Clone, Debug)]
 pub struct CapacitySearch {
     config: MemoryConfig,
@@ -45,7 +45,7 @@ pub struct CapacityRecord {
     /// Memories made.
     pub runs: usize,
     /// The half width that was asked for.
-    pub precision: f64,
+    pub half_width: f64,
     /// Time it took.
     pub seconds: f64,
     /// The full configuration; its number of facts and of repeats are not used.
@@ -55,16 +55,19 @@ pub struct CapacityRecord {
 }
 
 impl CapacitySearch {
-    /// Checks the settings at both ends of the search. `precision` is the half width to stop at, relative.
+    /// Validates the settings at both ends of the search. `half_width` is the relative half width of the interval to stop at.
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
     pub fn new(
         settings: &MemorySettings,
-        precision: f64,
-        most_runs: usize,
+        half_width: f64,
+        max_runs: usize,
     ) -> Result<CapacitySearch, MemoryError> {
-        if !(precision > 0.0 && precision < 1.0) {
-            return Err(ConfigError::value("precision", precision, "must be above 0 and below 1").into());
+        if !(half_width > 0.0 && half_width < 1.0) {
+            return Err(ConfigError::value("half_width", half_width, "must be above 0 and below 1").into());
         }
-        whole("max_runs", most_runs, 12, 1_000_000)?;
+        whole("max_runs", max_runs, 12, 1_000_000)?;
         let classes = match settings.labels {
             Labels::Permutation => 2,
             Labels::Mod(classes) => classes.max(2) as u64,
@@ -74,19 +77,22 @@ impl CapacitySearch {
         let start = guess(settings).min(most as f64).max(classes as f64 + 1.0);
         let range = (classes, most.min((8.0 * start) as u64));
         at(settings, range.1, 0)?;
-        // The slope only says how far apart the first runs are.
-        let plan = Plan { target: 0.5, precision, range, rises: false, start, slope: 6.0, most_runs };
-        // Memories are made side by side, as many as there are threads.
+        // The slope only affects how far apart the first runs are.
+        let plan = Plan { target: 0.5, half_width, range, rises: false, start, slope: 6.0, max_runs };
+        // As many memories run at once as there are threads.
         let largest = MemorySettings { facts: range.1 as usize, repeats: usize::MAX, ..settings.clone() };
         Ok(CapacitySearch { config: smallest, largest, plan })
     }
 
-    /// The largest memory that may be tried.
+    /// Returns the largest memory that may be tried.
     pub fn largest(&self) -> &MemorySettings {
         &self.largest
     }
 
-    /// Searches to the end. `observe` hears how many memories were made and how many facts the next have.
+    /// Runs the search. `observe` receives the number of memories made and the number of facts of the next ones.
+    ///
+    /// # Errors
+    /// Fails if training diverges, or when `stop` becomes true.
     pub fn search(
         &self,
         backend: &Backend,
@@ -104,7 +110,7 @@ impl CapacitySearch {
             };
             let configs: Result<Vec<MemoryConfig>, ConfigError> =
                 trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
-            // As many at a time as there are threads, so that whoever observes soon hears.
+            // In chunks of the number of threads, so that `observe` is called often.
             for (trials, configs) in trials.chunks(backend.threads()).zip(configs?.chunks(backend.threads()))
             {
                 observe(search.runs(), trials[0].value);
@@ -117,7 +123,10 @@ impl CapacitySearch {
         }
     }
 
-    /// Searches, and makes a record.
+    /// Runs the search and returns its record.
+    ///
+    /// # Errors
+    /// As for [`CapacitySearch::search`].
     pub fn record(
         &self,
         backend: &Backend,
@@ -132,7 +141,7 @@ impl CapacitySearch {
             parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * n.mean.ln())),
             threshold,
             runs,
-            precision: self.plan.precision,
+            half_width: self.plan.half_width,
             seconds: started.elapsed().as_secs_f64(),
             config: (**config).clone(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -140,7 +149,7 @@ impl CapacitySearch {
     }
 }
 
-/// The settings with so many facts, and the seed of run `number`.
+/// Returns the configuration with this many facts and the seed of run `number`.
 fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig, ConfigError> {
     let seed = settings.seed.checked_add(number).ok_or_else(|| {
         ConfigError::value("seed", settings.seed, "leaves no room for the seeds of a search")
@@ -148,7 +157,8 @@ fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig
     MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
 }
 
-/// Where the search begins: the literature's constants in `parameters = c N log N`, and in loads of a Hopfield network.
+/// Returns the number of facts at which the search starts, from published constants in `parameters = c N log N` and of the load of a
+/// Hopfield network.
 fn guess(settings: &MemorySettings) -> f64 {
     let constant = match (settings.rule, settings.width) {
         (Rule::Hopfield, _) => return 0.138 * settings.dim as f64,
@@ -157,9 +167,9 @@ fn guess(settings: &MemorySettings) -> f64 {
         (Rule::Trained, None) => 1.0,
         (Rule::Trained, Some(_)) => 0.35,
     };
-    let wanted = (settings.inputs() * settings.dim) as f64 / constant;
-    // N <- wanted / log N, which settles quickly.
-    (0..50).fold(wanted.max(3.0), |n: f64, _| (wanted / n.ln()).max(3.0))
+    let product = (settings.inputs() * settings.dim) as f64 / constant;
+    // The iteration N <- product / log N converges quickly.
+    (0..50).fold(product.max(3.0), |n: f64, _| (product / n.ln()).max(3.0))
 }
 
 #[cfg(test)]
@@ -167,8 +177,8 @@ mod tests {
     use super::*;
     use superpose_core::config::Embedding;
 
-    fn capacity(settings: &MemorySettings, precision: f64) -> crate::interval::Interval {
-        let search = CapacitySearch::new(settings, precision, 400).expect("settings");
+    fn capacity(settings: &MemorySettings, half_width: f64) -> crate::interval::Interval {
+        let search = CapacitySearch::new(settings, half_width, 400).expect("settings");
         let stop = AtomicBool::new(false);
         let backend = Backend::cpu(2).expect("threads");
         let found = search.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
@@ -195,17 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_to_stop_is_heard_and_bad_input_refused() {
+    fn search_stops_and_rejects_invalid_settings() {
         let settings = MemorySettings::default();
         let search = CapacitySearch::new(&settings, 0.05, 100).expect("settings");
         let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
         assert!(matches!(stopped, Err(MemoryError::Stopped)));
-        let refused = |settings: &MemorySettings, precision| {
-            CapacitySearch::new(settings, precision, 100)
+        let refused = |settings: &MemorySettings, half_width| {
+            CapacitySearch::new(settings, half_width, 100)
                 .err()
                 .map_or(String::new(), |error| error.to_string())
         };
-        assert!(refused(&settings, 0.0).starts_with("precision = 0: "));
+        assert!(refused(&settings, 0.0).starts_with("half_width = 0: "));
         assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));
         let huge = MemorySettings { dim: usize::MAX, ..settings.clone() };
         assert!(refused(&huge, 0.1).starts_with("dim = 1844"));

@@ -1,4 +1,4 @@
-//! Associative memories with intervals: what a memory recalls over repeats, and how many facts it holds.
+//! Experiments on associative memories alone: the recall over repeats, and the capacity, with 95% intervals (theory section 6).
 
 mod capacity;
 
@@ -11,62 +11,65 @@ use superpose_core::backend::Backend;
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 
-pub use capacity::{Capacity, CapacityRecord, CapacitySearch, USUAL_PRECISION, USUAL_RUNS};
+pub use capacity::{Capacity, CapacityRecord, CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS};
 
 use crate::interval::{Interval, SampleMean, number, share};
 use crate::memory::readable;
 
-/// A memory that gave no answer.
+/// Why an experiment on a memory failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// The settings were refused.
+    /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Training left the range of numbers.
-    #[error("rate = {rate}: weights grew beyond all numbers; try a smaller rate")]
+    /// Training diverged.
+    #[error("rate = {rate}: the weights became infinite; try a smaller rate")]
     NotFinite {
         /// The rate.
         rate: f64,
     },
-    /// It does not fit in memory.
+    /// The memory does not fit.
     #[error(
         "facts = {facts}: needs about {} of memory, and {} are available; fewer facts or threads need less",
         readable(*needed),
         readable(*available)
     )]
     TooLarge {
-        /// The facts asked for.
+        /// Number of facts.
         facts: usize,
-        /// Bytes that they would take.
+        /// Bytes needed.
         needed: f64,
-        /// Bytes that there are.
+        /// Bytes available.
         available: f64,
     },
-    /// It was asked to stop.
+    /// Cancelled by the caller.
     #[error("stopped")]
     Stopped,
 }
 
-/// What memories with consecutive seeds recall.
+/// The recall of memories with consecutive seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MemoryRecord {
-    /// Share of facts recalled, by how often they are asked.
+    /// Share of facts recalled, weighted by how often they are asked.
     pub accuracy: Interval,
     /// Share of repeats that reach the accuracy of the configuration.
     pub success: Interval,
-    /// Right label's logit minus the largest other; of a Hopfield network the final overlap.
+    /// Logit of the right label minus the largest other; for a Hopfield network the final overlap.
     pub margin: Interval,
-    /// Training steps until the best look, on average; 0 without training.
+    /// Mean number of training steps until the best evaluation; 0 without training.
     pub steps: f64,
-    /// Time it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// The full configuration.
     pub config: MemorySettings,
-    /// The version that ran.
+    /// The version of superpose.
     pub version: String,
 }
 
-/// Runs every repeat, until `stop` becomes true. `observe` hears how many are done.
+/// Runs all repeats. `observe` receives the number done.
+///
+/// # Errors
+/// Fails if training diverges, or when `stop` becomes true.
 pub fn run(
     config: &MemoryConfig,
     backend: &Backend,
@@ -86,7 +89,7 @@ pub fn run(
         |of: fn(&Recall) -> Tally| -> Vec<SampleMean> { found.iter().map(|r| of(r).into()).collect() };
     let accuracy = measures(|found| found.accuracy);
     Ok(MemoryRecord {
-        // A fact that is asked more often than others is more than one item: there the repeats alone tell.
+        // With unequal frequencies, facts are not equal items, so the interval comes from the repeats alone.
         accuracy: match config.zipf {
             Some(_) if config.repeats > 1 => over_repeats(&accuracy),
             _ => share(&accuracy, config.facts),
@@ -100,7 +103,7 @@ pub fn run(
     })
 }
 
-/// Bytes that so many memories side by side take, roughly.
+/// Returns an estimate of the bytes that memories take when run on this many threads.
 pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
     const ROWS: usize = 256;
     let [facts, dim, inputs, labels] =
@@ -113,7 +116,10 @@ pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
     4.0 * numbers * threads.min(settings.repeats) as f64
 }
 
-/// Refuses memories side by side that would take more memory than is available.
+/// Fails if memories on this many threads need more memory than is available.
+///
+/// # Errors
+/// The error names the number of facts.
 pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> Result<(), MemoryError> {
     let needed = bytes(settings, threads);
     match needed <= available {
@@ -122,14 +128,17 @@ pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> 
     }
 }
 
-/// Student's interval of a mean over repeats, whatever they were tested on.
+/// Returns Student's interval of a mean over repeats, without the error of each repeat.
 pub fn over_repeats(repeats: &[SampleMean]) -> Interval {
     let exact: Vec<SampleMean> =
         repeats.iter().map(|repeat| SampleMean { variance: 0.0, items: 2, ..*repeat }).collect();
     number(&exact)
 }
 
-/// The memories of several configurations, one thread each. None is begun after `stop` has become true.
+/// Returns the recall of several memories, each run on one thread. None is started after `stop` has become true.
+///
+/// # Errors
+/// Fails if training diverges, or when `stop` becomes true.
 pub fn recalls(
     configs: &[MemoryConfig],
     backend: &Backend,
@@ -145,7 +154,7 @@ pub fn recalls(
     }
 }
 
-/// 1 if the memory recalls as much as was asked for, else 0.
+/// Returns 1 if the memory reaches the accuracy of its configuration, else 0.
 fn reaches(config: &MemoryConfig, found: &Recall) -> f64 {
     f64::from(u8::from(found.accuracy.mean() >= config.accuracy))
 }

@@ -1,38 +1,38 @@
-//! Data collapse: curves of accuracy against samples fall onto one when samples are divided by each curve's critical number.
+//! Data collapse: curves of accuracy against samples coincide when the samples are divided by each curve's critical number.
 //!
-//! Quality is what the rescaling explains: one minus the squares about a common monotone curve, over the same without rescaling. The common
-//! curve is the isotonic regression of all points (pool adjacent violators), which assumes no shape.
+//! The quality is the share of squares that the rescaling explains: one minus the squares about a common monotone curve, over the same
+//! without rescaling. The common curve is the isotonic regression of all points (pool adjacent violators), which assumes no shape.
 
 use serde::{Deserialize, Serialize};
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What its sizes are divided by: the predicted product, or a critical value.
+    /// The divisor of its sizes: the predicted product or a critical value.
     pub scale: f64,
-    /// Size and accuracy, in any order; accuracy rises with the size.
+    /// Pairs of size and accuracy, in any order; accuracy rises with the size.
     pub points: Vec<(f64, f64)>,
 }
 
 /// How well curves collapse.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// Mean square about the common curve, sizes divided by the scales.
+    /// Mean square about the common curve after dividing sizes by the scales.
     pub residual: f64,
-    /// The same with sizes as they are.
+    /// Mean square about the common curve without rescaling.
     pub plain: f64,
-    /// What the scales explain, `1 - residual/plain`: 1 when the collapse is perfect, 0 when the scales do nothing.
+    /// Share of squares explained, `1 - residual/plain`: 1 for a perfect collapse, 0 if the scales have no effect.
     pub quality: f64,
-    /// Standard deviation, over curves, of the logarithm of the rescaled size at which they cross the level; nothing with fewer than
-    /// two that do.
+    /// Standard deviation over curves of the logarithm of the rescaled size at which they cross the level; `None` if fewer than two
+    /// cross it.
     pub spread: Option<f64>,
-    /// The same with sizes as they are.
+    /// The same without rescaling.
     pub plain_spread: Option<f64>,
-    /// Curves that cross the level.
+    /// Number of curves that cross the level.
     pub crossing: usize,
 }
 
-/// Measures the collapse of curves, and their spread at a level. Nothing without points.
+/// Measures the collapse of curves and their spread at a level; `None` without points or with an invalid scale.
 pub fn collapse(lines: &[Line], level: f64) -> Option<Collapse> {
     let good = |&(x, y): &(f64, f64)| x > 0.0 && x.is_finite() && y.is_finite();
     let logs = |line: &Line, scale: f64| -> Vec<(f64, f64)> {
@@ -69,7 +69,7 @@ pub fn collapse(lines: &[Line], level: f64) -> Option<Collapse> {
     })
 }
 
-/// Where a curve first crosses a level, by interpolation.
+/// Returns where a curve first crosses a level, by interpolation.
 fn crossing(curve: &[(f64, f64)], level: f64) -> Option<f64> {
     let pair = curve.windows(2).find(|pair| pair[0].1 < level && pair[1].1 >= level)?;
     let share = (level - pair[0].1) / (pair[1].1 - pair[0].1);
@@ -85,7 +85,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt())
 }
 
-/// Sum of squares about the isotonic regression of points in order.
+/// Returns the sum of squares about the isotonic regression of points, given in order.
 fn squares(points: &[(f64, f64)]) -> f64 {
     // Blocks of mean, count and squares about the mean.
     let mut blocks: Vec<(f64, f64, f64)> = Vec::new();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_collapse() {
+    fn invalid_curves_have_no_collapse() {
         assert_eq!(collapse(&[], 0.5), None);
         assert_eq!(collapse(&[Line { scale: f64::NAN, points: vec![(1.0, 0.5)] }], 0.5), None);
         assert_eq!(collapse(&[Line { scale: 1.0, points: vec![(f64::NAN, 0.5)] }], 0.5), None);

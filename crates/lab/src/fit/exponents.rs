@@ -1,19 +1,19 @@
-//! Exponents of a critical value: least squares of its logarithm on the logarithms of the sizes.
+//! Exponents of a critical value, by least squares of its logarithm on the logarithms of the sizes.
 //!
-//! Every point is weighed by its own interval and by a scatter common to all, which is what points differ by beyond their intervals
-//! (Paule and Mandel 1982): a power law is only locally true. Error bars come from a parametric bootstrap: critical values
-//! are drawn anew about the fit, with both kinds of error, the scatter is estimated anew, and the spread of the refitted exponents is taken with
-//! Student's quantile for the degrees of freedom.
+//! Every point is weighted by its own interval and by a common scatter, the deviation beyond the intervals (Paule and Mandel 1982),
+//! because a power law holds only locally. Intervals come from a parametric bootstrap: critical values are redrawn about the fit with
+//! both kinds of error, the scatter is estimated again, and the spread of the refitted exponents is multiplied by Student's quantile
+//! for the degrees of freedom.
 //!
-//! Where a closed form is at hand, its exponents are those of the same fit with the same weights over the same sizes, and the difference is
-//! fitted directly, as exponents of the ratio: what bends both alike drops out.
+//! Where there is a closed form, its exponents are those of the same fit with the same weights over the same sizes. The difference is
+//! fitted directly, as exponents of the ratio, so that a curvature common to both cancels.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::random::{Stream, Words, normals};
 
 use crate::interval::student;
 
-/// A critical value and the sizes that it belongs to.
+/// A critical value at given sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Sizes, in the order of the names.
@@ -38,7 +38,7 @@ pub struct Exponent {
 }
 
 impl Exponent {
-    /// Whether the interval holds a number.
+    /// Whether the interval contains a number.
     pub fn holds(&self, number: f64) -> bool {
         self.low <= number && number <= self.high
     }
@@ -53,56 +53,56 @@ pub struct Exponents {
     pub constant: f64,
     /// Exponents, in the order of the names.
     pub exponents: Vec<Exponent>,
-    /// Standard deviation of the logarithm beyond the points' own intervals.
+    /// Standard deviation of the logarithm beyond the intervals of the points.
     pub scatter: f64,
-    /// Points fitted.
+    /// Number of points fitted.
     pub points: usize,
 }
 
 /// Observed exponents beside those of the closed form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Of the observed critical values.
+    /// The fit of the observed critical values.
     pub observed: Exponents,
-    /// Of the closed form, by the same fit; no intervals, as it has no noise.
+    /// The exponents of the closed form, by the same fit. They have no intervals because the closed form has no noise.
     pub predicted: Vec<f64>,
     /// Observed minus predicted.
     pub difference: Vec<Exponent>,
-    /// Whether each difference's interval holds zero.
+    /// Whether the interval of each difference contains zero.
     pub agrees: Vec<bool>,
     /// Geometric mean of observed over predicted.
     pub ratio: f64,
 }
 
-/// Points that cannot be fitted.
+/// Why points cannot be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// Fewer points than unknowns and one.
+    /// There are not more points than unknowns.
     #[error("{points} points for {unknowns} unknowns: at least {} are needed", unknowns + 1)]
     TooFew {
-        /// Points given.
+        /// Number of points.
         points: usize,
-        /// Exponents and the constant.
+        /// Number of exponents plus the constant.
         unknowns: usize,
     },
-    /// A size does not vary, or two vary together.
-    #[error("the sizes do not vary independently: {names} cannot be told apart")]
+    /// A size does not vary, or two sizes vary together.
+    #[error("the sizes do not vary independently: {names} cannot be separated")]
     Degenerate {
         /// The names.
         names: String,
     },
-    /// Something is not a positive number.
+    /// A number is not positive and finite, or the interval is out of order.
     #[error("point {point}: sizes, value and interval must be positive numbers, in order")]
     Point {
-        /// The place in the list, from 0.
+        /// The index of the point, from 0.
         point: usize,
     },
 }
 
-/// Refits in a bootstrap.
+/// Number of refits in the bootstrap.
 const REFITS: u64 = 1000;
 
-/// A design: rows of 1 and logarithms of sizes.
+/// The design matrix: rows of 1 and the logarithms of the sizes.
 struct Design<'a> {
     names: &'a [&'a str],
     rows: Vec<Vec<f64>>,
@@ -132,7 +132,7 @@ impl<'a> Design<'a> {
         })
     }
 
-    /// Weighted least squares.
+    /// Solves weighted least squares; `None` if the system is singular.
     fn solve(&self, y: &[f64], scatter: f64) -> Option<Vec<f64>> {
         let p = self.names.len() + 1;
         let mut system = vec![vec![0.0; p + 1]; p];
@@ -148,7 +148,7 @@ impl<'a> Design<'a> {
         eliminate(system)
     }
 
-    /// The scatter with which the weighted squares are as large as they should be, and the fit with it.
+    /// Returns the scatter at which the weighted squares equal the degrees of freedom, and the fit with it.
     fn fit(&self, y: &[f64]) -> Option<(f64, Vec<f64>)> {
         let degrees = (y.len() - self.names.len() - 1) as f64;
         let excess = |scatter: f64| {
@@ -204,12 +204,18 @@ impl<'a> Design<'a> {
 }
 
 /// Fits `value = constant * product of sizes^exponent`. The seed is that of the bootstrap.
+///
+/// # Errors
+/// Fails if there are too few points, a point is invalid or the sizes do not vary independently.
 pub fn exponents(names: &[&str], samples: &[Sample], seed: u64) -> Result<Exponents, FitError> {
     let y: Vec<f64> = samples.iter().map(|s| s.value.ln()).collect();
     Design::new(names, samples)?.exponents(&y, seed)
 }
 
 /// Fits the observed and the predicted critical values of the same points, and their ratio.
+///
+/// # Errors
+/// As for [`exponents`]; predictions must be positive.
 pub fn compare(
     names: &[&str],
     samples: &[Sample],
@@ -271,7 +277,7 @@ fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    /// Critical values that follow a power law, with errors of the stated size.
+    /// Returns critical values that follow a power law with known errors, and their predictions.
     fn drawn(trial: u64, bend: f64) -> (Vec<Sample>, Vec<f64>) {
         let mut noise = vec![0.0; 12];
         normals(&Words::new(9, Stream::Train, trial), &mut noise);
@@ -293,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn known_exponents_are_covered_as_often_as_they_should() {
+    fn intervals_have_their_nominal_coverage() {
         let trials = 200;
         let (mut d, mut l) = (0, 0);
         for trial in 0..trials {
@@ -301,12 +307,12 @@ mod tests {
             d += usize::from(fit.exponents[0].holds(-2.0));
             l += usize::from(fit.exponents[1].holds(1.0));
         }
-        // 95% of 200, four standard errors, and a little room above for Student's quantile.
+        // 95% of 200 within four standard errors, and some room above for Student's quantile.
         assert!((177..=199).contains(&d) && (177..=199).contains(&l), "{d} {l} of {trials}");
     }
 
     #[test]
-    fn what_bends_both_alike_drops_out() {
+    fn common_curvature_cancels() {
         let (samples, predicted) = drawn(3, 0.2);
         let both = compare(&["d", "L"], &samples, &predicted, 1).unwrap();
         assert!(both.observed.scatter > 0.02);
@@ -321,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_said() {
+    fn invalid_points_are_rejected() {
         let (samples, _) = drawn(1, 0.0);
         assert_eq!(
             exponents(&["d", "L"], &samples[..3], 1),

@@ -1,4 +1,4 @@
-//! Scaling: exponents of critical values with error bars, beside those of the closed form over the same sizes, and data collapse.
+//! Scaling fits: exponents of critical values with intervals, beside those of the closed form over the same sizes, and data collapse.
 
 mod collapse;
 mod exponents;

@@ -1,25 +1,25 @@
-//! How long an inspection takes, before it is made.
+//! Estimates of the duration of an inspection.
 
 use super::pairs::QUERIES;
 
-/// A multiply-add inside the products of an inspection, in seconds of one thread; measured on a matrix of 150,000 x 4,096.
+/// Seconds per multiply-add in the products of an inspection on one thread, measured on a matrix of 150,000 x 4,096.
 const FMA: f64 = 3.6e-11;
-/// Columns whose overlaps take as long as those of the chosen rows with all others.
+/// Number of columns whose overlaps take as long as those of the chosen rows with all others.
 const PAIRS: f64 = 2048.0;
-/// One prediction for one of the chosen rows.
+/// Seconds of one prediction for one of the chosen rows.
 const PREDICTION: f64 = 1.2e-4;
-/// Predictions, at about a hundred thousand facts: of a search and of a trace, with the rows as they are and minus their mean.
+/// Number of predictions of a search and a trace to about a hundred thousand facts, for raw and centred rows.
 const PREDICTIONS: f64 = 100.0;
 
-/// Seconds that the inspection of a matrix takes on one thread, rather too many: overlaps of all columns, of some rows with all others,
-/// and predictions from these.
+/// Returns the seconds that the inspection of a matrix takes on one thread, slightly too many: overlaps of all columns, of some rows
+/// with all others, and the predictions.
 pub fn seconds(rows: usize, columns: usize) -> f64 {
     let chosen = rows.min(QUERIES) as f64;
     let (rows, columns) = (rows as f64, columns as f64);
     FMA * rows * columns * (columns + PAIRS) + PREDICTIONS * PREDICTION * chosen
 }
 
-/// Seconds that an output matrix adds: overlaps of its columns.
+/// Returns the seconds that an output matrix adds, for the overlaps of its columns.
 pub fn output_seconds(rows: usize, columns: usize) -> f64 {
     FMA * rows as f64 * (columns as f64).powi(2)
 }
@@ -32,9 +32,9 @@ mod tests {
 
     use super::*;
 
-    /// What a prediction takes is the machine's; how many are made is counted.
+    /// The time of a prediction depends on the machine, so the test counts predictions.
     #[test]
-    fn no_more_predictions_are_made_than_estimated() {
+    fn number_of_predictions_is_not_underestimated() {
         let (rows, dim) = (400, 32);
         let mut data = vec![0.0; rows * dim];
         normals(&Words::new(3, Stream::InputEmbedding, 0), &mut data);
@@ -43,14 +43,14 @@ mod tests {
             safetensors::tensor::TensorView::new(safetensors::Dtype::F64, vec![rows, dim], &bytes).unwrap();
         let bytes = safetensors::serialize([("rows", view)], None).unwrap();
         let tensors = Tensors::parse(&bytes).unwrap();
-        // Every prediction is told, as a step that adds nothing to what has been done.
+        // Every prediction is reported as a step without work.
         let (mut predictions, mut before) = (0.0, 0);
-        let mut told = |done, total| {
-            // A place of the trace is predicted for the rows as they are and minus their mean.
+        let mut observe = |done, total| {
+            // A point of the trace is predicted for raw and centred rows.
             predictions += if total == 1 { 2.0 } else { f64::from(u8::from(done == before)) };
             before = done;
         };
-        super::super::inspect_and_trace(&tensors, None, None, 0.9, &Backend::single(), &mut told).unwrap();
+        super::super::inspect_and_trace(&tensors, None, None, 0.9, &Backend::single(), &mut observe).unwrap();
         assert!((0.3 * PREDICTIONS..=PREDICTIONS).contains(&predictions), "{predictions}");
     }
 }

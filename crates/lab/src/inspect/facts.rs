@@ -1,14 +1,14 @@
-//! The facts that vectors hold at an accuracy: the largest number at which recall still reaches it.
+//! The number of facts that vectors hold: the largest at which recall reaches an accuracy.
 
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::{Measured, Memory, Point};
 
 use super::SAMPLES_PER_FACT;
 
-/// More facts than anybody will ask about; the search ends here.
-const MOST_FACTS: f64 = 1e12;
+/// Maximum number of facts of the search.
+const MAX_FACTS: f64 = 1e12;
 
-/// Facts that vectors with these statistics hold at an accuracy, if all are alike.
+/// Returns the number of facts that vectors with these mean statistics hold at an accuracy.
 pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
     let usable = kernel.xi > 0.0 && kernel.s2.is_finite() && kernel.output_coherence.is_finite();
     if !usable {
@@ -17,12 +17,12 @@ pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
     largest(accuracy, |vocab| Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab))
 }
 
-/// Facts that Gaussian vectors of a dimension hold at an accuracy.
+/// Returns the number of facts that Gaussian vectors of a dimension hold at an accuracy.
 pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
     largest(accuracy, |vocab| gaussian_accuracy(dim, vocab))
 }
 
-/// Memory accuracy of Gaussian vectors of a dimension.
+/// Returns the memory accuracy of Gaussian vectors of a dimension.
 pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
     let samples = SAMPLES_PER_FACT * vocab;
     let point = Point {
@@ -38,7 +38,7 @@ pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
     Memory::new(&point).accuracy(samples)
 }
 
-/// The largest number of facts, two at least, at which the accuracy is reached; 0 if none. Accuracy falls with facts.
+/// Returns the largest number of facts, at least two, at which the accuracy is reached; 0 if there is none. Accuracy falls with facts.
 pub(super) fn largest(accuracy: f64, mut at: impl FnMut(f64) -> f64) -> u64 {
     let mut reached = |vocab: u64| at(vocab as f64) >= accuracy;
     if !reached(2) {
@@ -46,7 +46,7 @@ pub(super) fn largest(accuracy: f64, mut at: impl FnMut(f64) -> f64) -> u64 {
     }
     let (mut low, mut high) = (2, 4);
     while reached(high) {
-        if high as f64 >= MOST_FACTS {
+        if high as f64 >= MAX_FACTS {
             return high;
         }
         (low, high) = (high, 2 * high);

@@ -1,4 +1,4 @@
-//! A matrix of a mapped file: read in blocks of rows, and how its rows lie.
+//! A matrix of a memory-mapped file, read in blocks of rows, and the statistics of its rows.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use superpose_theory::Measured;
 
 use super::Geometry;
 
-/// A matrix of a mapped file, read in blocks and scaled so that single precision neither over- nor underflows.
+/// A matrix of a memory-mapped file, scaled so that single precision neither overflows nor underflows.
 pub(super) struct Mapped<'a> {
     tensors: &'a Tensors<'a>,
     pub name: &'a str,
@@ -19,18 +19,18 @@ pub(super) struct Mapped<'a> {
     scale: f64,
     /// The mean row, scaled.
     pub mean: Vec<f64>,
-    /// The first block that could not be read: [`Rows`] has no room for it.
+    /// The error of the first block that could not be read, because [`Rows::read`] cannot return it.
     failed: Mutex<Option<TensorError>>,
 }
 
-/// Work per row of the phases of an inspection, roughly in proportion to their time for wide matrices.
+/// Work per row of the phases of an inspection, roughly proportional to their time for wide matrices.
 #[derive(Clone, Copy)]
 pub(super) enum Weight {
-    /// The first look.
+    /// Maximum and mean.
     Scan = 1,
-    /// Lengths, and overlaps with the mean.
+    /// Lengths and overlaps with the mean.
     Lengths = 2,
-    /// Pairs of rows, one by one.
+    /// Overlaps of the chosen rows with all others.
     Pairs = 6,
     /// Overlaps of all pairs.
     Overlaps = 18,
@@ -40,7 +40,7 @@ pub(super) enum Weight {
 const BLOCK: usize = 512;
 
 impl<'a> Mapped<'a> {
-    /// Looks at the shape, the size of the entries and their mean. `passed` hears of the work done.
+    /// Reads the shape, the largest entry and the mean row. `passed` receives the work done.
     pub fn new(
         tensors: &'a Tensors<'a>,
         name: &'a str,
@@ -71,16 +71,22 @@ impl<'a> Mapped<'a> {
         Ok(Mapped { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
     }
 
-    pub fn measure(&self, backend: &Backend, passed: &mut dyn FnMut(usize)) -> Result<[Lie; 2], TensorError> {
+    /// Measures the raw and the centred rows.
+    pub fn measure(
+        &self,
+        backend: &Backend,
+        passed: &mut dyn FnMut(usize),
+    ) -> Result<[RowStatistics; 2], TensorError> {
         let zero = vec![0.0; self.dim];
         let weighed = &mut |rows: usize| passed(Weight::Overlaps as usize * rows);
         let [raw, centred] = Coherence::measure(self, &self.mean, backend, weighed);
-        let lie = |centre: &[f64], coherence| {
-            let mut lie = Lie { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
-            self.diagonal(centre, &mut lie);
-            lie
+        let statistics = |centre: &[f64], coherence| {
+            let mut found =
+                RowStatistics { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
+            self.diagonal(centre, &mut found);
+            found
         };
-        let found = [lie(&zero, raw), lie(&self.mean, centred)];
+        let found = [statistics(&zero, raw), statistics(&self.mean, centred)];
         passed(Weight::Lengths as usize * self.rows);
         self.check().map(|()| found)
     }
@@ -90,8 +96,8 @@ impl<'a> Mapped<'a> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
-    fn diagonal(&self, centre: &[f64], lie: &mut Lie) {
+    /// Computes the means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
+    fn diagonal(&self, centre: &[f64], found: &mut RowStatistics) {
         let count = self.rows as f64;
         let mut block = Vec::new();
         for first in (0..self.rows).step_by(BLOCK) {
@@ -105,10 +111,10 @@ impl<'a> Mapped<'a> {
                 }
                 let kappa = (count * with_mean - own) / (count - 1.0);
                 let xi = own - kappa;
-                lie.kappa += kappa / count;
-                lie.kappa2 += kappa * kappa / count;
-                lie.xi += xi / count;
-                lie.xi2 += xi * xi / count;
+                found.kappa += kappa / count;
+                found.kappa2 += kappa * kappa / count;
+                found.xi += xi / count;
+                found.xi2 += xi * xi / count;
             }
         }
     }
@@ -135,8 +141,8 @@ impl Rows for Mapped<'_> {
     }
 }
 
-/// How rows lie, before it is put into words.
-pub(super) struct Lie {
+/// Statistics of the rows of a matrix, in scaled units.
+pub(super) struct RowStatistics {
     pub coherence: Coherence,
     scale: f64,
     kappa: f64,
@@ -145,7 +151,8 @@ pub(super) struct Lie {
     xi2: f64,
 }
 
-impl Lie {
+impl RowStatistics {
+    /// Returns cosines and lengths.
     pub fn geometry(&self) -> Geometry {
         let c = &self.coherence;
         Geometry {
@@ -157,7 +164,7 @@ impl Lie {
         }
     }
 
-    /// The kernel of these rows; nothing is said about the outputs.
+    /// Returns the kernel of these rows, with the statistics of the outputs left at 0.
     pub fn kernel(&self) -> Measured {
         let unit = self.coherence.mean_square_norm;
         Measured {
@@ -170,7 +177,7 @@ impl Lie {
         }
     }
 
-    /// Standard deviation of the squared length over its mean.
+    /// Returns the standard deviation of the squared length over its mean.
     pub fn length_spread(&self) -> f64 {
         let c = &self.coherence;
         (c.mean_fourth_norm / c.mean_square_norm.powi(2) - 1.0).max(0.0).sqrt()

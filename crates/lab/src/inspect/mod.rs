@@ -1,17 +1,17 @@
-//! What a real embedding matrix could hold: the overlaps of its rows, and the facts that they allow (theory section 5.1).
+//! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory section 5.1).
 //!
-//! The file is mapped and read in blocks of rows, so a matrix larger than the memory is no trouble; beyond a block
-//! there are a few `d x d` matrices. Rows are measured as they are and minus their mean, since real embeddings share
-//! a mean direction: as they are, every pair of tokens overlaps by it.
+//! The file is memory-mapped and read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a few
+//! `d x d` matrices are held. Rows are measured both raw and minus their mean, because real embeddings share a mean direction by which
+//! every pair of tokens overlaps.
 //!
-//! Facts are predicted with the attention on `ell`, the trigger in the keys and [`SAMPLES_PER_FACT`] samples for every
-//! fact, in two ways. From mean statistics: `kappa_v` is the mean overlap of row v with the others, `xi_v = |z_v|^2 - kappa_v`,
-//! and s2 the mean square overlap less the mean of `kappa_v^2`. That takes rows for alike, which those of real models are
-//! not: some are short, some have near twins. So also from [`Pairs`]: the overlaps of some two thousand rows with all
-//! others, row by row. The second is what simulations agree with (`examples/embeddings.rs`).
+//! The number of facts is predicted with the attention on `ell`, the trigger in the keys and [`SAMPLES_PER_FACT`] samples per fact, in
+//! two ways. Mean statistics: `kappa_v` is the mean overlap of row v with the others, `xi_v = |z_v|^2 - kappa_v`, and s2 is the mean
+//! square overlap less the mean of `kappa_v^2`. They treat all rows alike, but in real models some rows are short and some have near
+//! twins. Hence also [`Pairs`]: the overlaps of about two thousand rows with all others. Simulations agree with the second
+//! (`examples/embeddings.rs`).
 //!
-//! Logits are compared with each other, so what all output embeddings share has no effect: of the output matrix the centred
-//! rows count, in both cases.
+//! Only differences of logits matter, so the common mean of the output embeddings has no effect: their centred rows are used in both
+//! cases.
 
 mod cost;
 mod facts;
@@ -30,74 +30,74 @@ use matrix::{Mapped, Weight};
 use pairs::Outputs;
 pub use pairs::Pairs;
 
-/// Samples for every fact in the predictions: plenty for coverage, few enough for a shared mean direction to show.
+/// Samples per fact in the predictions: enough for coverage, few enough that a shared mean direction matters.
 pub const SAMPLES_PER_FACT: f64 = 100.0;
 
-/// A matrix that cannot be inspected.
+/// Why a matrix cannot be inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
-    /// Something is wrong with a tensor.
+    /// A tensor is missing or invalid.
     #[error(transparent)]
     Tensors(#[from] TensorError),
-    /// The accuracy asked for is not one.
+    /// The accuracy is out of range.
     #[error("accuracy = {0}: must be above 0 and below 1")]
     Accuracy(f64),
     /// The d x d matrices of overlaps would not fit in memory.
-    #[error("tensor {tensor} has {dim} columns: at most {most} can be inspected")]
+    #[error("tensor {tensor} has {dim} columns: at most {max} can be inspected")]
     TooWide {
         /// The tensor.
         tensor: String,
-        /// Its columns.
+        /// Its number of columns.
         dim: usize,
-        /// Columns that can be handled.
-        most: usize,
+        /// Maximum number of columns.
+        max: usize,
     },
-    /// No tensor was named and there is none to choose.
+    /// No tensor was named and the file has no matrix.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
 }
 
-/// Columns that are accepted: overlaps take some matrices of that many rows and columns, 6 GB for the widest.
-const WIDEST: usize = 1 << 14;
+/// Maximum number of columns: the overlaps need several matrices with this many rows and columns, 6 GB at the maximum.
+const MAX_DIM: usize = 1 << 14;
 
-/// What was found.
+/// The result of an inspection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
-    /// The matrix of input embeddings.
+    /// The tensor of input embeddings.
     pub tensor: String,
-    /// Its rows.
+    /// Its number of rows.
     #[schemars(range(min = 1))]
     pub rows: usize,
-    /// Its columns, `d`.
+    /// Its number of columns, `d`.
     #[schemars(range(min = 1))]
     pub dim: usize,
     /// The accuracy at which facts are counted.
     pub accuracy: f64,
-    /// Samples for every fact, in the predictions.
+    /// Samples per fact in the predictions.
     pub samples_per_fact: f64,
-    /// Facts that Gaussian vectors of that dimension would hold.
+    /// Number of facts that Gaussian vectors of that dimension would hold.
     pub gaussian_facts: u64,
-    /// The rows as they are.
+    /// The raw rows.
     pub raw: Vectors,
     /// The rows minus their mean.
     pub centred: Vectors,
-    /// The output matrix; absent: Gaussian output embeddings.
+    /// The output matrix; absent for Gaussian output embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputMatrix>,
-    /// The version that looked.
+    /// The version of superpose.
     pub version: String,
 }
 
-/// Statistics of the rows of the input matrix, and what they allow. Means over pairs are over distinct rows.
+/// Statistics of the rows of the input matrix and the facts they hold. Means over pairs are over distinct rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Vectors {
-    /// How the rows lie.
+    /// Cosines and lengths.
     #[serde(flatten)]
     pub geometry: Geometry,
-    /// The largest number of facts at which memory accuracy is at least the accuracy asked for, from the overlaps of
-    /// pairs; 0 if there is none. More than there are rows: for as many rows that lie like these.
+    /// The largest number of facts at which memory accuracy reaches the requested accuracy, from the overlaps of pairs; 0 if
+    /// there is none. A number beyond the number of rows assumes more rows with the same statistics.
     pub facts: u64,
-    /// The same from mean statistics, as if all rows were alike.
+    /// The same from mean statistics, which treat all rows alike.
     pub facts_by_means: u64,
     /// The mean statistics, in units of the mean square length.
     pub kernel: Measured,
@@ -108,17 +108,17 @@ pub struct Vectors {
 pub struct OutputMatrix {
     /// Its name.
     pub tensor: String,
-    /// Its rows.
+    /// Its number of rows.
     #[schemars(range(min = 1))]
     pub rows: usize,
-    /// The rows as they are.
+    /// The raw rows.
     pub raw: Geometry,
     /// The rows minus their mean.
     pub centred: Geometry,
 }
 
-/// How the rows of a matrix lie. A mean square cosine of 0 has no effective dimension, rows of length 0 no spread: such
-/// values are not finite, and null in JSON.
+/// Cosines and lengths of the rows of a matrix. The effective dimension for a mean square cosine of 0, and the spread of rows of
+/// length 0, are not finite and null in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Geometry {
     /// Mean of the squared cosine.
@@ -136,10 +136,10 @@ pub struct Geometry {
 /// Memory accuracy at a number of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Held {
-    /// Facts.
+    /// Number of facts.
     #[schemars(range(min = 2))]
     pub facts: u64,
-    /// With the rows as they are.
+    /// With the raw rows.
     pub raw: f64,
     /// With the rows minus their mean.
     pub centred: f64,
@@ -147,8 +147,11 @@ pub struct Held {
     pub gaussian: f64,
 }
 
-/// Inspects a matrix, the largest one unless it is named. `progress` hears how much has been done, and of how much; it hears of every
-/// block of rows and of every prediction, and may unwind to end the inspection, which leaves nothing behind.
+/// Inspects a matrix, by default the largest. `progress` receives the work done and the total work, after every block of rows and
+/// every prediction; it may unwind to cancel the inspection.
+///
+/// # Errors
+/// Fails if the accuracy is out of range, or a tensor is missing, invalid or too wide.
 pub fn inspect(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
@@ -160,7 +163,10 @@ pub fn inspect(
     inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress).map(|(found, _)| found)
 }
 
-/// The same, and how accuracy falls with the number of facts.
+/// The same, and the accuracy against the number of facts.
+///
+/// # Errors
+/// As for [`inspect`].
 pub fn inspect_and_trace(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
@@ -171,7 +177,7 @@ pub fn inspect_and_trace(
 ) -> Result<(Inspection, Vec<Held>), InspectError> {
     let (found, [raw, centred]) = inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress)?;
     let mut curve: Vec<Held> = Vec::new();
-    for power in 1..MOST_TRACED {
+    for power in 1..MAX_POWER {
         progress(1, 1);
         let facts = 1_u64 << power;
         let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
@@ -184,9 +190,9 @@ pub fn inspect_and_trace(
     Ok((found, curve))
 }
 
-/// Powers of two up to which accuracy is traced.
-const MOST_TRACED: u32 = 30;
-/// Accuracy below which there is nothing more to trace.
+/// Accuracy is traced up to this power of two.
+const MAX_POWER: u32 = 30;
+/// Accuracy below which the trace ends.
 const FORGOTTEN: f64 = 0.05;
 
 fn inspect_both(
@@ -214,9 +220,9 @@ fn inspect_both(
         progress(done, total);
     };
     if let [_, dim] = tensors.shape(&name)?[..]
-        && dim > WIDEST
+        && dim > MAX_DIM
     {
-        return Err(InspectError::TooWide { tensor: name, dim, most: WIDEST });
+        return Err(InspectError::TooWide { tensor: name, dim, max: MAX_DIM });
     }
     let input = Mapped::new(tensors, &name, &mut passed)?;
     let output = output_tensor.map(|name| Mapped::new(tensors, name, &mut passed)).transpose()?;
@@ -233,16 +239,16 @@ fn inspect_both(
         Some([_, centred]) => (centred.coherence.mean_square_cosine, centred.length_spread()),
         None => (1.0 / dim, (2.0 / dim).sqrt()),
     };
-    let lies = input.measure(backend, &mut passed)?;
+    let statistics = input.measure(backend, &mut passed)?;
     let outputs = Outputs { coherence, spread };
     let weighed = &mut |rows: usize| passed(Weight::Pairs as usize * rows);
     let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed);
     input.check()?;
     let mut vectors = Vec::with_capacity(2);
-    for (lie, pairs) in lies.iter().zip(&both) {
-        let kernel = Measured { output_coherence: coherence, output_spread: spread, ..lie.kernel() };
+    for (rows, pairs) in statistics.iter().zip(&both) {
+        let kernel = Measured { output_coherence: coherence, output_spread: spread, ..rows.kernel() };
         vectors.push(Vectors {
-            geometry: lie.geometry(),
+            geometry: rows.geometry(),
             facts: largest(accuracy, |vocab| {
                 passed(0);
                 pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
@@ -273,8 +279,10 @@ fn inspect_both(
     Ok((found, both))
 }
 
-/// The overlaps of pairs of rows of a matrix as they are, for predictions at any number of facts, beside Gaussian output
-/// embeddings.
+/// Returns the overlaps of pairs of raw rows of a matrix, for predictions at any number of facts with Gaussian output embeddings.
+///
+/// # Errors
+/// Fails if the tensor is missing or invalid.
 pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, TensorError> {
     let input = Mapped::new(tensors, tensor, &mut |_| {})?;
     let dim = input.dim as f64;
@@ -288,7 +296,7 @@ mod tests {
     use super::*;
     use superpose_core::random::{Stream, Words, normals};
 
-    /// A file with Gaussian rows of length about `size`, moved by `shift` along the first axis.
+    /// Returns a file with Gaussian rows of length about `size`, moved by `shift` along the first axis.
     fn file(rows: usize, dim: usize, size: f64, shift: f64) -> Vec<u8> {
         let mut data = vec![0.0; rows * dim];
         for (v, row) in data.chunks_mut(dim).enumerate() {
@@ -320,9 +328,9 @@ mod tests {
         assert!(found.gaussian_facts > 20);
     }
 
-    /// Sizes that single precision cannot square make no difference, but to the length.
+    /// The scale affects nothing but the length, even where its square overflows single precision.
     #[test]
-    fn the_scale_does_not_matter() {
+    fn result_does_not_depend_on_the_scale() {
         let plain = look(&file(600, 20, 1.0, 0.5), None);
         for size in [1e-200, 1e200] {
             let found = look(&file(600, 20, size, 0.5), None);
@@ -332,14 +340,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_mean_costs_facts_and_centring_wins_them_back() {
+    fn centring_removes_the_effect_of_a_shared_mean() {
         let (plain, shifted) = (look(&file(2000, 64, 1.0, 0.0), None), look(&file(2000, 64, 1.0, 1.0), None));
         assert!(shifted.raw.facts * 2 < plain.raw.facts, "{} {}", shifted.raw.facts, plain.raw.facts);
         assert!(shifted.raw.geometry.mean_cosine > 0.4);
         assert!(shifted.centred.geometry.mean_cosine.abs() < 0.01);
         let ratio = shifted.centred.facts as f64 / plain.centred.facts as f64;
         assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
-        // As output the mean has no effect at all.
+        // The mean of output embeddings has no effect.
         let (plain, shifted) =
             (look(&file(900, 64, 1.0, 0.0), Some("rows")), look(&file(900, 64, 1.0, 1.0), Some("rows")));
         assert_eq!(plain.centred.facts, shifted.centred.facts);
@@ -347,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_trace_falls_and_crosses_where_the_facts_say() {
+    fn trace_agrees_with_the_number_of_facts() {
         let bytes = file(150, 40, 1.0, 0.3);
         let tensors = Tensors::parse(&bytes).unwrap();
         let mut shares = Vec::new();
@@ -364,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_content_hold_nothing() {
+    fn zero_rows_hold_no_facts() {
         let found = look(&file(10, 3, 0.0, 0.0), None);
         assert_eq!((found.raw.facts, found.centred.facts), (0, 0));
     }

@@ -1,12 +1,13 @@
 //! Memory accuracy from the overlaps of pairs of rows, where rows differ too much for mean statistics.
 //!
-//! With `p = 1/SAMPLES_PER_FACT` and logits in units of 1/V, the right label of query v has the signal `xi_v`, and the label
-//! of another fact w the direct part `Delta(w, v)` of theory section 5.1, which is large when w is a near twin of v. The
-//! other facts reach every label through the overlap c of the output embeddings, which adds up to a normal number of variance
-//! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong label also sees the right one, `c xi_v^2`, and its own count,
-//! `p (kappa_v + Delta)^2`. As in the theory's race, with b the squared length of the right output embedding, the right label has
-//! the component `rho = xi_v sqrt(b) + sqrt(sigma^2 + p b (xi_v + kappa_v)^2) z` along it and the logit `sqrt(b) rho`, and what lifts it lifts a wrong
-//! one that overlaps with it, by `c rho^2`. The chance to be ahead of one wrong label is averaged over the measured `Delta(w, v)`, and
+//! With `p = 1/SAMPLES_PER_FACT` and logits in units of 1/V, the right label of query v has the signal `xi_v`, and the label of another
+//! fact w has the direct part `Delta(w, v)` of theory section 5.1, which is large when w is a near twin of v. The other facts
+//! contribute to every label through the overlap c of the output embeddings; the sum is normal with variance
+//! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong label also has the variances `c xi_v^2` from the right one and
+//! `p (kappa_v + Delta)^2` from its own count. As in the theory, with b the squared length of the right output embedding, the right
+//! label has the component `rho = xi_v sqrt(b) + sqrt(sigma^2 + p b (xi_v + kappa_v)^2) z` along it and the logit `sqrt(b) rho`; a wrong
+//! label that overlaps with it gains the variance `c rho^2`. The chance to exceed one wrong label is averaged over the measured
+//! `Delta(w, v)`, and
 //!
 //! ```text
 //! accuracy = E_v E_b E_z [ (E_w F((sqrt(b) rho - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ].
@@ -17,18 +18,18 @@ use superpose_core::backend::{Backend, View};
 use superpose_core::embedding::Rows;
 use superpose_core::random::{Stream, shuffle};
 
-/// Rows asked, at most.
+/// Maximum number of rows used as queries.
 pub(super) const QUERIES: usize = 2048;
-/// Overlaps of a query that are kept one by one: its largest.
+/// Number of largest overlaps of a query that are kept individually.
 const NEAREST: usize = 32;
-/// Groups that stand for the others, equal in number.
+/// Number of equal groups by which the other overlaps are represented.
 const GROUPS: usize = 24;
 /// Rows in memory at once.
 const BLOCK: usize = 512;
-/// Other rows among which the groups are found.
+/// Number of other rows from which the groups are formed.
 const OTHERS: usize = 2048;
 
-/// What counts of the output embeddings.
+/// Statistics of the output embeddings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outputs {
     /// Mean square cosine of two of them.
@@ -47,13 +48,13 @@ struct Query {
     kappa: f64,
     xi: f64,
     s2: f64,
-    /// `Delta` of other rows, and the share of rows that it stands for.
+    /// `Delta` of other rows, and the share of rows that each represents.
     overlaps: Vec<(f64, f64)>,
 }
 
 impl Pairs {
-    /// Measures the rows as they are and minus `mean`, their mean. One product serves both: with the centred rows' overlaps those of
-    /// the others follow from the overlaps with the mean. `passed` hears of every block of rows.
+    /// Measures the rows raw and minus `mean`, their mean. One product serves both: raw overlaps follow from centred ones and the
+    /// overlaps with the mean. `passed` receives the number of rows of every block.
     pub(super) fn measure(
         rows: &dyn Rows,
         mean: &[f64],
@@ -64,7 +65,7 @@ impl Pairs {
         let (count, dim) = (rows.count(), rows.dim());
         let mut chosen: Vec<usize> = (0..count).collect();
         shuffle(0, Stream::FileRows, &mut chosen);
-        // Any rows serve as the others, so also those that come last.
+        // Every `step`-th row serves as one of the others.
         let step = count.div_ceil(OTHERS);
         let others = count.div_ceil(step);
         chosen.truncate(QUERIES);
@@ -81,13 +82,15 @@ impl Pairs {
             read(row, row + 1, &mut block);
             keys.extend_from_slice(&block);
         }
-        // What a raw overlap has beyond the centred one: (x + m) . (y + m) = x . y + x . m + (y . m + m . m).
+        // A raw overlap from the centred one: (x + m) . (y + m) = x . y + x . m + (y . m + m . m).
         let along = |row: &[f32]| row.iter().zip(mean).map(|(x, m)| f64::from(*x) * m).sum::<f64>();
         let size: f64 = mean.iter().map(|m| m * m).sum();
-        let mut found: Vec<(f64, [Seen; 2])> = chosen
+        let mut found: Vec<(f64, [QuerySums; 2])> = chosen
             .iter()
             .zip(keys.chunks_exact(dim))
-            .map(|(&row, key)| (along(key) + size, [Seen::new(row, others), Seen::new(row, others)]))
+            .map(|(&row, key)| {
+                (along(key) + size, [QuerySums::new(row, others), QuerySums::new(row, others)])
+            })
             .collect();
         let mut dots = Vec::new();
         for first in (0..count).step_by(BLOCK) {
@@ -116,7 +119,7 @@ impl Pairs {
         [Pairs { outputs, queries: raw }, Pairs { outputs, queries: centred }]
     }
 
-    /// Predicted memory accuracy of `vocab` such rows with so many samples for every fact.
+    /// Returns the predicted memory accuracy of `vocab` such rows with this many samples per fact.
     pub fn accuracy(&self, vocab: f64, samples_per_fact: f64, backend: &Backend) -> f64 {
         const PART: usize = 128;
         let parts = backend.map(self.queries.len().div_ceil(PART), |i| {
@@ -148,7 +151,7 @@ impl Query {
                     .map(|&(delta, share)| {
                         let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
                         let ahead = b.sqrt() * rho - delta;
-                        // Beyond nine deviations nobody is ahead.
+                        // Beyond nine standard deviations the chance is negligible.
                         if ahead > 9.0 * wrong {
                             return 0.0;
                         }
@@ -163,13 +166,13 @@ impl Query {
     }
 }
 
-/// Steps of the rule for z to either side, and of the rule for lengths.
+/// Quadrature steps to either side for z, and for lengths.
 const STEPS: i32 = 7;
 const LENGTHS: i32 = 3;
 
 impl Outputs {
-    /// A squared length at so many standard deviations of its cube root, which is nearly normal (Wilson and Hilferty 1931), and a
-    /// weight.
+    /// Returns a squared length at this many standard deviations of its cube root, which is nearly normal (Wilson and Hilferty 1931),
+    /// and its weight.
     fn square(&self, deviations: f64) -> (f64, f64) {
         let unit = self.spread * self.spread / 9.0;
         let root = 1.0 - unit + deviations * unit.sqrt();
@@ -177,8 +180,8 @@ impl Outputs {
     }
 }
 
-/// A query while rows go by.
-struct Seen {
+/// The statistics of a query, accumulated over blocks of rows.
+struct QuerySums {
     row: usize,
     own: f64,
     count: f64,
@@ -189,13 +192,13 @@ struct Seen {
     others: Vec<f32>,
 }
 
-impl Seen {
-    fn new(row: usize, others: usize) -> Seen {
+impl QuerySums {
+    fn new(row: usize, others: usize) -> QuerySums {
         let (nearest, others) = (Vec::with_capacity(NEAREST + 1), Vec::with_capacity(others));
-        Seen { row, own: 0.0, count: 0.0, sum: 0.0, squares: 0.0, nearest, others }
+        QuerySums { row, own: 0.0, count: 0.0, sum: 0.0, squares: 0.0, nearest, others }
     }
 
-    /// The overlaps with the rows from `first` on; every `step`-th of all rows stands for the bulk.
+    /// Adds the overlaps with the rows from `first`; every `step`-th row represents the bulk.
     fn add(&mut self, first: usize, step: usize, dots: impl Iterator<Item = f64>) {
         for (i, dot) in dots.enumerate() {
             if first + i == self.row {

@@ -1,29 +1,30 @@
-//! An axis of a phase diagram: what varies, over which whole numbers.
+//! An axis of a phase diagram: the size that varies and its values.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{ConfigError, Settings, whole};
+use superpose_core::words;
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::Dominant;
 use superpose_theory::{Point, map};
 
 use crate::threshold::set;
 
-/// What varies along an axis.
+/// The size that varies along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(extend("enum" = ["samples", "dim", "width", "length", "vocab", "parameters"]))]
 pub enum Size {
-    /// Parameters of the value matrix with an MLP: width times dimension, by way of the width.
+    /// Parameters of the value matrix with an MLP: width times dimension, set through the width.
     Parameters,
     /// One size.
     One(Parameter),
 }
 
 impl Size {
-    /// The name, as in records.
+    /// Returns the name in records.
     pub fn word(self) -> &'static str {
         match self {
             Size::One(parameter) => parameter.word(),
@@ -31,7 +32,7 @@ impl Size {
         }
     }
 
-    /// The symbol in formulas.
+    /// Returns the symbol in formulas.
     pub fn symbol(self) -> &'static str {
         match self {
             Size::One(parameter) => parameter.symbol(),
@@ -39,7 +40,7 @@ impl Size {
         }
     }
 
-    /// Sets it. Parameters become the width that is nearest to them at the dimension there is.
+    /// Sets the size. A number of parameters sets the nearest width at the present dimension.
     pub(crate) fn set(self, settings: &mut Settings, value: u64) {
         match self {
             Size::One(parameter) => set(settings, parameter, value as usize),
@@ -79,62 +80,55 @@ impl TryFrom<String> for Size {
     }
 }
 
-/// How values are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scale {
-    /// Evenly in their logarithm.
-    Log,
-    /// Evenly.
-    Linear,
-}
-
-impl FromStr for Scale {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Scale, String> {
-        match text {
-            "log" => Ok(Scale::Log),
-            "linear" => Ok(Scale::Linear),
-            _ => Err("must be log or linear".into()),
-        }
+words! {
+    /// The spacing of values.
+    Scale {
+        /// Evenly in their logarithm.
+        Log = "log",
+        /// Evenly.
+        Linear = "linear",
     }
 }
 
-/// Values on an axis at least: its ends.
-pub const LEAST_VALUES: usize = 2;
+/// Minimum number of values on an axis: its ends.
+pub const MIN_VALUES: usize = 2;
 
-/// Values on an axis at most. Filling in a map solves a system of its measured cells: at 80 by 80 that is seconds, at 200 by 200 hours.
-pub const MOST_VALUES: usize = 80;
+/// Maximum number of values on an axis. Interpolation solves a linear system of the measured cells, which takes seconds at 80 by 80
+/// and hours at 200 by 200.
+pub const MAX_VALUES: usize = 80;
 
-/// An axis: whole numbers, without repetition.
+/// An axis: distinct whole numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Axis {
-    /// What varies.
+    /// The size that varies.
     pub size: Size,
-    /// How values are spaced.
+    /// The spacing of the values.
     pub scale: Scale,
     /// The smallest value.
     low: u64,
-    /// The largest.
+    /// The largest value.
     high: u64,
-    /// Values at most.
+    /// Maximum number of values.
     count: usize,
-    /// Values are multiples of this: the dimension, on an axis of parameters.
+    /// Values are multiples of this number: the dimension on an axis of parameters, else 1.
     unit: u64,
 }
 
 impl Axis {
-    /// An axis from `low` to `high`. Narrow ranges have fewer than `count` whole numbers.
+    /// Returns an axis from `low` to `high` with at most `count` values.
+    ///
+    /// # Errors
+    /// Fails if the range or the number of values is not allowed.
     pub fn new(size: Size, scale: Scale, low: u64, high: u64, count: usize) -> Result<Axis, ConfigError> {
         if low < 1 || low >= high {
-            let allowed = "must be whole numbers from 1 on, the first below the second";
+            let allowed = "must be whole numbers of at least 1, the first below the second";
             return Err(ConfigError::value(size.word(), format!("{low}..{high}"), allowed));
         }
-        whole("resolution", count, LEAST_VALUES, MOST_VALUES)?;
+        whole("resolution", count, MIN_VALUES, MAX_VALUES)?;
         Ok(Axis { size, scale, low, high, count, unit: 1 })
     }
 
-    /// The same over multiples of a dimension, where the axis is of parameters.
+    /// Returns the axis with multiples of a dimension if it is one of parameters, else unchanged.
     pub fn at_dim(self, dim: usize) -> Axis {
         match self.size {
             Size::Parameters => Axis { unit: dim.max(1) as u64, ..self },
@@ -142,7 +136,7 @@ impl Axis {
         }
     }
 
-    /// The values, growing.
+    /// Returns the values in increasing order.
     pub fn values(&self) -> Vec<u64> {
         let steps = (self.count - 1) as f64;
         let (low, high) = (self.low as f64, self.high as f64);
@@ -156,7 +150,7 @@ impl Axis {
         values
     }
 
-    /// The same for the theory's map, which knows widths, not parameters.
+    /// Returns the axis for the theory's map, where parameters are widths.
     fn along(&self) -> map::Axis {
         let parameter = match self.size {
             Size::One(parameter) => parameter,
@@ -166,14 +160,14 @@ impl Axis {
         map::Axis { parameter, values }
     }
 
-    /// The first and the last value.
+    /// Returns the first and the last value.
     pub fn ends(&self) -> [u64; 2] {
         let values = self.values();
         [values.first().copied().unwrap_or(self.low), values.last().copied().unwrap_or(self.high)]
     }
 }
 
-/// The closed form over two axes: accuracy and what limits it, row by row from the smallest value of the vertical axis.
+/// Returns the predicted accuracy and the limiting noise term over two axes, row by row from the smallest value of the vertical axis.
 pub(crate) fn closed_form(
     point: &Point,
     x: &Axis,

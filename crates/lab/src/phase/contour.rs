@@ -1,8 +1,8 @@
-//! The line at a level through a map: marching squares, straight in the logarithms of the sizes and the probits of accuracy.
+//! The line at a level through a map, by marching squares with interpolation in log sizes and probits of accuracy.
 
 use crate::normal;
 
-/// Pieces of the line at `level` through `values`, row by row over `xs` and `ys`, as (x, y). Pieces that touch are joined.
+/// Returns the line at `level` through `values`, which are given row by row over `xs` and `ys`, as connected pieces of (x, y).
 pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(f64, f64)>> {
     let columns = xs.len();
     if columns < 2 || ys.len() < 2 || values.len() != columns * ys.len() {
@@ -12,10 +12,10 @@ pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(
     let goal = probit(level);
     let height = |c: usize, r: usize| {
         let above = probit(values[r * columns + c]) - goal;
-        // Never on the level itself, so that every edge is crossed or not.
+        // Never exactly at the level, so that every edge is either crossed or not.
         if above == 0.0 { 1e-12 } else { above }
     };
-    // An edge is named by its lower left cell and whether it goes up.
+    // An edge is identified by its lower left cell and whether it goes up.
     let point = |&(c, r, up): &(usize, usize, bool)| {
         let (c2, r2) = if up { (c, r + 1) } else { (c + 1, r) };
         let (a, b) = (height(c, r), height(c2, r2));

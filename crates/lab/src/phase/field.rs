@@ -1,22 +1,21 @@
-//! Accuracy between measured cells: kriging of the distance from the closed form.
+//! Accuracy between measured cells, interpolated by kriging of the difference from the closed form.
 //!
-//! In probits (the normal quantile of accuracy) the measured map is the predicted one, where there is one, plus a distance that is smooth over
-//! the grid, plus a part of each column and of each row: runs of one seed share embeddings along samples and samples along other
-//! sizes, so luck runs along lines. Each is a Gaussian process; all that is fixed beforehand are a few candidate lengths and
-//! sizes, and the likelihood of the measured cells chooses among them. Measured cells correct the prediction wherever they are,
-//! and where there is none they stand alone.
+//! In probits (the normal quantile of accuracy) the map is modelled as the predicted one, where there is one, plus a difference that
+//! is smooth over the grid, plus a contribution of each column and each row: runs of one seed share embeddings along samples and
+//! samples along other sizes, so their errors are correlated along lines. Each contribution is a Gaussian process. The likelihood of
+//! the measured cells chooses among a few candidate correlation lengths and amplitudes.
 
 use crate::normal;
 
-/// Probits are cut off here: accuracies closer to 0 or 1 than 0.6% need not be told apart.
-const MOST: f64 = 2.5;
+/// Probits are limited to this size: accuracies closer to 0 or 1 than 0.6% need not be distinguished.
+const MAX_PROBIT: f64 = 2.5;
 
-/// The kernel is chosen from so many measured cells at most: more would not choose better, and each candidate costs the cube of them.
-const CHOOSING: usize = 400;
+/// Maximum number of cells from which the kernel is chosen. More would not improve the choice, and the cost grows with their cube.
+const MAX_CHOICE_CELLS: usize = 400;
 
-/// The probit of an accuracy, cut off.
+/// Returns the probit of an accuracy, limited in size.
 fn probit(share: f64) -> f64 {
-    normal::probit(share, 1e-9).clamp(-MOST, MOST)
+    normal::probit(share, 1e-9).clamp(-MAX_PROBIT, MAX_PROBIT)
 }
 
 /// A measured cell.
@@ -25,7 +24,7 @@ pub(super) struct Measured {
     pub column: usize,
     pub row: usize,
     pub accuracy: f64,
-    /// Independent answers behind it.
+    /// Number of independent answers in the accuracy.
     pub items: f64,
 }
 
@@ -39,7 +38,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// The candidates; without a prediction the smooth part is the whole map.
+    /// Returns the candidates. Without a prediction the smooth part is the whole map, so its amplitudes are larger.
     fn candidates(predicted: bool) -> Vec<Kernel> {
         let smooth: &[f64] = if predicted { &[0.1, 0.3, 0.9] } else { &[1.0, 2.5] };
         let mut all = Vec::new();
@@ -64,12 +63,12 @@ impl Kernel {
         if dy == 0.0 {
             sum += 0.25 * line * (-0.5 * dx / self.along.powi(2)).exp();
         }
-        // An offset of the whole map.
+        // The last term is an offset of the whole map.
         sum + 0.04
     }
 }
 
-/// A cell as it is believed to be.
+/// The interpolated value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Belief {
     pub accuracy: f64,
@@ -77,7 +76,7 @@ pub(super) struct Belief {
     pub error: f64,
 }
 
-/// Fills a grid of `columns` by `rows`, cell (c, r) at `r * columns + c`. `predicted` has the closed form's accuracies, or is empty.
+/// Interpolates a grid of `columns` by `rows`, with cell (c, r) at `r * columns + c`. `predicted` has the predicted accuracies or is empty.
 pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[Measured]) -> Vec<Belief> {
     let base = |c: usize, r: usize| predicted.get(r * columns + c).map_or(0.0, |&share| probit(share));
     let mean = match (predicted.is_empty(), measured.len()) {
@@ -88,8 +87,8 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
         measured.iter().map(|m| probit(m.accuracy) - base(m.column, m.row) - mean).collect();
     let places: Vec<(usize, usize)> = measured.iter().map(|m| (m.column, m.row)).collect();
     let noise: Vec<f64> = measured.iter().map(error_of_probit).collect();
-    // All of them, or every so manyth in the order measured, which is coarse first and then along the boundary.
-    let stride = places.len().div_ceil(CHOOSING).max(1);
+    // A subset evenly spaced in the order measured, which starts with a coarse grid and then follows the boundary.
+    let stride = places.len().div_ceil(MAX_CHOICE_CELLS).max(1);
     let some = |all: &[f64]| all.iter().step_by(stride).copied().collect::<Vec<f64>>();
     let (few_places, few_noise, few_distance) =
         (places.iter().step_by(stride).copied().collect::<Vec<_>>(), some(&noise), some(&distance));
@@ -112,7 +111,7 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
             let z = base(cell.0, cell.1) + mean + dot(&across, &solved.weights);
             let explained = forward(&solved.root, across);
             let variance = (kernel.between(cell, cell) - dot(&explained, &explained)).max(0.0);
-            // The chord of the curve over one standard deviation: far out the slope alone would say too little.
+            // The chord over one standard deviation: where the CDF is flat, its slope would underestimate the error.
             let sd = variance.sqrt();
             let error = 0.5 * (normal::cdf(z + sd) - normal::cdf(z - sd));
             Belief { accuracy: normal::cdf(z), error }
@@ -120,16 +119,16 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
         .collect()
 }
 
-/// Variance of the probit of a measured accuracy, from its test items alone.
+/// Returns the variance of the probit of a measured accuracy due to its finite number of test items.
 fn error_of_probit(m: &Measured) -> f64 {
     let share = ((m.accuracy * m.items + 0.5) / (m.items + 1.0)).clamp(0.006, 0.994);
     let height = normal::density(normal::probit(share, 0.0));
     share * (1.0 - share) / (m.items.max(1.0) * height * height) + 4e-4
 }
 
-/// The linear system of the measured cells.
+/// The solved linear system of the measured cells.
 struct Solved {
-    /// Rows of the lower triangle of Cholesky's root.
+    /// Rows of the lower triangular Cholesky factor.
     root: Vec<Vec<f64>>,
     weights: Vec<f64>,
     likelihood: f64,

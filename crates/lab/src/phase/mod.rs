@@ -1,7 +1,8 @@
-//! Phase diagrams: accuracy over any two sizes, measured where it changes and filled in between, beside the closed form: its boundary
-//! and the partition by what limits recall.
+//! Phase diagrams: accuracy over any two sizes, measured where it changes and interpolated elsewhere, beside the closed form with its
+//! boundary and the limiting noise terms.
 //!
-//! [`Refine`] chooses the cells and fills in the rest, [`Diagram`] is the result, [`boundary`] draws the line at a level.
+//! [`Refine`] chooses the cells to run and interpolates the rest, because running every cell would take many times longer;
+//! [`Diagram`] is the result and [`boundary`] the line at a level.
 
 mod axis;
 mod contour;
@@ -18,16 +19,16 @@ use crate::threshold::{SearchError, Share};
 use superpose_core::Measure;
 
 pub(crate) use axis::closed_form;
-pub use axis::{Axis, LEAST_VALUES, MOST_VALUES, Scale, Size};
+pub use axis::{Axis, MAX_VALUES, MIN_VALUES, Scale, Size};
 pub use contour::boundary;
-pub(crate) use record::apart;
+pub(crate) use record::check_independent;
 pub use record::{PhaseOptions, PhaseRecord, Span};
 pub use refine::Refine;
 
-/// The tolerance of `superpose phase`, and the one that is validated.
+/// The tolerance of `superpose phase`, for which the accuracy of maps was validated.
 pub const TOLERANCE: f64 = 0.01;
 
-/// What to map. The two sizes are not dimension and parameters: parameters are counted at a fixed dimension.
+/// A validated phase diagram to map.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The model; its values of the two sizes are not used.
@@ -36,17 +37,17 @@ pub struct Request {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is measured.
+    /// The measure to map.
     pub measure: Measure,
     /// The level of the boundary.
     pub level: f64,
-    /// Seeds at each cell that is run: the configuration's seed and those after it, the same at every cell.
+    /// Number of consecutive seeds at each cell, the same at every cell.
     pub repeats: usize,
-    /// Cells to run at most.
-    pub most: usize,
+    /// Maximum number of cells to run.
+    pub max_cells: usize,
     /// Expected error below which a cell is not run.
     pub tolerance: f64,
-    /// Whether the closed form, where there is one, guides the filling in. Measured cells correct it either way.
+    /// Whether the interpolation starts from the closed form, where there is one. Measured cells correct it either way.
     pub trust: bool,
 }
 
@@ -57,13 +58,13 @@ pub struct Cell {
     pub x: u64,
     /// Value on the vertical axis.
     pub y: u64,
-    /// The measure: its mean over seeds where the cell was run, else filled in.
+    /// The mean of the measure over seeds if the cell was run, else interpolated.
     pub value: f64,
     /// Whether the cell was run.
     pub measured: bool,
-    /// What the theory says.
+    /// The predicted value.
     pub predicted: Option<f64>,
-    /// What limits recall there, by the theory.
+    /// The predicted limiting noise term.
     pub dominant: Option<Dominant>,
 }
 
@@ -76,7 +77,7 @@ pub struct Diagram {
     pub rows: Vec<u64>,
     /// Cells, row by row from the smallest value of the vertical axis.
     pub cells: Vec<Cell>,
-    /// Cells that were run.
+    /// Number of cells that were run.
     pub measured: usize,
     /// The line at the level through the measured map, as pieces of (x, y).
     pub boundary: Vec<Vec<(f64, f64)>>,
@@ -85,8 +86,8 @@ pub struct Diagram {
 }
 
 impl Diagram {
-    /// What limits recall where the map is below a level, by the theory: each cause with its share of those cells, the largest
-    /// first. Empty where no such cell has one.
+    /// Returns the limiting noise terms of the cells below a level, each with its share of those cells, the largest first. Empty if
+    /// none of those cells has one.
     pub fn shares(&self, level: f64) -> Vec<(Dominant, f64)> {
         let below = self.cells.iter().filter(|cell| cell.value < level).filter_map(|cell| cell.dominant);
         let mut counts: Vec<(Dominant, usize)> = Vec::new();
@@ -96,7 +97,7 @@ impl Diagram {
                 None => counts.push((dominant, 1)),
             }
         }
-        // Stable: what is equally frequent stays in the order of the map.
+        // A stable sort: equally frequent terms stay in the order of the map.
         counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         let all: usize = counts.iter().map(|(_, count)| count).sum();
         counts.into_iter().map(|(dominant, count)| (dominant, count as f64 / all as f64)).collect()
@@ -104,7 +105,7 @@ impl Diagram {
 }
 
 impl Request {
-    /// The settings of a cell.
+    /// Returns the settings of a cell.
     fn at(&self, x: u64, y: u64) -> Settings {
         let mut settings = (*self.config).clone();
         self.x.size.set(&mut settings, x);
@@ -112,7 +113,7 @@ impl Request {
         settings
     }
 
-    /// Checks that every corner can be run; an error names the parameter.
+    /// Fails if a corner of the map cannot be run; the error names the parameter.
     pub fn check(&self) -> Result<(), ConfigError> {
         for x in self.x.ends() {
             for y in self.y.ends() {
@@ -122,7 +123,10 @@ impl Request {
         Ok(())
     }
 
-    /// Maps. `run` measures a batch of cells of one seed each; it is told the cells in one go.
+    /// Maps. `run` measures a batch of cells, each of one seed.
+    ///
+    /// # Errors
+    /// Fails if `run` fails.
     pub fn map(
         &self,
         threads: usize,
@@ -131,7 +135,7 @@ impl Request {
         let (columns, rows) = (self.x.values(), self.y.values());
         let (predicted, dominant) = self.predicted(threads);
         let guide = if self.trust { predicted.clone() } else { Vec::new() };
-        let mut refine = Refine::new(columns.len(), rows.len(), guide, self.most, self.tolerance);
+        let mut refine = Refine::new(columns.len(), rows.len(), guide, self.max_cells, self.tolerance);
         let repeats = self.repeats.max(1);
         loop {
             let wanted = refine.ask();
@@ -178,7 +182,7 @@ impl Request {
         })
     }
 
-    /// The closed form at every cell, and what limits recall there; empty where there is none.
+    /// Returns the prediction and the limiting noise term of every cell; empty if the theory does not cover the configuration.
     pub fn predicted(&self, threads: usize) -> (Vec<f64>, Vec<Option<Dominant>>) {
         if uncovered(&self.config).is_some() {
             return Default::default();
@@ -195,7 +199,7 @@ impl Request {
         }
     }
 
-    /// Something at the point of every cell, row by row.
+    /// Applies a function to the point of every cell, row by row.
     fn points<R: Send>(&self, threads: usize, f: impl Fn(&Point) -> R + Sync) -> Vec<R> {
         let (columns, rows) = (self.x.values(), self.y.values());
         let backend = superpose_core::backend::Backend::cpu(threads)

@@ -1,4 +1,4 @@
-//! A phase diagram asked for and answered: options as they were typed, a request that can be mapped, a record.
+//! The options of a phase diagram, their validation, and the record.
 
 use std::time::Instant;
 
@@ -11,42 +11,37 @@ use crate::cell::{Runner, check as check_cell};
 use crate::threshold::{SearchError, set, shares};
 use superpose_core::Measure;
 
-/// An axis as it was typed.
+/// The options of an axis, not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Span {
-    /// What varies.
+    /// The size that varies.
     pub size: Size,
     /// The first value.
     #[schemars(range(min = 1, max = MAX_COUNT))]
     pub low: u64,
-    /// The last.
+    /// The last value.
     #[schemars(range(min = 2, max = MAX_COUNT))]
     pub high: u64,
-    /// How values are spaced.
+    /// The spacing of the values.
     #[serde(default = "log")]
     pub scale: Scale,
 }
 
-/// What is asked of a map, as it was typed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The options of a phase diagram, not yet validated.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PhaseOptions {
     /// The horizontal axis.
     pub x: Span,
     /// The vertical axis.
     pub y: Span,
-    /// Values on each axis.
-    #[serde(default = "resolution")]
+    /// Number of values on each axis.
     pub resolution: usize,
     /// The level of the boundary.
-    #[serde(default = "half")]
     pub accuracy: f64,
     /// What is measured.
-    #[serde(default = "recall")]
     pub measure: Measure,
-    /// Share of the cells to run at most.
-    #[serde(default = "quarter")]
+    /// Maximum share of the cells to run.
     pub most: f64,
 }
 
@@ -54,24 +49,8 @@ fn log() -> Scale {
     Scale::Log
 }
 
-fn resolution() -> usize {
-    40
-}
-
-fn half() -> f64 {
-    0.5
-}
-
-fn recall() -> Measure {
-    Measure::Accuracy
-}
-
-fn quarter() -> f64 {
-    0.25
-}
-
-/// Checks that two sizes can be set apart.
-pub(crate) fn apart(x: Size, y: Size) -> Result<(), ConfigError> {
+/// Fails if two sizes cannot be set independently.
+pub(crate) fn check_independent(x: Size, y: Size) -> Result<(), ConfigError> {
     let has = |size| [x, y].contains(&size);
     let why = match [x, y] {
         [a, b] if a == b => format!("x and y are both {a}; must be two sizes"),
@@ -87,17 +66,14 @@ pub(crate) fn apart(x: Size, y: Size) -> Result<(), ConfigError> {
 }
 
 impl PhaseOptions {
-    /// Recall over two axes, at most a quarter of the cells run.
-    pub fn new(x: Span, y: Span) -> PhaseOptions {
-        PhaseOptions { x, y, resolution: resolution(), accuracy: half(), measure: recall(), most: quarter() }
-    }
-
-    /// Checks everything, the corners of the map included; the result can be mapped. The settings' repeats are the seeds at each
-    /// cell.
+    /// Validates the options and the settings at the corners of the map. The repeats of the settings are the seeds at each cell.
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self, mut settings: Settings) -> Result<Request, ConfigError> {
         let axis = |span: &Span| Axis::new(span.size, span.scale, span.low, span.high, self.resolution);
         let (x, y) = (axis(&self.x)?, axis(&self.y)?);
-        apart(x.size, y.size)?;
+        check_independent(x.size, y.size)?;
         share("accuracy", self.accuracy)?;
         if !(self.most > 0.0 && self.most <= 1.0) {
             return Err(ConfigError::value("most", self.most, "must be above 0 and at most 1"));
@@ -106,7 +82,7 @@ impl PhaseOptions {
         if (wide(x.size) || wide(y.size)) && settings.width.is_none() {
             settings.width = Some(1);
         }
-        // One corner stands for the sizes that vary: the configuration must be right in all else.
+        // The sizes that vary are replaced by those of a corner, so that only the other settings need to be valid.
         for axis in [&x, &y] {
             if let Size::One(parameter) = axis.size {
                 set(&mut settings, parameter, axis.ends()[1] as usize);
@@ -122,7 +98,7 @@ impl PhaseOptions {
             measure: self.measure,
             level: self.accuracy,
             repeats,
-            most: ((self.most * cells as f64).floor() as usize).max(4),
+            max_cells: ((self.most * cells as f64).floor() as usize).max(4),
             tolerance: TOLERANCE,
             trust: true,
             x,
@@ -144,23 +120,26 @@ pub struct PhaseRecord {
     pub measure: Measure,
     /// The level of the boundary.
     pub accuracy: f64,
-    /// Seeds at each cell that was run.
+    /// Number of seeds at each cell that was run.
     pub repeats: usize,
     /// The map.
     #[serde(flatten)]
     pub diagram: Diagram,
-    /// Runs it took.
+    /// Number of runs.
     pub runs: usize,
-    /// Time it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// The full configuration; its values of the two sizes are not used.
+    /// The configuration; its values of the two sizes are not used.
     pub config: Settings,
-    /// The version that mapped.
+    /// The version of superpose.
     pub version: String,
 }
 
 impl Request {
-    /// Maps to the end. `observe` is told how many runs are done.
+    /// Maps. `observe` receives the number of finished runs.
+    ///
+    /// # Errors
+    /// Fails if a run or the store fails, or when the runner is stopped.
     pub fn record(
         &self,
         threads: usize,

@@ -1,9 +1,9 @@
-//! Which cells of a map to measure: a coarse grid first, then wherever the error of the filled-in map is largest, which is along the
-//! boundary. Like the threshold search it runs nothing itself: [`Refine::ask`], [`Refine::tell`].
+//! Chooses which cells of a map to measure: first a coarse grid, then the cells with the largest expected interpolation error, which
+//! lie along the boundary. Like the threshold search it runs nothing itself, so that it can be tested on simulated maps.
 
 use super::field::{Belief, Measured, fill};
 
-/// A map under way. Cell (c, r) is number `r * columns + c`.
+/// A map under construction. Cell (c, r) is number `r * columns + c`.
 #[derive(Clone, Debug)]
 pub struct Refine {
     columns: usize,
@@ -11,20 +11,20 @@ pub struct Refine {
     predicted: Vec<f64>,
     measured: Vec<Measured>,
     taken: Vec<bool>,
-    most: usize,
+    max: usize,
     tolerance: f64,
     beliefs: Option<Vec<Belief>>,
 }
 
-/// Lines of the grid per line of the first, coarse one.
+/// Lines of the grid per line of the coarse grid.
 const COARSE: usize = 6;
-/// Cells in a batch, as a share of the grid.
+/// Cells per batch, as a share of the grid.
 const BATCH: f64 = 0.025;
 
 impl Refine {
-    /// A map of `columns` by `rows` of which at most `most` cells are measured, until no other is expected to be off by more than `tolerance`.
-    /// `predicted` holds the closed form's accuracies, cell by cell, or is empty.
-    pub fn new(columns: usize, rows: usize, predicted: Vec<f64>, most: usize, tolerance: f64) -> Refine {
+    /// Returns a map of `columns` by `rows` of which at most `max` cells are measured, until no other cell has an expected error
+    /// above `tolerance`. `predicted` has the predicted accuracy of each cell or is empty.
+    pub fn new(columns: usize, rows: usize, predicted: Vec<f64>, max: usize, tolerance: f64) -> Refine {
         let predicted = if predicted.len() == columns * rows { predicted } else { Vec::new() };
         Refine {
             columns,
@@ -32,15 +32,15 @@ impl Refine {
             predicted,
             measured: Vec::new(),
             taken: vec![false; columns * rows],
-            most: most.min(columns * rows),
+            max: max.min(columns * rows),
             tolerance,
             beliefs: None,
         }
     }
 
-    /// Cells to measure next, as (column, row); none when the map is done.
+    /// Returns the cells to measure next as (column, row); none when the map is complete.
     pub fn ask(&mut self) -> Vec<(usize, usize)> {
-        let left = self.most.saturating_sub(self.taken.iter().filter(|&&taken| taken).count());
+        let left = self.max.saturating_sub(self.taken.iter().filter(|&&taken| taken).count());
         if self.columns == 0 || self.rows == 0 || left == 0 {
             return Vec::new();
         }
@@ -55,7 +55,7 @@ impl Refine {
         chosen
     }
 
-    /// The accuracy of a cell, over so many independent answers.
+    /// Adds the measured accuracy of a cell, from this number of independent answers.
     pub fn tell(&mut self, column: usize, row: usize, accuracy: f64, items: f64) {
         let accuracy = if accuracy.is_finite() { accuracy.clamp(0.0, 1.0) } else { 0.0 };
         self.measured.push(Measured { column, row, accuracy, items });
@@ -63,12 +63,12 @@ impl Refine {
         self.beliefs = None;
     }
 
-    /// Cells measured.
+    /// Returns the number of cells measured.
     pub fn measured(&self) -> usize {
         self.measured.len()
     }
 
-    /// The map as it is believed to be: accuracies and whether each was measured.
+    /// Returns the accuracy of every cell and whether it was measured.
     pub fn map(&mut self) -> Vec<(f64, bool)> {
         let mut map: Vec<(f64, bool)> = self.believe().iter().map(|b| (b.accuracy, false)).collect();
         for m in &self.measured {
@@ -91,7 +91,7 @@ impl Refine {
             }
             lines
         };
-        // As coarse as it takes to leave half of the cells for the boundary.
+        // Coarse enough to leave half of the cells for the boundary.
         let mut stride = COARSE.min(self.columns.max(self.rows).div_ceil(4)).max(1);
         while 2 * lines(self.columns, stride).len() * lines(self.rows, stride).len() > left.max(8)
             && stride < self.columns.max(self.rows)
@@ -102,7 +102,7 @@ impl Refine {
         lines(self.rows, stride).iter().flat_map(|&r| columns.iter().map(move |&c| (c, r))).collect()
     }
 
-    /// The cells with the largest expected errors, no two of a batch side by side: measuring one tells about its neighbours.
+    /// Returns the cells with the largest expected errors, without direct neighbours, which measuring a cell also improves.
     fn worst(&mut self, left: usize) -> Vec<(usize, usize)> {
         let (columns, tolerance) = (self.columns, self.tolerance);
         let batch = ((BATCH * (columns * self.rows) as f64).ceil() as usize).clamp(1, left);

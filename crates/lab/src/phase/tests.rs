@@ -5,21 +5,21 @@ use superpose_theory::predict::Part;
 use super::*;
 use crate::normal::cdf as normal_cdf;
 
-/// A boundary along a diagonal, with and without a prediction, and with one that is wrong by a factor: few cells are measured, and the rest is right.
+/// A diagonal boundary without a prediction, with a right one and with a wrong one: few cells are measured, the rest is accurate.
 #[test]
-fn a_smooth_map_is_filled_in() {
+fn smooth_map_is_interpolated() {
     let (columns, rows) = (30, 30);
     let truth = |c: usize, r: usize| {
         0.97 * normal_cdf(0.35 * (c as f64 + r as f64 - 28.0) + 0.1 * (c as f64 / 9.0).sin())
     };
-    for (offset, most) in [(None, 225), (Some(0.0), 120), (Some(1.2), 225)] {
+    for (offset, max) in [(None, 225), (Some(0.0), 120), (Some(1.2), 225)] {
         let predicted = match offset {
             None => Vec::new(),
             Some(offset) => (0..columns * rows)
                 .map(|i| normal_cdf(0.35 * ((i % columns) as f64 + (i / columns) as f64 - 28.0) + offset))
                 .collect(),
         };
-        let mut refine = Refine::new(columns, rows, predicted, most, 0.01);
+        let mut refine = Refine::new(columns, rows, predicted, max, 0.01);
         loop {
             let wanted = refine.ask();
             if wanted.is_empty() {
@@ -27,7 +27,7 @@ fn a_smooth_map_is_filled_in() {
             }
             wanted.iter().for_each(|&(c, r)| refine.tell(c, r, truth(c, r), 2000.0));
         }
-        assert!(refine.measured() <= most);
+        assert!(refine.measured() <= max);
         let map = refine.map();
         let off = map
             .iter()
@@ -39,9 +39,9 @@ fn a_smooth_map_is_filled_in() {
 }
 
 #[test]
-fn any_answers_end() {
-    for (columns, rows, most) in [(1, 1, 1), (2, 7, 3), (5, 5, 25), (9, 4, 0), (12, 12, 500)] {
-        let mut refine = Refine::new(columns, rows, Vec::new(), most, 0.0);
+fn refinement_ends_for_arbitrary_accuracies() {
+    for (columns, rows, max) in [(1, 1, 1), (2, 7, 3), (5, 5, 25), (9, 4, 0), (12, 12, 500)] {
+        let mut refine = Refine::new(columns, rows, Vec::new(), max, 0.0);
         let mut told = 0;
         loop {
             let wanted = refine.ask();
@@ -54,13 +54,13 @@ fn any_answers_end() {
                 refine.tell(c, r, wild, 1.0);
             }
         }
-        assert!(refine.measured() <= most);
+        assert!(refine.measured() <= max);
         assert!(refine.map().iter().all(|cell| (0.0..=1.0).contains(&cell.0)));
     }
 }
 
 #[test]
-fn the_boundary_of_a_plane_is_a_line() {
+fn boundary_of_a_plane_is_a_line() {
     let xs: Vec<f64> = (0..12).map(|i| 2_f64.powi(i)).collect();
     let values: Vec<f64> =
         (0..144).map(|i| normal_cdf(0.3 * ((i % 12) as f64 + (i / 12) as f64 - 11.3))).collect();
@@ -73,9 +73,9 @@ fn the_boundary_of_a_plane_is_a_line() {
     assert!(boundary(&xs, &xs, &values, 0.9999).is_empty());
 }
 
-/// Only cells below the level count, and only those for which the theory has a word.
+/// Only cells below the level that have a limiting term count.
 #[test]
-fn shares_are_of_what_is_below() {
+fn shares_count_cells_below_the_level() {
     let of = |part, term| Some(Dominant { part, term });
     let cell = |value, dominant| Cell { x: 1, y: 1, value, measured: false, predicted: None, dominant };
     let coverage = of(Part::Memory, Term::Coverage);
@@ -89,9 +89,9 @@ fn shares_are_of_what_is_below() {
     assert!(diagram.shares(0.1).is_empty());
 }
 
-/// A map of more cells than the kernel is chosen from is filled in as well.
+/// The kernel is chosen from a subset of the cells.
 #[test]
-fn a_large_map_is_filled_in() {
+fn large_map_is_interpolated() {
     let side = 46;
     let truth = |c: usize, r: usize| normal_cdf(0.2 * (c as f64 + r as f64 - 44.0));
     let measured: Vec<field::Measured> = (0..side * side)
@@ -106,7 +106,7 @@ fn a_large_map_is_filled_in() {
 }
 
 #[test]
-fn axes_are_whole_and_within() {
+fn axis_values_are_whole_and_within_the_range() {
     let axis =
         |size, scale, low, high, count| Axis::new(size, scale, low, high, count).map(|axis| axis.values());
     let dim = Size::One(Parameter::Dim);
@@ -114,8 +114,8 @@ fn axes_are_whole_and_within() {
     assert_eq!(axis(dim, Scale::Log, 1, 4, 40), Ok(vec![1, 2, 3, 4]));
     assert!(axis(dim, Scale::Log, 4, 4, 40).is_err() && axis(dim, Scale::Log, 0, 4, 40).is_err());
     assert!(axis(dim, Scale::Log, 1, 4, 1).is_err());
-    let most = MOST_VALUES as u64;
-    assert_eq!(axis(dim, Scale::Linear, 1, most, MOST_VALUES).map(|values| values.len()), Ok(MOST_VALUES));
+    let max = MAX_VALUES as u64;
+    assert_eq!(axis(dim, Scale::Linear, 1, max, MAX_VALUES).map(|values| values.len()), Ok(MAX_VALUES));
     let error = Axis::new(dim, Scale::Log, 1, 4000, 200).unwrap_err().to_string();
     assert_eq!(error, "resolution = 200: must be a whole number from 2 to 80");
     let parameters = Axis::new(Size::Parameters, Scale::Log, 1000, 64_000, 4).unwrap().at_dim(32);

@@ -1,13 +1,13 @@
-//! What `--import` takes: any of the tensors that make a run, checked against each other.
+//! The tensors of `--import`: any of those that make a run, checked against each other.
 
 use superpose_core::config::{Config, Labels, Settings};
 use superpose_core::task::{Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
-/// The names that are looked for.
+/// The names of the tensors.
 pub const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
 
-/// The tensors found; each may be missing and is then generated.
+/// The tensors found; missing ones are generated.
 #[derive(Clone, Debug, Default)]
 pub struct Import {
     /// `[V, d]`, facts' tokens first, then noise tokens.
@@ -25,7 +25,7 @@ pub struct Import {
     labels: Option<Tensor<u32>>,
 }
 
-/// Sizes that the tensors decide; `None` where they leave it open.
+/// Sizes that the tensors determine; `None` where they do not.
 #[derive(Debug, Default)]
 struct Sizes {
     /// Rows of `z_in`: vocabulary and noise vocabulary together.
@@ -43,7 +43,10 @@ struct Sizes {
 }
 
 impl Import {
-    /// Reads what is there. Tensors of other names are left alone.
+    /// Reads the tensors of a file; tensors with other names are ignored.
+    ///
+    /// # Errors
+    /// Fails if none of the names is there, or a tensor is invalid.
     pub fn read(tensors: &Tensors<'_>) -> Result<Import, TensorError> {
         let floats = |name| if tensors.has(name) { tensors.floats(name).map(Some) } else { Ok(None) };
         let whole = |name| if tensors.has(name) { tensors.whole(name).map(Some) } else { Ok(None) };
@@ -53,8 +56,11 @@ impl Import {
         Import::gather(floats, whole)
     }
 
-    /// Takes the tensors by their names from wherever they are. Without entries their shapes alone are enough for
-    /// [`Import::fit`], and to know how much memory they will take.
+    /// Gets the tensors by name from any source. Tensors with shapes but without entries suffice for [`Import::fit`] and
+    /// [`Import::float_bytes`].
+    ///
+    /// # Errors
+    /// Fails if the source fails, `z_eos` is zero, or labels come without tokens and positions.
     pub fn gather<E: From<TensorError>>(
         floats: impl Fn(&'static str) -> Result<Option<Tensor<f64>>, E>,
         whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, E>,
@@ -72,7 +78,7 @@ impl Import {
         if import.labels.is_some() && !(import.tokens.is_some() && import.position.is_some()) {
             let missing = if import.tokens.is_none() { "tokens" } else { "position" };
             return Err(TensorError::Missing {
-                name: format!("{missing} (which labels need: a label belongs to the token at a position)"),
+                name: format!("{missing} (needed with labels: a label belongs to the token at a position)"),
                 present: import.names().join(", "),
             }
             .into());
@@ -80,7 +86,7 @@ impl Import {
         Ok(import)
     }
 
-    /// The names of the tensors that are there.
+    /// Returns the names of the tensors found.
     pub fn names(&self) -> Vec<&'static str> {
         let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in];
         let whole = [&self.tokens, &self.position, &self.labels];
@@ -88,28 +94,24 @@ impl Import {
         NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
 
-    /// Bytes of the floating-point tensors by their shapes; in floating point so that absurd ones do not overflow.
+    /// Returns the bytes of the floating-point tensors, as a float so that very large shapes do not overflow.
     pub fn float_bytes(&self) -> f64 {
         let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten();
         floats.map(|tensor| tensor.shape.iter().map(|&n| n as f64).product::<f64>() * 8.0).sum()
     }
 
-    /// Whether nothing is left to draw: repeats would be the same run again.
+    /// Whether nothing is left to draw, so that all repeats would be the same.
     pub fn is_complete(&self, width: Option<usize>) -> bool {
-        self.z_in.is_some()
-            && self.z_out.is_some()
-            && self.z_trig.is_some()
-            && self.z_eos.is_some()
-            && (self.w_in.is_some() || width.is_none())
-            && self.tokens.is_some()
-            && self.position.is_some()
+        let found = self.names();
+        let needed = |name: &&&str| **name != "labels" && (**name != "w_in" || width.is_some());
+        NAMES.iter().filter(needed).all(|name| found.contains(name))
     }
 
-    /// The sizes, if the tensors agree about them.
+    /// Returns the sizes, or an error if tensors disagree.
     fn sizes(&self) -> Result<Sizes, TensorError> {
         let mut sizes = Sizes::default();
-        let mut dim = Agreed::new("dim");
-        let mut samples = Agreed::new("samples");
+        let mut dim = Shared { parameter: "dim", first: None };
+        let mut samples = Shared { parameter: "samples", first: None };
         for (tensor, rows) in [
             (&self.z_in, &mut sizes.token_rows),
             (&self.z_out, &mut sizes.label_rows),
@@ -143,13 +145,15 @@ impl Import {
             }
             samples.agree(&tensor.name, &tensor.shape, count)?;
         }
-        sizes.dim = dim.value();
-        sizes.samples = samples.value();
+        sizes.dim = dim.first.map(|(_, size)| size);
+        sizes.samples = samples.first.map(|(_, size)| size);
         Ok(sizes)
     }
 
-    /// Fits settings to the tensors: takes over their sizes, and fails where `given` says otherwise.
-    /// `given(name)` tells whether the person who runs it set that parameter.
+    /// Sets the sizes in the settings to those of the tensors. `given(name)` tells whether the user set a parameter.
+    ///
+    /// # Errors
+    /// Fails if tensors disagree with each other or with a parameter that was given.
     pub fn fit(&self, settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<(), TensorError> {
         let sizes = self.sizes()?;
         let floats = [&self.z_in, &self.z_out, &self.w_in, &self.z_trig, &self.z_eos].into_iter().flatten();
@@ -159,7 +163,7 @@ impl Import {
             Some(size) if given(parameter) && *have != size => Err(TensorError::Shape {
                 name: tensor.into(),
                 got: vec![size],
-                expected: format!("{parameter} was given as {have}; leave it out or make them agree"),
+                expected: format!("{parameter} was given as {have}; omit it or use the same value"),
             }),
             Some(size) => {
                 *have = size;
@@ -207,7 +211,10 @@ impl Import {
         self.tokens.is_some() || self.position.is_some() || self.labels.is_some()
     }
 
-    /// The dataset: the given parts in place of the generated ones, and the task with the facts that it shows.
+    /// Returns the dataset, with the given parts instead of generated ones, and the task with the facts in it.
+    ///
+    /// # Errors
+    /// Fails if an entry is out of range.
     pub fn samples(
         &self,
         config: &Config,
@@ -241,8 +248,8 @@ impl Import {
     }
 }
 
-/// The label of each token: the one it is most often seen with, the smallest of several; for a token never seen, a label
-/// that no seen token has, as far as there are any, else the task's own.
+/// Returns the label of each token: the most frequent one, the smallest of equally frequent ones; for a token that never occurs, an
+/// unused label or, if there is none, that of the task.
 fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut pairs: Vec<(u32, u32)> = seen.filter(|&(token, _)| (token as usize) < config.vocab).collect();
     pairs.sort_unstable();
@@ -264,8 +271,7 @@ fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -
         .collect()
 }
 
-/// Scores are taken against `W z_eos`, and the lead sets gamma by its length: it must have one. Without entries it is the
-/// shape's turn to be wrong.
+/// Rejects a zero vector, because scores and gamma are proportional to the length of `z_eos`. A tensor without entries passes.
 fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
     match tensor.data.is_empty() || tensor.data.iter().any(|&x| x != 0.0) {
         true => Ok(tensor),
@@ -290,33 +296,22 @@ pub(super) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Res
     }
 }
 
-/// A size that several tensors must agree about.
-struct Agreed {
+/// A size that several tensors must share.
+struct Shared {
     parameter: &'static str,
     first: Option<(String, usize)>,
 }
 
-impl Agreed {
-    fn new(parameter: &'static str) -> Agreed {
-        Agreed { parameter, first: None }
-    }
-
+impl Shared {
     fn agree(&mut self, name: &str, got: &[usize], size: usize) -> Result<(), TensorError> {
-        match &self.first {
-            Some((other, have)) if *have != size => Err(TensorError::Shape {
+        let (other, have) = self.first.get_or_insert_with(|| (name.into(), size));
+        match *have == size {
+            true => Ok(()),
+            false => Err(TensorError::Shape {
                 name: name.into(),
                 got: got.to_vec(),
                 expected: format!("{} must be {have}, as in tensor {other}", self.parameter),
             }),
-            Some(_) => Ok(()),
-            None => {
-                self.first = Some((name.into(), size));
-                Ok(())
-            }
         }
-    }
-
-    fn value(&self) -> Option<usize> {
-        self.first.as_ref().map(|&(_, size)| size)
     }
 }

@@ -1,4 +1,4 @@
-//! Everything fixed before training: embeddings and data, drawn from the seed or brought along.
+//! Everything that is fixed before training: embeddings and data, drawn from the seed or read from files.
 
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Field, Settings};
@@ -10,10 +10,10 @@ use superpose_tensors::{Tensor, TensorError, TensorFile};
 use super::RunError;
 use super::import::Import;
 
-/// What a run takes from files.
+/// The tensors that a run reads from files.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Tensors in place of generated ones.
+    /// Tensors that replace generated ones.
     pub import: Option<Import>,
     /// Input embeddings from a matrix in a file.
     pub rows: Option<EmbeddingRows>,
@@ -30,18 +30,21 @@ pub struct EmbeddingRows {
     pub tensor: String,
 }
 
-/// Where output embeddings come from.
+/// The source of output embeddings.
 #[derive(Debug)]
 pub enum OutputRows {
-    /// They are the input embeddings.
+    /// The input embeddings.
     Tied,
     /// Rows of another tensor of the file, the same ones as for the input.
     Tensor(String),
 }
 
 impl Inputs {
-    /// Opens the files that the settings name and fits the settings to them: sizes are the files'. `given(name)`
-    /// tells whether a parameter was set by the person who runs it; then it must agree.
+    /// Opens the files that the settings name and takes the sizes from them. `given(name)` tells whether the user set a parameter,
+    /// which must then agree.
+    ///
+    /// # Errors
+    /// Fails if a file or tensor is invalid or contradicts a parameter that was given.
     pub fn open(settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<Inputs, RunError> {
         settings.check_ranges()?;
         let mut inputs = Inputs::default();
@@ -52,7 +55,7 @@ impl Inputs {
                 return Err(wrong(
                     "dim",
                     settings.dim,
-                    format!("tensor {tensor} has {dim} columns; leave dim out"),
+                    format!("tensor {tensor} has {dim} columns; omit dim"),
                 ));
             }
             settings.dim = dim;
@@ -81,7 +84,7 @@ impl Inputs {
         if let Some(path) = &settings.import {
             let file = TensorFile::open(path.as_ref())?;
             let import = Import::read(&file.tensors()?).map_err(|error| file.inside(error))?;
-            inputs.bring(import, settings, given).map_err(|error| match error {
+            inputs.add_import(import, settings, given).map_err(|error| match error {
                 RunError::Tensors(error) => file.inside(error).into(),
                 other => other,
             })?;
@@ -89,8 +92,11 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Adds tensors that take the place of generated ones, and fits the settings to them.
-    pub fn bring(
+    /// Adds tensors that replace generated ones and takes the sizes from them.
+    ///
+    /// # Errors
+    /// Fails if tensors are given twice or contradict a parameter that was given.
+    pub fn add_import(
         &mut self,
         import: Import,
         settings: &mut Settings,
@@ -99,18 +105,18 @@ impl Inputs {
         if self.import.is_some() || (self.rows.is_some() && import.z_in.is_some()) {
             let parameter = if self.import.is_some() { "import" } else { "embedding_file" };
             let value = settings.import.as_ref().map_or(settings.get("embedding_file"), Field::to_value);
-            let allowed = "brings tensors that are given already; give them once";
+            let allowed = "has tensors that are already given; give them once";
             return Err(ConfigError::value(parameter, value, allowed).into());
         }
         import.fit(settings, given)?;
         if import.z_out.is_some() && self.output.is_some() {
-            let allowed = "the imported tensors bring z_out; leave output_embedding out";
+            let allowed = "the imported tensors include z_out; omit output_embedding";
             let value = settings.output_embedding.as_deref().unwrap_or_default();
             return Err(ConfigError::value("output_embedding", value, allowed).into());
         }
         if settings.repeats > 1 && import.is_complete(settings.width) {
             let allowed =
-                "the imported tensors leave nothing to draw, so every repeat would be the same; leave it out";
+                "with the imported tensors nothing is random, so every repeat would be the same; omit it";
             return Err(wrong("repeats", settings.repeats, allowed.into()));
         }
         self.import = Some(import);
@@ -123,7 +129,10 @@ fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
 }
 
 impl EmbeddingRows {
-    /// Rows and columns of the matrix.
+    /// Returns the rows and columns of a matrix.
+    ///
+    /// # Errors
+    /// Fails if the tensor is missing or not a matrix.
     pub fn size(&self, tensor: &str) -> Result<(usize, usize), TensorError> {
         let shape = self.file.tensors()?.shape(tensor).map_err(|error| self.file.inside(error))?;
         match shape[..] {
@@ -136,7 +145,7 @@ impl EmbeddingRows {
         }
     }
 
-    /// The given number of distinct rows, chosen by the seed.
+    /// Chooses this many distinct rows by the seed.
     fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
         let mut rows: Vec<usize> = (0..self.size(&self.tensor)?.0).collect();
         shuffle(seed, Stream::FileRows, &mut rows);
@@ -145,7 +154,7 @@ impl EmbeddingRows {
     }
 }
 
-/// The entries in the precision of a run. What is finite in 64 bits may be too large for 32.
+/// Returns the entries in the precision of a run, or an error if one overflows it.
 pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
     let data: Vec<T> = tensor.data.iter().map(|&x| T::from_f64(x)).collect();
     match data.iter().position(|x| !x.to_f64().is_finite()) {
@@ -154,7 +163,8 @@ pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorErro
             name: tensor.name.clone(),
             value: format!("{:e}", tensor.data[index]),
             index,
-            expected: "every entry must be below 3.4e38 in size with precision f32; f64 holds more".into(),
+            expected: "every entry must be below 3.4e38 in size with precision f32; use f64 for larger ones"
+                .into(),
         }),
     }
 }
@@ -206,7 +216,7 @@ impl<T: Real> Instance<T> {
         Ok(Instance { embeddings, task, stored: Some(stored) })
     }
 
-    /// The training samples.
+    /// Returns the training samples.
     pub fn samples<'a>(&'a self, config: &Config) -> Box<dyn Samples + 'a> {
         match &self.stored {
             Some(stored) => Box::new(stored),

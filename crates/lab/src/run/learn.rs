@@ -1,4 +1,4 @@
-//! The early phase of an instance and, where the configuration has steps, the training after it.
+//! The early phase of an instance and, if the configuration has steps, the training.
 
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, Real};
@@ -12,22 +12,22 @@ use superpose_core::train::{End, Event, Network, State, Trainer, read, warm_star
 
 use super::{Instance, RunError, not_finite, train};
 
-/// A model that has learned, and what is read off it.
+/// A trained model and its measures.
 pub(crate) struct Learned<T> {
     /// The three steps.
     pub phase: EarlyPhase<T>,
     /// How often each fact was seen.
     pub frequency: Vec<f64>,
-    /// What is read off the early phase.
+    /// The measures of the early phase.
     pub early: Evaluation,
-    /// The same, or the trained network's with the one-step accuracy of the early phase.
+    /// The measures of the trained network, with the one-step accuracy of the early phase; without steps, those of the early phase.
     pub evaluation: Evaluation,
-    /// The network, where there was one to train.
+    /// The trained network, if the configuration has steps.
     pub trained: Option<(State<T>, End)>,
 }
 
-/// Runs the early phase and the steps of a configuration, from a saved state if there is one; `observe` hears of every step and
-/// can end them.
+/// Runs the early phase and the steps of a configuration, from a saved state if there is one. `observe` receives every event and
+/// ends the training by returning `false`.
 pub(crate) fn learn<T: Real>(
     config: &Config,
     instance: &Instance<T>,

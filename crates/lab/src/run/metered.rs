@@ -1,5 +1,6 @@
-//! A dataset that counts what is read from it: how long that took, and how far the run is. It is also where a run that
-//! should stop does.
+//! Progress of a run: a dataset that counts and times the samples read from it, and ends the run when the caller cancels.
+//!
+//! Reading samples is the one place that every phase passes often, so the check for cancellation is there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,38 +13,38 @@ use superpose_core::task::{Block, Samples};
 
 use super::RunError;
 
-/// What a run is doing.
+/// The stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Making embeddings.
+    /// Drawing embeddings.
     Drawing,
     /// The three steps.
     Training,
-    /// Reading the trained model, and its noise budget.
+    /// Evaluating the trained model and its noise budget.
     Evaluating,
 }
 
-/// Hears about a run while it goes on, from any thread, and may stop it.
+/// Receives the progress of a run from any thread and may cancel it.
 pub trait Progress: Sync {
-    /// Repeat number `repeat` begins.
+    /// Called when repeat number `repeat` begins.
     fn repeat(&self, repeat: usize);
 
-    /// So many more samples have been read, of those that [`reads`] counts.
+    /// Called when this many more samples have been read, out of [`reads`].
     fn samples(&self, count: usize);
 
-    /// The repeat is at this stage.
+    /// Called when the repeat enters a stage.
     fn stage(&self, _: Stage) {}
 
-    /// Whether the run should end. Asked whenever samples are read.
+    /// Whether to cancel the run. Called whenever samples are read.
     fn stopped(&self) -> bool {
         false
     }
 }
 
-/// Samples that a run reads, its test samples among them: the measure of its progress.
+/// Returns the number of samples that a run reads, including test samples.
 pub fn reads(config: &Config) -> u64 {
-    // Three passes train and two measure the score budget; an exact run passes thrice more for its limit.
+    // Three passes train and two compute the score budget; an exact run needs three more for its infinitesimal limit.
     let passes = match config.regime {
         Regime::Infinitesimal => 5,
         Regime::Exact => 8,
@@ -52,7 +53,10 @@ pub fn reads(config: &Config) -> u64 {
     each.saturating_mul(config.repeats as u64)
 }
 
-/// Runs until the end, or until [`Metered`] or the backend's flag stops it.
+/// Runs a function that [`Metered`] or the backend's flag may cancel by unwinding.
+///
+/// # Errors
+/// Returns [`RunError::Stopped`] if it was cancelled.
 pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => result,
@@ -61,13 +65,13 @@ pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunE
     }
 }
 
-/// Nobody listens.
+/// Ignores the progress.
 impl Progress for () {
     fn repeat(&self, _: usize) {}
     fn samples(&self, _: usize) {}
 }
 
-/// Samples with a clock.
+/// Samples that count and time what is read.
 pub struct Metered<'a> {
     samples: &'a dyn Samples,
     progress: &'a dyn Progress,
@@ -79,7 +83,7 @@ impl<'a> Metered<'a> {
         Metered { samples, progress, nanoseconds: AtomicU64::new(0) }
     }
 
-    /// Time spent in making or copying samples, added up over threads.
+    /// Returns the seconds spent drawing or copying samples, summed over threads.
     pub fn seconds(&self) -> f64 {
         self.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9
     }

@@ -1,4 +1,4 @@
-//! One configuration, run for every repeat: trained, evaluated, its noise named.
+//! Runs of one configuration: every repeat is trained and evaluated, and its noise is decomposed into terms.
 
 mod import;
 mod instance;
@@ -36,41 +36,41 @@ use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_core::train::Diverged;
 use superpose_tensors::{Entry, TensorError};
 
-/// A run that failed after its configuration had been accepted.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Something is wrong with the tensors brought along.
+    /// An input tensor is missing or invalid.
     #[error(transparent)]
     Tensors(#[from] TensorError),
-    /// Something is wrong with the configuration.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// It does not fit in memory.
-    #[error("{}", excess.refusal(&format!("this needs about {} of memory, and {} are available", readable(*needed), readable(*available))))]
+    /// The run does not fit in memory.
+    #[error("{}", excess.message(&format!("this needs about {} of memory, and {} are available", readable(*needed), readable(*available))))]
     TooLarge {
-        /// Bytes that the run would take.
+        /// Bytes needed.
         needed: f64,
-        /// Bytes that there are.
+        /// Bytes available.
         available: f64,
-        /// The size that takes most.
+        /// The size to reduce.
         excess: Excess,
     },
-    /// A checkpoint is of another configuration.
+    /// A checkpoint has another configuration.
     #[error(
-        "{name} = {given}: the checkpoint was made with {saved}; make them agree, give nothing but the checkpoint, or name another file"
+        "{name} = {given}: the checkpoint was made with {saved}; use that value, give only the checkpoint, or give another file"
     )]
     Checkpoint {
         /// The setting.
         name: String,
-        /// What was given.
+        /// The value given.
         given: String,
-        /// What the checkpoint was made with.
+        /// The value in the checkpoint.
         saved: String,
     },
-    /// Training left the range of the floating-point type.
+    /// Training diverged.
     #[error(transparent)]
     Diverged(#[from] Diverged),
-    /// The rates were too large for the floating-point type.
+    /// The early phase overflowed the floating-point type.
     #[error(
         "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
     )]
@@ -82,12 +82,12 @@ pub enum RunError {
         /// Rate of step 3.
         eta2: f64,
     },
-    /// Whoever watched it wanted it to end.
+    /// Cancelled by the caller.
     #[error("stopped")]
     Stopped,
 }
 
-/// One repeat's results.
+/// The results of one repeat.
 struct Repeat {
     evaluation: Evaluation,
     trigger_sign: i8,
@@ -100,8 +100,10 @@ struct Repeat {
     look: Option<Look>,
 }
 
-/// Runs every repeat of a configuration. The tensors of the first go to the file `export`, if there is one;
-/// `progress` hears how far it is.
+/// Runs every repeat of a configuration. The tensors of the first one are written to the file `export`, if there is one.
+///
+/// # Errors
+/// Fails if the configuration has training steps, a number overflows, a file cannot be written or `progress` cancels the run.
 pub fn run(
     config: &Config,
     inputs: &Inputs,
@@ -113,7 +115,10 @@ pub fn run(
     Ok(RunRecord::new(config, inputs, &repeats))
 }
 
-/// The same without export, and with a closer look at the first repeat.
+/// The same without export, and with a sequence and the margins of the first repeat.
+///
+/// # Errors
+/// As for [`run`].
 pub fn run_and_look(
     config: &Config,
     inputs: &Inputs,
@@ -155,7 +160,10 @@ fn run_repeats(
     Ok(repeats)
 }
 
-/// Trains and evaluates the first repeat, without its noise budget: what sweeps do thousands of times.
+/// Trains and evaluates the first repeat without its noise budget, which is what sweeps need.
+///
+/// # Errors
+/// Fails if an input tensor is invalid or a number overflows.
 pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
     match config.precision {
         Precision::F32 => evaluation_as::<f32>(config, inputs, backend),
@@ -224,8 +232,8 @@ fn run_repeat<T: Real>(
     })
 }
 
-/// The noise budget of a trained model. It is defined in the infinitesimal regime; for an exact run it is that of the
-/// limit on the same data.
+/// Returns the noise budget of a trained model. It is defined in the infinitesimal regime; for an exact run it is the budget of the
+/// infinitesimal limit on the same data.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn budget<T: Real>(
     config: &Config,
@@ -267,7 +275,7 @@ pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError 
     RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 
-/// Where and in which precision the tensors of a run are written.
+/// The file for the tensors of a run, and the function that makes entries of its floating-point type.
 struct Export<'a, T> {
     path: &'a Path,
     entry: fn(&str, &[usize], Vec<T>) -> Entry<'static>,

@@ -1,13 +1,13 @@
-//! A closer look at a run, small enough to be shown: attention over one sequence, margins as a histogram.
+//! A summary of a trained model for display: the attention over one sequence, and a histogram of margins.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, Regime};
 use superpose_core::evaluate::{Example, Look};
 
-/// What is shown of a trained model beside its record.
+/// A display of a trained model beside its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Seen {
-    /// A test sequence; absent when there is none.
+    /// A test sequence, if there is one.
     pub example: Option<SeenExample>,
     /// Margins of the test sequences.
     pub margins: Histogram,
@@ -16,51 +16,51 @@ pub struct Seen {
 /// A sequence, the attention over it, and the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeenExample {
-    /// Its tokens in order; of long sequences those with the largest weights, and the informative one.
+    /// Its tokens in order; for a long sequence, those with the largest weights and the informative one.
     pub tokens: Vec<SeenToken>,
-    /// How many it has.
+    /// Its length.
     #[schemars(range(min = 1))]
     pub length: usize,
-    /// Attention weight of those that are not listed.
+    /// Attention weight of the tokens that are not listed.
     pub rest: f64,
     /// The right label.
     pub label: usize,
     /// The label with the largest logit.
     pub answer: usize,
-    /// Whether they are the same.
+    /// Whether both are the same.
     pub right: bool,
 }
 
 /// A token of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeenToken {
-    /// Where it stands.
+    /// Its position.
     pub position: usize,
-    /// Which it is.
+    /// The token.
     pub token: u32,
     /// The attention weight on it.
     pub weight: f64,
-    /// Whether the trigger is here.
+    /// Whether it has the trigger.
     pub trigger: bool,
 }
 
-/// Counts in intervals. Zero is an edge: what is below it was answered wrongly.
+/// Counts in bins. Zero is an edge, because negative margins are wrong answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Histogram {
-    /// Ends of the intervals, one more than there are counts.
+    /// Edges of the bins, one more than counts.
     pub edges: Vec<f64>,
     /// Counts.
     pub counts: Vec<usize>,
-    /// What a margin is measured in.
+    /// The unit of a margin.
     pub unit: String,
     /// The share above zero.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share_right: f64,
 }
 
-/// Tokens that are listed.
-const TOKENS: usize = 64;
-/// Intervals of a histogram, about.
+/// Maximum number of tokens listed.
+const MAX_TOKENS: usize = 64;
+/// Approximate number of bins of a histogram.
 const BINS: f64 = 40.0;
 
 impl Seen {
@@ -83,8 +83,8 @@ impl SeenExample {
             let first = |i: usize| (i == example.position, example.weights[i]);
             first(b).0.cmp(&first(a).0).then(first(b).1.total_cmp(&first(a).1))
         });
-        let rest = order.get(TOKENS..).map_or(0.0, |rest| rest.iter().map(|&i| example.weights[i]).sum());
-        order.truncate(TOKENS);
+        let rest = order.get(MAX_TOKENS..).map_or(0.0, |rest| rest.iter().map(|&i| example.weights[i]).sum());
+        order.truncate(MAX_TOKENS);
         order.sort_unstable();
         let token = |&i: &usize| SeenToken {
             position: i,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_an_edge_and_nothing_is_lost() {
+    fn zero_is_an_edge_and_every_value_is_counted() {
         for values in [vec![-3.0, -0.1, 0.0, 0.2, 5.0], vec![1e-5, 2e-5], vec![-1.0], vec![0.0; 3], vec![]] {
             let histogram = Histogram::new(&values, "logits");
             assert_eq!(histogram.counts.iter().sum::<usize>(), values.len());
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sequence_shows_the_trigger_and_the_heaviest() {
+    fn long_sequence_lists_the_trigger_and_the_largest_weights() {
         let length = 200;
         let mut weights = vec![1.0 / 400.0; length];
         weights[150] = 0.4;
         let tokens = (0..length as u32).collect();
         let seen = SeenExample::new(&Example { tokens, position: 7, label: 1, answer: 2, weights });
-        assert_eq!(seen.tokens.len(), TOKENS);
+        assert_eq!(seen.tokens.len(), MAX_TOKENS);
         assert!(seen.tokens.iter().any(|token| token.trigger && token.position == 7));
         assert!(seen.tokens.iter().any(|token| token.position == 150));
         assert!(seen.tokens.windows(2).all(|pair| pair[0].position < pair[1].position));

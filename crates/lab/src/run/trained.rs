@@ -1,5 +1,4 @@
-//! A trained model to look into: its tensors, its attention and logits on any sequences, its loss and gradients at any
-//! parameters.
+//! A trained model for analysis: its tensors, its attention and logits on any sequences, its loss and gradients at any parameters.
 
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Config;
@@ -13,7 +12,7 @@ use super::import::below;
 use super::instance::narrow;
 use super::{Inputs, Instance, Metered, Progress, RunError, stoppable, train};
 
-/// A model after the early phase, with everything that made it: what `superpose run --export` writes.
+/// A model after the early phase with its inputs: what `superpose run --export` writes.
 pub struct Trained<T> {
     /// The configuration, sizes of imported tensors included.
     pub config: Config,
@@ -21,7 +20,7 @@ pub struct Trained<T> {
     pub embeddings: Embeddings<T>,
     /// The training samples.
     pub samples: Stored,
-    /// What the three steps left behind.
+    /// The result of the three steps.
     pub phase: EarlyPhase<T>,
     /// `W1`, `dim` rows of `dim`.
     pub w1: Vec<T>,
@@ -32,15 +31,18 @@ pub struct Trained<T> {
 pub struct Gradients {
     /// Mean cross-entropy over the samples.
     pub loss: f64,
-    /// By the value matrix `M`, `dim` rows of `inputs`.
+    /// Gradient of the value matrix `M`, `dim` rows of `inputs`.
     pub m: Vec<f64>,
-    /// By the attention matrix `W`, `dim` rows of `dim`.
+    /// Gradient of the attention matrix `W`, `dim` rows of `dim`.
     pub w: Vec<f64>,
 }
 
 impl<T: Real> Trained<T> {
-    /// Draws what was not brought along and trains. `progress` hears how far it is: every sample is read four times, first to be
-    /// kept and then in each of the three steps.
+    /// Draws the tensors that the inputs do not contain and trains. Every sample is read four times: once to be stored and once in
+    /// each of the three steps.
+    ///
+    /// # Errors
+    /// Fails if the configuration has training steps, a number overflows or `progress` cancels.
     pub fn new(
         config: &Config,
         inputs: &Inputs,
@@ -60,12 +62,15 @@ impl<T: Real> Trained<T> {
         })
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> Model<'_, T> {
         Model::new(&self.config, &self.embeddings)
     }
 
-    /// How many sequences these are and how long, by the shapes alone.
+    /// Returns the number and the length of sequences from their shapes.
+    ///
+    /// # Errors
+    /// Fails if a shape is wrong.
     pub fn sequence_sizes(
         tokens: &Tensor<u32>,
         position: &Tensor<u32>,
@@ -82,7 +87,10 @@ impl<T: Real> Trained<T> {
         Ok((count, length))
     }
 
-    /// Sequences of the model's tokens, for [`Trained::attention`] and [`Trained::logits`]; they have no labels.
+    /// Returns sequences without labels for [`Trained::attention`] and [`Trained::logits`].
+    ///
+    /// # Errors
+    /// Fails if a shape is wrong or an entry is out of range.
     pub fn sequences(&self, tokens: Tensor<u32>, position: Tensor<u32>) -> Result<Stored, TensorError> {
         let (count, length) = Self::sequence_sizes(&tokens, &position)?;
         below("tokens", &tokens.data, self.model().tokens(), "vocab + noise_vocab")?;
@@ -90,25 +98,31 @@ impl<T: Real> Trained<T> {
         Ok(Stored::new(length, tokens.data, position.data, vec![0; count]))
     }
 
-    /// The entries of a value matrix `M` in the model's precision.
+    /// Returns the entries of a value matrix `M` in the model's precision.
+    ///
+    /// # Errors
+    /// Fails if the shape is wrong or an entry overflows.
     pub fn value_matrix(&self, m: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
         of_shape(m, [self.model().dim(), self.model().inputs()])
     }
 
-    /// The entries of an attention matrix `W` in the model's precision.
+    /// Returns the entries of an attention matrix `W` in the model's precision.
+    ///
+    /// # Errors
+    /// Fails if the shape is wrong or an entry overflows.
     pub fn attention_matrix(&self, w: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
         of_shape(w, [self.model().dim(), self.model().dim()])
     }
 
-    /// Roughly the seconds that one thread takes to pass over the sequences.
+    /// Returns an estimate of the seconds that one thread takes to pass over the sequences.
     pub fn pass_seconds(&self, sequences: &Stored) -> f64 {
         let model = self.model();
         let (d, p, labels) = (model.dim() as f64, model.inputs() as f64, model.labels() as f64);
         1e-10 * sequences.count() as f64 * (d * sequences.length() as f64 + p * (d + labels))
     }
 
-    /// Where the attention looks at the matrix `w`, or as it was trained.
-    fn looks(&self, w: Option<&[T]>, backend: &Backend) -> Attention<T> {
+    /// Returns the attention at the matrix `w`, or as trained.
+    fn attention_at(&self, w: Option<&[T]>, backend: &Backend) -> Attention<T> {
         let model = self.model();
         match w {
             Some(w) => model.attention(&model.query(w), backend),
@@ -116,18 +130,21 @@ impl<T: Real> Trained<T> {
         }
     }
 
-    /// Attention weights, a row per sequence, at the matrix `w` or as trained.
+    /// Returns attention weights, a row per sequence, at the matrix `w` or as trained.
     pub fn attention(&self, w: Option<&[T]>, sequences: &Stored, backend: &Backend) -> Vec<T> {
-        attention_weights(&self.model(), &self.looks(w, backend), sequences, backend)
+        attention_weights(&self.model(), &self.attention_at(w, backend), sequences, backend)
     }
 
-    /// Logits, a row per sequence, at the matrices `m` and `w` or as trained.
+    /// Returns logits, a row per sequence, at the matrices `m` and `w` or as trained.
     pub fn logits(&self, m: Option<&[T]>, w: Option<&[T]>, sequences: &Stored, backend: &Backend) -> Vec<T> {
         let m = m.unwrap_or(&self.phase.m2);
-        logits(&self.model(), m, &self.looks(w, backend), sequences, backend)
+        logits(&self.model(), m, &self.attention_at(w, backend), sequences, backend)
     }
 
-    /// Loss and gradients over the training samples at the matrices `m` and `w`. `progress` hears how far it is.
+    /// Returns the loss and the gradients over the training samples at the matrices `m` and `w`.
+    ///
+    /// # Errors
+    /// Fails if `progress` cancels.
     pub fn gradients(
         &self,
         m: &[T],

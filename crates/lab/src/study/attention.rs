@@ -1,14 +1,13 @@
-//! Part 6. Attention: lock rate against N for several d and L, and what the second step contributes beyond the first gradient
+//! Part 6. Attention: lock rate against N for several d and L, and how many samples the second step saves over the first gradient
 //! (theory section 5.2).
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
-use superpose_core::config::{Config, Trigger};
+use superpose_core::config::Config;
 use superpose_theory::{Point, attention::lock_rate};
 
-use super::{Finding, Part, Study, StudyError, stopped};
+use super::{Finding, Part, Study, StudyError};
 use crate::interval::{Interval, share};
-use crate::threshold::SearchError;
 use superpose_core::Measure;
 
 /// A measured lock rate.
@@ -18,7 +17,7 @@ pub struct LockPoint {
     pub samples: usize,
     /// Lock rate over seeds, with its 95% interval.
     pub measured: Interval,
-    /// The closed form.
+    /// The prediction of the closed form.
     pub predicted: f64,
 }
 
@@ -31,21 +30,21 @@ pub struct LockCurve {
     pub dim: usize,
     /// Sequence length, L.
     pub length: usize,
-    /// Points, by samples.
+    /// Points in the order of samples.
     pub points: Vec<LockPoint>,
 }
 
 /// Thresholds of one model with and without the second and third step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Beyond {
-    /// Reading the first gradient.
+    /// The one-step algorithm, which reads the first gradient.
     pub one_step: Finding,
     /// All three steps.
     pub three_step: Finding,
 }
 
 impl Beyond {
-    /// How many times fewer samples three steps need; ends by the intervals of both.
+    /// Returns by which factor three steps need fewer samples, with an interval from those of both thresholds.
     pub fn gain(&self) -> Option<Interval> {
         let (one, three) = (self.one_step.observed()?, self.three_step.observed()?);
         let spread = (one.high / one.low).ln().hypot((three.high / three.low).ln()) / 2.0;
@@ -54,19 +53,19 @@ impl Beyond {
     }
 }
 
-/// Attention.
+/// Results of the part on attention.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attention {
     /// Lock rates.
     pub curves: Vec<LockCurve>,
     /// Seeds at each point.
     pub seeds: usize,
-    /// What the second step contributes, by length.
+    /// Thresholds of one and three steps, by length.
     pub beyond: Vec<Beyond>,
 }
 
 impl Attention {
-    /// Root mean square of measured minus predicted lock rates, and what of it the seeds explain.
+    /// Returns the root mean square of measured minus predicted lock rates, and the part of it that the scatter of seeds explains.
     pub fn rms(&self) -> (f64, f64) {
         let points: Vec<&LockPoint> = self.curves.iter().flat_map(|curve| &curve.points).collect();
         let mean = |f: &dyn Fn(&LockPoint) -> f64| {
@@ -86,42 +85,24 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
     let mut curves = Vec::new();
     for dim in dims {
         for length in lengths {
-            let settings = Settings {
-                vocab,
-                dim,
-                length,
-                trigger: Trigger::Keys,
-                test_samples: 1024,
-                repeats: seeds,
-                seed: study.seed_of(Part::Attention, curves.len()),
-                ..Settings::default()
-            };
+            let settings = study.settings(Part::Attention, curves.len(), [vocab, dim, length]);
+            let settings = Settings { repeats: seeds, ..settings };
             curves.push(curve(study, &settings, scale.pick(7, 9, 11))?);
         }
     }
     let mut beyond = Vec::new();
-    let dim = dims[1];
     for length in scale.pick([8, 32, 128], [8, 64, 256], [8, 64, 512]) {
-        let at = |number: usize, study: &Study<'_, '_>| Settings {
-            vocab,
-            dim,
-            length,
-            trigger: Trigger::Keys,
-            test_samples: 1024,
-            seed: study.seed_of(Part::Attention, number),
-            ..Settings::default()
-        };
         let number = curves.len() + 2 * beyond.len();
-        let precision = scale.precision();
-        let settings = at(number, study);
-        let one_step = study.samples(settings, Measure::OneStepAccuracy, precision)?;
-        let settings = at(number + 1, study);
-        beyond.push(Beyond { one_step, three_step: study.samples(settings, Measure::Accuracy, precision)? });
+        let sizes = [vocab, dims[1], length];
+        let settings = study.settings(Part::Attention, number, sizes);
+        let one_step = study.samples(settings, Measure::OneStepAccuracy)?;
+        let settings = study.settings(Part::Attention, number + 1, sizes);
+        beyond.push(Beyond { one_step, three_step: study.samples(settings, Measure::Accuracy)? });
     }
     Ok(Attention { curves, seeds, beyond })
 }
 
-/// Lock rates from where few sequences lock to where nearly all do.
+/// Measures lock rates from where few sequences lock to where nearly all do.
 fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Result<LockCurve, StudyError> {
     let predicted = |samples: usize| -> Result<f64, StudyError> {
         Ok(lock_rate(&Point::from(&Settings { samples, ..settings.clone() }.check()?)))
@@ -140,24 +121,19 @@ fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Resul
     sizes.dedup();
     let mut cells: Vec<Config> = Vec::new();
     for (i, &samples) in sizes.iter().enumerate() {
-        // Seeds of their own at every point.
+        // Every point has different seeds.
         let seed = settings.seed + (i * settings.repeats) as u64;
         let config = Settings { samples, seed, ..settings.clone() }.check()?;
         cells.extend((0..settings.repeats).map(|repeat| config.repeat(repeat)));
     }
     let Settings { vocab, dim, length, .. } = settings;
     (study.say)(&format!("lock rates at V = {vocab}, d = {dim}, L = {length}"));
-    let outcomes = study.runner.run(&cells, study.observe).map_err(SearchError::from)?;
+    let outcomes = study.outcomes(&cells)?;
     let mut found = Vec::new();
-    for (cells, outcomes) in cells.chunks(settings.repeats).zip(outcomes.chunks(settings.repeats)) {
-        let mut rates = Vec::new();
-        for (config, outcome) in cells.iter().zip(outcomes) {
-            let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
-            rates.push(outcome.measures[Measure::LockRate]);
-        }
-        let samples = cells[0].samples;
+    for (&samples, outcomes) in sizes.iter().zip(outcomes.chunks(settings.repeats)) {
+        let rates: Vec<_> = outcomes.iter().map(|outcome| outcome.measures[Measure::LockRate]).collect();
         let measured = share(&rates, usize::MAX);
         found.push(LockPoint { samples, measured, predicted: predicted(samples)? });
     }
-    Ok(LockCurve { vocab: settings.vocab, dim: settings.dim, length: settings.length, points: found })
+    Ok(LockCurve { vocab: *vocab, dim: *dim, length: *length, points: found })
 }

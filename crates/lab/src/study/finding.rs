@@ -1,9 +1,10 @@
-//! One measured threshold beside its prediction.
+//! A measured threshold beside its prediction.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;
 use superpose_core::config::{Embedding, Trigger};
 
+use crate::fit::{Comparison, Sample, compare};
 use crate::interval::Interval;
 use crate::threshold::{Search, Threshold};
 use superpose_core::Measure;
@@ -22,38 +23,38 @@ pub struct Finding {
     pub length: usize,
     /// Embeddings.
     pub embedding: Embedding,
-    /// Where the trigger is.
+    /// Where the trigger is added.
     pub trigger: Trigger,
-    /// What crosses the level.
+    /// The measure that crosses the level.
     pub measure: Measure,
     /// The level.
     pub level: f64,
     /// Seed of the first run.
     pub seed: u64,
-    /// What the search found.
+    /// The result of the search.
     pub threshold: Threshold,
-    /// What the closed form says.
+    /// The prediction of the closed form.
     pub predicted: Option<f64>,
-    /// Runs that it took.
+    /// Number of runs.
     pub runs: usize,
     /// Number of samples and measure of every run.
     pub points: Vec<(u64, f64)>,
 }
 
-/// A measured ratio beside 1.
+/// How a measured ratio compares with 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The 95% interval of the ratio holds 1.
+    /// Its 95% interval contains 1.
     Agrees,
-    /// It does not, but the ratio is within 15% of 1.
+    /// Its interval does not, but the ratio is within 15% of 1.
     Close,
     /// Neither.
     Differs,
 }
 
 impl Verdict {
-    /// Of an interval around a ratio.
+    /// Returns the verdict on a ratio with its interval.
     pub fn of(ratio: &Interval) -> Verdict {
         const CLOSE: f64 = 1.15;
         if ratio.low <= 1.0 && 1.0 <= ratio.high {
@@ -65,7 +66,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -99,12 +100,12 @@ impl Finding {
         }
     }
 
-    /// The critical number of samples with its 95% interval; nothing where the search has no interval.
+    /// Returns the critical number of samples with its 95% interval; `None` if the search found no interval.
     pub fn observed(&self) -> Option<Interval> {
         self.threshold.interval()
     }
 
-    /// Observed over predicted.
+    /// Returns observed over predicted.
     pub fn ratio(&self) -> Option<Interval> {
         let (observed, predicted) = (self.observed()?, self.predicted?);
         let over = |x: f64| x / predicted;
@@ -112,12 +113,27 @@ impl Finding {
     }
 }
 
+/// Fits the exponents of the sizes to observed and predicted thresholds; `None` with too few of them.
+pub(super) fn comparison(
+    names: &[&str],
+    findings: &[Finding],
+    sizes: impl Fn(&Finding) -> Vec<f64>,
+    seed: u64,
+) -> Option<Comparison> {
+    let pair = |finding: &Finding| {
+        let Interval { mean, low, high } = finding.observed()?;
+        Some((Sample { sizes: sizes(finding), value: mean, low, high }, finding.predicted?))
+    };
+    let (samples, predicted): (Vec<Sample>, Vec<f64>) = findings.iter().filter_map(pair).unzip();
+    compare(names, &samples, &predicted, seed).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_need_an_interval() {
+    fn verdict_depends_on_the_interval() {
         let at = |low: f64, high: f64| Verdict::of(&Interval { mean: 0.5 * (low + high), low, high });
         assert_eq!(at(0.9, 1.1), Verdict::Agrees);
         assert_eq!(at(1.05, 1.2), Verdict::Close);

@@ -1,7 +1,7 @@
-//! The study: what is claimed about factual recall, measured beside the closed form, part by part.
+//! The study: claims about factual recall, measured beside the closed form, part by part.
 //!
-//! Every part is a function of a [`Scale`] and a seed alone. Its runs go through a [`Runner`], so a study that was interrupted
-//! takes what it has from the store and goes on. Runs of different findings have different seeds: luck is not shared.
+//! Every part is a function of a [`Scale`] and a seed. Its runs go through a [`Runner`], so an interrupted study continues from its
+//! store. Different findings use different seeds, so that their errors are independent.
 
 mod anchors;
 mod attention;
@@ -13,14 +13,13 @@ mod scaling;
 mod sizes;
 mod training;
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
 use superpose_core::backend::Backend;
-use superpose_core::config::ConfigError;
+use superpose_core::config::{Config, ConfigError, Trigger};
+use superpose_core::words;
 use superpose_theory::critical::Parameter;
 
 pub use anchors::{Anchor, Anchors, Kind, Limit};
@@ -34,51 +33,40 @@ pub use sizes::Sizes;
 pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use crate::associative::MemoryError;
-use crate::cell::{CellError, Event, Runner};
+use crate::cell::{CellError, Event, NUMERICS_REVISION, Outcome, Runner};
 use crate::run::RunError;
 use crate::threshold::{Criterion, Question, SearchError, find, shares};
 use superpose_core::Measure;
 
-/// How far the study goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scale {
-    /// Small sizes.
-    Quick,
-    /// Larger sizes and narrower intervals.
-    Standard,
-    /// Larger still: for a cluster.
-    Full,
+words! {
+    /// The extent of the study.
+    #[derive(PartialOrd, Ord)]
+    Scale {
+        /// Small sizes.
+        Quick = "quick",
+        /// Larger sizes and narrower intervals.
+        Standard = "standard",
+        /// Still larger sizes, for a cluster.
+        Full = "full",
+    }
 }
 
 impl Scale {
-    /// How long it takes, where that was measured.
+    /// Returns how long the study takes, where that was measured.
     pub fn about(self) -> &'static str {
-        match self {
-            Scale::Quick => "a few minutes on two cores",
-            Scale::Standard => "not measured as a whole; some tens of minutes",
-            Scale::Full => "not measured as a whole; many hours",
-        }
+        self.pick(
+            "a few minutes on two cores",
+            "not measured as a whole; some tens of minutes",
+            "not measured as a whole; many hours",
+        )
     }
 
-    /// Half width of threshold intervals, relative.
-    fn precision(self) -> f64 {
+    /// Relative half width of the intervals of thresholds.
+    fn half_width(self) -> f64 {
         self.pick(0.06, 0.04, 0.03)
     }
 
-    /// Every scale.
-    pub const ALL: [Scale; 3] = [Scale::Quick, Scale::Standard, Scale::Full];
-
-    /// The name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Scale::Quick => "quick",
-            Scale::Standard => "standard",
-            Scale::Full => "full",
-        }
-    }
-
-    /// One of three values.
+    /// Returns the value for this scale.
     fn pick<X>(self, quick: X, standard: X, full: X) -> X {
         match self {
             Scale::Quick => quick,
@@ -88,81 +76,26 @@ impl Scale {
     }
 }
 
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-impl FromStr for Scale {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Scale, String> {
-        let found = Scale::ALL.into_iter().find(|scale| scale.word() == text);
-        found.ok_or("must be quick, standard or full".into())
-    }
-}
-
-/// A part of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Critical N against d, L and V: exponents and collapse.
-    Scaling,
-    /// Small and large d by small and large L.
-    Sizes,
-    /// Orthogonal against random embeddings.
-    Orthogonal,
-    /// Phase diagram of the attention-MLP model.
-    Phase,
-    /// Decoders of the first gradient over the lower bound.
-    Bound,
-    /// Lock rates, and what the second step contributes.
-    Attention,
-    /// Training to the end against three steps.
-    Training,
-    /// Associative memories beside reference values from the literature.
-    Anchors,
-}
-
-impl Part {
-    /// Every part, in the order of the report.
-    pub const ALL: [Part; 8] = [
-        Part::Scaling,
-        Part::Sizes,
-        Part::Orthogonal,
-        Part::Phase,
-        Part::Bound,
-        Part::Attention,
-        Part::Training,
-        Part::Anchors,
-    ];
-
-    /// The name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Part::Scaling => "scaling",
-            Part::Sizes => "sizes",
-            Part::Orthogonal => "orthogonal",
-            Part::Phase => "phase",
-            Part::Bound => "bound",
-            Part::Attention => "attention",
-            Part::Training => "training",
-            Part::Anchors => "anchors",
-        }
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
-impl FromStr for Part {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Part, String> {
-        let found = Part::ALL.into_iter().find(|part| part.word() == text);
-        found.ok_or("must be scaling, sizes, orthogonal, phase, bound, attention, training or anchors".into())
+words! {
+    /// A part of the study, in the order of the report.
+    #[derive(PartialOrd, Ord)]
+    Part {
+        /// Critical N against d, L and V: exponents and collapse.
+        Scaling = "scaling",
+        /// Small and large d by small and large L.
+        Sizes = "sizes",
+        /// Orthogonal against random embeddings.
+        Orthogonal = "orthogonal",
+        /// Phase diagram of the attention-MLP model.
+        Phase = "phase",
+        /// Decoders of the first gradient over the lower bound.
+        Bound = "bound",
+        /// Lock rates, and what the second step contributes.
+        Attention = "attention",
+        /// Training to the end against three steps.
+        Training = "training",
+        /// Associative memories beside reference values from the literature.
+        Anchors = "anchors",
     }
 }
 
@@ -189,14 +122,10 @@ pub struct Results {
 }
 
 impl Results {
-    /// Takes one part from other results; whether they have it.
+    /// Moves one part from other results into these; returns whether they have it.
     pub fn take(&mut self, part: Part, from: Results) -> bool {
         fn take<X>(place: &mut Option<X>, from: Option<X>) -> bool {
-            let there = from.is_some();
-            if there {
-                *place = from;
-            }
-            there
+            from.map(|from| *place = Some(from)).is_some()
         }
         match part {
             Part::Scaling => take(&mut self.scaling, from.scaling),
@@ -211,47 +140,76 @@ impl Results {
     }
 }
 
-/// A study that could not go on.
+/// The scale, seed and numerics revision that produced results whose runs are not in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Origin {
+    scale: Scale,
+    seed: u64,
+    numerics_revision: u32,
+}
+
+/// Why a study failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// A run or the store failed.
     #[error(transparent)]
-    Search(#[from] SearchError),
-    /// A configuration was refused.
+    Search(SearchError),
+    /// A configuration was rejected.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A decoder's run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A memory gave no answer.
+    /// An associative memory failed.
     #[error(transparent)]
-    Memory(#[from] MemoryError),
-    /// It was asked to stop.
+    Memory(MemoryError),
+    /// Cancelled by the caller.
     #[error("stopped")]
     Stopped,
 }
 
-/// What a study works with.
+impl From<SearchError> for StudyError {
+    fn from(error: SearchError) -> StudyError {
+        match error {
+            SearchError::Cell { error: CellError::Stopped, .. } => StudyError::Stopped,
+            error => StudyError::Search(error),
+        }
+    }
+}
+
+impl From<MemoryError> for StudyError {
+    fn from(error: MemoryError) -> StudyError {
+        match error {
+            MemoryError::Stopped => StudyError::Stopped,
+            error => StudyError::Memory(error),
+        }
+    }
+}
+
+/// A study under way.
 pub struct Study<'a, 'r> {
-    /// How far to go.
+    /// The extent.
     pub scale: Scale,
-    /// Seed of everything.
+    /// The seed from which all seeds follow.
     pub seed: u64,
-    /// Where decoders run, and how many threads maps may use.
+    /// Runs decoders and memories; maps use its number of threads.
     pub backend: &'a Backend,
     /// Runs cells, or takes them from the store.
     pub runner: &'a mut Runner<'r>,
-    /// Hears of every cell.
+    /// Receives the events of every cell.
     pub observe: &'a mut dyn FnMut(Event<'_>),
-    /// Hears what is being found out.
+    /// Receives a description of the current work.
     pub say: &'a mut dyn FnMut(&str),
-    /// When this becomes true, the study stops; what is finished is kept.
+    /// Stops the study when true; finished runs are kept.
     pub stop: &'a AtomicBool,
 }
 
 impl Study<'_, '_> {
-    /// Runs one part into the results. The runs of the parts on the lower bound and on anchors are no cells: they go on from what
-    /// the results have, and keep what they have finished when they are stopped.
+    /// Runs one part into the results. The lower bound and the anchors do not use the store: they continue from the results
+    /// given, and keep there what they have finished when they are stopped.
+    ///
+    /// # Errors
+    /// Fails if a run or the store fails, or when the study is stopped.
     pub fn run(&mut self, part: Part, results: &mut Results) -> Result<(), StudyError> {
         match part {
             Part::Scaling => results.scaling = Some(scaling::run(self)?),
@@ -266,36 +224,50 @@ impl Study<'_, '_> {
         Ok(())
     }
 
-    /// The seed of a finding: far from those of all others.
+    /// Returns the seed of a finding, far from the seeds of all others.
     fn seed_of(&self, part: Part, number: usize) -> u64 {
         let place = (1 + part as u64) * 1_000_000_000 + 100_000 * number as u64;
         self.seed.wrapping_mul(100_000_000_000).wrapping_add(place) >> 1
     }
 
-    /// The critical number of samples of a model.
-    fn samples(
-        &mut self,
-        settings: Settings,
-        measure: Measure,
-        precision: f64,
-    ) -> Result<Finding, StudyError> {
+    /// What the results of this study are compared with before they are continued.
+    fn origin(&self) -> Origin {
+        Origin { scale: self.scale, seed: self.seed, numerics_revision: NUMERICS_REVISION }
+    }
+
+    /// Returns the settings of a finding, with the trigger in the keys.
+    fn settings(&self, part: Part, number: usize, [vocab, dim, length]: [usize; 3]) -> Settings {
+        Settings {
+            vocab,
+            dim,
+            length,
+            trigger: Trigger::Keys,
+            test_samples: 1024,
+            seed: self.seed_of(part, number),
+            ..Settings::default()
+        }
+    }
+
+    /// Finds the critical number of samples of a model.
+    fn samples(&mut self, settings: Settings, measure: Measure) -> Result<Finding, StudyError> {
         let config = settings.check()?;
         let Settings { vocab, dim, length, .. } = &*config;
         (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
-        let plan = question.plan(&predicted, precision, question.range(), self.scale.pick(160, 400, 1000));
+        let max_runs = self.scale.pick(160, 400, 1000);
+        let plan = question.plan(&predicted, self.scale.half_width(), question.range(), max_runs);
         let (threshold, search) =
-            find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))
-                .map_err(stopped)?;
+            find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
         Ok(Finding::new(question.config(), measure, threshold, predicted.value, &search))
     }
-}
 
-/// A search that ended because it was asked to.
-fn stopped(error: SearchError) -> StudyError {
-    match error {
-        SearchError::Cell { error: CellError::Stopped, .. } => StudyError::Stopped,
-        error => StudyError::Search(error),
+    /// Runs cells and returns their outcomes.
+    fn outcomes(&mut self, cells: &[Config]) -> Result<Vec<Outcome>, StudyError> {
+        let outcomes = self.runner.run(cells, self.observe).map_err(SearchError::from)?;
+        let checked = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
+            outcome.map_err(|error| SearchError::cell(cell, error).into())
+        };
+        cells.iter().zip(outcomes).map(checked).collect()
     }
 }

@@ -3,32 +3,35 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
-use superpose_core::config::{EmbeddingSettings, Trigger};
-
-use super::{Finding, Part, Study, StudyError};
-use crate::fit::{Comparison, Sample, compare};
 use superpose_core::Measure;
+use superpose_core::config::EmbeddingSettings;
+
+use super::finding::comparison;
+use super::{Finding, Part, Study, StudyError};
+use crate::fit::Comparison;
 
 /// One-step thresholds over L and V.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orthogonal {
     /// With random embeddings of one dimension.
     pub random: Vec<Finding>,
-    /// With orthonormal ones, `d = V + 2`.
+    /// With orthonormal embeddings, `d = V + 2`.
     pub orthonormal: Vec<Finding>,
     /// Exponents of L and V with random embeddings; absent with too few thresholds.
     pub random_exponents: Option<Comparison>,
-    /// With orthonormal ones.
+    /// The same with orthonormal embeddings.
     pub orthonormal_exponents: Option<Comparison>,
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Orthogonal, StudyError> {
     let random = thresholds(study, EmbeddingSettings::Gaussian, 0)?;
     let orthonormal = thresholds(study, EmbeddingSettings::Orthonormal, random.len())?;
-    let seed = study.seed;
+    let exponents = |findings: &[Finding]| {
+        comparison(&["L", "V"], findings, |f| vec![f.length as f64, f.vocab as f64], study.seed)
+    };
     Ok(Orthogonal {
-        random_exponents: exponents(&random, seed),
-        orthonormal_exponents: exponents(&orthonormal, seed),
+        random_exponents: exponents(&random),
+        orthonormal_exponents: exponents(&orthonormal),
         random,
         orthonormal,
     })
@@ -40,38 +43,15 @@ fn thresholds(
     first: usize,
 ) -> Result<Vec<Finding>, StudyError> {
     let scale = study.scale;
-    let vocabs = scale.pick([64, 128, 256], [128, 256, 512], [128, 362, 1024]);
-    let lengths = scale.pick([4, 16, 64], [4, 32, 256], [4, 32, 256]);
-    let dim = scale.pick(96, 160, 256);
-    let precision = scale.precision();
+    let random_dim = scale.pick(96, 160, 256);
     let mut findings = Vec::new();
-    for length in lengths {
-        for vocab in vocabs {
-            let settings = Settings {
-                vocab,
-                dim: if embedding == EmbeddingSettings::Orthonormal { vocab + 2 } else { dim },
-                length,
-                embedding: embedding.clone(),
-                trigger: Trigger::Keys,
-                test_samples: 256,
-                seed: study.seed_of(Part::Orthogonal, first + findings.len()),
-                ..Settings::default()
-            };
-            findings.push(study.samples(settings, Measure::OneStepAccuracy, precision)?);
+    for length in scale.pick([4, 16, 64], [4, 32, 256], [4, 32, 256]) {
+        for vocab in scale.pick([64, 128, 256], [128, 256, 512], [128, 362, 1024]) {
+            let dim = if embedding == EmbeddingSettings::Orthonormal { vocab + 2 } else { random_dim };
+            let settings = study.settings(Part::Orthogonal, first + findings.len(), [vocab, dim, length]);
+            let settings = Settings { embedding: embedding.clone(), test_samples: 256, ..settings };
+            findings.push(study.samples(settings, Measure::OneStepAccuracy)?);
         }
     }
     Ok(findings)
-}
-
-fn exponents(findings: &[Finding], seed: u64) -> Option<Comparison> {
-    let mut samples = Vec::new();
-    let mut predicted = Vec::new();
-    for finding in findings {
-        if let (Some(seen), Some(value)) = (finding.observed(), finding.predicted) {
-            let sizes = vec![finding.length as f64, finding.vocab as f64];
-            samples.push(Sample { sizes, value: seen.mean, low: seen.low, high: seen.high });
-            predicted.push(value);
-        }
-    }
-    compare(&["L", "V"], &samples, &predicted, seed).ok()
 }

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
-use superpose_core::config::{Activation, Config, Trigger};
+use superpose_core::config::{Activation, Config};
 use superpose_theory::critical::Parameter;
 
 use super::finding::LEVEL;
-use super::{Part, Study, StudyError, stopped};
+use super::{Part, Study, StudyError};
 use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
 use crate::threshold::shares;
 use superpose_core::Measure;
 
-/// A phase diagram and the model that it is of.
+/// A phase diagram and its model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MlpPhase {
     /// The model; width and samples vary.
@@ -29,18 +29,8 @@ pub struct MlpPhase {
 pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
     let scale = study.scale;
     let (vocab, dim) = scale.pick((128, 48), (256, 64), (512, 96));
-    let config = Settings {
-        vocab,
-        dim,
-        length: 4,
-        width: Some(256),
-        activation: Activation::He2,
-        trigger: Trigger::Keys,
-        test_samples: 1024,
-        seed: study.seed_of(Part::Phase, 0),
-        ..Settings::default()
-    }
-    .check()?;
+    let settings = study.settings(Part::Phase, 0, [vocab, dim, 4]);
+    let config = Settings { width: Some(256), activation: Activation::He2, ..settings }.check()?;
     let count = scale.pick(24, 32, 48);
     let (widest, most) = scale.pick((512, 1 << 13), (1024, 1 << 15), (4096, 1 << 17));
     let (d, width) = (dim as u64, 8);
@@ -54,13 +44,13 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         measure,
         level: LEVEL,
         repeats: scale.pick(4, 4, 6),
-        most: count * count / 4,
+        max_cells: count * count / 4,
         tolerance: 0.02,
         trust: true,
     };
     (study.say)("phase diagram of the attention-MLP model");
     let run = |cells: &[Config]| shares(study.runner, cells, measure, &mut *study.observe);
-    let diagram = request.map(study.backend.threads(), run).map_err(stopped)?;
+    let diagram = request.map(study.backend.threads(), run)?;
     let squares: Vec<f64> = diagram
         .cells
         .iter()

@@ -1,27 +1,22 @@
-//! Part 1. Scaling: critical N against d, L and V, for the one-step and the three-step algorithm; exponents beside those of the
-//! closed form over the same sizes; collapse onto the predicted product (theory sections 5.2 and 5.3).
+//! Part 1. Scaling: critical N against d, L and V for the one-step and the three-step algorithm, with exponents beside those of the
+//! closed form over the same sizes, and the collapse onto the predicted product (theory sections 5.2 and 5.3).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
-use superpose_core::config::Trigger;
 
-use super::finding::LEVEL;
+use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
-use crate::fit::{Collapse, Comparison, Line, Sample, collapse, compare};
+use crate::fit::{Collapse, Comparison, Line, collapse};
 use crate::interval::Interval;
 use superpose_core::Measure;
-
-/// Names of the factors, in the order of all lists.
-const FACTORS: [&str; 3] = ["d", "L", "V"];
 
 /// Critical numbers of samples over a grid of sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Family {
-    /// What crosses the level.
+    /// The measure that crosses the level.
     pub measure: Measure,
-    /// The leading-order product, in words.
+    /// The leading-order product as text.
     pub product: String,
     /// Its exponents of d, L and V in N.
     pub leading: [f64; 3],
@@ -45,7 +40,7 @@ pub struct Scaling {
 }
 
 impl Family {
-    /// Mean accuracy of all runs by N over the predicted critical N, with 95% intervals.
+    /// Returns the mean accuracy of all runs by N over the predicted critical N, with 95% intervals.
     pub fn collapsed(&self) -> Vec<(f64, Interval)> {
         let runs = self.findings.iter().flat_map(|finding| {
             let scale = finding.predicted.unwrap_or(f64::NAN);
@@ -54,7 +49,7 @@ impl Family {
         binned(runs)
     }
 
-    /// The leading-order product at a finding's sizes, as a number of samples.
+    /// Returns the leading-order product at a finding's sizes, as a number of samples.
     pub fn product_at(&self, finding: &Finding) -> f64 {
         let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
         match self.measure {
@@ -64,8 +59,7 @@ impl Family {
     }
 }
 
-/// Runs in bins of 15% in N: where there are at least four, their mean N and mean accuracy. Seeds scatter, and a mean has less
-/// of that.
+/// Averages runs in bins of 15% in N, to reduce the scatter between seeds. Bins with fewer than four runs are left out.
 fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
     const WIDTH: f64 = 0.15;
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
@@ -125,31 +119,17 @@ fn family(
     leading: [f64; 3],
     sizes: &[[usize; 3]],
 ) -> Result<Family, StudyError> {
-    let precision = study.scale.precision();
     let mut findings = Vec::new();
     for (i, &[dim, length, vocab]) in sizes.iter().enumerate() {
-        let settings = Settings {
-            vocab,
-            dim,
-            length,
-            trigger: Trigger::Keys,
-            // One step is read off all facts, whatever the number of test sequences.
-            test_samples: if measure == Measure::OneStepAccuracy { 256 } else { 1024 },
-            seed: study.seed_of(Part::Scaling, first + i),
-            ..Settings::default()
-        };
-        findings.push(study.samples(settings, measure, precision)?);
-    }
-    let mut samples = Vec::new();
-    let mut predicted = Vec::new();
-    for finding in &findings {
-        if let (Some(seen), Some(value)) = (finding.observed(), finding.predicted) {
-            let sizes = vec![finding.dim as f64, finding.length as f64, finding.vocab as f64];
-            samples.push(Sample { sizes, value: seen.mean, low: seen.low, high: seen.high });
-            predicted.push(value);
+        let mut settings = study.settings(Part::Scaling, first + i, [vocab, dim, length]);
+        if measure == Measure::OneStepAccuracy {
+            // The one-step accuracy is computed over all facts, not over test sequences.
+            settings.test_samples = 256;
         }
+        findings.push(study.samples(settings, measure)?);
     }
-    let exponents = compare(&FACTORS, &samples, &predicted, study.seed).ok();
+    let factors = |f: &Finding| vec![f.dim as f64, f.length as f64, f.vocab as f64];
+    let exponents = comparison(&["d", "L", "V"], &findings, factors, study.seed);
     let mut family = Family {
         measure,
         product: product.into(),

@@ -1,39 +1,26 @@
-//! Part 2. The table of small and large d by small and large L: critical N of both algorithms, predicted and observed.
+//! Part 2. Critical N of both algorithms for small and large d by small and large L, predicted and observed.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
-use superpose_core::config::Trigger;
 
 use super::{Finding, Part, Study, StudyError};
 use superpose_core::Measure;
 
-/// The table's thresholds: for each of small and large d, small and large L, three steps and one step.
+/// Thresholds of three steps and of one step, for each of small and large d, small and large L.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sizes {
-    /// Thresholds.
+    /// The thresholds.
     pub findings: Vec<Finding>,
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Sizes, StudyError> {
     let scale = study.scale;
     let vocab = scale.pick(256, 512, 1024);
-    let dims = scale.pick([72, 192], [96, 256], [128, 512]);
-    let lengths = scale.pick([8, 128], [8, 256], [8, 512]);
-    let precision = scale.precision();
     let mut findings = Vec::new();
-    for dim in dims {
-        for length in lengths {
+    for dim in scale.pick([72, 192], [96, 256], [128, 512]) {
+        for length in scale.pick([8, 128], [8, 256], [8, 512]) {
             for measure in [Measure::Accuracy, Measure::OneStepAccuracy] {
-                let settings = Settings {
-                    vocab,
-                    dim,
-                    length,
-                    trigger: Trigger::Keys,
-                    test_samples: 1024,
-                    seed: study.seed_of(Part::Sizes, findings.len()),
-                    ..Settings::default()
-                };
-                findings.push(study.samples(settings, measure, precision)?);
+                let settings = study.settings(Part::Sizes, findings.len(), [vocab, dim, length]);
+                findings.push(study.samples(settings, measure)?);
             }
         }
     }

@@ -1,18 +1,18 @@
 //! Part 7. Training to the end against the three-step early phase, over dimension and data.
 //!
-//! The early phase stores facts by a Hebbian rule, whose capacity the theory gives (section 5.1). The best matrix stores up to `V log V = d^2 / 2`
-//! (arXiv 2605.10795): the two dimensions stand beside what is measured.
+//! The early phase stores facts by a Hebbian rule, whose capacity the theory gives (section 5.1). The best matrix stores up to
+//! `V log V = d^2 / 2` (arXiv 2605.10795). Both dimensions are reported beside the measurements.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{self, Config, Schedule};
 use superpose_core::{Measure, Settings};
 use superpose_theory::predict;
 
-use super::{Part, Study, StudyError, stopped};
+use super::{Part, Study, StudyError};
+use crate::cell::Outcome;
 use crate::interval::{Interval, share};
-use crate::threshold::SearchError;
 
-/// The accuracy that both capacities are meant for.
+/// The accuracy at which both capacities are compared.
 pub const CAPACITY_LEVEL: f64 = 0.99;
 
 /// Accuracies over dimension and data.
@@ -26,11 +26,11 @@ pub struct Training {
     pub steps: usize,
     /// Seeds at every point.
     pub seeds: usize,
-    /// The dimension at which the Hebbian rule recalls [`CAPACITY_LEVEL`] of the facts, with attention placed and data without end.
+    /// The dimension at which the Hebbian rule recalls [`CAPACITY_LEVEL`] of the facts, with the attention placed and unlimited data.
     pub hebbian_dim: Option<usize>,
     /// The dimension at which the best matrix can hold all facts: `sqrt(2 V log V)`.
     pub optimal_dim: f64,
-    /// What was measured.
+    /// The measured points.
     pub points: Vec<TrainingPoint>,
 }
 
@@ -76,16 +76,12 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
         }
     }
     (study.say)(&format!("{steps} steps of training against three, V = {vocab}, L = {length}"));
-    let outcomes = study.runner.run(&cells, study.observe).map_err(SearchError::from)?;
-    let mut shares = Vec::new();
-    for (cells, outcomes) in cells.chunks(seeds).zip(outcomes.chunks(seeds)) {
-        let mut accuracies = Vec::new();
-        for (config, outcome) in cells.iter().zip(outcomes) {
-            let outcome = outcome.clone().map_err(|error| stopped(SearchError::cell(config, error)))?;
-            accuracies.push(outcome.measures[Measure::Accuracy]);
-        }
-        shares.push(share(&accuracies, vocab));
-    }
+    let outcomes = study.outcomes(&cells)?;
+    let accuracy = |outcomes: &[Outcome]| {
+        let accuracies = outcomes.iter().map(|outcome| outcome.measures[Measure::Accuracy]);
+        share(&accuracies.collect::<Vec<_>>(), vocab)
+    };
+    let shares: Vec<Interval> = outcomes.chunks(seeds).map(accuracy).collect();
     let points = places.iter().zip(shares.chunks(2));
     let points = points
         .map(|(&(dim, samples), pair)| TrainingPoint { dim, samples, trained: pair[0], three_steps: pair[1] })
@@ -102,7 +98,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
     })
 }
 
-/// The smallest dimension at which the closed form has the memory at its level, with data without end.
+/// Returns the smallest dimension at which the closed form predicts [`CAPACITY_LEVEL`] with unlimited data.
 fn hebbian_dim(vocab: usize, length: usize) -> Result<Option<usize>, StudyError> {
     const DATA: usize = 1 << 30;
     let mut dim = 2;

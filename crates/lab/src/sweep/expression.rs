@@ -1,8 +1,7 @@
-//! Formulas of rays, such as `sqrt(2 * vocab * ln(vocab))`: numbers, parameters by name, `+ - * / ^`, brackets, and a few
-//! functions.
+//! Formulas of rays, such as `sqrt(2 * vocab * ln(vocab))`: numbers, parameters by name, `+ - * / ^`, brackets and a few functions.
 //!
-//! A parser of its own because the crates for this are unmaintained or carry a licence that ours cannot take. The
-//! functions are `libm`'s, so that a formula gives the same cells on every machine.
+//! The parser is written here because the crates for this are unmaintained or have an incompatible licence. The functions are those
+//! of `libm`, so that a formula gives the same cells on every machine.
 
 use std::fmt;
 
@@ -22,7 +21,7 @@ enum Node {
     Function(&'static str, Vec<Node>),
 }
 
-/// The functions and how many arguments they take; `None`: one or more.
+/// The functions and their numbers of arguments; `None` for one or more.
 const FUNCTIONS: [(&str, Option<usize>); 11] = [
     ("sqrt", Some(1)),
     ("ln", Some(1)),
@@ -37,46 +36,49 @@ const FUNCTIONS: [(&str, Option<usize>); 11] = [
     ("max", None),
 ];
 
-/// Brackets, functions and signs inside each other, at most.
-const DEEPEST: usize = 64;
+/// Maximum nesting of brackets, functions and signs.
+const MAX_DEPTH: usize = 64;
 
-/// What is wrong with a formula, and at which character, counted from 1.
+/// The problem of a formula and its position.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("character {place}: {problem}")]
 pub struct ExpressionError {
-    /// The character.
+    /// The character, counted from 1.
     pub place: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// The ways in which a formula can be wrong.
+/// A problem of a formula.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// Something else should stand here.
+    /// Something else is expected.
     #[error("{0} expected")]
     Expected(&'static str),
-    /// Not a number.
+    /// A number cannot be parsed.
     #[error("{0:?} is not a number")]
     Number(String),
-    /// Not a function.
+    /// A function is unknown.
     #[error("{0} is not a function; there are sqrt, ln, log2, log10, exp, round, floor, ceil, abs, min, max")]
     Function(String),
-    /// A function with the wrong number of arguments.
+    /// A function has the wrong number of arguments.
     #[error("{name} takes {wanted} argument{}", if *.wanted == 1 { "" } else { "s" })]
     Arguments {
         /// The function.
         name: &'static str,
-        /// Its arguments.
+        /// Its number of arguments.
         wanted: usize,
     },
-    /// Too many brackets inside each other.
-    #[error("more than {DEEPEST} brackets inside each other")]
+    /// The nesting is too deep.
+    #[error("more than {MAX_DEPTH} nested brackets")]
     Deep,
 }
 
 impl Expression {
-    /// Reads a formula.
+    /// Parses a formula.
+    ///
+    /// # Errors
+    /// Fails at the first problem; the error names its position.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
         let mut parser = Parser { rest: text, text, depth: 0 };
         let root = parser.sum()?;
@@ -86,14 +88,14 @@ impl Expression {
         }
     }
 
-    /// The names that stand in it.
+    /// Returns the names in the formula.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.root.names(&mut names);
         names
     }
 
-    /// Its value, given those of the names; `None` for a name without a value.
+    /// Returns the value, given those of the names; `None` if a name has no value.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         self.root.value(of)
     }
@@ -153,7 +155,7 @@ impl Node {
     }
 }
 
-/// Descends through sums, products, signs and powers.
+/// A recursive-descent parser of sums, products, signs and powers.
 struct Parser<'a> {
     rest: &'a str,
     text: &'a str,
@@ -161,7 +163,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The next character that is not a space.
+    /// Returns the next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -175,8 +177,8 @@ impl Parser<'_> {
         there
     }
 
-    /// The longest beginning of such characters.
-    fn while_(&mut self, wanted: impl Fn(char) -> bool) -> String {
+    /// Takes the longest prefix of such characters.
+    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
         let end = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
@@ -198,11 +200,11 @@ impl Parser<'_> {
         next: fn(&mut Self) -> Result<Node, ExpressionError>,
     ) -> Result<Node, ExpressionError> {
         let mut left = next(self)?;
-        // A long sum nests to the left as deep as it is long.
+        // A sum is nested to the left, as deep as it is long.
         let mut length = 0;
         while let Some(sign) = self.peek().filter(|sign| signs.contains(sign)) {
             length += 1;
-            if length > DEEPEST {
+            if length > MAX_DEPTH {
                 return Err(self.wrong(Problem::Deep));
             }
             self.take(sign);
@@ -213,7 +215,7 @@ impl Parser<'_> {
 
     fn sum(&mut self) -> Result<Node, ExpressionError> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(self.wrong(Problem::Deep));
         }
         let sum = self.operations(['+', '-'], Self::product)?;
@@ -230,7 +232,7 @@ impl Parser<'_> {
         match self.take('-') {
             true => {
                 self.depth += 1;
-                if self.depth > DEEPEST {
+                if self.depth > MAX_DEPTH {
                     return Err(self.wrong(Problem::Deep));
                 }
                 let inner = self.sign()?;
@@ -248,7 +250,7 @@ impl Parser<'_> {
             return Ok(base);
         }
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(self.wrong(Problem::Deep));
         }
         let exponent = self.sign()?;
@@ -266,7 +268,7 @@ impl Parser<'_> {
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_ascii_alphabetic() => {
                 let before = self.rest;
-                let word = self.while_(|c| c.is_ascii_alphanumeric() || c == '_');
+                let word = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 if self.peek() == Some('(') {
                     self.function(&word, before.len())
                 } else {
@@ -277,10 +279,10 @@ impl Parser<'_> {
         }
     }
 
-    /// A number as people write it: 4096, 65_536, 1e6, 2.5e-3.
+    /// Parses a number such as 4096, 65_536, 1e6 or 2.5e-3.
     fn number(&mut self) -> Result<Node, ExpressionError> {
         let digits = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
-        let mut word = self.while_(digits);
+        let mut word = self.take_while(digits);
         if self.rest.starts_with(['e', 'E']) {
             word.push('e');
             self.rest = &self.rest[1..];
@@ -288,7 +290,7 @@ impl Parser<'_> {
                 word.push_str(&self.rest[..1]);
                 self.rest = &self.rest[1..];
             }
-            word += &self.while_(|c| c.is_ascii_digit());
+            word += &self.take_while(|c| c.is_ascii_digit());
         }
         word.replace('_', "").parse().map(Node::Number).map_err(|_| self.wrong(Problem::Number(word)))
     }
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn values() {
+    fn formulas_are_evaluated() {
         for (text, expected) in [
             ("1 + 2 * 3", 7.0),
             ("(1 + 2) * 3", 9.0),
@@ -349,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_name_the_position() {
         for (text, message) in [
             ("", "character 1: a number, a parameter's name or a bracket expected"),
             ("2 *", "character 4: a number, a parameter's name or a bracket expected"),
@@ -370,7 +372,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "[-+*/^(),._a-z0-9 äE]{0,40}") {
+        fn arbitrary_text_does_not_panic(text in "[-+*/^(),._a-z0-9 äE]{0,40}") {
             if let Ok(expression) = Expression::parse(&text) {
                 let _ = expression.value(&|_| Some(2.0));
             }

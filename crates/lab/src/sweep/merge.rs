@@ -1,4 +1,4 @@
-//! Bringing shards into a store.
+//! Merging shards into a store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use super::shard::{LineProblem, ShardError, read};
 use crate::cell::Key;
 use crate::store::{Batch, Store, StoreError};
 
-/// What a merge did.
+/// The result of a merge.
 #[derive(Debug, Default)]
 pub struct Merged {
-    /// Shards brought in whole.
+    /// Number of shards merged.
     pub shards: usize,
-    /// Cells that the store did not have, or had as failed.
+    /// Number of cells that the store did not have, or had as failed.
     pub added: usize,
-    /// Cells that it had already.
+    /// Number of cells that it had already.
     pub known: usize,
-    /// Shards whose last line has no end, and its number: their writers are at work or were killed.
+    /// Shards whose last line is incomplete, with its number, because their writers still run or were killed.
     pub torn: Vec<(PathBuf, usize)>,
-    /// Shards that were left out, each with the line at fault.
+    /// The errors of shards that were not merged.
     pub refused: Vec<ShardError>,
-    /// Shards that begin with the same cell as another: most likely copies. Each cell is counted once.
+    /// Pairs of shards that begin with the same cell and are probably copies. Each cell is counted once.
     pub copies: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Why a merge could not go on.
+/// Why a merge failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A file or folder cannot be read.
@@ -32,15 +32,18 @@ pub enum MergeError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// Something is wrong with the store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The shards in the given files and folders, each once.
+/// Returns the shards in the given files and folders, each once.
+///
+/// # Errors
+/// Fails if a file or folder cannot be read.
 pub fn shards_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, MergeError> {
     let mut shards = BTreeSet::new();
     for path in paths {
@@ -59,8 +62,11 @@ pub fn shards_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, MergeError> {
     Ok(shards.into_iter().collect())
 }
 
-/// Brings shards into the store, each as a whole or not at all. It may be done again and again, also while shards are being
-/// written. `each` hears of every shard before it is read.
+/// Merges shards into the store, each completely or not at all. It can be repeated, also while shards are being written. `each`
+/// receives every shard before it is read.
+///
+/// # Errors
+/// Fails if the store fails; an invalid shard is reported in the result.
 pub fn merge(
     shards: &[PathBuf],
     store: &mut Store,
@@ -68,13 +74,13 @@ pub fn merge(
 ) -> Result<Merged, MergeError> {
     let mut merged = Merged::default();
     let mut firsts = HashMap::new();
-    // Keys come in no order, so that every commit writes pages all over the index: few large commits. Not too large, since
-    // other writers wait.
-    for lot in shards.chunks(LOT) {
+    // Keys are in random order, so every commit writes pages all over the index. Hence few large commits, but not so large that
+    // other writers wait long.
+    for group in shards.chunks(SHARDS_PER_COMMIT) {
         let mut batch = store.batch()?;
-        for path in lot {
+        for path in group {
             each(path);
-            if let Some(first) = bring(path, &mut batch, &mut merged)?
+            if let Some(first) = merge_one(path, &mut batch, &mut merged)?
                 && let Some(other) = firsts.insert(first, path)
             {
                 merged.copies.push((path.clone(), other.clone()));
@@ -85,11 +91,11 @@ pub fn merge(
     Ok(merged)
 }
 
-/// Shards of one commit.
-const LOT: usize = 50;
+/// Number of shards in one commit.
+const SHARDS_PER_COMMIT: usize = 50;
 
-/// Brings one shard in, or notes why not. Gives its first cell.
-fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<Option<Key>, StoreError> {
+/// Merges one shard or records why not. Returns its first cell.
+fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<Option<Key>, StoreError> {
     let content = match read(path) {
         Ok(content) => content,
         Err(error) => {
@@ -126,7 +132,7 @@ fn bring(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<Opti
     Ok(entries.first().map(|entry| entry.key))
 }
 
-/// Why a shard was not taken.
+/// Why a shard was not merged.
 enum Refused {
     Line(usize),
     Store(StoreError),

@@ -1,7 +1,7 @@
-//! Sweeps: many cells from one description, on one machine or dealt to many.
+//! Sweeps: many cells from one description, run on one machine or distributed over many.
 //!
-//! A file holds a base configuration, axes (lists and ranges, in all combinations), points (parameters that move
-//! together), and rays (parameters that follow from the others by a formula). docs/sweeps.md is the page for people.
+//! A file has a base configuration, axes (lists and ranges, in all combinations), points (parameters that change together) and rays
+//! (parameters computed from others by a formula). `docs/sweeps.md` describes the format.
 
 mod expression;
 mod file;
@@ -21,8 +21,8 @@ use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Valu
 
 use crate::cell::{self, Key};
 
-/// Cells of one sweep, at most.
-pub const MOST_CELLS: f64 = 1e7;
+/// Maximum number of cells of a sweep.
+pub const MAX_CELLS: f64 = 1e7;
 
 /// A description of cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,71 +34,73 @@ pub struct Sweep {
     noise: bool,
 }
 
-/// Values that take turns; each sets one parameter, or several together.
+/// The values of an axis; each sets one parameter or several together.
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
     points: Vec<Vec<(&'static Setting, Value)>>,
 }
 
-/// A sweep that cannot be run.
+/// Why a sweep is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SweepError {
-    /// Not TOML.
+    /// The text is not TOML.
     #[error("line {line}: {reason}")]
     Toml {
         /// The line.
         line: usize,
-        /// What the parser said.
+        /// The message of the parser.
         reason: String,
     },
-    /// A key that means nothing.
+    /// A key is unknown.
     #[error("line {line}: unknown key {name}: {note}")]
     Unknown {
         /// The line.
         line: usize,
         /// The key.
         name: String,
-        /// What there is.
+        /// The known keys.
         note: String,
     },
-    /// A value that is not allowed.
+    /// A value is not allowed.
     #[error("line {line}: {name} = {value}: {allowed}")]
     Value {
         /// The line.
         line: usize,
         /// The key.
         name: String,
-        /// What stands there.
+        /// The value.
         value: String,
-        /// What may stand there.
+        /// The allowed values.
         allowed: String,
     },
-    /// A parameter in two places.
+    /// A parameter is given twice.
     #[error(
         "line {line}: {name} is given twice: above, under [axes], in [[points]] or under [rays], once each"
     )]
     Twice {
-        /// The line of the second.
+        /// The line of the second one.
         line: usize,
         /// The parameter.
         name: String,
     },
-    /// Parameters that do not go together.
+    /// Parameters exclude each other.
     #[error(transparent)]
     Together(#[from] ConfigError),
-    /// Rays that need each other.
-    #[error("[rays] {name}: its formula leads back to itself")]
+    /// Rays depend on each other in a circle.
+    #[error("[rays] {name}: its formula depends on itself")]
     Circle {
-        /// One of them.
+        /// One of the rays.
         name: &'static str,
     },
-    /// More cells than anyone could wait for.
-    #[error("the axes make {cells:.0} cells, and {MOST_CELLS:.0} is the most: use fewer values or repeats")]
+    /// There are too many cells.
+    #[error(
+        "the axes make {cells:.0} cells; at most {MAX_CELLS:.0} are allowed: use fewer values or repeats"
+    )]
     TooMany {
-        /// How many.
+        /// Their number.
         cells: f64,
     },
-    /// A formula without a value.
+    /// A formula has no valid value.
     #[error("[rays] {name} = {formula} with {point}: {what}")]
     Ray {
         /// The parameter.
@@ -107,47 +109,53 @@ pub enum SweepError {
         formula: String,
         /// The combination.
         point: String,
-        /// What came out instead.
+        /// The problem.
         what: String,
     },
-    /// A combination that is not a configuration.
+    /// A combination is not a valid configuration.
     #[error("the cell with {point}: {error}")]
     Config {
         /// The combination.
         point: String,
-        /// What is wrong with it.
+        /// The error.
         error: ConfigError,
     },
 }
 
 impl Sweep {
-    /// Reads a description in TOML.
+    /// Parses a description in TOML.
+    ///
+    /// # Errors
+    /// Fails if the text is invalid or has too many cells; the error names the line.
     pub fn read(text: &str) -> Result<Sweep, SweepError> {
         let sweep = file::read(text)?;
         let cells =
             sweep.axes.iter().map(|axis| axis.points.len() as f64).product::<f64>() * sweep.repeats as f64;
-        if cells > MOST_CELLS {
+        if cells > MAX_CELLS {
             return Err(SweepError::TooMany { cells });
         }
         Ok(sweep)
     }
 
-    /// Whether the noise budget is to be recorded.
+    /// Whether to record the noise budget.
     pub fn noise(&self) -> bool {
         self.noise
     }
 
-    /// Number of combinations, repeats included. Some may be the same cell.
+    /// Returns the number of combinations including repeats; some may be the same cell.
     pub fn len(&self) -> usize {
         self.axes.iter().map(|axis| axis.points.len()).product::<usize>() * self.repeats
     }
 
-    /// Whether there is nothing to run, which cannot be.
+    /// Whether there is no combination, which never happens.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All cells, each once, the last axis and then the repeats changing fastest. An error names the combination.
+    /// Returns all cells, each once, with the repeats and then the last axis changing fastest.
+    ///
+    /// # Errors
+    /// Fails if a combination is invalid; the error names it.
     pub fn cells(&self) -> Result<Vec<Config>, SweepError> {
         let mut cells = Vec::with_capacity(self.len());
         let mut seen = HashSet::with_capacity(self.len());
@@ -230,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_round_and_drop_what_is_the_same() {
+    fn ranges_are_rounded_without_duplicates() {
         let dims = |range: &str| -> Vec<usize> {
             cells(&format!("[axes]\ndim = {range}")).iter().map(|cell| cell.dim).collect()
         };
@@ -271,7 +279,7 @@ mod tests {
                 "line 2: dim = \"2 * vocabulary\": vocabulary is not a parameter",
             ),
             ("[rays]\ndim = \"2 *\"", "line 2: dim = \"2 *\": character 4"),
-            ("[rays]\ndim = \"samples\"\nsamples = \"dim\"", "[rays] dim: its formula leads back"),
+            ("[rays]\ndim = \"samples\"\nsamples = \"dim\"", "[rays] dim: its formula depends on itself"),
             ("[rays]\ndim = \"width\"", "[rays] dim = width with these values: one of its names"),
             ("[rays]\ndim = \"ln(0)\"", "[rays] dim = ln(0) with these values: -inf"),
             (
@@ -284,7 +292,7 @@ mod tests {
             ("activation = \"relu\"", "activation is given without width"),
             (
                 "repeats = 1e6\n[axes]\nseed = { from = 0, to = 1e6, steps = 12345 }",
-                "the axes make 12345000000 cells, and 10000000",
+                "the axes make 12345000000 cells; at most 10000000",
             ),
             (
                 "embedding = \"orthonormal\"\n[axes]\ndim = [600, 100]",
@@ -298,7 +306,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(dim|vocab|repeats|\\[axes\\]|\\[rays\\]|\\[\\[points\\]\\]|from|steps|=|\\{|\\}|\\[|\\]|\"|,|\n|[0-9]{1,3}|1e9|-|ln\\(| ){0,40}") {
+        fn arbitrary_text_does_not_panic(text in "(dim|vocab|repeats|\\[axes\\]|\\[rays\\]|\\[\\[points\\]\\]|from|steps|=|\\{|\\}|\\[|\\]|\"|,|\n|[0-9]{1,3}|1e9|-|ln\\(| ){0,40}") {
             if let Ok(sweep) = Sweep::read(&text) && sweep.len() < 10_000 {
                 let _ = sweep.cells();
             }

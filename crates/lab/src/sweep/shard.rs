@@ -1,8 +1,8 @@
-//! A shard: the results of one share of a sweep, one JSON object per line, appended by one process.
+//! Shards: the results of one share of a sweep, one JSON object per line, appended by one process.
 //!
-//! For shared file systems, where a database's locks do not hold: no lock, no header, nothing is ever rewritten. Each line ends
-//! with a checksum of itself. A process that is killed while it writes leaves a line without its end; that line
-//! is recognised, and cut off when the shard is continued.
+//! They are for shared file systems, where the locks of a database are unreliable: there is no lock and no header, and nothing is
+//! rewritten. Each line ends with its own checksum. A process that is killed while writing leaves an incomplete line, which is
+//! recognised and truncated when the shard is continued.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use crate::cell::{Entry, Key, Known, Results, learn};
 use crate::store::{Store, StoreError};
 
-/// What comes between a line's content and its checksum.
+/// The text between the content of a line and its checksum.
 const MARK: &str = ",\"checksum\":\"";
 
-/// A shard that cannot be read.
+/// Why a shard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardError {
     /// The file cannot be read or written.
@@ -23,43 +23,41 @@ pub enum ShardError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// A line is not what a sweep writes.
+    /// A line is invalid.
     #[error("{}, line {line}: {problem}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: LineProblem,
     },
 }
 
-/// What is wrong with a line of a shard.
+/// The problem of a line of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
-    /// It is something else.
+    /// It was not written by a sweep.
     #[error("not a record of superpose sweep")]
     Foreign,
-    /// It was changed after it had been written.
+    /// It was changed after it was written.
     #[error("the checksum does not fit: the line was edited or damaged")]
     Checksum,
-    /// Its checksum fits, but its content does not.
+    /// Its checksum is right, but its content cannot be read.
     #[error("a record that this version cannot read")]
     Unreadable,
-    /// Its key is not that of its configuration.
+    /// Its key does not belong to its configuration.
     #[error("the key does not fit the configuration")]
     Key,
-    /// Its numbers are not those of any run.
-    #[error("numbers that no run can give")]
+    /// Its numbers cannot come from a run.
+    #[error("numbers that cannot come from a run")]
     Impossible,
     /// Another result for the same cell is in the store.
-    #[error(
-        "the store has another result for this cell: one of the two was not made by this program as it is"
-    )]
+    #[error("the store has another result for this cell: one of the two was made by a different program")]
     Conflict,
 }
 
@@ -68,16 +66,16 @@ pub enum LineProblem {
 pub(super) struct Content {
     /// The entries, a line each.
     pub entries: Vec<Entry>,
-    /// Bytes up to the end of the last whole line.
+    /// Number of bytes to the end of the last complete line.
     pub whole: u64,
-    /// Whether there is something after it.
+    /// Whether an incomplete line follows.
     pub torn: bool,
 }
 
-/// Reads a whole shard. A last line without its end is not an error.
+/// Reads a shard. An incomplete last line is not an error.
 pub(super) fn read(path: &Path) -> Result<Content, ShardError> {
     let failed = |error| ShardError::Io { path: path.into(), error };
-    // A pipe would be waited for, for ever.
+    // Reading a pipe would block.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(failed(std::io::Error::new(ErrorKind::InvalidInput, "not a file")));
     }
@@ -92,14 +90,14 @@ pub(super) fn read(path: &Path) -> Result<Content, ShardError> {
         })?;
         entries.push(entry);
     }
-    // A file that is one long line of something else was not torn, it was never ours.
+    // A file that is one incomplete line of something else is not a shard.
     if entries.is_empty() && !bytes.is_empty() && !b"{\"key\":\"".starts_with(&bytes[..bytes.len().min(8)]) {
         return Err(ShardError::Line { path: path.into(), line: 1, problem: LineProblem::Foreign });
     }
     Ok(Content { entries, whole: whole as u64, torn: whole < bytes.len() })
 }
 
-/// The same, and nothing where there is no file.
+/// The same; empty if there is no file.
 fn read_if_there(path: &Path) -> Result<Content, ShardError> {
     match read(path) {
         Err(ShardError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
@@ -114,7 +112,7 @@ fn checksum(content: &str) -> String {
     hash[..16].into()
 }
 
-/// An entry as a line.
+/// Returns an entry as a line.
 fn write_line(entry: &Entry) -> String {
     let mut line = serde_json::to_string(entry).expect("an entry is plain values");
     line.pop();
@@ -138,11 +136,11 @@ fn read_line(line: &[u8]) -> Result<Entry, LineProblem> {
     Ok(entry)
 }
 
-/// A shard that is being written, or one that is looked at.
+/// A shard that is open for appending or only for reading.
 #[derive(Debug)]
 pub struct Shard {
     path: PathBuf,
-    /// Nothing where it is only looked at.
+    /// `None` if it is open only for reading.
     file: Option<File>,
     length: u64,
     known: HashMap<Key, Known>,
@@ -150,13 +148,16 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The file of share `share` of `shares`, counted from 1, in the given folder.
+    /// Returns the file of share `share` of `shares`, counted from 1, in a folder.
     pub fn path(folder: &Path, share: usize, shares: usize) -> PathBuf {
         folder.join(format!("{share}-of-{shares}.jsonl"))
     }
 
-    /// Opens a shard or begins one, with its folder. A torn last line is cut off. What `store` has is known, too, if it is
-    /// there and can be read.
+    /// Opens or creates a shard and its folder. An incomplete last line is truncated. Results in `store` are known too, if it can be
+    /// read.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written or is not a shard.
     pub fn open(path: &Path, store: Option<&Path>) -> Result<Shard, ShardError> {
         let failed = |error| ShardError::Io { path: path.into(), error };
         if let Some(folder) = path.parent() {
@@ -170,15 +171,18 @@ impl Shard {
         Ok(Shard::with(path, Some(file), content, store))
     }
 
-    /// Looks at a shard, of which there may be none yet, and writes nothing: another process may be writing it, and what looks
-    /// like a torn line may be one that it is writing at this moment. Nothing can be kept in it.
+    /// Opens a shard for reading; it need not exist. Nothing is truncated, because an incomplete line may be one that another
+    /// process is writing.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is not a shard.
     pub fn peek(path: &Path, store: Option<&Path>) -> Result<Shard, ShardError> {
         Ok(Shard::with(path, None, read_if_there(path)?, store))
     }
 
     fn with(path: &Path, file: Option<File>, content: Content, store: Option<&Path>) -> Shard {
         let mut known = HashMap::new();
-        // A later line may be better: an outcome after a failure, a noise budget.
+        // A later line may add an outcome after a failure, or a noise budget.
         content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
         let store = store.and_then(|path| Store::peek(path).ok());
         Shard { path: path.into(), file, length: content.whole, known, store }
@@ -189,12 +193,12 @@ impl Shard {
         self.known.contains_key(key)
     }
 
-    /// Cells that the shard has.
+    /// Returns the number of cells in the shard.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no cells.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
@@ -202,7 +206,7 @@ impl Shard {
 
 impl Results for Shard {
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
-        // The store may be written at this moment, and a page seen half: what cannot be read is run again.
+        // While another process writes the store, a read may fail; the cells are then run again.
         let stored = self.store.as_mut().and_then(|store| store.find(keys).ok());
         let mut known = stored.unwrap_or_default();
         for key in keys {
@@ -215,12 +219,12 @@ impl Results for Shard {
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         let Some(file) = &mut self.file else {
-            let error = std::io::Error::new(ErrorKind::PermissionDenied, "opened to look at only");
+            let error = std::io::Error::new(ErrorKind::PermissionDenied, "opened for reading only");
             return Err(StoreError::io(&self.path, error));
         };
         let text: String = entries.iter().map(write_line).collect();
         if let Err(error) = file.write_all(text.as_bytes()) {
-            // All or nothing; where even this fails the torn line is found on the next start.
+            // Remove the partial write; if this fails too, the next start truncates it.
             let _ = file.set_len(self.length);
             return Err(StoreError::io(&self.path, error));
         }

@@ -1,8 +1,8 @@
-//! Where a sweep stands: what its store and its shards have of its cells, and what every share would still run.
+//! The progress of a sweep: which of its cells are in its store and its shards, and what every share has yet to run.
 //!
-//! A worker looks into the store and into its own shard, and nowhere else: thousands of workers that read each other's files
-//! would wear a file system out. So a cell can be done and yet be run again, when it stands in a shard that is not
-//! its worker's, since the file or the number of shares has changed. Such cells are counted as astray.
+//! A worker reads only the store and its own shard, because thousands of workers that read each other's files would overload a file
+//! system. So a finished cell is run again if it is in a shard that its worker does not read, after the file or the number of shares
+//! has changed. Such cells are counted as astray.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,49 +17,49 @@ use crate::store::{Store, StoreError};
 /// One share of the cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShareSurvey {
-    /// Its cells.
+    /// Number of cells.
     pub cells: usize,
-    /// Cells that a worker would run: neither the store nor its own shard has them.
+    /// Number of cells that are neither in the store nor in its own shard.
     pub missing: usize,
-    /// Estimated seconds of one thread for them.
+    /// Estimated seconds of one thread for the missing cells.
     pub seconds: f64,
 }
 
-/// What is there, and what is missing.
+/// The progress of a sweep.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// A hash of the cells in their order: the same fingerprint and number of shares mean the same shares.
+    /// A hash of the cells in their order. The same fingerprint and number of shares mean the same shares.
     pub fingerprint: String,
-    /// Different cells of the sweep.
+    /// Number of different cells.
     pub cells: usize,
-    /// Cells with an outcome, anywhere.
+    /// Number of cells with an outcome, in the store or a shard.
     pub done: usize,
-    /// Of these, how many only shards have.
+    /// Number of these that are only in shards.
     pub in_shards: usize,
-    /// Cells that are known to fail and have no outcome.
+    /// Number of cells that failed and have no outcome.
     pub failed: usize,
-    /// Estimated seconds of one thread for the cells that are neither.
+    /// Estimated seconds of one thread for the other cells.
     pub seconds: f64,
-    /// Measured over estimated seconds of the cells that are done; 1 while there are none.
+    /// Measured over estimated seconds of the finished cells; 1 if there are none.
     pub pace: f64,
     /// The shares, if there are any.
     pub shares: Vec<ShareSurvey>,
-    /// Cells that are done in a shard where their worker does not look.
+    /// Number of cells that are done in a shard that their worker does not read.
     pub astray: usize,
-    /// One of the shards that have them.
+    /// One of the shards that contain them.
     pub astray_in: Option<PathBuf>,
-    /// Shards that cannot be read, each with the line at fault.
+    /// The errors of shards that cannot be read.
     pub damaged: Vec<ShardError>,
-    /// Shards with cells of another sweep, or of this one before it changed, each with its first such line.
+    /// Shards with cells of another sweep, or of an earlier version of this one, each with its first such line.
     pub foreign: Vec<(PathBuf, usize)>,
 }
 
-/// What is known of a cell.
+/// Where the result of a cell was found.
 #[derive(Clone, Copy, Default)]
 struct Found {
     done: bool,
     failed: bool,
-    /// Known where its worker looks.
+    /// In the store or in the shard of its worker.
     seen: bool,
     /// Done in the store.
     stored: bool,
@@ -67,8 +67,11 @@ struct Found {
 }
 
 impl Survey {
-    /// Looks through `folder` for shards, if it is there, and through the store. The cells, each of them once, are dealt to
-    /// `shares`, if there are any. Whether failures are to be run again decides what is missing.
+    /// Reads the store and the shards in `folder`, if it exists. The cells, each once, are distributed over `shares`. With
+    /// `retry_failed`, failed cells count as missing.
+    ///
+    /// # Errors
+    /// Fails if the store or the folder cannot be read.
     pub fn take(
         cells: &[Config],
         noise: bool,
@@ -164,13 +167,13 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Cells that are neither done nor known to fail.
+    /// Returns the number of cells that are neither done nor failed.
     pub fn left(&self) -> usize {
         self.cells - self.done - self.failed
     }
 }
 
-/// A short hash of words in their order.
+/// Returns a short hash of words in their order.
 pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
     let mut hasher = blake3::Hasher::new();
     for word in words {
@@ -180,12 +183,12 @@ pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
     hasher.finalize().to_hex()[..16].into()
 }
 
-/// A store that is being written may show half a page: an error that another look may not see.
+/// Reads from a store. While another process writes it, a read may fail on a half-written page, so it is tried twice.
 fn find(store: &mut Store, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
     store.find(keys).or_else(|_| store.find(keys))
 }
 
-/// Measured beside estimated time.
+/// Sums of measured and estimated times.
 #[derive(Default)]
 struct Pace {
     measured: f64,

@@ -1,30 +1,30 @@
-//! Accuracy along an axis near its crossing with a target, and how sure one can be of the crossing.
+//! A model of accuracy along an axis near its crossing with a target, and the interval of the crossing.
 //!
-//! With `x` the logarithm of the size (its negative where more hurts), F the normal CDF and `u = b (x - x*)`,
+//! With `x` the logarithm of the size (its negative where larger sizes hurt), F the normal CDF and `u = b (x - x*)`,
 //!
 //! ```text
 //! mean accuracy  F(F^-1(target) + u + k u^2 / 2)       variance of one run  phi p (1 - p)
 //! ```
 //!
-//! The crossing `x*`, the slope `b` and the spread `phi` follow from the data alone. Curves are not normal CDFs: they have
-//! floors, ceilings and skews. So the bend `k` is free within [`BEND`] and [`CHANGE`], which widens the interval by what an unknown bend can do, and runs
-//! count less the farther they are from the crossing ([`nearness`]). The spread holds test noise and seed-to-seed spread in
-//! one number, up to runs that recall all or nothing (`phi` = 1); it is never taken to be less than what the test items allow.
+//! The crossing `x*`, the slope `b` and the spread `phi` are fitted. Real curves are not normal CDFs: they have floors, ceilings
+//! and skews. So the bend `k` varies within [`BEND`] and [`CHANGE`], which widens the interval by the effect of an unknown bend, and
+//! runs count less the farther they are from the crossing ([`nearness`]). The spread combines test noise and seed-to-seed spread,
+//! up to runs that recall all or nothing (`phi` = 1); it is at least what the finite number of test items implies.
 //!
 //! The interval is Fieller's: all `x` at which the fitted curve is within Student's quantile times its standard error of the
-//! target. It is unbounded where the slope could be zero.
+//! target. It is unbounded if the slope could be zero.
 
 use crate::interval::student;
 use crate::normal::{self, cdf, density};
 
-/// One run, as the search sees it.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Where: the logarithm of the size, its negative where more hurts.
+    /// The logarithm of the size, or its negative where larger sizes hurt.
     pub x: f64,
     /// The share of right answers.
     pub y: f64,
-    /// Independent answers behind that share.
+    /// Number of independent answers in the share.
     pub items: f64,
 }
 
@@ -37,88 +37,87 @@ pub struct Curve {
     pub slope: f64,
     /// Variance of one run over `p (1 - p)`.
     pub spread: f64,
-    /// Runs that count, those far away in part.
+    /// Effective number of runs: distant runs count in part.
     pub runs: f64,
-    /// Lower end of the 95% interval; `None` when there is none.
+    /// Lower end of the 95% interval; `None` if it is unbounded.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
 }
 
-/// How strongly curves bend, beyond a normal CDF: standard deviation of `k` for steep curves.
+/// Prior standard deviation of the bend `k` of steep curves.
 pub const BEND: f64 = 0.4;
-/// How much the slope of a gentle curve changes over a factor of e: standard deviation of `k b`. A curve that comes close to its
-/// ceiling loses its slope at its own pace, however little of it is left.
+/// Prior standard deviation of `k b`, by which the slope of a gentle curve changes over a factor of e. Near its ceiling a curve
+/// flattens at a rate that does not depend on its slope.
 pub const CHANGE: f64 = 1.0;
 
-/// The slopes that are considered, per unit of `x`.
+/// Range of slopes per unit of `x`.
 const SLOPES: (f64, f64) = (0.02, 400.0);
 
-/// How far from the crossing an interval is followed, in units of `x`: a factor of 50.
-const FARTHEST: f64 = 4.0;
+/// Maximum distance of an end of the interval from the crossing in units of `x`: a factor of 50.
+const MAX_DISTANCE: f64 = 4.0;
 
-/// Newton's steps at most.
-const ROUNDS: usize = 60;
+/// Maximum number of Newton steps.
+const MAX_ROUNDS: usize = 60;
 
-/// The share's place under a normal CDF. Shares of 0 and 1 are somewhere beyond three.
+/// Returns the normal quantile of a share, limited to about three in size.
 pub(super) fn probit(share: f64) -> f64 {
     normal::probit(share, 1e-3)
 }
 
-/// Beyond so many standard deviations a run counts less than half.
+/// Distance in standard deviations beyond which a run counts less than half.
 const NEAR: f64 = 1.5;
-/// Runs that always count, however far away they are.
-const FEW: usize = 6;
+/// Number of nearest runs that always count.
+const ALWAYS_COUNTED: usize = 6;
 
-/// How much a run counts: fully near the crossing, by half at the distance `near`, hardly beyond twice that.
+/// Returns the weight of a run: 1 near the crossing, a half at the distance `near`, almost 0 beyond twice that.
 fn nearness(distance: f64, near: f64) -> f64 {
     1.0 / (1.0 + (distance / near).powi(6))
 }
 
 impl Curve {
-    /// Fits the curve to runs on both sides of the crossing, which is thought to be near `start`; `slope` is a first guess.
-    /// Nothing when there are fewer than two places, or the fit runs away.
-    /// Runs beyond `reach` count less.
+    /// Fits the curve to runs on both sides of the crossing, from initial guesses of the crossing (`start`) and the slope. Runs
+    /// beyond `reach` count less. Returns `None` if there are fewer than two sizes or the fit diverges.
     pub fn fit(data: &[Observation], target: f64, start: f64, slope: f64, reach: f64) -> Option<Curve> {
         let first = data.first()?;
         if data.iter().all(|run| run.x == first.x) {
             return None;
         }
-        let (least, most) =
+        let (min, max) =
             data.iter().fold((f64::MAX, f64::MIN), |(low, high), run| (low.min(run.x), high.max(run.x)));
         let goal = probit(target);
         // Height at the origin, slope and bend; the origin follows the crossing.
-        let mut origin = start.clamp(least, most);
+        let mut origin = start.clamp(min, max);
         let mut theta = [goal, slope.clamp(SLOPES.0, SLOPES.1), 0.0];
         let mut spread = 0.02;
         let mut scale = theta[1];
         let (mut done, mut settled) = (None, false);
-        for round in 0..ROUNDS {
+        for round in 0..MAX_ROUNDS {
             let fit = Sums::new(data, origin, scale, theta, spread, reach);
             let Some(step) = solve(fit.hessian, fit.gradient) else { break };
-            // Full steps near the end, short ones before: far from the answer the curve is not what it will be.
+            // Short steps far from the solution, where the quadratic approximation is poor; full steps near it.
             let size =
                 (step[0].abs() / 0.7).max((step[1] / theta[1]).abs() / 0.5).max(step[2].abs()).max(1.0);
-            // What counts as near moves with the crossing: should they chase each other, slow down.
-            let size = size * if round > ROUNDS / 2 { 4.0 } else { 1.0 };
+            // The weights move with the crossing. Shorter steps stop a cycle between the two.
+            let size = size * if round > MAX_ROUNDS / 2 { 4.0 } else { 1.0 };
             for (t, s) in theta.iter_mut().zip(step) {
                 *t += s / size;
             }
             theta[1] = theta[1].clamp(SLOPES.0, SLOPES.1);
             spread = fit.spread;
-            // Move the origin to the crossing, the curve as it is.
+            // Move the origin to the crossing without changing the curve.
             let shift = ((goal - theta[0]) / theta[1]).clamp(-1.0, 1.0);
-            let (left, right) = (least - 1.0 - origin, most + 1.0 - origin);
+            let (left, right) = (min - 1.0 - origin, max + 1.0 - origin);
             let shift = shift.clamp(left.min(0.0), right.max(0.0));
             let bend = theta[2] * scale * scale;
             theta[0] += theta[1] * shift + 0.5 * bend * shift * shift;
             theta[1] = (theta[1] + bend * shift).clamp(SLOPES.0, SLOPES.1);
             origin += shift;
-            let most = 3.0 * bend_variance(theta[1]).sqrt();
-            theta[2] = (bend / theta[1].powi(2)).clamp(-most, most);
+            let max = 3.0 * bend_variance(theta[1]).sqrt();
+            theta[2] = (bend / theta[1].powi(2)).clamp(-max, max);
             scale = theta[1];
             let moved = step.iter().map(|s| s.abs()).fold(shift.abs() * theta[1], f64::max);
-            if size <= 4.0 && moved < 1e-6 || round == ROUNDS - 1 {
+            if size <= 4.0 && moved < 1e-6 || round == MAX_ROUNDS - 1 {
                 settled = moved < 0.01;
                 let fit = Sums::new(data, origin, scale, theta, spread, reach);
                 done = Some((fit, theta));
@@ -157,14 +156,14 @@ impl Curve {
     }
 }
 
-/// The end of the interval in one direction.
+/// Returns the end of the interval in one direction; `None` if it is too far away.
 fn end(origin: f64, direction: f64, inside: impl Fn(f64) -> bool) -> Option<f64> {
     let mut near = 0.0;
     let mut far = 1e-4;
     while inside(origin + direction * far) {
         near = far;
         far *= 1.1;
-        if far > FARTHEST {
+        if far > MAX_DISTANCE {
             return None;
         }
     }
@@ -175,12 +174,12 @@ fn end(origin: f64, direction: f64, inside: impl Fn(f64) -> bool) -> Option<f64>
     Some(origin + direction * near)
 }
 
-/// Variance of `k`.
+/// Returns the prior variance of `k`.
 fn bend_variance(slope: f64) -> f64 {
     BEND * BEND + (CHANGE / slope).powi(2)
 }
 
-/// What height, slope and bend contribute at a distance from the origin.
+/// Returns the factors of height, slope and bend at a distance from the origin.
 fn row(distance: f64, scale: f64) -> [f64; 3] {
     [1.0, distance, 0.5 * (scale * distance).powi(2)]
 }
@@ -196,9 +195,9 @@ struct Sums {
 impl Sums {
     fn new(data: &[Observation], origin: f64, scale: f64, theta: [f64; 3], spread: f64, reach: f64) -> Sums {
         let mut sums = Sums { gradient: [0.0; 3], hessian: [[0.0; 3]; 3], spread: 0.0, runs: 0.0 };
-        let (mut squares, mut least) = (0.0, 0.0);
+        let (mut squares, mut min) = (0.0, 0.0);
         let mut distances: Vec<f64> = data.iter().map(|run| (run.x - origin).abs()).collect();
-        let few = FEW.min(data.len()) - 1;
+        let few = ALWAYS_COUNTED.min(data.len()) - 1;
         let (_, &mut nearest, _) = distances.select_nth_unstable_by(few, f64::total_cmp);
         let near = reach.min(NEAR / scale).max(1.2 * nearest);
         for run in data {
@@ -215,22 +214,22 @@ impl Sums {
                 }
             }
             squares += weight * (run.y - mean).powi(2) / variance;
-            least += weight / run.items;
+            min += weight / run.items;
             sums.runs += weight;
         }
         let prior = spread / bend_variance(scale);
         sums.hessian[2][2] += prior;
         sums.gradient[2] -= prior * theta[2];
-        // A whisper on the slope, for data that any steep curve fits.
+        // A tiny regularisation of the slope, for data that any steep curve fits.
         sums.hessian[1][1] *= 1.0 + 1e-6;
         sums.hessian[1][1] += 1e-9;
         let degrees = (sums.runs - 2.0).max(0.5);
-        sums.spread = (squares / degrees).max(least / sums.runs).clamp(1e-9, 2.0);
+        sums.spread = (squares / degrees).max(min / sums.runs).clamp(1e-9, 2.0);
         sums
     }
 }
 
-/// Solves a symmetric positive system of three.
+/// Solves a symmetric positive definite system of three equations.
 fn solve(a: [[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
     let inverse = invert(a)?;
     Some(std::array::from_fn(|i| (0..3).map(|j| inverse[i][j] * b[j]).sum()))

@@ -1,11 +1,10 @@
 //! Thresholds: the size at which mean accuracy over seeds crosses a target, with a 95% interval.
 //!
 //! [`Search`] decides what to run and when to stop, [`Curve`] is its model of accuracy near the crossing, [`Question`] turns
-//! sizes and seeds into configurations and results into shares, [`find`] brings them together. [`known`] has curves with known
-//! crossings, on which the intervals are checked. The statistical model stands in plain words in `docs/thresholds.md`.
+//! sizes and seeds into configurations and results into shares, and [`find`] combines them. The search runs nothing itself, so that
+//! the tests can check its intervals on simulated curves with known crossings. `docs/thresholds.md` describes the statistical model.
 
 mod curve;
-pub mod known;
 mod question;
 mod record;
 mod search;
@@ -22,17 +21,17 @@ pub use search::{Plan, Search, Step, Trial, slope_of};
 /// A threshold with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
-    /// The smallest whole number that reaches the target, or where more hurts the largest that still does.
+    /// The smallest whole number that reaches the target; where larger sizes hurt, the largest that reaches it.
     pub estimate: u64,
     /// Lower end.
     pub low: u64,
     /// Upper end.
     pub high: u64,
-    /// The crossing as a real number: what fits use.
+    /// The crossing as a real number, as used by fits.
     pub crossing: f64,
-    /// Lower end.
+    /// Lower end of the crossing.
     pub crossing_low: f64,
-    /// Upper end.
+    /// Upper end of the crossing.
     pub crossing_high: f64,
     /// Slope of the curve at the crossing, in standard deviations of a normal CDF per factor of e.
     pub slope: f64,
@@ -48,7 +47,7 @@ pub enum Why {
     Below,
     /// At or above the target even at the worst end of the range.
     Above,
-    /// Too close to the target to tell which, or no runs left to tell.
+    /// Too close to the target to decide, or no runs left.
     Undecided,
 }
 
@@ -61,43 +60,43 @@ pub struct Unreached {
     pub low: u64,
     /// The largest size tried.
     pub high: u64,
-    /// The best mean share seen at a size.
+    /// The best mean share measured at a size.
     pub best: f64,
-    /// The worst.
+    /// The worst mean share measured at a size.
     pub least: f64,
 }
 
-/// What a search gives.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
-    /// The threshold, as precise as was asked for.
+    /// The threshold, with an interval as narrow as requested.
     Found(Estimate),
     /// The runs were used up before the interval was narrow enough.
     Imprecise {
         /// The whole number.
         estimate: u64,
-        /// Lower end of the 95% interval; nothing when the runs do not tell.
+        /// Lower end of the 95% interval; `None` if the runs do not determine it.
         low: Option<u64>,
         /// Upper end.
         high: Option<u64>,
         /// The crossing as a real number.
         crossing: f64,
-        /// Lower end.
+        /// Lower end of the crossing.
         crossing_low: Option<f64>,
-        /// Upper end.
+        /// Upper end of the crossing.
         crossing_high: Option<f64>,
         /// Slope of the curve at the crossing.
         slope: f64,
         /// Variance of one run over `p (1 - p)`.
         spread: f64,
     },
-    /// There is none in the range.
+    /// The target is not crossed in the range.
     Unreached(Unreached),
 }
 
 impl Threshold {
-    /// The crossing with its 95% interval, as real numbers; nothing where an end is missing.
+    /// Returns the crossing with its 95% interval as real numbers; `None` if an end is missing.
     pub fn interval(&self) -> Option<Interval> {
         match *self {
             Threshold::Found(Estimate { crossing, crossing_low, crossing_high, .. }) => {
@@ -110,6 +109,3 @@ impl Threshold {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

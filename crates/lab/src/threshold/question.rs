@@ -284,17 +284,17 @@ impl Question {
     }
 
     /// The plan of a search: from the prediction if there is one, else from the configuration's own size.
-    pub fn plan(&self, predicted: &Predicted, precision: f64, range: (u64, u64), most_runs: usize) -> Plan {
+    pub fn plan(&self, predicted: &Predicted, half_width: f64, range: (u64, u64), max_runs: usize) -> Plan {
         let own = self.parameter.of(&Point::from(&self.config)).unwrap_or(1.0);
         let start = predicted.value.unwrap_or(own).clamp(range.0 as f64, range.1 as f64);
         Plan {
             target: self.level,
-            precision,
+            half_width,
             range,
             rises: self.parameter.helps(),
             start,
             slope: predicted.slope.unwrap_or(1.0),
-            most_runs,
+            max_runs,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A threshold asked for and answered: options as they were typed, a search that can begin, a record.
+//! The options of a threshold search, the validated search, and its record.
 
 use std::time::Instant;
 
@@ -13,73 +13,37 @@ use super::{Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
 use crate::words::grouped;
 
-/// What is asked of a search, as it was typed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The options of a threshold search, not yet validated.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdOptions {
     /// The size to find.
     pub find: Parameter,
     /// The level to reach.
-    #[serde(default = "half")]
     pub accuracy: f64,
-    /// Half width of the 95% interval, over the estimate, at which to stop.
-    #[serde(default = "precision")]
-    pub precision: f64,
-    /// What counts as reached.
-    #[serde(default = "mean")]
+    /// Relative half width of the 95% interval at which to stop.
+    pub half_width: f64,
+    /// When the level counts as reached.
     pub criterion: Criterion,
     /// What is measured.
-    #[serde(default = "recall")]
     pub measure: Measure,
-    /// Runs at most.
-    #[serde(default = "max_runs")]
+    /// Maximum number of runs.
     pub max_runs: usize,
-    /// Sizes to search; without it, what runs in seconds.
+    /// Sizes to search; by default those that run in seconds.
     pub range: Option<(u64, u64)>,
 }
 
-fn half() -> f64 {
-    0.5
-}
-
-fn precision() -> f64 {
-    0.05
-}
-
-fn mean() -> Criterion {
-    Criterion::Mean
-}
-
-fn recall() -> Measure {
-    Measure::Accuracy
-}
-
-fn max_runs() -> usize {
-    400
-}
-
 impl ThresholdOptions {
-    /// The size at which mean recall over seeds reaches one half.
-    pub fn new(find: Parameter) -> ThresholdOptions {
-        ThresholdOptions {
-            find,
-            accuracy: half(),
-            precision: precision(),
-            criterion: mean(),
-            measure: recall(),
-            max_runs: max_runs(),
-            range: None,
-        }
-    }
-
-    /// Checks everything, both ends of the range included; the result can be searched.
+    /// Validates the options and the settings at both ends of the range.
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
-        if !(0.001..=1.0).contains(&self.precision) {
-            return Err(ConfigError::value("precision", self.precision, "must be from 0.001 to 1"));
+        if !(0.001..=1.0).contains(&self.half_width) {
+            return Err(ConfigError::value("half_width", self.half_width, "must be from 0.001 to 1"));
         }
         superpose_core::config::whole("max_runs", self.max_runs, 2, 1_000_000)?;
         if settings.embedding.kind() == Embedding::Orthonormal {
-            // The size to find need not be right to begin with.
+            // The size to find is replaced by the search, so its initial value need not be valid.
             let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
             match self.find {
                 Parameter::Dim => settings.dim = settings.dim.max(settings.vocab.saturating_add(others)),
@@ -94,30 +58,33 @@ impl ThresholdOptions {
         let question = Question::new(config, self.find, self.measure, self.criterion, self.accuracy)?;
         let range = self.range.unwrap_or_else(|| question.range());
         if !(1..range.1).contains(&range.0) {
-            let allowed = "must be whole numbers from 1 on, the first below the second";
+            let allowed = "must be whole numbers of at least 1, the first below the second";
             return Err(ConfigError::value("range", format!("{}..{}", range.0, range.1), allowed));
         }
-        // Both ends can be run: found now rather than on the way.
+        // An end that cannot be run is an error now rather than during the search.
         for end in [range.0, range.1] {
             question.at(end, 0)?;
         }
         let predicted = question.predicted();
-        let plan = question.plan(&predicted, self.precision, range, self.max_runs);
+        let plan = question.plan(&predicted, self.half_width, range, self.max_runs);
         Ok(ThresholdSearch { question, predicted, plan })
     }
 }
 
-/// A search that can begin.
+/// A validated search.
 #[derive(Clone, Debug)]
 pub struct ThresholdSearch {
-    /// What is asked.
+    /// The size and the level to find.
     pub question: Question,
     predicted: Predicted,
     plan: Plan,
 }
 
 impl ThresholdSearch {
-    /// Searches to the end. `observe` is told how many runs are done and which come next.
+    /// Runs the search. `observe` receives the number of finished runs and the next cells.
+    ///
+    /// # Errors
+    /// Fails if a run or the store fails, or when the runner is stopped.
     pub fn search(
         &self,
         runner: &mut Runner<'_>,
@@ -168,7 +135,7 @@ impl ThresholdSearch {
             unreached,
             predicted: self.predicted.value,
             predicted_reason: self.predicted.reason.clone(),
-            precision: self.plan.precision,
+            half_width: self.plan.half_width,
             runs,
             seconds,
             config: (**question.config()).clone(),
@@ -180,68 +147,68 @@ impl ThresholdSearch {
 /// A threshold as a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThresholdRecord {
-    /// The size that was to be found.
+    /// The size to find.
     pub find: Parameter,
-    /// What counts as reached.
+    /// When the level counts as reached.
     pub criterion: Criterion,
     /// What is measured.
     pub measure: Measure,
     /// The level to reach.
     pub accuracy: f64,
-    /// The criterion in words.
+    /// The criterion as a sentence.
     pub criterion_text: String,
-    /// What was found.
+    /// The threshold, if it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed: Option<Observed>,
-    /// Why nothing was found.
+    /// Why no threshold was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreached: Option<NotReached>,
-    /// What the theory says.
+    /// The predicted threshold.
     pub predicted: Option<f64>,
-    /// Why it says nothing.
+    /// Why there is no prediction.
     pub predicted_reason: Option<String>,
     /// Observed over predicted.
     pub ratio: Option<f64>,
-    /// The half width that was asked for.
-    pub precision: f64,
-    /// Runs it took.
+    /// The relative half width at which the search stops.
+    pub half_width: f64,
+    /// Number of runs.
     pub runs: usize,
-    /// Time it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// The full configuration.
     pub config: Settings,
-    /// The version that searched.
+    /// The version of superpose.
     pub version: String,
 }
 
 /// A threshold that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Observed {
-    /// The whole number.
+    /// The threshold as a whole number.
     pub estimate: u64,
-    /// Lower end of the 95% interval; nothing when the runs do not tell.
+    /// Lower end of the 95% interval; `None` if the runs do not determine it.
     pub low: Option<u64>,
     /// Upper end.
     pub high: Option<u64>,
-    /// Whether the interval is as narrow as was asked for.
+    /// Whether the interval is as narrow as requested.
     pub precise: bool,
-    /// The crossing as a real number, between whole ones.
+    /// The crossing as a real number.
     pub crossing: f64,
-    /// Lower end.
+    /// Lower end of the crossing.
     pub crossing_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the crossing.
     pub crossing_high: Option<f64>,
 }
 
 /// A level that is not crossed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotReached {
-    /// What was tried.
+    /// The sizes tried and the shares measured.
     #[serde(flatten)]
     pub tried: Unreached,
-    /// Where it was to be found.
+    /// The range that was to be searched.
     pub range: (u64, u64),
-    /// All of it in words.
+    /// The same as a sentence.
     pub text: String,
 }
 

@@ -1,17 +1,18 @@
-//! The search: which sizes to run next, and when to stop. It runs nothing itself: [`Search::ask`] says what it wants to know, and
-//! [`Search::tell`] answers, in any order.
+//! The search: decides which sizes to run next and when to stop. It runs nothing itself: [`Search::ask`] returns the runs to do, and
+//! [`Search::tell`] takes their results, in any order.
 //!
-//! 1. *Bracket.* Two runs on either side of the starting point; while all accuracies are on one side of the target, geometric steps that double.
-//! 2. *Fit* the [`Curve`] near the crossing.
-//! 3. *Place* the next runs evenly on both sides of the crossing, at a distance that pins down the slope but leaves the bend small.
-//! 4. *Stop* when the interval is narrow enough, or the runs are used up.
+//! 1. *Bracket*: one run on either side of the starting point; while all accuracies are on one side of the target, geometric steps
+//!    that double.
+//! 2. *Fit*: the [`Curve`] near the crossing.
+//! 3. *Place*: the next runs on both sides of the crossing, far enough to determine the slope, near enough for a small bend.
+//! 4. *Stop*: when the interval is narrow enough or no runs are left.
 //!
-//! Every run has a seed of its own, so all are independent; runs that share a seed share embeddings and samples, and their
-//! errors. The size of a batch follows from the data, never from the number of threads: the same seed gives the same search.
+//! Every run has its own seed, because runs of one seed share embeddings and samples and hence errors. The size of a batch depends
+//! on the data and not on the number of threads, so that the same seed gives the same search.
 //!
-//! Stopping as soon as an interval looks narrow favours runs that agree by chance. So batches are large (half of what is
-//! still missing), which leaves few moments to stop at, and there is a least number of runs. How well the intervals hold is
-//! measured, not assumed: see [`super::known`].
+//! Stopping as soon as an interval is narrow favours runs that agree by chance. So batches are large (half of the runs still
+//! needed), which leaves few occasions to stop, and there is a minimum number of runs. The coverage of the intervals is measured:
+//! see `docs/validation/threshold.md`.
 
 use std::collections::BTreeMap;
 
@@ -19,27 +20,27 @@ use super::curve::{Curve, Observation, probit};
 use super::{Estimate, Threshold, Unreached, Why};
 use crate::interval::student;
 
-/// What is searched for, and where.
+/// The target of a search and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// The share to reach, above 0 and below 1.
     pub target: f64,
-    /// Half width of the 95% interval over the estimate at which to stop.
-    pub precision: f64,
+    /// Relative half width of the 95% interval at which to stop.
+    pub half_width: f64,
     /// The smallest and the largest size to try.
     pub range: (u64, u64),
     /// Whether the share rises with the size.
     pub rises: bool,
-    /// Where to begin.
+    /// The size at which to begin.
     pub start: f64,
-    /// A guess at the slope there, in standard deviations of a normal CDF per factor of e. It decides how far apart the first runs
-    /// are, and nothing else.
+    /// A guess at the slope there, in standard deviations of a normal CDF per factor of e. It only affects the distance of the first
+    /// runs and the start of the fit.
     pub slope: f64,
-    /// Runs at most.
-    pub most_runs: usize,
+    /// Maximum number of runs.
+    pub max_runs: usize,
 }
 
-/// A run that the search asks for.
+/// A run to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The size to run at.
@@ -48,12 +49,12 @@ pub struct Trial {
     pub number: u64,
 }
 
-/// What comes next.
+/// The next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// These runs.
+    /// Do these runs.
     Run(Vec<Trial>),
-    /// Nothing: the answer.
+    /// Stop, with this result.
     Done(Threshold),
 }
 
@@ -66,57 +67,57 @@ pub struct Search {
     asked: u64,
 }
 
-/// Runs near the crossing before an interval is believed.
-const LEAST_RUNS: f64 = 12.0;
-/// Runs at an end of the range before the crossing is said to be beyond it, and at most.
+/// Minimum number of runs near the crossing.
+const MIN_RUNS: f64 = 12.0;
+/// Minimum and maximum number of runs at an end of the range before the crossing is reported to be beyond it.
 const AT_THE_END: (usize, usize) = (6, 24);
-/// Distance of runs from the crossing, over the half width asked for.
+/// Distance of runs from the crossing, as a multiple of the requested half width.
 const DISTANCE: f64 = 2.5;
-/// And at most, in logarithms.
-const FARTHEST: f64 = 0.3;
-/// Runs in one batch at most.
-const LARGEST_BATCH: f64 = 32.0;
+/// Maximum distance of runs from the crossing, in logarithms.
+const MAX_DISTANCE: f64 = 0.3;
+/// Maximum number of runs in a batch.
+const MAX_BATCH: f64 = 32.0;
 
 /// Runs at one size.
 struct Place {
     x: f64,
     runs: usize,
     mean: f64,
-    /// Variance of one run, never less than the test items allow.
+    /// Variance of one run, at least that of its finite number of test items.
     variance: f64,
 }
 
 impl Search {
-    /// Begins.
+    /// Returns a search without results.
     pub fn new(plan: Plan) -> Search {
         Search { plan, data: Vec::new(), values: Vec::new(), asked: 0 }
     }
 
-    /// Runs told so far.
+    /// Returns the number of results so far.
     pub fn runs(&self) -> usize {
         self.data.len()
     }
 
-    /// What is searched for.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Sizes and shares so far, in the order told.
+    /// Returns the sizes and shares so far, in the order received.
     pub fn told(&self) -> impl Iterator<Item = (u64, f64)> {
         self.values.iter().copied().zip(self.data.iter().map(|run| run.y))
     }
 
-    /// The result of a run: the share of right answers, and the number of independent answers behind it.
+    /// Adds the result of a run: the share of right answers and the number of independent answers in it.
     pub fn tell(&mut self, value: u64, share: f64, items: f64) {
         let y = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
         self.data.push(Observation { x: self.x(value as f64), y, items: items.max(1.0) });
         self.values.push(value);
     }
 
-    /// What to run next, or the answer. All runs asked for before should have been told.
+    /// Returns the next runs or the result. The results of all earlier runs must have been added.
     pub fn ask(&mut self) -> Step {
-        let left = self.plan.most_runs.saturating_sub(self.data.len());
+        let left = self.plan.max_runs.saturating_sub(self.data.len());
         let wanted = match self.next(left) {
             Ok(wanted) => wanted,
             Err(answer) => return Step::Done(answer),
@@ -134,14 +135,14 @@ impl Search {
         Step::Run(trials)
     }
 
-    /// The closest that the runs so far come to an answer.
+    /// Returns the curve fitted to the results so far.
     pub fn curve(&self) -> Option<Curve> {
         let places = self.places();
         let (left, right) = self.bracket(&places)?;
         Curve::fit(&self.data, self.plan.target, 0.5 * (left + right), self.plan.slope, self.reach())
     }
 
-    /// Positions of the next runs, or the answer.
+    /// Returns the positions of the next runs, or as an error the result.
     fn next(&self, left: usize) -> Result<Vec<f64>, Threshold> {
         let step = (0.6 / self.plan.slope).clamp(0.05, 1.0);
         let places = self.places();
@@ -178,27 +179,27 @@ impl Search {
         let distance = self.distance().min(0.8 / curve.slope);
         let centre = curve.crossing.clamp(first.x - distance, last.x + distance);
         let missing = match bounded.then_some(estimate).flatten() {
-            Some(e) if curve.runs >= LEAST_RUNS => {
-                let width = (e.crossing_high - e.crossing_low) / (2.0 * self.plan.precision * e.crossing);
+            Some(e) if curve.runs >= MIN_RUNS => {
+                let width = (e.crossing_high - e.crossing_low) / (2.0 * self.plan.half_width * e.crossing);
                 0.5 * (curve.runs * width * width - curve.runs)
             }
-            _ => (0.5 * (LEAST_RUNS + 1.0 - curve.runs)).max(2.0),
+            _ => (0.5 * (MIN_RUNS + 1.0 - curve.runs)).max(2.0),
         };
-        let pairs = (0.5 * missing.min(LARGEST_BATCH)).ceil().max(1.0) as usize;
+        let pairs = (0.5 * missing.min(MAX_BATCH)).ceil().max(1.0) as usize;
         Ok(self.pair(centre, distance).into_iter().cycle().take(2 * pairs).collect())
     }
 
-    /// How far from the crossing runs are placed: far enough for the slope, near enough for the bend.
+    /// Returns the distance of runs from the crossing: far enough for the slope, near enough for a small bend.
     fn distance(&self) -> f64 {
-        (DISTANCE * self.plan.precision).min(FARTHEST)
+        (DISTANCE * self.plan.half_width).min(MAX_DISTANCE)
     }
 
-    /// Beyond this runs count less.
+    /// Returns the distance beyond which runs count less.
     fn reach(&self) -> f64 {
         2.5 * self.distance()
     }
 
-    /// Steps out of the places so far, or from the end of the range, where the answer may be that there is none.
+    /// Steps outward from the sizes so far; at the end of the range, the result may be that the target is not crossed.
     fn outward(&self, edge: &Place, direction: f64, reach: f64, left: usize) -> Result<Vec<f64>, Threshold> {
         let end = if direction > 0.0 { self.ends().1 } else { self.ends().0 };
         if left == 0 {
@@ -237,7 +238,7 @@ impl Search {
 
     fn imprecise(&self, curve: &Curve) -> Threshold {
         let (first, last) = self.ends();
-        // A crossing that could be anywhere, or lies outside of the range, is none.
+        // A crossing without an interval or outside of the range is not reported.
         if curve.low.is_none() && curve.high.is_none() || !(first..=last).contains(&curve.crossing) {
             return self.undecided();
         }
@@ -258,13 +259,13 @@ impl Search {
         }
     }
 
-    /// Whether the interval is as narrow as was asked for, from enough runs close enough.
+    /// Whether the interval is as narrow as requested, from enough runs near the crossing.
     fn precise(&self, estimate: &Estimate, curve: &Curve) -> bool {
         let half = 0.5 * (estimate.crossing_high - estimate.crossing_low);
-        let narrow = half <= self.plan.precision * estimate.crossing || estimate.low == estimate.high;
+        let narrow = half <= self.plan.half_width * estimate.crossing || estimate.low == estimate.high;
         let (low, high) = self.ends();
         let near = |x: Option<f64>| x.is_some_and(|x| (low - 1e-9..=high + 1e-9).contains(&x));
-        narrow && curve.runs >= LEAST_RUNS && near(curve.low) && near(curve.high)
+        narrow && curve.runs >= MIN_RUNS && near(curve.low) && near(curve.high)
     }
 
     fn estimate(&self, curve: &Curve) -> Option<Estimate> {
@@ -282,20 +283,19 @@ impl Search {
         })
     }
 
-    /// The whole number that a crossing means: the smallest that reaches the target, or the largest that still does.
+    /// Returns the whole number of a crossing: the smallest that reaches the target, or the largest where larger sizes hurt.
     fn whole(&self, crossing: f64) -> u64 {
         if self.plan.rises { (crossing - 1e-9).ceil() as u64 } else { (crossing + 1e-9).floor() as u64 }
     }
 
-    /// Neighbouring places with the target between them, the closest such pair to the middle of the doubt: the last place from the
-    /// left with a mean below, and the first from the right with one above, in whichever order.
+    /// Returns the range in which the means change sides: it spans the last place below the target and the first place above it,
+    /// between the first place below and the last place above. `None` if the means do not rise through the target.
     fn bracket(&self, places: &[Place]) -> Option<(f64, f64)> {
         let below = places.iter().find(|place| place.mean < self.plan.target)?;
         let above = places.iter().rev().find(|place| place.mean >= self.plan.target)?;
         if below.x >= above.x {
             return None;
         }
-        // Between the first below and the last above: where means change sides.
         let inner: Vec<&Place> = places.iter().filter(|p| p.x >= below.x && p.x <= above.x).collect();
         let last_below = inner.iter().rev().find(|p| p.mean < self.plan.target)?;
         let first_above = inner.iter().find(|p| p.mean >= self.plan.target)?;
@@ -315,12 +315,12 @@ impl Search {
                 let squares: f64 = runs.iter().map(|run| (run.y - mean).powi(2)).sum();
                 let items = runs.iter().map(|run| run.items).sum::<f64>() / count;
                 let middle = mean.clamp(0.5 / items, 1.0 - 0.5 / items);
-                let least = middle * (1.0 - middle) / items;
+                let min = middle * (1.0 - middle) / items;
                 Place {
                     x: runs[0].x,
                     runs: runs.len(),
                     mean,
-                    variance: (squares / (count - 1.0).max(1.0)).max(least),
+                    variance: (squares / (count - 1.0).max(1.0)).max(min),
                 }
             })
             .collect();
@@ -328,7 +328,7 @@ impl Search {
         places
     }
 
-    /// Both sides of a place, at different sizes.
+    /// Returns positions on both sides of a place, at different sizes.
     fn pair(&self, centre: f64, distance: f64) -> Vec<f64> {
         let (low, high) = self.ends();
         let (a, b) = ((centre - distance).clamp(low, high), (centre + distance).clamp(low, high));
@@ -336,9 +336,9 @@ impl Search {
         if a != b {
             return vec![self.x(a as f64), self.x(b as f64)];
         }
-        // Whole numbers are far apart here: all around the place.
-        let (least, most) = self.plan.range;
-        let mut around = vec![a.saturating_sub(1).max(least), a, a.saturating_add(1).min(most)];
+        // Both sides round to the same whole number, so its neighbours are used.
+        let (min, max) = self.plan.range;
+        let mut around = vec![a.saturating_sub(1).max(min), a, a.saturating_add(1).min(max)];
         around.dedup();
         around.into_iter().map(|value| self.x(value as f64)).collect()
     }
@@ -361,7 +361,7 @@ impl Search {
     }
 }
 
-/// The slope of a predicted curve at a place, in standard deviations of a normal CDF per factor of e; never flat.
+/// Returns the slope of a predicted curve at a size, in standard deviations of a normal CDF per factor of e, at least 0.3.
 pub fn slope_of(share: impl Fn(f64) -> f64, at: f64) -> f64 {
     const STEP: f64 = 0.15;
     let (low, high) = (share(at * (-STEP).exp()), share(at * STEP.exp()));

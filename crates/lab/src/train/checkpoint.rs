@@ -1,5 +1,5 @@
-//! Checkpoints: a safetensors file with the trained tensors and the optimiser's memory, and in its header the configuration,
-//! the counters and the trajectory so far. It is written whole beside its place and then renamed.
+//! Checkpoints: safetensors files with the trained tensors and the optimiser's moments; the header has the configuration, the
+//! counters and the trajectory so far. A checkpoint is written to a temporary file that then replaces the old one.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,12 +15,12 @@ use superpose_tensors::{Entry, TensorError, TensorFile};
 use crate::cell::NUMERICS_REVISION;
 use crate::run::RunError;
 
-/// What tells a checkpoint from other files, and one whose steps would not be the same from one that goes on.
+/// The value of `kind` in the header of a checkpoint.
 const KIND: &str = "superpose checkpoint";
 
-/// A floating-point type as it is saved.
+/// A floating-point type that can be saved.
 pub trait Saved: Sized {
-    /// A tensor of this type.
+    /// Returns a tensor of this type for a file.
     fn entry(name: &str, shape: &[usize], data: Vec<Self>) -> Entry<'static>;
 }
 
@@ -44,7 +44,7 @@ fn second(tensor: Tensor) -> String {
     format!("{tensor}.second")
 }
 
-/// Saves a run.
+/// Writes a checkpoint.
 pub fn write<T: Real + Saved>(
     path: &Path,
     config: &Config,
@@ -75,7 +75,7 @@ pub fn write<T: Real + Saved>(
     superpose_tensors::write_with(path, &entries, Some(metadata))
 }
 
-/// One line of JSON.
+/// Returns a value as JSON.
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain values, all finite")
 }
@@ -91,6 +91,9 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Opens a checkpoint.
+    ///
+    /// # Errors
+    /// Fails if the file is not a valid checkpoint of this numerics revision.
     pub fn open(path: &Path) -> Result<Checkpoint, TensorError> {
         let file = TensorFile::open(path)?;
         let header = file.metadata()?;
@@ -101,7 +104,7 @@ impl Checkpoint {
         let revision = header.get("numerics_revision").map_or("", String::as_str);
         if revision != NUMERICS_REVISION.to_string() {
             return Err(wrong(format!(
-                "its numerics are of revision {revision} and this program's of {NUMERICS_REVISION}: it would go on differently"
+                "its numerics revision is {revision} and this program's is {NUMERICS_REVISION}: the run would continue differently"
             )));
         }
         fn read<V: DeserializeOwned>(header: &HashMap<String, String>, name: &str) -> Result<V, String> {
@@ -114,12 +117,12 @@ impl Checkpoint {
         Ok(Checkpoint { file, settings, counters, trajectory })
     }
 
-    /// The configuration that was being trained.
+    /// Returns the configuration of the run.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Fails where the checkpoint is of another configuration, and names the setting.
+    /// Fails if the checkpoint has another configuration; the error names the setting.
     pub fn check(&self, given: &Settings) -> Result<(), RunError> {
         let keys = |settings: &Settings| match serde_json::to_value(settings) {
             Ok(Value::Object(map)) => map,
@@ -137,24 +140,27 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Steps taken.
+    /// Returns the number of steps taken.
     pub fn step(&self) -> usize {
         self.counters.step
     }
 
-    /// The trajectory so far.
+    /// Returns the trajectory so far.
     pub fn trajectory(&self) -> &[TrajectoryPoint] {
         &self.trajectory
     }
 
-    /// The state to go on from; `network` is the configuration's own before training.
+    /// Returns the saved state; `network` is the untrained network of the configuration.
+    ///
+    /// # Errors
+    /// Fails if a tensor is missing or does not fit the configuration.
     pub fn state<T: Real>(&self, mut network: Network<T>) -> Result<State<T>, TensorError> {
         let tensors = self.file.tensors()?;
         let read = |name: &str, size: usize| {
             let tensor = tensors.floats(name)?;
             match tensor.data.len() == size {
                 true => Ok(tensor.data),
-                false => Err(tensor.shaped(format!("must have {size} entries, as the configuration says"))),
+                false => Err(tensor.shaped(format!("must have {size} entries to fit the configuration"))),
             }
         };
         let mut moments = Vec::new();

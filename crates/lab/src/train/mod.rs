@@ -1,4 +1,6 @@
-//! One training run with its trajectory: from the start or from a checkpoint, saved at every record.
+//! One training run with its trajectory, from the start or from a checkpoint, saved at every record.
+//!
+//! The record has the outcome of the early phase on the same samples beside that of the training, so that both can be compared.
 
 mod checkpoint;
 
@@ -16,27 +18,30 @@ use crate::store::{Store, StoreError};
 pub use checkpoint::Checkpoint;
 use checkpoint::Saved;
 
-/// What a training run leaves behind.
+/// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrainingRecord {
     /// The full configuration.
     pub config: Settings,
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps_taken: usize,
     /// Whether the loss on the test samples stopped falling before all steps were taken.
     pub stopped_early: bool,
-    /// What was read off the trained network, as a cell has it.
+    /// The measures of the trained network.
     pub outcome: Outcome,
-    /// The same of the early phase alone, whose three steps see the same samples.
+    /// The measures of the early phase, whose three steps use the same samples.
     pub early_phase: Outcome,
     /// The trajectory.
     pub trajectory: Vec<TrajectoryPoint>,
-    /// The version that ran.
+    /// The version of superpose.
     pub version: String,
 }
 
 impl TrainingRecord {
-    /// Keeps the result as a cell like any other, and its trajectory.
+    /// Writes the result, as a cell, and its trajectory into a store.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be written.
     pub fn keep(&self, config: &Config, store: &mut Store) -> Result<(), StoreError> {
         let key = Key::new(config);
         store.keep(&[Entry::new(key, config, Ok(self.outcome))])?;
@@ -44,16 +49,16 @@ impl TrainingRecord {
     }
 }
 
-/// Hears about a run.
+/// Receives the progress of a training run.
 pub trait Observer {
-    /// So many of the steps are taken. With `false` the run is saved and ends.
+    /// Called after every step. If it returns `false`, the run is saved and ends.
     fn step(&mut self, step: usize, steps: usize) -> bool;
 
-    /// The trajectory has one more point.
+    /// Called for every new point of the trajectory.
     fn point(&mut self, point: &TrajectoryPoint);
 }
 
-/// Nobody listens.
+/// Ignores the progress.
 impl Observer for () {
     fn step(&mut self, _: usize, _: usize) -> bool {
         true
@@ -83,17 +88,20 @@ impl From<Network<f64>> for AnyNetwork {
 
 /// How a run ended.
 pub enum Finish {
-    /// With a result, and the network as it was trained.
+    /// Completed, with its record and the trained network.
     Done(Box<TrainingRecord>, Box<AnyNetwork>),
-    /// By its observer's wish, after so many steps.
+    /// Cancelled by the observer.
     Interrupted {
         /// Steps taken.
         step: usize,
     },
 }
 
-/// Trains the model of a configuration. `from` is a checkpoint to go on from; with `to` the run is saved there at every
-/// record, at the end, and when it is interrupted.
+/// Trains the model of a configuration, from the checkpoint `from` if there is one. With `to`, the run is saved there at every
+/// record, at the end and when it is cancelled.
+///
+/// # Errors
+/// Fails if the configuration cannot be trained, the training diverges or a checkpoint cannot be written.
 pub fn train(
     config: &Config,
     inputs: &Inputs,
@@ -106,7 +114,7 @@ pub fn train(
         return Err(ConfigError::value("steps", 0, "training needs at least 1").into());
     };
     if config.repeats > 1 {
-        let allowed = "a training run has one seed; sweep runs many";
+        let allowed = "a training run has one seed; use sweep for several";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
     match config.precision {
@@ -134,17 +142,12 @@ where
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
     let saved = from.map(|from| from.state(network())).transpose()?;
 
-    // A checkpoint that cannot be written ends the run: its steps would be lost.
-    let mut broken = None;
-    let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| match to {
-        Some(path) => match checkpoint::write(path, config, state, trajectory) {
-            Ok(()) => true,
-            Err(error) => {
-                broken = Some(error);
-                false
-            }
-        },
-        None => true,
+    // A checkpoint that cannot be written ends the run, because its further steps would be lost.
+    let mut failed = None;
+    let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| {
+        let write = || to.and_then(|path| checkpoint::write(path, config, state, trajectory).err());
+        failed = failed.take().or_else(write);
+        failed.is_none()
     };
     let learned = learn(config, &instance, &*samples, backend, saved, &mut |event| match event {
         Event::Recorded(point, state) => {
@@ -159,7 +162,7 @@ where
             }
         }
     })?;
-    if let Some(error) = broken {
+    if let Some(error) = failed {
         return Err(error.into());
     }
     let early = learned.early;

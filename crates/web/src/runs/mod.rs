@@ -207,7 +207,7 @@ impl Runs {
         let hint = "superpose run takes larger ones";
         whole("repeats", config.repeats, 1, MAX_REPEATS)
             .map_err(|error| ApiError::invalid(error).hint(hint))?;
-        let refuse = |why: String, excess: Excess| Err(ApiError::invalid(excess.refusal(&why)).hint(hint));
+        let refuse = |why: String, excess: Excess| Err(ApiError::invalid(excess.message(&why)).hint(hint));
         let bytes = |config: &Config| run_bytes(config, self.threads, false, false);
         let needed = bytes(config);
         if needed > self.memory {

@@ -1,19 +1,26 @@
-//! Curves whose crossing is known: what the search and its intervals are checked on.
+//! Simulated curves with known crossings, on which the threshold search and its intervals are checked.
 //!
-//! A family wide enough to be unkind: normal, logistic and skewed curves, with floors and ceilings; the theory's own predicted
-//! curves; gentle and steep; seeds that agree and seeds that differ widely; runs that lock or do not; sizes that help and
-//! sizes that hurt; predictions that are right, a little off, and wrong by a factor of three.
+//! The family covers hard cases: normal, logistic and skewed curves with floors and ceilings; the theory's own predicted curves;
+//! gentle and steep slopes; seeds that agree and seeds that differ widely; runs that lock or do not; sizes that help and sizes that
+//! hurt; predictions that are right, slightly off, and wrong by a factor of three. The tests and the example `coverage` share it.
+#![allow(dead_code)]
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use statrs::function::erf::erfc;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_core::random::{Stream, Words, normal_quantile, unit};
 use superpose_theory::Point;
 use superpose_theory::critical::Recall;
 
-use super::Threshold;
-use super::search::{Plan, Search, Step};
-use crate::normal::cdf;
+use superpose_lab::threshold::{Plan, Search, Step, Threshold, slope_of};
 
-/// Random numbers in order, from a seed.
+/// The normal CDF.
+fn cdf(z: f64) -> f64 {
+    0.5 * erfc(-z * FRAC_1_SQRT_2)
+}
+
+/// A sequence of random numbers.
 #[derive(Clone, Debug)]
 pub struct Dice {
     words: Words,
@@ -21,34 +28,34 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Those of a seed and an index.
+    /// Returns the sequence of a seed and an index.
     pub fn new(seed: u64, index: u64) -> Dice {
         Dice { words: Words::new(seed, Stream::Test, index), drawn: 0 }
     }
 
-    /// Uniform between 0 and 1.
+    /// Draws uniformly between 0 and 1.
     pub fn uniform(&mut self) -> f64 {
         let block = self.words.block(self.drawn);
         self.drawn += 1;
         unit(block[0], block[1])
     }
 
-    /// Uniform in a range.
+    /// Draws uniformly from a range.
     pub fn within(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// One of several.
+    /// Draws one of several items.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[((self.uniform() * items.len() as f64) as usize).min(items.len() - 1)]
     }
 
-    /// Standard normal.
+    /// Draws from the standard normal distribution.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.uniform())
     }
 
-    /// Gamma with the given shape (Marsaglia and Tsang 2000).
+    /// Draws from the gamma distribution with the given shape (Marsaglia and Tsang 2000).
     fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             return self.gamma(shape + 1.0) * self.uniform().powf(1.0 / shape);
@@ -64,7 +71,7 @@ impl Dice {
         }
     }
 
-    /// Beta with the given mean and variance `spread * mean (1 - mean)`.
+    /// Draws from the beta distribution with the given mean and variance `spread * mean (1 - mean)`.
     fn beta(&mut self, mean: f64, spread: f64) -> f64 {
         if spread <= 0.0 || mean <= 0.0 || mean >= 1.0 {
             return mean;
@@ -108,14 +115,14 @@ impl Shape {
     }
 }
 
-/// What makes runs differ.
+/// Why runs at one size differ.
 #[derive(Clone, Copy, Debug)]
 enum Spread {
-    /// Facts alone: each is recalled or not.
+    /// Each fact is recalled or not, independently.
     Facts,
-    /// A seed's share is beta about the mean.
+    /// The share of a seed has a beta distribution about the mean.
     Seeds(f64),
-    /// A run locks, by a curve of its own, or recalls nothing.
+    /// A run locks with a probability that follows its own curve, or recalls nothing.
     Locks { middle: f64, slope: f64 },
 }
 
@@ -137,7 +144,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Member number `index` of the family. `tables` are those of [`tables`].
+    /// Draws member number `index` of the family. `tables` is the result of [`tables`].
     pub fn draw(seed: u64, index: u64, tables: &[Vec<f64>]) -> Known {
         let mut dice = Dice::new(seed, index);
         let kind = (index % 5) as usize;
@@ -168,12 +175,12 @@ impl Known {
             seed: seed ^ (index + 1) << 20,
             plan: Plan {
                 target: 0.5,
-                precision: 0.05,
+                half_width: 0.05,
                 range: (1, 1 << 40),
                 rises,
                 start: 1.0,
                 slope: 1.0,
-                most_runs: 400,
+                max_runs: 400,
             },
             crossing: 0.0,
         };
@@ -182,7 +189,7 @@ impl Known {
         }
         loop {
             known.plan.target = dice.pick(&[0.5, 0.5, 0.25, 0.8, 0.9]);
-            // Where the curve can be said to cross at all, and some way below its ceiling.
+            // Only targets that the curve clearly crosses.
             if known.mean(12.0) > known.plan.target + 0.04 && known.mean(-12.0) < known.plan.target - 0.04 {
                 break;
             }
@@ -199,19 +206,18 @@ impl Known {
             _ => 0.2 * dice.normal(),
         };
         known.plan.start = known.crossing * error.exp();
-        known.plan.slope =
-            super::search::slope_of(|v| known.share(v), known.crossing) * dice.within(0.5, 2.0);
+        known.plan.slope = slope_of(|v| known.share(v), known.crossing) * dice.within(0.5, 2.0);
         known
     }
 
-    /// The same curve with other runs, from another start, which is off by 20%.
+    /// Returns the same curve with other runs and another start, which is off by 20%.
     pub fn again(&self, time: u64) -> Known {
         let seed = self.seed ^ (time + 1) << 48;
         let start = self.crossing * (0.2 * Dice::new(seed, u64::MAX).normal()).exp();
         Known { seed, plan: Plan { start, ..self.plan }, ..self.clone() }
     }
 
-    /// The mean share at a distance from the middle, along the direction in which it rises.
+    /// Returns the mean share at a distance from the middle, in the direction in which it rises.
     fn mean(&self, u: f64) -> f64 {
         let share = self.floor + (self.ceiling - self.floor) * self.shape.at(self.slope * u);
         share * self.lock(u)
@@ -229,17 +235,17 @@ impl Known {
         if self.plan.rises { u } else { -u }
     }
 
-    /// The mean share at a size.
+    /// Returns the mean share at a size.
     pub fn share(&self, value: f64) -> f64 {
         self.mean(self.u(value))
     }
 
-    /// Independent answers behind a share.
+    /// Returns the number of independent answers in a share.
     pub fn items(&self) -> f64 {
         self.facts as f64
     }
 
-    /// The share that run `number` finds.
+    /// Returns the share that run `number` measures.
     pub fn run(&self, value: u64, number: u64) -> f64 {
         let mut dice = Dice::new(self.seed, number);
         let u = self.u(value as f64);
@@ -257,13 +263,13 @@ impl Known {
         right as f64 / self.facts as f64
     }
 
-    /// Whether the interval of an answer holds the crossing; `None` when the answer has no interval.
+    /// Returns whether the interval of an answer contains the crossing; `None` if the answer has no interval.
     pub fn covered(&self, answer: &Threshold) -> Option<bool> {
         let interval = answer.interval()?;
         Some(interval.low <= self.crossing && self.crossing <= interval.high)
     }
 
-    /// What makes runs differ, in words.
+    /// Returns in words why runs differ.
     pub fn spread(&self) -> &'static str {
         match self.spread {
             Spread::Facts => "facts alone",
@@ -273,7 +279,7 @@ impl Known {
         }
     }
 
-    /// The shape, in words.
+    /// Returns the shape in words.
     pub fn shape(&self) -> &'static str {
         match self.shape {
             Shape::Normal => "normal",
@@ -284,7 +290,7 @@ impl Known {
         }
     }
 
-    /// A whole search on this curve: the answer and the runs it took.
+    /// Searches on this curve and returns the answer and the number of runs.
     pub fn search(&self) -> (Threshold, usize) {
         let mut search = Search::new(self.plan);
         loop {
@@ -299,8 +305,8 @@ impl Known {
         }
     }
 
-    /// Plain bisection: from the start, a factor of four to either side; `repeats` runs at each middle, `steps` of them. The
-    /// middle of what remains.
+    /// Bisects with `repeats` runs at each of `steps` sizes, from a factor of four to either side of the start. Returns the middle of
+    /// the last range.
     pub fn bisection(&self, steps: u64, repeats: u64) -> f64 {
         let start = self.plan.start.ln();
         let (mut low, mut high) = (start - 4.0_f64.ln(), start + 4.0_f64.ln());
@@ -318,7 +324,7 @@ impl Known {
 /// First distance and step of the tables.
 const TABLE: (f64, f64) = (-5.0, 0.05);
 
-/// Predicted recall against the logarithm of samples, around one half, for four unlike models.
+/// Returns predicted recall against the logarithm of samples, centred at one half, for four different models.
 pub fn tables() -> Vec<Vec<f64>> {
     [
         (500.0, 120.0, 16.0, Trigger::Values),

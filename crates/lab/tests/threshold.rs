@@ -1,14 +1,17 @@
+//! The threshold search: coverage of its intervals on known curves, and its behaviour on arbitrary ones.
+#![allow(clippy::unwrap_used)]
+
+mod known;
+
+use known::{Known, tables};
 use superpose_core::Settings;
 use superpose_core::random::{Stream, Words};
+use superpose_lab::threshold::{Criterion, Measure, Plan, Question, Search, Step, Threshold, Why};
 use superpose_theory::critical::Parameter;
 
-use super::known::{Known, tables};
-use super::*;
-use superpose_core::Measure;
-
-/// 300 searches on curves with known crossings: as many cover as a 95% interval should, neither fewer nor more.
+/// Of 300 searches on curves with known crossings, as many intervals cover as 95% intervals should, neither fewer nor more.
 #[test]
-fn intervals_cover_as_often_as_they_say() {
+fn intervals_have_their_nominal_coverage() {
     let tables = tables();
     let covered = |i: u64| {
         let known = Known::draw(2026, i, &tables);
@@ -25,19 +28,19 @@ fn intervals_cover_as_often_as_they_say() {
         }
     }
     assert!((276..=292).contains(&hits), "{hits} of 300");
-    // Left out of the count are searches without a bounded interval: few, or coverage would say little.
+    // Searches without a bounded interval are not counted, so there must be few of them.
     assert!(without <= 15, "{without} searches without an interval beside 300 with one");
 }
 
 fn plan() -> Plan {
     Plan {
         target: 0.5,
-        precision: 0.05,
+        half_width: 0.05,
         range: (1, 1 << 30),
         rises: true,
         start: 1000.0,
         slope: 1.5,
-        most_runs: 200,
+        max_runs: 200,
     }
 }
 
@@ -58,12 +61,12 @@ fn logistic(x: f64) -> f64 {
 }
 
 #[test]
-fn a_curve_without_noise_is_found_wherever_it_is() {
+fn noiseless_crossing_is_found_at_any_size() {
     for middle in [3.0, 40.0, 950.0, 20_000.0, 3e6] {
         for slope in [0.8, 3.0, 20.0] {
             for rises in [true, false] {
                 let sign = if rises { 1.0 } else { -1.0 };
-                let (answer, runs) = search(Plan { rises, most_runs: 400, ..plan() }, |v| {
+                let (answer, runs) = search(Plan { rises, max_runs: 400, ..plan() }, |v| {
                     logistic(sign * slope * (v / middle).ln())
                 });
                 let Threshold::Found(e) = answer else {
@@ -80,14 +83,14 @@ fn a_curve_without_noise_is_found_wherever_it_is() {
 }
 
 #[test]
-fn an_end_of_the_range_is_no_answer() {
+fn level_outside_the_range_is_unreached() {
     let (answer, _) = search(Plan { range: (10, 5000), ..plan() }, |_| 0.2);
     let Threshold::Unreached(u) = answer else { panic!("{answer:?}") };
     assert!(u.why == Why::Below && u.high == 5000 && u.best == 0.2, "{u:?}");
     let (answer, _) = search(Plan { range: (10, 5000), ..plan() }, |_| 0.9);
     let Threshold::Unreached(u) = answer else { panic!("{answer:?}") };
     assert!(u.why == Why::Above && u.low == 10, "{u:?}");
-    // Above the range, and at the target all along.
+    // A crossing above the range, and a curve that stays at the target.
     let (answer, _) = search(Plan { range: (10, 5000), ..plan() }, |v| logistic((v / 20_000.0).ln()));
     assert!(matches!(answer, Threshold::Unreached(_)), "{answer:?}");
     let (answer, runs) = search(plan(), |_| 0.5);
@@ -95,16 +98,16 @@ fn an_end_of_the_range_is_no_answer() {
 }
 
 #[test]
-fn too_few_runs_are_said_to_be() {
-    for most_runs in [0, 1, 2, 3, 7] {
-        let (answer, runs) = search(Plan { most_runs, ..plan() }, |v| logistic((v / 900.0).ln()));
-        assert!(!matches!(answer, Threshold::Found(_)) && runs <= most_runs, "{most_runs}: {answer:?}");
+fn too_few_runs_give_no_estimate() {
+    for max_runs in [0, 1, 2, 3, 7] {
+        let (answer, runs) = search(Plan { max_runs, ..plan() }, |v| logistic((v / 900.0).ln()));
+        assert!(!matches!(answer, Threshold::Found(_)) && runs <= max_runs, "{max_runs}: {answer:?}");
     }
 }
 
-/// Whatever shares come back, the search ends and its numbers are numbers.
+/// The search ends with finite numbers for any shares it receives.
 #[test]
-fn any_answers_end() {
+fn search_ends_for_arbitrary_shares() {
     for trial in 0..400u64 {
         let mut words = [0; 8];
         Words::new(5, Stream::Train, trial).fill(0, &mut words);
@@ -115,7 +118,7 @@ fn any_answers_end() {
             rises: words[3].is_multiple_of(2),
             start: f64::from(words[4] % 3000),
             slope: 0.3 + f64::from(words[5] % 20),
-            most_runs: 60,
+            max_runs: 60,
             ..plan()
         };
         let wild = |v: f64| match trial % 4 {
@@ -133,7 +136,7 @@ fn any_answers_end() {
 }
 
 #[test]
-fn questions_name_what_is_wrong() {
+fn errors_name_the_parameter() {
     let config = || Settings::default().check().unwrap();
     let ask = |parameter, level| {
         Question::new(config(), parameter, Measure::Accuracy, Criterion::Mean, level)
@@ -146,7 +149,7 @@ fn questions_name_what_is_wrong() {
 }
 
 #[test]
-fn predictions_follow_the_measure() {
+fn prediction_depends_on_the_measure() {
     let config = Settings { vocab: 200, dim: 180, ..Settings::default() }.check().unwrap();
     let predicted = |measure, criterion, level| {
         Question::new(config.clone(), Parameter::Samples, measure, criterion, level)

@@ -1,0 +1,143 @@
+//! Steps that the commands share: threads, stores, records as text or JSON, messages on standard error.
+//!
+//! A command validates its arguments, makes one call into the laboratory and prints the record. Everything around that call is
+//! here, so that a new command is one module, one variant of `Command` and one line that runs it.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, anyhow, ensure};
+use clap::Args;
+use serde::Serialize;
+use superpose_core::backend::Backend;
+use superpose_lab::cell::{CellError, Runner};
+pub use superpose_lab::memory::available as available_memory;
+use superpose_lab::store::Store;
+use superpose_lab::threshold::SearchError;
+use superpose_lab::words::grouped;
+
+use crate::arguments::{Count, threads};
+use crate::interrupt::Interrupt;
+use crate::text::duration;
+
+/// The flag `--threads`.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Threads {
+    /// Threads (default: all cores); results do not depend on it
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    threads: Option<Count>,
+}
+
+impl Threads {
+    /// Returns the number of threads to use, or an error if the number given is out of range.
+    pub fn count(self) -> anyhow::Result<usize> {
+        threads(self.threads)
+    }
+}
+
+/// The flag `--store` of commands that search by running.
+#[derive(Args, Clone, Debug)]
+pub struct StoreFlag {
+    /// Keep results in this file (SQLite) and take known ones from it
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+impl StoreFlag {
+    /// Returns a runner on `threads` threads that reads and writes the store, if one is given.
+    pub fn runner<'a>(&self, threads: usize, stop: &'a AtomicBool) -> anyhow::Result<Runner<'a>> {
+        let runner = Runner::new(threads).with_memory(available_memory()).with_stop(stop);
+        Ok(match &self.store {
+            Some(path) => runner.with_results(Store::open(path)?),
+            None => runner,
+        })
+    }
+
+    /// Returns the record of a search. A search that a signal stopped is an error that says where its runs are.
+    pub fn finish<R>(&self, record: Result<R, SearchError>, interrupt: &Interrupt) -> anyhow::Result<R> {
+        match record {
+            Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
+                Err(interrupt.stopped(match &self.store {
+                    Some(path) => {
+                        format!(
+                            "stopped: finished runs are in {}; the same command continues",
+                            path.display()
+                        )
+                    }
+                    None => "stopped: with --store FILE the finished runs would be kept".into(),
+                }))
+            }
+            record => Ok(record?),
+        }
+    }
+}
+
+/// Returns a backend with this many threads.
+pub fn backend(threads: usize) -> anyhow::Result<Backend> {
+    Backend::cpu(threads).context("cannot start threads")
+}
+
+/// Returns a count as a size in memory. The validation that follows rejects a count that does not fit.
+pub fn size(Count(count): Count) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+/// Parses two whole numbers written as `LOW..HIGH`.
+pub fn range(name: &str, text: &str) -> anyhow::Result<(u64, u64)> {
+    let allowed = || {
+        anyhow!(
+            "{name} = {text}: must be LOW..HIGH, whole numbers such as 16..1e6, the first below the second"
+        )
+    };
+    let (low, high) = text.split_once("..").ok_or_else(allowed)?;
+    let (Ok(Count(low)), Ok(Count(high))) = (low.parse(), high.parse()) else { return Err(allowed()) };
+    ensure!((1..high).contains(&low), allowed());
+    Ok((low, high))
+}
+
+/// Writes to standard output. A reader that closes the pipe early is not an error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a value as indented JSON, or as the text that `text` makes of it.
+pub fn print_record<R: Serialize>(
+    json: bool,
+    record: &R,
+    text: impl FnOnce(&R) -> String,
+) -> anyhow::Result<()> {
+    print(&if json { pretty(record)? } else { text(record) })
+}
+
+/// Returns a value as indented JSON with a final line break.
+pub fn pretty(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+/// Writes a line to standard error. A closed standard error is ignored, because no other channel is left.
+pub fn message(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Returns a number and the noun that agrees with it.
+pub fn plural(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number as f64), if number == 1 { one } else { many })
+}
+
+/// Returns an estimated time in words.
+pub fn about(seconds: f64) -> String {
+    if seconds < 1.0 { "less than a second".into() } else { format!("about {}", duration(seconds)) }
+}
+
+/// Returns a path quoted for a shell.
+pub fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
