@@ -138,7 +138,7 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<ExitCode> {
     });
     spinner.finish();
     let record = match record {
-        Err(MemoryError::Stopped) => {
+        Err(MemoryError::Cancelled(_)) => {
             let _ = writeln!(std::io::stderr(), "stopped: nothing is kept of a search for a capacity");
             return Ok(ExitCode::from(interrupt.code()));
         }

@@ -16,16 +16,16 @@
 //!
 //! let config = Settings { vocab: 64, dim: 64, samples: 4096, ..Settings::default() }.check()?;
 //! let backend = Backend::single();
-//! let embeddings = Embeddings::<f32>::draw(&config, &backend);
+//! let embeddings = Embeddings::<f32>::draw(&config, &backend)?;
 //! let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
 //! let samples = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-//! let phase = early_phase(&config, &model, &samples, &backend);
+//! let phase = early_phase(&config, &model, &samples, &backend)?;
 //!
-//! let frequency = fact_frequency(&samples, config.vocab, &backend);
+//! let frequency = fact_frequency(&samples, config.vocab, &backend)?;
 //! let test = Drawn::new(&task, config.seed, Stream::Test, config.test_samples);
-//! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
+//! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend)?;
 //! assert!(evaluation.lock_rate.mean() > 0.99);
-//! # Ok::<(), superpose_core::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 pub mod associative;
 pub mod backend;

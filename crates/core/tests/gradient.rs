@@ -21,8 +21,8 @@ fn random(count: usize, scale: f64, index: u64) -> Vec<f64> {
 
 fn direction<T: Real>(model: &Model<'_, T>, m: &[T], query: &[T], samples: &dyn Samples) -> Descent {
     let backend = Backend::single();
-    let response = Response::new(model, m, samples.count(), &backend);
-    descent(model, &response, query, samples, ALL, &backend)
+    let response = Response::new(model, m, samples.count(), &backend).unwrap();
+    descent(model, &response, query, samples, ALL, &backend).unwrap()
 }
 
 fn loss(model: &Model<'_, f64>, m: &[f64], w: &[f64], samples: &dyn Samples) -> f64 {

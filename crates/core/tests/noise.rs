@@ -29,8 +29,8 @@ fn logit_parts_add_up() {
     let backend = Backend::single();
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
-        let (model, phase) = (setting.model(), setting.run(&backend));
-        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
+        let (model, phase) = (setting.model(), setting.run(&backend).unwrap());
+        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend).unwrap();
         let mut block = Block::default();
         setting.test().fill(&(0..20).collect::<Vec<u32>>(), &mut block);
         let parts = split_logits(&model, &setting.task, &phase, &frequency, &block);
@@ -63,10 +63,10 @@ fn logit_parts_add_up() {
 
         // And with the leak, the logits of the trained model.
         let mut work = Workspace::default();
-        work.attend(&model, &phase.attention(&model, &backend), &block);
+        work.attend(&model, &phase.attention(&model, &backend).unwrap(), &block);
         work.activate(&model);
         let mut logits = Vec::new();
-        let readout = Readout::new(&model, &phase.m2, 1, &backend);
+        let readout = Readout::new(&model, &phase.m2, 1, &backend).unwrap();
         readout.logits(work.features(&model), &mut Vec::new(), &mut logits);
         let whole: Vec<f64> = sum.iter().zip(&parts.attention_leak).map(|(a, b)| a + b).collect();
         assert!(distance(&whole, &logits) < 1e-12);
@@ -78,9 +78,9 @@ fn score_parts_add_up() {
     let backend = Backend::single();
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
-        let (model, phase) = (setting.model(), setting.run(&backend));
-        let parts = split_scores(&model, &setting.task, &phase, &setting.train(), &backend);
-        let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend) else {
+        let (model, phase) = (setting.model(), setting.run(&backend).unwrap());
+        let parts = split_scores(&model, &setting.task, &phase, &setting.train(), &backend).unwrap();
+        let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend).unwrap() else {
             panic!("nothing learned");
         };
         let noise: Vec<&Vec<f64>> = parts.named()[1..].iter().filter_map(|(_, part)| part.as_ref()).collect();
@@ -98,8 +98,9 @@ fn score_noise_vanishes_with_data() {
     for settings in cases().into_iter().filter(|settings| settings.width.is_none()) {
         let noise = |samples: usize| {
             let setting = Setting::<f64>::new(Settings { samples, ..settings.clone() });
-            let phase = setting.run(&backend);
-            let parts = split_scores(&setting.model(), &setting.task, &phase, &setting.train(), &backend);
+            let phase = setting.run(&backend).unwrap();
+            let parts =
+                split_scores(&setting.model(), &setting.task, &phase, &setting.train(), &backend).unwrap();
             let budget = score_budget(&parts);
             (budget.gradient_noise.unwrap() + budget.mean_bias.unwrap()) / budget.signal.unwrap()
         };

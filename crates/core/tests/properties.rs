@@ -56,9 +56,9 @@ proptest! {
         let backend = Backend::single();
         let (model, phase) = (setting.model(), setting.run(&backend));
         prop_assert!(phase.is_finite());
-        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
+        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend).unwrap();
         prop_assert!((frequency.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &setting.test(), &backend);
+        let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &setting.test(), &backend).unwrap();
         for share in [e.accuracy, e.memory_accuracy, e.one_step_accuracy, e.lock_rate, e.attention_mass] {
             prop_assert!((0.0..=1.0 + 1e-12).contains(&share.mean()));
         }

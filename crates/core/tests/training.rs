@@ -31,23 +31,25 @@ fn run<T: Real>(
     let phase = setting.run(&backend);
     let (config, samples, test) = (&setting.config, setting.train(), setting.test());
     let mut state = from.unwrap_or_else(|| {
-        let mut network = Network::new(config, setting.embeddings.clone(), &backend);
+        let mut network = Network::new(config, setting.embeddings.clone(), &backend).unwrap();
         if config.warm_start {
-            warm_start(config, &mut network, &phase, &samples, &backend);
+            warm_start(config, &mut network, &phase, &samples, &backend).unwrap();
         }
         State::new(network)
     });
     let early: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
     let trainer = Trainer { config, task: &setting.task, samples: &samples, test: &test, early: &early };
     let mut points = Vec::new();
-    let end = trainer.run(&mut state, &backend, &mut |event| match event {
-        Event::Recorded(point, _) => {
-            points.push(*point);
-            true
-        }
-        Event::Stepped(state) => !until(state),
-    });
-    Run { points, state, end: end.unwrap() }
+    let end = trainer
+        .run(&mut state, &backend, &mut |event| match event {
+            Event::Recorded(point, _) => {
+                points.push(*point);
+                true
+            }
+            Event::Stepped(state) => !until(state),
+        })
+        .unwrap();
+    Run { points, state, end }
 }
 
 fn whole<T: Real>(settings: &Settings) -> Run<T> {
@@ -145,7 +147,8 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
                 &setting.train(),
                 setting.config.vocab,
                 &Backend::single(),
-            );
+            )
+            .unwrap();
             let read = superpose_core::evaluate::evaluate(
                 &setting.config,
                 &setting.model(),
@@ -154,7 +157,8 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
                 &frequency,
                 &setting.test(),
                 &Backend::single(),
-            );
+            )
+            .unwrap();
             assert_eq!(start.accuracy, read.accuracy.mean(), "{regime} {factored}");
             assert_eq!(start.lock_rate, read.lock_rate.mean(), "{regime} {factored}");
             assert!((start.early_cosine - 1.0).abs() < 1e-12);
@@ -185,7 +189,7 @@ fn a_rate_that_is_too_large_is_an_error() {
         ..settings()
     });
     let backend = Backend::single();
-    let mut state = State::new(Network::new(&setting.config, setting.embeddings.clone(), &backend));
+    let mut state = State::new(Network::new(&setting.config, setting.embeddings.clone(), &backend).unwrap());
     let (samples, test) = (setting.train(), setting.test());
     let early = vec![0.0; 24];
     let trainer = Trainer {

@@ -33,7 +33,7 @@ fn cases() -> Vec<Case> {
 impl Case {
     fn network<T: Real>(&self) -> Network<T> {
         let Setting { config, embeddings, .. } = Setting::<T>::new(self.settings.clone());
-        let mut network = Network::new(&config, embeddings, &Backend::single());
+        let mut network = Network::new(&config, embeddings, &Backend::single()).unwrap();
         let names: Vec<String> = network.trained().iter().map(ToString::to_string).collect();
         let mut expected: Vec<&String> = self.tensors.keys().collect();
         expected.sort_by_key(|name| names.iter().position(|own| own == *name));
@@ -58,9 +58,9 @@ fn check<T: Real>(tolerance: f64) {
     for case in cases() {
         let (network, samples) = (case.network::<T>(), case.samples());
         let ids: Vec<u32> = (0..samples.count() as u32).collect();
-        let found = gradient(&network, &samples, &ids, &backend);
+        let found = gradient(&network, &samples, &ids, &backend).unwrap();
         assert!((found.loss / case.loss - 1.0).abs() < tolerance, "{}: loss {}", case.name, found.loss);
-        assert_eq!(loss(&network, &samples, &ids, &backend), found.loss, "{}", case.name);
+        assert_eq!(loss(&network, &samples, &ids, &backend).unwrap(), found.loss, "{}", case.name);
         for (tensor, got) in network.trained().iter().zip(&found.tensors) {
             let error = distance(got, &case.gradients[tensor.word()]);
             assert!(error < tolerance, "{} {tensor}: relative error {error:e}", case.name);
@@ -102,8 +102,8 @@ fn wide<T: Real>(
         steps: 1,
         ..Settings::default()
     });
-    let samples = Stored::copy(&setting.train());
-    let mut network = Network::new(&setting.config, setting.embeddings.clone(), &Backend::single());
+    let samples = Stored::copy(&setting.train(), &Backend::single()).unwrap();
+    let mut network = Network::new(&setting.config, setting.embeddings.clone(), &Backend::single()).unwrap();
     for (i, x) in network.tensor_mut(Tensor::M).iter_mut().enumerate() {
         *x = T::from_f64((i as f64 * 1.7).sin() * 2.0);
     }
@@ -119,8 +119,8 @@ fn gradients_do_not_depend_on_the_threads() {
     ] {
         let (network, samples) = wide::<f32>(positions, trigger, width, true);
         let ids: Vec<u32> = (0..3000).rev().collect();
-        let one = gradient(&network, &samples, &ids, &Backend::single());
-        let many = gradient(&network, &samples, &ids, &Backend::cpu(3).unwrap());
+        let one = gradient(&network, &samples, &ids, &Backend::single()).unwrap();
+        let many = gradient(&network, &samples, &ids, &Backend::cpu(3).unwrap()).unwrap();
         assert_eq!(one.loss.to_bits(), many.loss.to_bits());
         assert!(
             one.tensors.iter().flatten().map(|x| x.to_bits()).eq(many
@@ -143,7 +143,10 @@ fn the_first_order_form_serves_several_heads() {
     double.tensor_mut(Tensor::M).iter_mut().for_each(|x| *x *= scale);
     let ids: Vec<u32> = (0..3000).collect();
     let backend = Backend::single();
-    let (a, b) = (gradient(&single, &samples, &ids, &backend), gradient(&double, &samples, &ids, &backend));
+    let (a, b) = (
+        gradient(&single, &samples, &ids, &backend).unwrap(),
+        gradient(&double, &samples, &ids, &backend).unwrap(),
+    );
     assert!((a.loss - b.loss).abs() < 1e-6);
     for ((tensor, a), b) in single.trained().iter().zip(&a.tensors).zip(&b.tensors) {
         assert!(distance(a, b) < 1e-4, "{tensor}: {:e}", distance(a, b));

@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_core::config::{Activation, Config, Embedding, Labels, Precision, Regime, Settings, Trigger};
 use superpose_lab::cell::{
     CellError, Entry, Event, Key, Memory, NUMERICS_REVISION, Outcome, Results, Runner, measure,
@@ -218,7 +217,8 @@ fn stopping_keeps_what_is_finished() {
 fn a_cell_that_is_left_is_neither_done_nor_failed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
-    let leave = Arc::new(AtomicBool::new(true));
+    let leave = CancelToken::new();
+    leave.cancel();
     let runner = Runner::new(2).with_results(Store::open(&path).unwrap());
     let outcomes = runner.with_leave(leave).run(&cells(5), &mut |_| {}).unwrap();
     assert!(outcomes.iter().all(|outcome| *outcome == Err(CellError::Stopped)));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_figure::{Figure, Theme};
 use superpose_lab::inspect::{self, Held, Inspection, inspect_and_trace};
 use superpose_lab::plan;
@@ -15,7 +15,6 @@ use superpose_tensors::Tensors;
 use crate::app::App;
 use crate::body::Asked;
 use crate::refusal::Refusal;
-use crate::work::Wanted;
 
 /// A figure in both colours of the page.
 #[derive(Serialize)]
@@ -85,19 +84,18 @@ pub async fn inspect(
         ))
     })?;
     let threads = app.threads;
-    let work = move |wanted: &Wanted| {
+    let work = move |cancel: &CancelToken| {
         let file = study.tensors(&asked.file).map_err(Refusal::value)?;
         let tensors = file.tensors().map_err(Refusal::value)?;
         let name = asked.tensor.clone().or_else(|| tensors.largest_matrix());
         bound(&tensors, [name.as_deref(), asked.output_tensor.as_deref()])?;
-        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single()).with_cancel(cancel.clone());
         let (tensor, output) = (asked.tensor.as_deref(), asked.output_tensor.as_deref());
-        let mut progress = |_, _| wanted.or_end();
-        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend, &mut progress);
+        let found = inspect_and_trace(&tensors, tensor, output, asked.accuracy, &backend, &mut |_, _| {});
         let (found, curve) = found.map_err(Refusal::value)?;
         Ok(Inspected { svg: holdings(&found, &curve).into(), found, curve })
     };
-    app.slow.run_while_wanted(work).await.map(Json)
+    app.slow.run_cancellable(work).await.map(Json)
 }
 
 /// Seconds of one core that an inspection may take.

@@ -1,7 +1,7 @@
 //! Forward and backward through a memory, block by block of facts.
 
 use super::{Pairs, Recall, Weights};
-use crate::backend::{Backend, Real, View, product, residual, top};
+use crate::backend::{Backend, Cancelled, Real, View, product, residual, top};
 use crate::config::Activation;
 use crate::evaluate::Tally;
 
@@ -95,7 +95,7 @@ impl<T: Real> Workspace<T> {
         labels: &[u32],
         gradient: &mut Gradient,
         backend: &Backend,
-    ) -> f64 {
+    ) -> Result<f64, Cancelled> {
         let clear = |buffer: &mut Vec<T>, size: usize| {
             buffer.clear();
             buffer.resize(size, T::ZERO);
@@ -105,7 +105,7 @@ impl<T: Real> Workspace<T> {
         clear(&mut self.bias, weights.first.as_ref().map_or(0, |first| first.bias.len()));
         let mut loss = 0.0;
         for start in (0..keys.rows()).step_by(ROWS) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             let end = keys.rows().min(start + ROWS);
             let block = keys.rows_in(start, end);
             self.forward(pairs, weights, block);
@@ -119,15 +119,20 @@ impl<T: Real> Workspace<T> {
         mean(&self.matrix, &mut gradient.matrix);
         mean(&self.first, &mut gradient.first);
         mean(&self.bias, &mut gradient.bias);
-        share * loss
+        Ok(share * loss)
     }
 
     /// Asks for every fact, unless the backend is told to stop.
-    pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, backend: &Backend) -> Recall {
+    pub fn read(
+        &mut self,
+        pairs: &Pairs<T>,
+        weights: &Weights<T>,
+        backend: &Backend,
+    ) -> Result<Recall, Cancelled> {
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         let (keys, labels) = (pairs.keys(), pairs.values().rows());
         for start in (0..pairs.facts()).step_by(ROWS) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             let end = pairs.facts().min(start + ROWS);
             self.forward(pairs, weights, keys.rows_in(start, end));
             for (fact, row) in (start..end).zip(self.logits.chunks_exact(labels)) {
@@ -137,7 +142,7 @@ impl<T: Real> Workspace<T> {
                 margin.add(weight, place.margin);
             }
         }
-        Recall { accuracy, margin, steps: 0 }
+        Ok(Recall { accuracy, margin, steps: 0 })
     }
 }
 
@@ -161,7 +166,7 @@ mod tests {
                 ..MemorySettings::default()
             };
             let config = settings.check().unwrap();
-            let pairs = Pairs::<f64>::draw(&config, &Backend::single());
+            let pairs = Pairs::<f64>::draw(&config, &Backend::single()).unwrap();
             let mut weights = Weights::<f64>::start(&config);
             // Away from the kinks that a bias of 0 would not have anyway, and with a slope of its own.
             if let Some(first) = &mut weights.first {
@@ -171,6 +176,7 @@ mod tests {
             let mut gradient = Gradient::default();
             let mut loss = |weights: &Weights<f64>, gradient: &mut Gradient| {
                 work.gradient(&pairs, weights, pairs.keys(), &pairs.labels, gradient, &Backend::single())
+                    .unwrap()
             };
             loss(&weights, &mut gradient);
             let check = |tensor: fn(&mut Weights<f64>) -> &mut Vec<f64>,

@@ -5,7 +5,7 @@
 //! change, so that this ends. Fields are whole numbers, which 32-bit floats hold exactly: no rounding, no question of order.
 
 use super::Recall;
-use crate::backend::{Backend, View};
+use crate::backend::{Backend, Cancelled, View};
 use crate::config::Embedding;
 use crate::embedding::table;
 use crate::evaluate::Tally;
@@ -30,19 +30,24 @@ pub struct Hopfield {
 
 impl Hopfield {
     /// Stores random patterns.
-    pub fn store(patterns: usize, neurons: usize, seed: u64, backend: &Backend) -> Hopfield {
+    pub fn store(
+        patterns: usize,
+        neurons: usize,
+        seed: u64,
+        backend: &Backend,
+    ) -> Result<Hopfield, Cancelled> {
         let signs: Vec<f32> =
-            table(Embedding::Rademacher, seed, Stream::Patterns, patterns, neurons, backend);
+            table(Embedding::Rademacher, seed, Stream::Patterns, patterns, neurons, backend)?;
         Hopfield::of(signs.into_iter().map(f32::signum).collect(), neurons, backend)
     }
 
     /// Stores given patterns of +1 and -1, a row each.
-    pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Hopfield {
+    pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Result<Hopfield, Cancelled> {
         let rows = View::new(&patterns, patterns.len() / neurons, neurons);
         let mut couplings = vec![0.0; neurons * neurons];
-        backend.product(&mut couplings, rows.t(), rows);
+        backend.product(&mut couplings, rows.t(), rows)?;
         couplings.iter_mut().step_by(neurons + 1).for_each(|x| *x = 0.0);
-        Hopfield { neurons, patterns, couplings }
+        Ok(Hopfield { neurons, patterns, couplings })
     }
 
     /// Follows the dynamics from a state to a fixed point.
@@ -71,13 +76,13 @@ impl Hopfield {
     }
 
     /// Starts from stored patterns: how many stay, within [`RETRIEVED`], and the final overlaps.
-    pub fn recall(&self, backend: &Backend) -> Recall {
+    pub fn recall(&self, backend: &Backend) -> Result<Recall, Cancelled> {
         let neurons = self.neurons;
         let tried = TRIED.min(self.patterns.len() / neurons);
         let starts = View::new(&self.patterns, self.patterns.len() / neurons, neurons).rows_in(0, tried);
         let mut fields = vec![0.0; tried * neurons];
         let couplings = View::new(&self.couplings, neurons, neurons);
-        backend.product(&mut fields, starts, couplings);
+        backend.product(&mut fields, starts, couplings)?;
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         for (pattern, fields) in self.patterns.chunks_exact(neurons).zip(fields.chunks_exact_mut(neurons)) {
             let mut state = pattern.to_vec();
@@ -87,7 +92,7 @@ impl Hopfield {
             accuracy.add(1.0, f64::from(u8::from(overlap >= RETRIEVED)));
             margin.add(1.0, overlap);
         }
-        Recall { accuracy, margin, steps: 0 }
+        Ok(Recall { accuracy, margin, steps: 0 })
     }
 }
 
@@ -99,20 +104,20 @@ mod tests {
     #[test]
     fn few_patterns_are_retrieved_and_many_are_not() {
         let single = Backend::single();
-        let few = Hopfield::store(10, 200, 1, &single);
-        assert_eq!(few.recall(&single).accuracy.mean(), 1.0);
+        let few = Hopfield::store(10, 200, 1, &single).unwrap();
+        assert_eq!(few.recall(&single).unwrap().accuracy.mean(), 1.0);
         let mut state = few.patterns[..200].to_vec();
         state.iter_mut().step_by(8).for_each(|s| *s = -*s);
         few.settle(&mut state);
         assert_eq!(state, few.patterns[..200]);
-        let many = Hopfield::store(80, 200, 1, &single).recall(&single);
+        let many = Hopfield::store(80, 200, 1, &single).unwrap().recall(&single).unwrap();
         assert!(many.accuracy.mean() < 0.1 && many.margin.mean() < 0.7, "{many:?}");
     }
 
     /// Every neuron agrees with its field in the end, computed from the definition.
     #[test]
     fn the_end_is_a_fixed_point() {
-        let network = Hopfield::store(30, 100, 2, &Backend::single());
+        let network = Hopfield::store(30, 100, 2, &Backend::single()).unwrap();
         let mut state: Vec<f32> = (0..100).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
         network.settle(&mut state);
         for i in 0..100 {

@@ -11,8 +11,8 @@
 //! use superpose_core::backend::Backend;
 //!
 //! let config = MemorySettings { facts: 60, dim: 64, rule: Rule::Hebbian, ..MemorySettings::default() }.check()?;
-//! assert!(recall(&config, &Backend::single()).accuracy.mean() > 0.95);
-//! # Ok::<(), superpose_core::ConfigError>(())
+//! assert!(recall(&config, &Backend::single())?.accuracy.mean() > 0.95);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod config;
@@ -29,7 +29,7 @@ pub use pairs::Pairs;
 pub use train::train;
 pub use weights::{FirstLayer, Weights};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Cancelled};
 use crate::evaluate::Tally;
 
 /// What a memory recalls.
@@ -44,17 +44,16 @@ pub struct Recall {
 }
 
 /// Makes the memory of a configuration, with its first seed, and asks it for everything.
-pub fn recall(config: &MemoryConfig, backend: &Backend) -> Recall {
+pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, Cancelled> {
     if config.rule == Rule::Hopfield {
-        let network = Hopfield::store(config.facts, config.dim, config.seed, backend);
+        let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;
         return network.recall(backend);
     }
-    let pairs = Pairs::<f32>::draw(config, backend);
-    match config.rule {
-        Rule::Trained => train(config, &pairs, backend),
-        Rule::LeastSquares => {
-            Workspace::new().read(&pairs, &Weights::least_squares(&pairs, backend), backend)
-        }
-        _ => Workspace::new().read(&pairs, &Weights::hebbian(&pairs, backend), backend),
-    }
+    let pairs = Pairs::<f32>::draw(config, backend)?;
+    let weights = match config.rule {
+        Rule::Trained => return train(config, &pairs, backend),
+        Rule::LeastSquares => Weights::least_squares(&pairs, backend)?,
+        _ => Weights::hebbian(&pairs, backend)?,
+    };
+    Workspace::new().read(&pairs, &weights, backend)
 }

@@ -1,7 +1,7 @@
 //! The weights of a memory, and the rules that need no training.
 
 use super::{MemoryConfig, Pairs};
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::evaluate::decode::undo;
 use crate::random::{Stream, Words, normals};
 
@@ -25,24 +25,24 @@ pub struct Weights<T> {
 
 impl<T: Real> Weights<T> {
     /// `M = sum_i v_{l_i} k_i^T`.
-    pub fn hebbian(pairs: &Pairs<T>, backend: &Backend) -> Weights<T> {
+    pub fn hebbian(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>, Cancelled> {
         let (dim, targets) = (pairs.dim, pairs.targets());
         let mut matrix = vec![T::ZERO; dim * dim];
-        backend.product(&mut matrix, View::new(&targets, pairs.facts(), dim).t(), pairs.keys());
-        Weights { matrix, first: None }
+        backend.product(&mut matrix, View::new(&targets, pairs.facts(), dim).t(), pairs.keys())?;
+        Ok(Weights { matrix, first: None })
     }
 
     /// The `M` that minimises `sum_i |v_{l_i} - M k_i|^2`, in 64 bits; of many the shortest, up to a ridge of 1e-9.
-    pub fn least_squares(pairs: &Pairs<T>, backend: &Backend) -> Weights<T> {
+    pub fn least_squares(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>, Cancelled> {
         let dim = pairs.dim;
         let wide = |rows: &[T]| rows.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
-        let (undone, _) = undo(&wide(&pairs.keys), dim, backend);
+        let (undone, _) = undo(&wide(&pairs.keys), dim, backend)?;
         let targets = wide(&pairs.targets());
         let mut matrix = vec![0.0; dim * dim];
         let (targets, undone) =
             (View::new(&targets, pairs.facts(), dim), View::new(&undone, pairs.facts(), dim));
-        backend.product(&mut matrix, targets.t(), undone);
-        Weights { matrix: matrix.into_iter().map(T::from_f64).collect(), first: None }
+        backend.product(&mut matrix, targets.t(), undone)?;
+        Ok(Weights { matrix: matrix.into_iter().map(T::from_f64).collect(), first: None })
     }
 
     /// Where training starts: normal entries of variance one over the number of inputs, no bias.

@@ -9,14 +9,16 @@
 //! and do not fuse multiplication and addition. Products use fused instructions where the machine has them
 //! (every x86-64 machine since 2013 and every aarch64 one), with the inner sum cut at 512.
 
+mod cancel;
 mod gather;
 mod product;
 mod real;
 mod softmax;
 mod tasks;
 
+pub use cancel::{CancelToken, Cancelled};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, top};
-pub use tasks::{Backend, Stopped};
+pub use tasks::Backend;

@@ -151,7 +151,7 @@ mod tests {
                     assert!((x - y).abs() < 1e-10);
                 }
                 let mut panels = vec![f64::NAN; m * n];
-                Backend::cpu(3).unwrap().product(&mut panels, a, b);
+                Backend::cpu(3).unwrap().product(&mut panels, a, b).unwrap();
                 for (x, y) in panels.iter().zip(&expected) {
                     assert!((x - y).abs() < 1e-10);
                 }

@@ -8,7 +8,7 @@ mod placed;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, placed_step};
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Regime};
 use crate::model::{Attention, Model, dot};
 use crate::task::Samples;
@@ -36,7 +36,7 @@ pub struct EarlyPhase<T> {
 
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
-    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Attention<T> {
+    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
         model.attention(&query(&self.w1, model), backend)
     }
 
@@ -57,10 +57,10 @@ pub fn early_phase<T: Real>(
     model: &Model<'_, T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> EarlyPhase<T> {
+) -> Result<EarlyPhase<T>, Cancelled> {
     match config.regime {
         Regime::Exact => exact::run(config, model, samples, backend),
-        Regime::Infinitesimal => Limit::new(model, samples, backend).run(config),
+        Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
 
-use crate::backend::{Backend, View, product};
+use crate::backend::{Backend, Cancelled, View, product};
 
 /// A matrix that is read in blocks of rows.
 pub trait Rows: Sync {
@@ -53,35 +53,36 @@ impl Coherence {
         mean: &[f64],
         backend: &Backend,
         progress: &mut dyn FnMut(usize),
-    ) -> [Coherence; 2] {
+    ) -> Result<[Coherence; 2], Cancelled> {
         let (count, dim) = (rows.count() as f64, rows.dim());
         let mut centred_gram = Gram::new(dim);
         let mut unit_grams = [Gram::new(dim), Gram::new(dim)];
         let mut lengths = [Lengths::default(); 2];
         let mut block = Vec::new();
         let mut centred = Vec::new();
-        each_block(rows, &mut block, |block| {
+        for (first, end) in blocks(rows) {
+            rows.read(first, end, &mut block);
             centred.clear();
             for row in block.chunks_exact(dim) {
                 centred.extend(row.iter().zip(mean).map(|(x, c)| (f64::from(*x) - c) as f32));
             }
-            centred_gram.add(&centred, backend);
+            centred_gram.add(&centred, backend)?;
             for ((block, gram), lengths) in
-                [&mut *block, &mut centred[..]].into_iter().zip(&mut unit_grams).zip(&mut lengths)
+                [&mut block[..], &mut centred[..]].into_iter().zip(&mut unit_grams).zip(&mut lengths)
             {
                 lengths.normalise(block, dim);
-                gram.add(block, backend);
+                gram.add(block, backend)?;
             }
-            progress(block.len() / dim);
-        });
+            progress(end - first);
+        }
         let size = crate::model::dot(mean, mean);
         let with_mean = centred_gram.form(mean);
         let centred_square = centred_gram.square();
         let raw_square = centred_square + 2.0 * count * with_mean + (count * size).powi(2);
-        [
+        Ok([
             lengths[0].coherence(count, &unit_grams[0], (count * count * size, raw_square)),
             lengths[1].coherence(count, &unit_grams[1], (centred_gram.sum_square(), centred_square)),
-        ]
+        ])
     }
 }
 
@@ -125,24 +126,11 @@ impl Lengths {
     }
 }
 
-/// The mean row.
-pub fn mean_row(rows: &dyn Rows) -> Vec<f64> {
-    let mut sum = vec![0.0; rows.dim()];
-    each_block(rows, &mut Vec::new(), |block| {
-        for row in block.chunks_exact(rows.dim()) {
-            sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
-        }
-    });
-    sum.iter_mut().for_each(|x| *x /= rows.count() as f64);
-    sum
-}
-
-fn each_block(rows: &dyn Rows, block: &mut Vec<f32>, mut visit: impl FnMut(&mut [f32])) {
+/// Ranges `first..end` of rows that are read at once.
+fn blocks(rows: &dyn Rows) -> impl Iterator<Item = (usize, usize)> {
     const ROWS: usize = 512;
-    for first in (0..rows.count()).step_by(ROWS) {
-        rows.read(first, (first + ROWS).min(rows.count()), block);
-        visit(block);
-    }
+    let count = rows.count();
+    (0..count).step_by(ROWS).map(move |first| (first, (first + ROWS).min(count)))
 }
 
 /// `X^T X` and the sum of the rows of X, as rows come in. Products in single precision, sums in double. The matrix is
@@ -173,7 +161,7 @@ impl Gram {
         Gram { dim, panels: (0..dim).step_by(ROWS).map(panel).collect(), sum: vec![0.0; dim] }
     }
 
-    fn add(&mut self, block: &[f32], backend: &Backend) {
+    fn add(&mut self, block: &[f32], backend: &Backend) -> Result<(), Cancelled> {
         let x = View::new(block, block.len() / self.dim, self.dim);
         let dim = self.dim;
         backend.for_chunks(&mut self.panels, 1, |_, panel| {
@@ -182,10 +170,11 @@ impl Gram {
                 product(part, own.t(), x.columns_in(*first, dim), false);
                 matrix.iter_mut().zip(&*part).for_each(|(sum, x)| *sum += f64::from(*x));
             }
-        });
+        })?;
         for row in block.chunks_exact(self.dim) {
             self.sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
         }
+        Ok(())
     }
 
     /// The sum over all entries of a function of row, column and entry; entries off the diagonal count twice.
@@ -247,8 +236,10 @@ mod tests {
         // More columns than a panel has rows.
         let (count, dim) = (700, 300);
         let table = Table((0..count * dim).map(|i| (i as f32 * 0.731).sin() * 0.05 + 0.01).collect(), dim);
-        let mean = mean_row(&table);
-        let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {});
+        let mean: Vec<f64> = (0..dim)
+            .map(|c| table.0.iter().skip(c).step_by(dim).map(|&x| f64::from(x)).sum::<f64>() / count as f64)
+            .collect();
+        let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {}).unwrap();
         for (centre, found) in [vec![0.0; dim], mean].into_iter().zip(both) {
             let rows: Vec<Vec<f64>> = table
                 .0

@@ -1,7 +1,7 @@
 //! Embeddings with structure: rows of a subspace, rows around centres. Input and output rows have structures of their own;
 //! trigger and end-of-sequence vector have none.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Embedding};
 use crate::random::Stream;
 
@@ -11,37 +11,42 @@ use super::fill_rows;
 const OUTPUTS: u64 = 1 << 32;
 
 /// A table of rows with the structure of the configuration; entries have mean square `1/d`.
-pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Backend) -> Vec<T> {
+pub fn table<T: Real>(
+    config: &Config,
+    stream: Stream,
+    rows: usize,
+    backend: &Backend,
+) -> Result<Vec<T>, Cancelled> {
     let first = if stream == Stream::OutputEmbedding { OUTPUTS } else { 0 };
     let dim = config.dim;
     let draw = |stream, first, rows, columns: usize, scale: f64| {
         let mut table = vec![T::ZERO; rows * columns];
-        fill_rows(&mut table, columns, config.seed, stream, first, backend, |_| scale);
-        table
+        fill_rows(&mut table, columns, config.seed, stream, first, backend, |_| scale)?;
+        Ok(table)
     };
     let usual = 1.0 / (dim as f64).sqrt();
-    match config.embedding {
+    Ok(match config.embedding {
         Embedding::LowRank => {
             let rank = config.rank.unwrap_or(dim);
-            let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual);
-            let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt());
+            let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual)?;
+            let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt())?;
             let mut table = vec![T::ZERO; rows * dim];
-            backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim));
+            backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim))?;
             table
         }
         _ => {
             let count = config.clusters.unwrap_or(1);
             let spread = config.row_spread();
             let centres: Vec<T> =
-                draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt());
-            let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread);
+                draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt())?;
+            let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread)?;
             for (v, row) in table.chunks_exact_mut(dim).enumerate() {
                 let centre = &centres[v % count * dim..][..dim];
                 row.iter_mut().zip(centre).for_each(|(x, &c)| *x += c);
             }
             table
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -51,7 +56,7 @@ mod tests {
     use crate::embedding::Embeddings;
 
     fn draw(settings: Settings) -> Embeddings<f64> {
-        Embeddings::draw(&settings.check().unwrap(), &Backend::single())
+        Embeddings::draw(&settings.check().unwrap(), &Backend::single()).unwrap()
     }
 
     /// Mean of `|row|^2`, and of the squared cosine of rows `apart` from each other.

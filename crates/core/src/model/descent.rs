@@ -3,7 +3,7 @@
 //! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
 //! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
 
-use crate::backend::{Backend, Real, View, product, residual};
+use crate::backend::{Backend, Cancelled, Real, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -45,22 +45,22 @@ pub fn descent<T: Real>(
     samples: &dyn Samples,
     want: Want,
     backend: &Backend,
-) -> Descent {
-    let attention = model.attention(query, backend);
+) -> Result<Descent, Cancelled> {
+    let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);
 
-    let sums = backend.map(tasks, |task| {
+    let sums = backend.try_map(tasks, |task| {
         let mut pass = Pass::new(model, want);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             samples.fill(ids, &mut pass.block);
             pass.block(model, response, &attention, want);
         }
-        pass.sums
-    });
+        Ok(pass.sums)
+    })?;
 
     let scale = 1.0 / count as f64;
     let mut sums = sums.into_iter();
@@ -68,7 +68,7 @@ pub fn descent<T: Real>(
     sums.for_each(|part| total.merge(&part));
     total.m.iter_mut().for_each(|x| *x *= scale);
     let query = if want.query { total.query.direction(model, scale) } else { Vec::new() };
-    Descent { loss: total.loss * scale, m: total.m, query }
+    Ok(Descent { loss: total.loss * scale, m: total.m, query })
 }
 
 /// How residuals follow from features at one value matrix. Steps at the same matrix share it.
@@ -96,7 +96,12 @@ enum Softmax<'a, T> {
 
 impl<'a, T: Real> Response<'a, T> {
     /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
-    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+    pub fn new(
+        model: &Model<'a, T>,
+        m: &'a [T],
+        samples: usize,
+        backend: &Backend,
+    ) -> Result<Self, Cancelled> {
         let head = model.w_in().is_none().then(|| model.longest_head());
         let m = View::new(m, model.dim(), model.inputs());
         Response::of(model.z_out(), m, head, samples, backend)
@@ -109,13 +114,16 @@ impl<'a, T: Real> Response<'a, T> {
         longest: Option<f64>,
         samples: usize,
         backend: &Backend,
-    ) -> Self {
-        let linear = longest.and_then(|longest| LinearResponse::new(z_out, m, longest, samples, backend));
+    ) -> Result<Self, Cancelled> {
+        let linear = match longest {
+            Some(longest) => LinearResponse::new(z_out, m, longest, samples, backend)?,
+            None => None,
+        };
         let softmax = match linear {
             Some(linear) => Softmax::Linear(linear),
-            None => Softmax::Full(Readout::of(z_out, m, samples, backend)),
+            None => Softmax::Full(Readout::of(z_out, m, samples, backend)?),
         };
-        Response { z_out, m, softmax }
+        Ok(Response { z_out, m, softmax })
     }
 
     /// What is wanted of a block; returns its loss, or 0 if that is not wanted.

@@ -1,6 +1,6 @@
 //! The forward pass over a whole dataset, kept: attention weights and logits of every sample (theory section 2).
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::task::{Block, Samples};
 
 use super::{Attention, Model, Readout, Workspace, block_rows};
@@ -11,7 +11,7 @@ pub fn attention_weights<T: Real>(
     attention: &Attention<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Vec<T> {
+) -> Result<Vec<T>, Cancelled> {
     let length = samples.length();
     each_block(model, samples, length, backend, |block, work, _, out| {
         work.weigh(attention, block);
@@ -26,8 +26,8 @@ pub fn logits<T: Real>(
     attention: &Attention<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Vec<T> {
-    let readout = Readout::new(model, m, samples.count(), backend);
+) -> Result<Vec<T>, Cancelled> {
+    let readout = Readout::new(model, m, samples.count(), backend)?;
     each_block(model, samples, model.labels(), backend, |block, work, between, out| {
         work.attend(model, attention, block);
         work.activate(model);
@@ -44,7 +44,7 @@ fn each_block<T: Real>(
     columns: usize,
     backend: &Backend,
     fill: impl Fn(&Block, &mut Workspace<T>, &mut Vec<T>, &mut [T]) + Sync,
-) -> Vec<T> {
+) -> Result<Vec<T>, Cancelled> {
     let rows = block_rows(model.labels().max(model.inputs()), samples.length());
     let mut all = vec![T::ZERO; samples.count() * columns];
     backend.for_chunks(&mut all, rows * columns, |i, out| {
@@ -53,8 +53,8 @@ fn each_block<T: Real>(
         let ids: Vec<u32> = (first..first + (out.len() / columns) as u32).collect();
         samples.fill(&ids, &mut block);
         fill(&block, &mut work, &mut between, out);
-    });
-    all
+    })?;
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -75,21 +75,22 @@ mod tests {
                 Settings { vocab: 40, dim: 24, length: 5, samples: 900, width, ..Settings::default() };
             let config = settings.check().unwrap();
             let backend = Backend::cpu(2).unwrap();
-            let embeddings = Embeddings::<f32>::draw(&config, &backend);
+            let embeddings = Embeddings::<f32>::draw(&config, &backend).unwrap();
             let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
             let train = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-            let phase = early_phase(&config, &model, &train, &backend);
-            let test = Stored::copy(&Drawn::new(&task, config.seed, Stream::Test, 1000));
-            let frequency = fact_frequency(&train, config.vocab, &backend);
-            let expected = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
+            let phase = early_phase(&config, &model, &train, &backend).unwrap();
+            let test = Drawn::new(&task, config.seed, Stream::Test, 1000);
+            let test = Stored::copy(&test, &backend).unwrap();
+            let frequency = fact_frequency(&train, config.vocab, &backend).unwrap();
+            let expected = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend).unwrap();
 
-            let attention = phase.attention(&model, &backend);
-            let weights = attention_weights(&model, &attention, &test, &backend);
+            let attention = phase.attention(&model, &backend).unwrap();
+            let weights = attention_weights(&model, &attention, &test, &backend).unwrap();
             let mass: f64 =
                 (0..1000).map(|n| f64::from(weights[n * config.length + test.position()[n] as usize])).sum();
             assert!((mass / 1000.0 - expected.attention_mass.mean()).abs() < 1e-6);
 
-            let logits = logits(&model, &phase.m2, &attention, &test, &backend);
+            let logits = logits(&model, &phase.m2, &attention, &test, &backend).unwrap();
             let right = |n: usize| {
                 let row = &logits[n * config.vocab..][..config.vocab];
                 let own = row[test.labels()[n] as usize];

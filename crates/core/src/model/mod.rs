@@ -20,7 +20,7 @@ pub use forward::{attention_weights, logits};
 pub(crate) use linear::{centred, longest};
 pub use readout::Readout;
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Trigger};
 use crate::embedding::Embeddings;
 
@@ -89,13 +89,13 @@ impl<'a, T: Real> Model<'a, T> {
 
     /// Where attention looks at a query `W z_eos`: one score per token and what the trigger adds, or everywhere alike
     /// when the query is zero.
-    pub fn attention(&self, query: &[T], backend: &Backend) -> Attention<T> {
+    pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>, Cancelled> {
         if query.iter().all(|&x| x == T::ZERO) {
-            return Attention::Uniform;
+            return Ok(Attention::Uniform);
         }
         let mut tokens = vec![T::ZERO; self.tokens()];
-        backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1));
-        Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) }
+        backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1))?;
+        Ok(Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) })
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
 
-use crate::backend::{Backend, Real, View, product};
+use crate::backend::{Backend, Cancelled, Real, View, product};
 use crate::early_phase::{EarlyPhase, Limit};
 use crate::model::{Attention, Model, centred, dot};
 use crate::task::{Samples, Task};
@@ -35,7 +35,7 @@ pub fn split_scores<T: Real>(
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Parts<Option<Vec<f64>>> {
+) -> Result<Parts<Option<Vec<f64>>>, Cancelled> {
     let dim = model.dim();
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let scores = |u: &[f64], scale: f64| -> Vec<f64> {
@@ -45,9 +45,9 @@ pub fn split_scores<T: Real>(
     let trigger = wide(&model.embeddings.z_trig);
     let rate = phase.gamma * eos;
 
-    let limit = Limit::new(model, samples, backend);
-    let bias = mean_bias_matrix(model, task, &limit);
-    let mean_bias = scores(&limit.query_step(&bias), rate);
+    let limit = Limit::new(model, samples, backend)?;
+    let bias = mean_bias_matrix(model, task, &limit)?;
+    let mean_bias = scores(&limit.query_step(&bias)?, rate);
     let total = scores(&wide(&phase.w1), eos);
     let along_trigger = dot(&phase.w1, &model.embeddings.z_trig);
     let (overlap, interference) = match model.w_in() {
@@ -61,7 +61,7 @@ pub fn split_scores<T: Real>(
     let rest =
         |v: usize| total[v] - mean_bias[v] - overlap[v] - interference.as_ref().map_or(0.0, |part| part[v]);
     let none = interference.as_ref().map(|_| vec![0.0; total.len()]);
-    Parts {
+    Ok(Parts {
         signal: Some(vec![along_trigger * eos]),
         gradient_noise: Some((0..total.len()).map(rest).collect()),
         mean_bias: Some(mean_bias),
@@ -69,7 +69,7 @@ pub fn split_scores<T: Real>(
         output_overlap: Some(overlap),
         mlp_noise: none,
         attention_leak: Some(vec![0.0; total.len()]),
-    }
+    })
 }
 
 fn wide<T: Real>(x: &[T]) -> Vec<f64> {
@@ -77,8 +77,12 @@ fn wide<T: Real>(x: &[T]) -> Vec<f64> {
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.
-fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_, T>) -> Vec<T> {
-    let mean_features = limit.value_step(&Attention::Uniform).mean_features;
+fn mean_bias_matrix<T: Real>(
+    model: &Model<'_, T>,
+    task: &Task,
+    limit: &Limit<'_, T>,
+) -> Result<Vec<T>, Cancelled> {
+    let mean_features = limit.value_step(&Attention::Uniform)?.mean_features;
     let counts = limit.label_counts();
     let total = counts.iter().sum::<usize>() as f64;
     let mut excess: Vec<f64> = counts.iter().map(|&count| count as f64 / total).collect();
@@ -90,7 +94,7 @@ fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_
     for (row, excess) in rows.chunks_exact(model.dim()).zip(&excess) {
         sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += excess * x.to_f64());
     }
-    sum.iter().flat_map(|a| mean_features.iter().map(move |b| T::from_f64(a * b))).collect()
+    Ok(sum.iter().flat_map(|a| mean_features.iter().map(move |b| T::from_f64(a * b))).collect())
 }
 
 /// The direction of step 2 with every mean over samples replaced by its expectation, attention-only.

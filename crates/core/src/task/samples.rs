@@ -1,5 +1,6 @@
 //! Where samples come from: drawn when asked for, or kept in memory.
 
+use crate::backend::{Backend, Cancelled};
 use crate::random::{Stream, Words, below};
 
 use super::{Distribution, Task};
@@ -157,21 +158,26 @@ impl Stored {
         Stored { length, tokens, position, labels }
     }
 
-    /// Everything that `samples` holds, read block by block.
-    pub fn copy(samples: &dyn Samples) -> Stored {
+    /// A copy of all `samples`, read block by block.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored, Cancelled> {
         const BLOCK: usize = 1 << 14;
         let (count, length) = (samples.count(), samples.length());
         let mut tokens = Vec::with_capacity(count * length);
         let (mut position, mut labels) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut block = Block::default();
         for first in (0..count).step_by(BLOCK) {
+            backend.check_cancelled()?;
             let ids: Vec<u32> = (first as u32..(first + BLOCK).min(count) as u32).collect();
             samples.fill(&ids, &mut block);
             tokens.extend_from_slice(&block.tokens);
             position.extend_from_slice(&block.position);
             labels.extend_from_slice(&block.labels);
         }
-        Stored::new(length, tokens, position, labels)
+        Ok(Stored::new(length, tokens, position, labels))
     }
 
     /// All tokens, row by row.
@@ -227,7 +233,7 @@ mod tests {
             let settings = Settings { vocab: 20, length: 37, zipf, noise_vocab, ..Settings::default() };
             let task = Task::new(&settings.check().unwrap());
             let drawn = Drawn::new(&task, 4, Stream::Train, 50);
-            let stored = Stored::copy(&drawn);
+            let stored = Stored::copy(&drawn, &Backend::single()).unwrap();
             let (mut a, mut b) = (Block::default(), Block::default());
             for ids in [vec![3], vec![49, 0, 7], (10..40).collect()] {
                 drawn.fill(&ids, &mut a);
@@ -250,7 +256,7 @@ mod tests {
         let settings = Settings { vocab: 10, length: 5, ..Settings::default() };
         let task = Task::new(&settings.check().unwrap());
         let drawn = Drawn::new(&task, 0, Stream::Train, 20_000);
-        let stored = Stored::copy(&drawn);
+        let stored = Stored::copy(&drawn, &Backend::single()).unwrap();
         let chi2 = |values: &[u32], bins: usize| {
             let mut counts = vec![0.0; bins];
             values.iter().for_each(|&v| counts[v as usize] += 1.0);

@@ -18,4 +18,4 @@ pub use optimiser::{Moments, Optimiser, Update};
 pub use reading::{Point, Reading, read};
 pub use schedule::Schedule;
 pub use start::warm_start;
-pub use trainer::{Counters, Diverged, End, Event, State, Trainer};
+pub use trainer::{Counters, Diverged, End, Event, State, TrainError, Trainer};

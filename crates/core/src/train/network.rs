@@ -5,7 +5,7 @@
 //! matrices stand side by side in one matrix `M`, so that to the right of the heads there is one model whatever
 //! their number.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Positions, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
@@ -62,22 +62,26 @@ pub struct Network<T> {
 impl<T: Real> Network<T> {
     /// The network of a configuration before training. `M` is 0. So is the `W` of the first head; other heads, which would
     /// stay the same as the first for ever, and factors, which would stay 0, have entries N(0, 1/d).
-    pub fn new(config: &Config, embeddings: Embeddings<T>, backend: &Backend) -> Network<T> {
+    pub fn new(
+        config: &Config,
+        embeddings: Embeddings<T>,
+        backend: &Backend,
+    ) -> Result<Network<T>, Cancelled> {
         let (dim, heads, length) = (config.dim, config.heads, config.length);
         let key_dim = config.key_dim();
         let start = |stream, rows| start_rows(config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
         if config.factored {
-            key = start(Stream::Attention, 2 * heads * key_dim);
+            key = start(Stream::Attention, 2 * heads * key_dim)?;
             query = key.split_off(heads * key_dim * dim);
         } else {
-            w = start(Stream::Attention, heads * dim);
+            w = start(Stream::Attention, heads * dim)?;
             w[..dim * dim].fill(T::ZERO);
         }
         let positions = match config.positions {
             Positions::None | Positions::Rotary => Vec::new(),
             Positions::Sinusoidal => sinusoidal(length, dim),
-            Positions::Learned => start(Stream::Positions, length),
+            Positions::Learned => start(Stream::Positions, length)?,
         };
         let mut trained = vec![Tensor::M];
         trained.extend(if config.factored { &[Tensor::Key, Tensor::Query][..] } else { &[Tensor::W] });
@@ -90,7 +94,7 @@ impl<T: Real> Network<T> {
         if config.positions == Positions::Learned {
             trained.push(Tensor::Positions);
         }
-        Network {
+        Ok(Network {
             trigger: config.trigger,
             activation: config.activation,
             encoding: config.positions,
@@ -104,7 +108,7 @@ impl<T: Real> Network<T> {
             query,
             positions,
             trained,
-        }
+        })
     }
 
     /// Puts the first head where the early phase ended, its value matrix multiplied by `scale`.

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::words;
 
 words! {
@@ -79,19 +79,20 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) {
+    ) -> Result<(), Cancelled> {
         assert_eq!(parameters.len(), gradient.len(), "a gradient for every parameter");
         moments.steps += 1;
         let is_matrix = columns > 1 && parameters.len() > columns;
         match self.optimiser {
             Optimiser::Sgd => self.sgd(moments, parameters, gradient, rate),
             Optimiser::Muon if is_matrix => {
-                self.muon(moments, parameters, columns, gradient, rate, backend);
+                self.muon(moments, parameters, columns, gradient, rate, backend)?;
             }
             Optimiser::Adam | Optimiser::AdamW | Optimiser::Muon => {
                 self.adam(moments, parameters, gradient, rate);
             }
         }
+        Ok(())
     }
 
     fn sgd<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
@@ -140,7 +141,7 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) {
+    ) -> Result<(), Cancelled> {
         moments.first.resize(gradient.len(), 0.0);
         let kept = self.momentum;
         // Nesterov's form: the step looks ahead by one more share of momentum.
@@ -153,17 +154,23 @@ impl Update {
             })
             .collect();
         let rows = gradient.len() / columns;
-        let direction = orthogonalise::<T>(&direction, rows, columns, backend);
+        let direction = orthogonalise::<T>(&direction, rows, columns, backend)?;
         let step = rate * (rows as f64 / columns as f64).max(1.0).sqrt();
         for (p, u) in parameters.iter_mut().zip(&direction) {
             *p = T::from_f64(p.to_f64() * (1.0 - rate * self.weight_decay) - step * u.to_f64());
         }
+        Ok(())
     }
 }
 
 /// Five rounds of Newton and Schulz's iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
 /// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
-fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Vec<T> {
+fn orthogonalise<T: Real>(
+    matrix: &[f64],
+    rows: usize,
+    columns: usize,
+    backend: &Backend,
+) -> Result<Vec<T>, Cancelled> {
     const ROUNDS: usize = 5;
     const SMALLEST: f64 = 1e-7;
     let (a, b, c) = (3.4445, -4.775, 2.0315);
@@ -180,17 +187,17 @@ fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: 
     let (wide_a, wide_b, wide_c) = (T::from_f64(a), T::from_f64(b), T::from_f64(c));
     for _ in 0..ROUNDS {
         let view = View::new(&x, short, long);
-        backend.product(&mut gram, view, view.t());
+        backend.product(&mut gram, view, view.t())?;
         let g = View::new(&gram, short, short);
-        backend.product(&mut square, g, g);
+        backend.product(&mut square, g, g)?;
         square.iter_mut().zip(&gram).for_each(|(s, &g)| *s = wide_b * g + wide_c * *s);
-        backend.product(&mut next, View::new(&square, short, short), view);
+        backend.product(&mut next, View::new(&square, short, short), view)?;
         x.iter_mut().zip(&next).for_each(|(x, &next)| *x = wide_a * *x + next);
     }
     if !tall {
-        return x;
+        return Ok(x);
     }
-    (0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect()
+    Ok((0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect())
 }
 
 /// `x^n` by repeated squaring: the same bits on every machine, which the system's `pow` does not promise.
@@ -229,7 +236,7 @@ mod tests {
             for (i, value) in [2.0, 0.5, 0.1].into_iter().enumerate() {
                 matrix[i * columns + i] = value;
             }
-            let result = orthogonalise::<f64>(&matrix, rows, columns, &Backend::single());
+            let result = orthogonalise::<f64>(&matrix, rows, columns, &Backend::single()).unwrap();
             for (i, x) in result.iter().enumerate() {
                 let range = if i / columns == i % columns { 0.6..1.3 } else { -1e-12..1e-12 };
                 assert!(range.contains(x), "{rows} x {columns}, entry {i}: {x}");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real, residual};
+use crate::backend::{Backend, Cancelled, Real, residual};
 use crate::config::Config;
 use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
 use crate::model::{Readout, block_rows, dot};
@@ -36,10 +36,10 @@ pub fn read<T: Real>(
     task: &Task,
     test: &dyn Samples,
     backend: &Backend,
-) -> Reading {
-    let scores = Scores::of(network, backend);
+) -> Result<Reading, Cancelled> {
+    let scores = Scores::of(network, backend)?;
     let (z_out, m) = (network.view(Tensor::ZOut), network.view(Tensor::M));
-    let readout = Readout::of(z_out, m, test.count(), backend);
+    let readout = Readout::of(z_out, m, test.count(), backend)?;
     let (count, length, heads) = (test.count(), test.length(), network.heads());
     let rows = block_rows(z_out.rows().max(m.columns()), length);
     let parts = backend.map(count.div_ceil(rows), |i| {
@@ -59,7 +59,7 @@ pub fn read<T: Real>(
         }
         let loss = residual(&mut logits, z_out.rows(), &pass.block.labels);
         (loss, answers, attended)
-    });
+    })?;
     let (mut loss, mut answers, mut attended) = (0.0, Answers::default(), vec![Attended::default(); heads]);
     for part in &parts {
         loss += part.0;
@@ -72,15 +72,15 @@ pub fn read<T: Real>(
     };
     let best = attended.iter().max_by(order).copied().unwrap_or_default();
     let memory =
-        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend);
-    Reading {
+        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend)?;
+    Ok(Reading {
         loss: loss / count as f64,
         accuracy: answers.accuracy,
         memory_accuracy: memory,
         lock_rate: best.lock_rate,
         attention_mass: best.attention_mass,
         margin: answers.margin,
-    }
+    })
 }
 
 /// One record of a trajectory: the network before step `step`.

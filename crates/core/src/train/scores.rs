@@ -4,7 +4,7 @@
 //! query are turned by their places, the query's at the end of the sequence: `q_i` is `W z_eos` turned by `L - i`, or, with
 //! factors, `K^T` times `Q z_eos` so turned. Scores of tokens are then a table, one row for all positions or one for each.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Positions;
 use crate::early_phase::narrow;
 use crate::model::dot;
@@ -28,11 +28,11 @@ pub struct Scores<T> {
 
 impl<T: Real> Scores<T> {
     /// The scores of every head.
-    pub fn of(network: &Network<T>, backend: &Backend) -> Vec<Scores<T>> {
+    pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>, Cancelled> {
         (0..network.heads()).map(|k| Scores::of_head(network, k, backend)).collect()
     }
 
-    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Scores<T> {
+    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>, Cancelled> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let matrix = if network.is_factored() { Tensor::Query } else { Tensor::W };
@@ -51,16 +51,16 @@ impl<T: Real> Scores<T> {
         let against = |tensor: Tensor| {
             let with = network.view(tensor);
             let mut scores = vec![T::ZERO; rows.rows() * with.rows()];
-            backend.product(&mut scores, rows, with.t());
-            scores
+            backend.product(&mut scores, rows, with.t())?;
+            Ok(scores)
         };
-        let (tokens, trigger) = (against(Tensor::ZIn), against(Tensor::ZTrig));
+        let (tokens, trigger) = (against(Tensor::ZIn)?, against(Tensor::ZTrig)?);
         let positions = if network.tensor(Tensor::Positions).is_empty() {
             Vec::new()
         } else {
-            against(Tensor::Positions)
+            against(Tensor::Positions)?
         };
-        Scores { asked, queries, tokens, trigger, positions }
+        Ok(Scores { asked, queries, tokens, trigger, positions })
     }
 
     /// The row of the tables that position `i` reads.
@@ -103,7 +103,11 @@ impl ScoreSums {
     }
 
     /// The derivative by the queries, row by row: `sum_v tokens[v] z_in[v] + trigger z_trig + sum_i positions[i] p_i`.
-    fn by_queries<T: Real>(&self, network: &Network<T>, backend: &Backend) -> Vec<Vec<f64>> {
+    fn by_queries<T: Real>(
+        &self,
+        network: &Network<T>,
+        backend: &Backend,
+    ) -> Result<Vec<Vec<f64>>, Cancelled> {
         let tokens = self.tokens.len() / self.trigger.len();
         backend.map(self.trigger.len(), |i| {
             let mut sum = vec![0.0; network.dim()];
@@ -123,11 +127,11 @@ impl ScoreSums {
         scores: &Scores<T>,
         backend: &Backend,
         add: &mut dyn FnMut(Tensor, usize, &[f64]),
-    ) {
+    ) -> Result<(), Cancelled> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let mut by_asked = vec![0.0; scores.asked.len()];
-        for (i, by_query) in self.by_queries(network, backend).into_iter().enumerate() {
+        for (i, by_query) in self.by_queries(network, backend)?.into_iter().enumerate() {
             let by_turned = if network.is_factored() {
                 let key = network.of_head(Tensor::Key, k);
                 let first = k * key.len();
@@ -171,6 +175,7 @@ impl ScoreSums {
             let scaled: Vec<f64> = queries[..dim].iter().map(|q| weight * q).collect();
             add(Tensor::Positions, i * dim, &scaled);
         }
+        Ok(())
     }
 }
 

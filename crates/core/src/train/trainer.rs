@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::Config;
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
@@ -79,6 +79,17 @@ pub struct Diverged {
     pub rate: f64,
 }
 
+/// The error of a training run that did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum TrainError {
+    /// The loss or a parameter is no longer finite.
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
+    /// The run was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
 /// What a run learns from and is read on.
 pub struct Trainer<'a> {
     /// The configuration.
@@ -100,7 +111,7 @@ impl Trainer<'_> {
         state: &mut State<T>,
         backend: &Backend,
         observe: &mut dyn FnMut(Event<'_, T>) -> bool,
-    ) -> Result<End, Diverged> {
+    ) -> Result<End, TrainError> {
         let config = self.config;
         let update = Update {
             momentum: config.momentum.unwrap_or(config.optimiser.momentum()),
@@ -114,17 +125,17 @@ impl Trainer<'_> {
             let rate = config.rate * config.schedule.share(step as u64, config.steps as u64);
             let ids = batches.of(step);
             let found = match last {
-                true => Gradient { loss: loss(&state.network, self.samples, ids, backend), tensors: vec![] },
-                false => gradient(&state.network, self.samples, ids, backend),
+                true => Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] },
+                false => gradient(&state.network, self.samples, ids, backend)?,
             };
             if !found.loss.is_finite() {
-                return Err(Diverged { step, rate: config.rate });
+                return Err(Diverged { step, rate: config.rate }.into());
             }
             let due = last || step.is_multiple_of(config.record_every());
             if due && state.counters.recorded != Some(step) {
-                let point = self.point(state, rate, found.loss, backend);
+                let point = self.point(state, rate, found.loss, backend)?;
                 if !point.is_finite() {
-                    return Err(Diverged { step, rate: config.rate });
+                    return Err(Diverged { step, rate: config.rate }.into());
                 }
                 let counters = &mut state.counters;
                 counters.recorded = Some(step);
@@ -147,11 +158,11 @@ impl Trainer<'_> {
             let trained: Vec<Tensor> = network.trained().to_vec();
             for ((tensor, moments), gradient) in trained.into_iter().zip(moments).zip(&found.tensors) {
                 let columns = network.columns(tensor);
-                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend);
+                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend)?;
             }
             counters.step += 1;
             if !network.is_finite() {
-                return Err(Diverged { step: step + 1, rate: config.rate });
+                return Err(Diverged { step: step + 1, rate: config.rate }.into());
             }
             if !observe(Event::Stepped(state)) {
                 return Ok(End::Interrupted);
@@ -159,11 +170,17 @@ impl Trainer<'_> {
         }
     }
 
-    fn point<T: Real>(&self, state: &State<T>, rate: f64, loss: f64, backend: &Backend) -> Point {
+    fn point<T: Real>(
+        &self,
+        state: &State<T>,
+        rate: f64,
+        loss: f64,
+        backend: &Backend,
+    ) -> Result<Point, Cancelled> {
         let network = &state.network;
-        let reading = read(self.config, network, self.task, self.test, backend);
+        let reading = read(self.config, network, self.task, self.test, backend)?;
         let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);
-        Point {
+        Ok(Point {
             step: state.counters.step,
             rate,
             loss,
@@ -178,7 +195,7 @@ impl Trainer<'_> {
             early_cosine,
             trigger_cosine,
             trigger_lead,
-        }
+        })
     }
 }
 

@@ -195,7 +195,7 @@ mod tests {
         let settings = MemorySettings::default();
         let hunt = Hunt::new(&settings, 0.05, 100).expect("settings");
         let stopped = hunt.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
-        assert!(matches!(stopped, Err(MemoryError::Stopped)));
+        assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
         let refused = |settings: &MemorySettings, precision| {
             Hunt::new(settings, precision, 100).err().map_or(String::new(), |error| error.to_string())
         };

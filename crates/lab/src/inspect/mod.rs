@@ -19,7 +19,7 @@ mod matrix;
 mod pairs;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Cancelled};
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
@@ -55,6 +55,9 @@ pub enum InspectError {
     /// No tensor was named and there is none to choose.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
+    /// The inspection was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Columns that are accepted: overlaps take some matrices of that many rows and columns, 6 GB for the widest.
@@ -143,8 +146,8 @@ pub struct Held {
     pub gaussian: f64,
 }
 
-/// Inspects a matrix, the largest one unless it is named. `progress` hears how much has been done, and of how much; it hears of every
-/// block of rows and of every prediction, and may unwind to end the inspection, which leaves nothing behind.
+/// Inspects a matrix, the largest one unless it is named. `progress` is called with the work done and the total, after every
+/// block of rows and every prediction.
 pub fn inspect(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
@@ -172,7 +175,7 @@ pub fn inspect_and_trace(
         let facts = 1_u64 << power;
         let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
         let gaussian = gaussian_accuracy(found.dim, facts as f64);
-        curve.push(Held { facts, raw: held(&raw), centred: held(&centred), gaussian });
+        curve.push(Held { facts, raw: held(&raw)?, centred: held(&centred)?, gaussian });
         if curve.last().is_some_and(|last| last.raw.max(last.centred).max(last.gaussian) < FORGOTTEN) {
             break;
         }
@@ -214,8 +217,8 @@ fn inspect_both(
     {
         return Err(InspectError::TooWide { tensor: name, dim, most: WIDEST });
     }
-    let input = Mapped::new(tensors, &name, &mut passed)?;
-    let output = output_tensor.map(|name| Mapped::new(tensors, name, &mut passed)).transpose()?;
+    let input = Mapped::new(tensors, &name, backend, &mut passed)?;
+    let output = output_tensor.map(|name| Mapped::new(tensors, name, backend, &mut passed)).transpose()?;
     if let Some(output) = output.as_ref().filter(|output| output.dim != input.dim) {
         return Err(InspectError::Tensors(TensorError::Shape {
             name: output.name.into(),
@@ -232,7 +235,7 @@ fn inspect_both(
     let lies = input.measure(backend, &mut passed)?;
     let outputs = Outputs { coherence, spread };
     let weighed = &mut |rows: usize| passed(Weight::Pairs as usize * rows);
-    let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed);
+    let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed)?;
     input.check()?;
     let mut vectors = Vec::with_capacity(2);
     for (lie, pairs) in lies.iter().zip(&both) {
@@ -242,7 +245,7 @@ fn inspect_both(
             facts: largest(accuracy, |vocab| {
                 passed(0);
                 pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
-            }),
+            })?,
             facts_by_means: facts_by_means(&kernel, accuracy),
             kernel,
         });
@@ -271,12 +274,13 @@ fn inspect_both(
 
 /// The overlaps of pairs of rows of a matrix as they are, for predictions at any number of facts, beside Gaussian output
 /// embeddings.
-pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, TensorError> {
-    let input = Mapped::new(tensors, tensor, &mut |_| {})?;
+pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, InspectError> {
+    let input = Mapped::new(tensors, tensor, backend, &mut |_| {})?;
     let dim = input.dim as f64;
     let outputs = Outputs { coherence: 1.0 / dim, spread: (2.0 / dim).sqrt() };
-    let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {});
-    input.check().map(|()| raw)
+    let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {})?;
+    input.check()?;
+    Ok(raw)
 }
 
 #[cfg(test)]

@@ -1,16 +1,11 @@
-//! A dataset that counts what is read from it: how long that took, and how far the run is. It is also where a run that
-//! should stop does.
+//! A dataset that counts what is read from it: how long that took, and how far the run is.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Stopped;
 use superpose_core::config::{Config, Regime};
 use superpose_core::task::{Block, Samples};
-
-use super::RunError;
 
 /// What a run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +19,7 @@ pub enum Stage {
     Evaluating,
 }
 
-/// Hears about a run while it goes on, from any thread, and may stop it.
+/// Receives the progress of a run, from any thread.
 pub trait Progress: Sync {
     /// Repeat number `repeat` begins.
     fn repeat(&self, repeat: usize);
@@ -34,11 +29,6 @@ pub trait Progress: Sync {
 
     /// The repeat is at this stage.
     fn stage(&self, _: Stage) {}
-
-    /// Whether the run should end. Asked whenever samples are read.
-    fn stopped(&self) -> bool {
-        false
-    }
 }
 
 /// Samples that a run reads, its test samples among them: the measure of its progress.
@@ -50,15 +40,6 @@ pub fn reads(config: &Config) -> u64 {
     };
     let each = passes * config.samples as u64 + config.test_samples as u64;
     each.saturating_mul(config.repeats as u64)
-}
-
-/// Runs until the end, or until [`Metered`] or the backend's flag stops it.
-pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => result,
-        Err(cause) if cause.is::<Stopped>() => Err(RunError::Stopped),
-        Err(cause) => resume_unwind(cause),
-    }
 }
 
 /// Nobody listens.
@@ -95,9 +76,6 @@ impl Samples for Metered<'_> {
     }
 
     fn fill(&self, ids: &[u32], block: &mut Block) {
-        if self.progress.stopped() {
-            resume_unwind(Box::new(Stopped));
-        }
         let started = Instant::now();
         self.samples.fill(ids, block);
         self.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);

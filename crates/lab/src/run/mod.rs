@@ -23,8 +23,7 @@ use crate::memory::readable;
 pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
-use metered::stoppable;
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, Cancelled, Real};
 use superpose_core::config::{Config, ConfigError, Precision, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
@@ -32,7 +31,7 @@ use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
-use superpose_core::train::Diverged;
+use superpose_core::train::{Diverged, TrainError};
 use superpose_tensors::{Entry, TensorError};
 
 /// A run that failed after its configuration had been accepted.
@@ -81,9 +80,18 @@ pub enum RunError {
         /// Rate of step 3.
         eta2: f64,
     },
-    /// Whoever watched it wanted it to end.
-    #[error("stopped")]
-    Stopped,
+    /// The run was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<TrainError> for RunError {
+    fn from(error: TrainError) -> RunError {
+        match error {
+            TrainError::Diverged(error) => error.into(),
+            TrainError::Cancelled(error) => error.into(),
+        }
+    }
 }
 
 /// One repeat's results.
@@ -108,7 +116,7 @@ pub fn run(
     export: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Record, RunError> {
-    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, false, progress))?;
+    let repeats = run_repeats(config, inputs, backend, export, false, progress)?;
     Ok(Record::new(config, inputs, &repeats))
 }
 
@@ -119,7 +127,7 @@ pub fn run_and_look(
     backend: &Backend,
     progress: &dyn Progress,
 ) -> Result<(Record, Seen), RunError> {
-    let repeats = stoppable(|| run_repeats(config, inputs, backend, None, true, progress))?;
+    let repeats = run_repeats(config, inputs, backend, None, true, progress)?;
     let record = Record::new(config, inputs, &repeats);
     let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
     Ok((record, Seen::new(config, look)))
@@ -194,22 +202,22 @@ fn run_repeat<T: Real>(
     let data = samples.seconds() / backend.threads() as f64;
     let train_seconds = (started.elapsed().as_secs_f64() - data).max(0.0);
     if let Some(export) = export {
-        export.write(&model, &phase, &*drawn)?;
+        export.write(&model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
 
     progress.stage(Stage::Evaluating);
     let started = Instant::now();
     let task = &instance.task;
-    let frequency = fact_frequency(&*drawn, config.vocab, backend);
+    let frequency = fact_frequency(&*drawn, config.vocab, backend)?;
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let test = Metered::new(&test, progress);
-    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
+    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend)?;
     if !evaluation.margin.mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
-    let look = look_too.then(|| look(&model, &phase, &test, backend));
+    let look = look_too.then(|| look(&model, &phase, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
-    let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend);
+    let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend)?;
     Ok(Repeat {
         evaluation,
         trigger_sign,
@@ -235,18 +243,18 @@ pub(crate) fn budget<T: Real>(
     samples: &dyn Samples,
     test: &dyn Samples,
     backend: &Backend,
-) -> Noise {
+) -> Result<Noise, Cancelled> {
     let limit = match config.regime {
         Regime::Infinitesimal => phase,
-        Regime::Exact => early_phase(&config.limit(), model, samples, backend),
+        Regime::Exact => early_phase(&config.limit(), model, samples, backend)?,
     };
-    Noise {
-        logits: logit_budget(model, task, &limit, frequency, test, backend),
+    Ok(Noise {
+        logits: logit_budget(model, task, &limit, frequency, test, backend)?,
         scores: match limit.trigger_sign {
             0 => Budget::default(),
-            _ => score_budget(&split_scores(model, task, &limit, samples, backend)),
+            _ => score_budget(&split_scores(model, task, &limit, samples, backend)?),
         },
-    }
+    })
 }
 
 pub(crate) fn train<T: Real>(
@@ -255,7 +263,7 @@ pub(crate) fn train<T: Real>(
     samples: &dyn Samples,
     backend: &Backend,
 ) -> Result<EarlyPhase<T>, RunError> {
-    let phase = early_phase(config, model, samples, backend);
+    let phase = early_phase(config, model, samples, backend)?;
     if phase.is_finite() {
         return Ok(phase);
     }
@@ -277,9 +285,8 @@ impl<T: Real> Export<'_, T> {
         &self,
         model: &Model<'_, T>,
         phase: &EarlyPhase<T>,
-        samples: &dyn Samples,
+        samples: &Stored,
     ) -> Result<(), TensorError> {
-        let samples = Stored::copy(samples);
         let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
         let e = model.embeddings;
         let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());

@@ -397,7 +397,7 @@ impl Kind {
 
 fn stopped(error: MemoryError) -> StudyError {
     match error {
-        MemoryError::Stopped => StudyError::Stopped,
+        MemoryError::Cancelled(_) => StudyError::Stopped,
         error => StudyError::Memory(error),
     }
 }

@@ -133,7 +133,10 @@ where
     let samples = instance.samples(config);
     let mut trajectory: Vec<Point> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, instance.embeddings.clone(), backend);
-    let saved = from.map(|from| from.state(network())).transpose()?;
+    let saved = match from {
+        Some(from) => Some(from.state(network()?)?),
+        None => None,
+    };
 
     // A checkpoint that cannot be written ends the run: its steps would be lost.
     let mut broken = None;
