@@ -35,6 +35,7 @@ pub mod embedding;
 pub mod evaluate;
 pub mod model;
 pub mod noise;
+pub mod numeric;
 pub mod random;
 pub mod task;
 pub mod train;

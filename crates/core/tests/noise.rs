@@ -29,11 +29,11 @@ fn logit_parts_add_up() {
     let backend = Backend::single();
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
-        let (model, phase) = (setting.model(), setting.run(&backend).unwrap());
+        let (model, phase) = (setting.model(), setting.run(&backend));
         let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend).unwrap();
         let mut block = Block::default();
         setting.test().fill(&(0..20).collect::<Vec<u32>>(), &mut block);
-        let parts = split_logits(&model, &setting.task, &phase, &frequency, &block);
+        let parts = split_logits(&model, &setting.task, &phase, &frequency, &block).unwrap();
 
         // The whole with attention placed, by the definition: sum_w f_w A(j, w) K(w, v).
         let mut keys = Workspace::default();
@@ -78,7 +78,7 @@ fn score_parts_add_up() {
     let backend = Backend::single();
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
-        let (model, phase) = (setting.model(), setting.run(&backend).unwrap());
+        let (model, phase) = (setting.model(), setting.run(&backend));
         let parts = split_scores(&model, &setting.task, &phase, &setting.train(), &backend).unwrap();
         let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend).unwrap() else {
             panic!("nothing learned");
@@ -98,7 +98,7 @@ fn score_noise_vanishes_with_data() {
     for settings in cases().into_iter().filter(|settings| settings.width.is_none()) {
         let noise = |samples: usize| {
             let setting = Setting::<f64>::new(Settings { samples, ..settings.clone() });
-            let phase = setting.run(&backend).unwrap();
+            let phase = setting.run(&backend);
             let parts =
                 split_scores(&setting.model(), &setting.task, &phase, &setting.train(), &backend).unwrap();
             let budget = score_budget(&parts);

@@ -3,19 +3,17 @@
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, Cancelled, Real, View, product};
-use superpose_core::config::{Config, Precision};
+use superpose_core::config::Config;
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
 use superpose_core::train::{Moments, Network, Optimiser, Update, gradient, warm_start};
+use superpose_core::with_precision;
 
 use crate::run::{Inputs, Instance, Metered, RunError};
 
 /// Seconds of one training, the shortest of `repeat`, without the making of data.
 pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    match config.precision {
-        Precision::F32 => train::<f32>(config, backend, repeat),
-        Precision::F64 => train::<f64>(config, backend, repeat),
-    }
+    with_precision!(config.precision, T => train::<T>(config, backend, repeat))
 }
 
 fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
@@ -46,10 +44,7 @@ pub fn step_seconds(
     backend: &Backend,
     repeat: usize,
 ) -> Result<f64, RunError> {
-    match config.precision {
-        Precision::F32 => step::<f32>(config, place, backend, repeat),
-        Precision::F64 => step::<f64>(config, place, backend, repeat),
-    }
+    with_precision!(config.precision, T => step::<T>(config, place, backend, repeat))
 }
 
 fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
@@ -81,10 +76,7 @@ fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize
 /// softmax is far from uniform: logits and their derivatives, in steps 2 and 3. Blocks of 256 samples, tasks on all
 /// threads, nothing else: what the machine's rate allows.
 pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    match config.precision {
-        Precision::F32 => products::<f32>(config, backend, repeat),
-        Precision::F64 => products::<f64>(config, backend, repeat),
-    }
+    with_precision!(config.precision, T => products::<T>(config, backend, repeat))
 }
 
 fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {

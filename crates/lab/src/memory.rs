@@ -1,6 +1,7 @@
 //! How much memory a run takes, before it takes it.
 
-use superpose_core::config::{Config, Embedding, Positions, Precision};
+use superpose_core::config::{Config, Embedding, Positions};
+use superpose_core::with_precision;
 
 use crate::excess::Excess;
 use crate::run::RunError;
@@ -8,10 +9,7 @@ use crate::run::RunError;
 /// An estimate of a run's peak memory in bytes, in floating point so that absurd sizes do not overflow: what lives
 /// throughout, and the largest of what its phases add. It is meant to be a little too high.
 pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) -> f64 {
-    let real = match config.precision {
-        Precision::F32 => 4.0,
-        Precision::F64 => 8.0,
-    };
+    let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
     let (n, l) = (config.samples as f64, config.length as f64);
     let (d, p) = (config.dim as f64, config.inputs() as f64);
     let (tokens, labels) = (config.token_count() as f64, config.label_count() as f64);

@@ -50,7 +50,7 @@ fn simulated_accuracies_are_those_of_the_theory() {
             })
             .collect::<Vec<_>>()
     });
-    let cells: Vec<[f64; 4]> = cells.into_iter().flatten().collect();
+    let cells: Vec<[f64; 4]> = cells.unwrap().into_iter().flatten().collect();
     // The errors of the table, seed noise included.
     for (i, (quantity, allowed)) in
         [("accuracy", 0.027), ("memory accuracy", 0.026), ("lock rate", 0.060), ("one-step accuracy", 0.033)]

@@ -15,6 +15,24 @@ pub struct Entry<'a> {
     data: Data<'a>,
 }
 
+/// A floating-point type that a tensor can hold.
+pub trait Element: Sized {
+    /// A tensor of this type.
+    fn entry(name: &str, shape: &[usize], data: Vec<Self>) -> Entry<'static>;
+}
+
+impl Element for f32 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f32>) -> Entry<'static> {
+        Entry::f32(name, shape, data)
+    }
+}
+
+impl Element for f64 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f64>) -> Entry<'static> {
+        Entry::f64(name, shape, data)
+    }
+}
+
 enum Data<'a> {
     F32(Vec<f32>),
     F64(Vec<f64>),

@@ -3,7 +3,7 @@
 mod export;
 mod file;
 
-pub use export::{Entry, target, write, write_with};
+pub use export::{Element, Entry, target, write, write_with};
 pub use file::{Tensor, TensorFile, Tensors};
 
 use std::path::PathBuf;

@@ -44,6 +44,30 @@ pub trait Real:
     fn exp_nonpositive(x: Self) -> Self;
 }
 
+/// Evaluates an expression with the floating-point type of a [`Precision`](crate::config::Precision) under the given name.
+///
+/// ```
+/// use superpose_core::{config::Precision, with_precision};
+///
+/// let bytes = with_precision!(Precision::F32, T => size_of::<T>());
+/// assert_eq!(bytes, 4);
+/// ```
+#[macro_export]
+macro_rules! with_precision {
+    ($precision:expr, $real:ident => $body:expr) => {
+        match $precision {
+            $crate::config::Precision::F32 => {
+                type $real = f32;
+                $body
+            }
+            $crate::config::Precision::F64 => {
+                type $real = f64;
+                $body
+            }
+        }
+    };
+}
+
 /// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`: rounding by adding and taking off a
 /// number so large that the fraction is lost, `r` in two pieces so that it is exact, then a Taylor sum.
 macro_rules! exp_nonpositive {

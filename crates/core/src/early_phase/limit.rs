@@ -14,7 +14,8 @@ use std::ops::Range;
 
 use crate::backend::{Backend, Cancelled, Real, View, Weights, add_rows, histogram, product};
 use crate::config::{Config, Trigger};
-use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred, dot};
+use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
+use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};

@@ -10,7 +10,8 @@ pub use placed::{fact_frequency, placed_step};
 
 use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Regime};
-use crate::model::{Attention, Model, dot};
+use crate::model::{Attention, Model};
+use crate::numeric::dot;
 use crate::task::Samples;
 
 /// What the three steps leave behind.

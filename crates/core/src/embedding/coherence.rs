@@ -4,6 +4,7 @@
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
 
 use crate::backend::{Backend, Cancelled, View, product};
+use crate::numeric::dot;
 
 /// A matrix that is read in blocks of rows.
 pub trait Rows: Sync {
@@ -75,7 +76,7 @@ impl Coherence {
             }
             progress(end - first);
         }
-        let size = crate::model::dot(mean, mean);
+        let size = dot(mean, mean);
         let with_mean = centred_gram.form(mean);
         let centred_square = centred_gram.square();
         let raw_square = centred_square + 2.0 * count * with_mean + (count * size).powi(2);
@@ -98,7 +99,7 @@ impl Lengths {
     /// Adds the lengths of rows and scales each to length 1.
     fn normalise(&mut self, rows: &mut [f32], dim: usize) {
         for row in rows.chunks_exact_mut(dim) {
-            let square = crate::model::dot(row, row);
+            let square = dot(row, row);
             self.norms += square.sqrt();
             self.squares += square;
             self.fourths += square * square;
@@ -246,7 +247,6 @@ mod tests {
                 .chunks(dim)
                 .map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(*x) - c).collect())
                 .collect();
-            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let norm = |a: &[f64]| dot(a, a).sqrt();
             let (mut cosines, mut squares, mut dots, mut square_dots) = (0.0, 0.0, 0.0, 0.0);
             for (i, a) in rows.iter().enumerate() {

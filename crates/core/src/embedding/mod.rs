@@ -140,14 +140,11 @@ fn fill_rows<T: Real>(
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::numeric::dot;
 
     fn draw(embedding: Embedding, vocab: usize, dim: usize) -> Embeddings<f64> {
         let config = Settings { embedding, vocab, dim, ..Settings::default() }.check().unwrap();
         Embeddings::draw(&config, &Backend::single()).unwrap()
-    }
-
-    fn dot(a: &[f64], b: &[f64]) -> f64 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
     }
 
     #[test]

@@ -54,6 +54,7 @@ mod tests {
     use super::*;
     use crate::config::Settings;
     use crate::embedding::Embeddings;
+    use crate::numeric::dot;
 
     fn draw(settings: Settings) -> Embeddings<f64> {
         Embeddings::draw(&settings.check().unwrap(), &Backend::single()).unwrap()
@@ -61,7 +62,6 @@ mod tests {
 
     /// Mean of `|row|^2`, and of the squared cosine of rows `apart` from each other.
     fn geometry(rows: &[f64], dim: usize, apart: usize) -> (f64, f64) {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let rows: Vec<&[f64]> = rows.chunks(dim).collect();
         let square = rows.iter().map(|r| dot(r, r)).sum::<f64>() / rows.len() as f64;
         let pairs: Vec<f64> = rows.iter().zip(&rows[apart..]).map(|(a, b)| dot(a, b).powi(2)).collect();

@@ -31,6 +31,7 @@
 use crate::backend::{Backend, Cancelled, Real, View, top};
 use crate::config::Trigger;
 use crate::model::{Attention, Model, Workspace, centred};
+use crate::numeric::{Cholesky, dot};
 use crate::random::Stream;
 use crate::task::{Block, Drawn, Samples, Task};
 
@@ -230,7 +231,7 @@ impl Features {
             self.gram.iter().zip(&self.noise).map(|(gram, noise)| gram + weight * noise).collect();
         let ridge = RIDGE * matrix.iter().step_by(inputs + 1).sum::<f64>() / inputs as f64;
         matrix.iter_mut().step_by(inputs + 1).for_each(|x| *x += ridge);
-        let inverse = inverse(matrix, inputs, backend)?;
+        let inverse = Cholesky::nearly_definite(matrix, inputs, backend)?.inverse(backend)?;
         let mut rows = vec![0.0; self.tokens.len()];
         let view = |rows| View::new(rows, <[f64]>::len(rows) / inputs, inputs);
         backend.product(&mut rows, view(&self.tokens), view(&inverse))?;
@@ -331,10 +332,6 @@ impl Linear {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 /// A square matrix times a vector.
 fn times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
     matrix.chunks_exact(x.len()).map(|row| dot(row, x)).collect()
@@ -350,35 +347,10 @@ pub(crate) fn undo(rows: &[f64], dim: usize, backend: &Backend) -> Result<(Vec<f
     backend.product(&mut gram, x.t(), x)?;
     let ridge = RIDGE * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
     gram.iter_mut().step_by(dim + 1).for_each(|x| *x += ridge);
-    let inverse = inverse(gram, dim, backend)?;
+    let inverse = Cholesky::nearly_definite(gram, dim, backend)?.inverse(backend)?;
     let mut undone = vec![0.0; rows.len()];
     backend.product(&mut undone, x, View::new(&inverse, dim, dim))?;
     Ok((undone, inverse))
-}
-
-/// The inverse of a positive definite matrix, by Cholesky's factors `L L^T`.
-fn inverse(mut a: Vec<f64>, dim: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
-    for i in 0..dim {
-        backend.check_cancelled()?;
-        for j in 0..=i {
-            let rest = a[i * dim + j] - dot(&a[i * dim..i * dim + j], &a[j * dim..j * dim + j]);
-            a[i * dim + j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j * dim + j] };
-        }
-    }
-    // Rows of the inverse of L^T: column i of the inverse of L, from the diagonal down.
-    let mut columns = vec![0.0; dim * dim];
-    for i in 0..dim {
-        backend.check_cancelled()?;
-        let column = &mut columns[i * dim..(i + 1) * dim];
-        column[i] = 1.0 / a[i * dim + i];
-        for j in i + 1..dim {
-            column[j] = -dot(&a[j * dim + i..j * dim + j], &column[i..j]) / a[j * dim + j];
-        }
-    }
-    let mut inverse = vec![0.0; dim * dim];
-    let columns = View::new(&columns, dim, dim);
-    crate::backend::product(&mut inverse, columns, columns.t(), false);
-    Ok(inverse)
 }
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ impl<T: Real> Workspace<T> {
         for b in 0..block.len() {
             let dots = &mut self.dots[b * length..][..length];
             if model.trigger == Trigger::Values {
-                let trigger = super::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
+                let trigger = crate::numeric::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
                 dots[block.position[b] as usize] += T::from_f64(trigger);
             }
             let tokens = &block.tokens[b * length..][..length];

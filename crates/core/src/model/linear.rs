@@ -11,7 +11,7 @@
 
 use crate::backend::{Backend, Cancelled, Real, View, product};
 
-use super::dot;
+use crate::numeric::dot;
 
 /// The first-order form at one value matrix, for features of bounded length.
 pub struct LinearResponse<T> {

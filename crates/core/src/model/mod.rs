@@ -23,6 +23,7 @@ pub use readout::Readout;
 use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Trigger};
 use crate::embedding::Embeddings;
+use crate::numeric::dot;
 
 /// The model's fixed parts.
 #[derive(Clone, Copy)]
@@ -97,21 +98,4 @@ impl<'a, T: Real> Model<'a, T> {
         backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1))?;
         Ok(Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) })
     }
-}
-
-/// A dot product in 64 bits. Eight running sums, since one alone would wait for each addition.
-pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (wide_a, rest_a) = a.as_chunks::<LANES>();
-    let (wide_b, rest_b) = b.as_chunks::<LANES>();
-    for (a, b) in wide_a.iter().zip(wide_b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane].to_f64() * b[lane].to_f64();
-        }
-    }
-    for (sum, (a, b)) in sums.iter_mut().zip(rest_a.iter().zip(rest_b)) {
-        *sum += a.to_f64() * b.to_f64();
-    }
-    sums.iter().sum()
 }

@@ -16,7 +16,8 @@
 
 use crate::backend::{Backend, Cancelled, Real, View, product};
 use crate::early_phase::EarlyPhase;
-use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred, dot};
+use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred};
+use crate::numeric::dot;
 use crate::task::{Block, Samples, Task};
 
 use super::kernel::{Hermite, Quadrature};

@@ -10,7 +10,8 @@
 
 use crate::backend::{Backend, Cancelled, Real, View, product};
 use crate::early_phase::{EarlyPhase, Limit};
-use crate::model::{Attention, Model, centred, dot};
+use crate::model::{Attention, Model, centred};
+use crate::numeric::dot;
 use crate::task::{Samples, Task};
 
 use super::{Budget, Parts};

@@ -6,7 +6,8 @@
 
 use crate::backend::{Backend, Cancelled, Real, View, product, scatter_rows};
 use crate::config::Trigger;
-use crate::model::{Residuals, Response, Want, block_rows, dot, longest};
+use crate::model::{Residuals, Response, Want, block_rows, longest};
+use crate::numeric::dot;
 use crate::task::Samples;
 
 use super::network::{Network, Tensor};

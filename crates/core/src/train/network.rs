@@ -9,7 +9,8 @@ use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Positions, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
-use crate::model::{Activation, Model, dot};
+use crate::model::{Activation, Model};
+use crate::numeric::dot;
 use crate::random::Stream;
 use crate::words;
 

@@ -2,7 +2,7 @@
 
 use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
 use crate::config::Trigger;
-use crate::model::dot;
+use crate::numeric::dot;
 use crate::task::Block;
 
 use super::network::{Network, Tensor};

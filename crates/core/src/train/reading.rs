@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Cancelled, Real, residual};
 use crate::config::Config;
 use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
-use crate::model::{Readout, block_rows, dot};
+use crate::model::{Readout, block_rows};
+use crate::numeric::dot;
 use crate::task::{Samples, Task};
 
 use super::network::{Network, Tensor};

@@ -7,7 +7,7 @@
 use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Positions;
 use crate::early_phase::narrow;
-use crate::model::dot;
+use crate::numeric::dot;
 
 use super::network::{Network, Tensor};
 use super::positions::turn;

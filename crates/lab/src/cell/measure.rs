@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, Precision};
+use superpose_core::config::Config;
 use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
+use superpose_core::with_precision;
 
 use super::{CellError, Outcome, check};
 use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
@@ -16,10 +17,7 @@ use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 /// Whatever goes wrong inside is the cell's failure and nobody else's. A backend that is told to stop leaves it undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check(config)?;
-    let run = || match config.precision {
-        Precision::F32 => measure_as::<f32>(config, noise, backend),
-        Precision::F64 => measure_as::<f64>(config, noise, backend),
-    };
+    let run = || with_precision!(config.precision, T => measure_as::<T>(config, noise, backend));
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => return Ok(outcome),
         Ok(Err(RunError::Cancelled(_))) => return Err(CellError::Stopped),

@@ -24,7 +24,7 @@ pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
 use superpose_core::backend::{Backend, Cancelled, Real};
-use superpose_core::config::{Config, ConfigError, Precision, Regime};
+use superpose_core::config::{Config, ConfigError, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
 use superpose_core::model::Model;
@@ -32,7 +32,8 @@ use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_core::train::{Diverged, TrainError};
-use superpose_tensors::{Entry, TensorError};
+use superpose_core::with_precision;
+use superpose_tensors::{Element, Entry, TensorError};
 
 /// A run that failed after its configuration had been accepted.
 #[derive(Debug, thiserror::Error)]
@@ -148,26 +149,16 @@ fn run_repeats(
         let export = export.filter(|_| repeat == 0);
         let look = look && repeat == 0;
         progress.repeat(repeat);
-        repeats.push(match config.precision {
-            Precision::F32 => {
-                let export = export.map(|path| Export { path, entry: Entry::f32 });
-                run_repeat::<f32>(&config, inputs, backend, export, look, progress)?
-            }
-            Precision::F64 => {
-                let export = export.map(|path| Export { path, entry: Entry::f64 });
-                run_repeat::<f64>(&config, inputs, backend, export, look, progress)?
-            }
-        });
+        repeats.push(with_precision!(config.precision, T => {
+            run_repeat::<T>(&config, inputs, backend, export, look, progress)?
+        }));
     }
     Ok(repeats)
 }
 
 /// Trains and evaluates the first repeat, without its noise budget: what sweeps do thousands of times.
 pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
-    match config.precision {
-        Precision::F32 => evaluation_as::<f32>(config, inputs, backend),
-        Precision::F64 => evaluation_as::<f64>(config, inputs, backend),
-    }
+    with_precision!(config.precision, T => evaluation_as::<T>(config, inputs, backend))
 }
 
 fn evaluation_as<T: Real>(
@@ -180,11 +171,11 @@ fn evaluation_as<T: Real>(
     Ok(learn(config, &instance, &*samples, backend, None, &mut |_| true)?.evaluation)
 }
 
-fn run_repeat<T: Real>(
+fn run_repeat<T: Real + Element>(
     config: &Config,
     inputs: &Inputs,
     backend: &Backend,
-    export: Option<Export<'_, T>>,
+    export: Option<&Path>,
     look_too: bool,
     progress: &dyn Progress,
 ) -> Result<Repeat, RunError> {
@@ -201,8 +192,8 @@ fn run_repeat<T: Real>(
     let phase = train(config, &model, &samples, backend)?;
     let data = samples.seconds() / backend.threads() as f64;
     let train_seconds = (started.elapsed().as_secs_f64() - data).max(0.0);
-    if let Some(export) = export {
-        export.write(&model, &phase, &Stored::copy(&*drawn, backend)?)?;
+    if let Some(path) = export {
+        write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
 
     progress.stage(Stage::Evaluating);
@@ -274,37 +265,30 @@ pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError 
     RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 
-/// Where and in which precision the tensors of a run are written.
-struct Export<'a, T> {
-    path: &'a Path,
-    entry: fn(&str, &[usize], Vec<T>) -> Entry<'static>,
-}
-
-impl<T: Real> Export<'_, T> {
-    fn write(
-        &self,
-        model: &Model<'_, T>,
-        phase: &EarlyPhase<T>,
-        samples: &Stored,
-    ) -> Result<(), TensorError> {
-        let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
-        let e = model.embeddings;
-        let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());
-        let mut entries = vec![
-            entry("z_in", &[model.tokens(), dim], &e.z_in),
-            entry("z_out", &[model.labels(), dim], &e.z_out),
-            entry("z_trig", &[dim], &e.z_trig),
-            entry("z_eos", &[dim], &e.z_eos),
-            entry("m1", &[dim, p], &phase.m1),
-            entry("w1", &[dim, dim], &phase.w1_matrix(model)),
-            entry("m2", &[dim, p], &phase.m2),
-        ];
-        if let Some(w_in) = &e.w_in {
-            entries.push(entry("w_in", &[p, dim], w_in));
-        }
-        entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
-        entries.push(Entry::whole("position", &[count], samples.position()));
-        entries.push(Entry::whole("labels", &[count], samples.labels()));
-        superpose_tensors::write(self.path, &entries)
+/// Writes the tensors of a run.
+fn write<T: Real + Element>(
+    path: &Path,
+    model: &Model<'_, T>,
+    phase: &EarlyPhase<T>,
+    samples: &Stored,
+) -> Result<(), TensorError> {
+    let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
+    let e = model.embeddings;
+    let entry = |name, shape: &[usize], data: &[T]| T::entry(name, shape, data.to_vec());
+    let mut entries = vec![
+        entry("z_in", &[model.tokens(), dim], &e.z_in),
+        entry("z_out", &[model.labels(), dim], &e.z_out),
+        entry("z_trig", &[dim], &e.z_trig),
+        entry("z_eos", &[dim], &e.z_eos),
+        entry("m1", &[dim, p], &phase.m1),
+        entry("w1", &[dim, dim], &phase.w1_matrix(model)),
+        entry("m2", &[dim, p], &phase.m2),
+    ];
+    if let Some(w_in) = &e.w_in {
+        entries.push(entry("w_in", &[p, dim], w_in));
     }
+    entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
+    entries.push(Entry::whole("position", &[count], samples.position()));
+    entries.push(Entry::whole("labels", &[count], samples.labels()));
+    superpose_tensors::write(path, &entries)
 }

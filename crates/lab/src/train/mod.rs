@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, Precision, Settings};
+use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_core::train::{End, Event, Network, Point, State};
+use superpose_core::with_precision;
+use superpose_tensors::Element;
 
 use crate::cell::{Entry, Key, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
 use crate::store::{Store, StoreError};
 pub use checkpoint::Checkpoint;
-use checkpoint::Saved;
 
 /// What a training run leaves behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,13 +112,10 @@ pub fn train(
             return Err(ConfigError::Value { parameter, value, allowed: allowed.into() }.into());
         }
     }
-    match config.precision {
-        Precision::F32 => train_as::<f32>(config, inputs, from, to, backend, observer),
-        Precision::F64 => train_as::<f64>(config, inputs, from, to, backend, observer),
-    }
+    with_precision!(config.precision, T => train_as::<T>(config, inputs, from, to, backend, observer))
 }
 
-fn train_as<T: Real + Saved>(
+fn train_as<T: Real + Element>(
     config: &Config,
     inputs: &Inputs,
     from: Option<&Checkpoint>,
