@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
+use superpose_core::config::Optimiser;
 use superpose_core::config::{Embedding, Labels};
-use superpose_core::train::Optimiser;
 use superpose_lab::associative::{Hunt, MemoryError, USUAL_PRECISION, USUAL_RUNS, check_room, run};
 
 use crate::arguments::{Count, threads};

@@ -118,6 +118,32 @@ impl Cholesky {
     }
 }
 
+/// The part of the mean eigenvalue of a Gram matrix that [`ridge`] adds to each eigenvalue: against rounding, and for
+/// matrices that are singular because there are fewer rows than columns.
+const RIDGE: f64 = 1e-9;
+
+/// Adds a small multiple of the identity to a Gram matrix, so that it can be inverted.
+pub(crate) fn ridge(gram: &mut [f64], dim: usize) {
+    let ridge = RIDGE * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
+    gram.iter_mut().step_by(dim + 1).for_each(|x| *x += ridge);
+}
+
+/// `X (X^T X)^-1`, whose transpose is the pseudo-inverse of `X`, and `(X^T X)^-1`, up to a ridge of 1e-9 of the mean eigenvalue.
+pub(crate) fn pseudo_inverse(
+    rows: &[f64],
+    dim: usize,
+    backend: &Backend,
+) -> Result<(Vec<f64>, Vec<f64>), Cancelled> {
+    let x = View::new(rows, rows.len() / dim, dim);
+    let mut gram = vec![0.0; dim * dim];
+    backend.product(&mut gram, x.t(), x)?;
+    ridge(&mut gram, dim);
+    let inverse = Cholesky::nearly_definite(gram, dim, backend)?.inverse(backend)?;
+    let mut pseudo = vec![0.0; rows.len()];
+    backend.product(&mut pseudo, x, View::new(&inverse, dim, dim))?;
+    Ok((pseudo, inverse))
+}
+
 /// Nodes on (-1, 1), from the largest down, and weights of the Gauss-Legendre rule; the weights sum to 2.
 ///
 /// Newton's method on the Legendre polynomial of that order, from the usual first guess (Press et al., Numerical Recipes, 4.6).
@@ -170,6 +196,21 @@ mod tests {
         assert!(Cholesky::new(vec![1.0, 1.0, 1.0, 1.0], 2, 1e-10).is_none());
         assert!(Cholesky::new(vec![f64::NAN], 1, 0.0).is_none());
         assert!(Cholesky::new(vec![1.0, 0.0, 2.0, 1.0], 2, 0.0).is_none());
+    }
+
+    #[test]
+    fn pseudo_inverse_is_a_left_inverse() {
+        let (rows, dim) = (40, 7);
+        let x: Vec<f64> = (0..rows * dim).map(|i| ((i * i) as f64 * 0.37).sin()).collect();
+        let (pseudo, inverse) = pseudo_inverse(&x, dim, &Backend::single()).unwrap();
+        // X^T X (X^T X)^-1 = 1
+        for i in 0..dim {
+            for j in 0..dim {
+                let entry: f64 = (0..rows).map(|r| x[r * dim + i] * pseudo[r * dim + j]).sum();
+                assert!((entry - f64::from(u8::from(i == j))).abs() < 1e-6, "{i} {j} {entry}");
+                assert!((inverse[i * dim + j] - inverse[j * dim + i]).abs() < 1e-9);
+            }
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use superpose_core::config::{Activation, Precision, Regime, Settings, Trigger};
 fn distances(settings: &Settings, eta: f64) -> [f64; 3] {
     let backend = Backend::single();
     let limit = Setting::<f64>::new(settings.clone()).run(&backend);
-    let exact = Setting::<f64>::new(Settings { regime: Regime::Exact, eta, ..settings.clone() })
-        .run(&backend);
+    let exact =
+        Setting::<f64>::new(Settings { regime: Regime::Exact, eta, ..settings.clone() }).run(&backend);
     let m1: Vec<f64> = exact.m1.iter().map(|x| x / eta).collect();
     let m2: Vec<f64> = exact.m2.iter().zip(&exact.m1).map(|(m2, m1)| (m2 - m1) / exact.eta2).collect();
     [distance(&m1, &limit.m1), distance(&exact.w1, &limit.w1), distance(&m2, &limit.m2)]

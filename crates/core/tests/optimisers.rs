@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::train::{Moments, Optimiser, Schedule, Update};
+use superpose_core::config::{Optimiser, Schedule};
+use superpose_core::train::{Moments, Update};
 
 #[derive(Deserialize)]
 struct Fixtures {

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, Cancelled, Real, View, product};
-use superpose_core::config::Config;
+use superpose_core::config::{Config, Optimiser};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
-use superpose_core::train::{Moments, Network, Optimiser, Update, gradient, warm_start};
+use superpose_core::train::{Moments, Network, Update, gradient, warm_start};
 use superpose_core::with_precision;
 
 use crate::run::{Inputs, Instance, Metered, RunError};

@@ -4,8 +4,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, Embedding, Labels, whole};
-use crate::train::Optimiser;
+use crate::config::{ConfigError, Embedding, Labels, Optimiser, whole};
 use crate::words;
 
 words! {

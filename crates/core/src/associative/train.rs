@@ -148,7 +148,7 @@ mod tests {
             rule: Rule::Trained,
             labels: crate::config::Labels::Mod(5),
             zipf: Some(2.0),
-            optimiser: crate::train::Optimiser::Sgd,
+            optimiser: crate::config::Optimiser::Sgd,
             rate: Some(10.0),
             batch: Some(16),
             steps: Some(400),

@@ -2,7 +2,7 @@
 
 use super::{MemoryConfig, Pairs};
 use crate::backend::{Backend, Cancelled, Real, View};
-use crate::evaluate::decode::undo;
+use crate::numeric::pseudo_inverse;
 use crate::random::{Stream, Words, normals};
 
 /// First layer of an MLP.
@@ -36,12 +36,12 @@ impl<T: Real> Weights<T> {
     pub fn least_squares(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>, Cancelled> {
         let dim = pairs.dim;
         let wide = |rows: &[T]| rows.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
-        let (undone, _) = undo(&wide(&pairs.keys), dim, backend)?;
+        let (pseudo, _) = pseudo_inverse(&wide(&pairs.keys), dim, backend)?;
         let targets = wide(&pairs.targets());
         let mut matrix = vec![0.0; dim * dim];
-        let (targets, undone) =
-            (View::new(&targets, pairs.facts(), dim), View::new(&undone, pairs.facts(), dim));
-        backend.product(&mut matrix, targets.t(), undone)?;
+        let (targets, pseudo) =
+            (View::new(&targets, pairs.facts(), dim), View::new(&pseudo, pairs.facts(), dim));
+        backend.product(&mut matrix, targets.t(), pseudo)?;
         Ok(Weights { matrix: matrix.into_iter().map(T::from_f64).collect(), first: None })
     }
 

@@ -1,7 +1,9 @@
 //! What makes a run: plain [`Settings`] as they were typed, and a [`Config`] that has been checked and
 //! cannot be wrong.
 
+mod activation;
 mod choices;
+mod optimiser;
 mod training;
 
 use std::fmt::Display;
@@ -9,9 +11,9 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::model::Activation;
-pub use crate::train::{Optimiser, Schedule};
+pub use activation::Activation;
 pub use choices::{Embedding, Labels, Positions, Precision, Regime, Trigger};
+pub use optimiser::{Optimiser, Schedule};
 use training::{is_default, is_false};
 
 /// Everything that decides the outcome of a run. Names are those of the command line; the symbols of the

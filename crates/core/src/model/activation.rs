@@ -3,29 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use crate::backend::Real;
-use crate::words;
-
-words! {
-    /// Activations of the attention-MLP model. Hermite polynomials are normalised: `E[He_q(z)^2] = 1`.
-    Activation {
-        /// `max(x, 0)`
-        Relu = "relu",
-        /// `x F(x)`, F the normal CDF (the erf form)
-        Gelu = "gelu",
-        /// Hyperbolic tangent
-        Tanh = "tanh",
-        /// `ln(1 + e^x)`
-        Softplus = "softplus",
-        /// `|x|`
-        Abs = "abs",
-        /// `(x^2 - 1) / sqrt(2)`
-        He2 = "he2",
-        /// `(x^3 - 3 x) / sqrt(6)`
-        He3 = "he3",
-        /// `x`: a random linear map
-        Identity = "identity",
-    }
-}
+use crate::config::Activation;
 
 impl Activation {
     /// `phi(x)`

@@ -11,7 +11,6 @@ mod forward;
 mod linear;
 mod readout;
 
-pub use activation::Activation;
 pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
 pub(crate) use descent::Residuals;
@@ -21,7 +20,7 @@ pub(crate) use linear::{centred, longest};
 pub use readout::Readout;
 
 use crate::backend::{Backend, Cancelled, Real, View};
-use crate::config::{Config, Trigger};
+use crate::config::{Activation, Config, Trigger};
 use crate::embedding::Embeddings;
 use crate::numeric::dot;
 

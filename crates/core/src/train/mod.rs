@@ -14,8 +14,7 @@ mod trainer;
 
 pub use gradient::{Gradient, gradient, loss};
 pub use network::{Network, Tensor};
-pub use optimiser::{Moments, Optimiser, Update};
+pub use optimiser::{Moments, Update};
 pub use reading::{Point, Reading, read};
-pub use schedule::Schedule;
 pub use start::warm_start;
 pub use trainer::{Counters, Diverged, End, Event, State, TrainError, Trainer};

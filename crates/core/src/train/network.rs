@@ -6,10 +6,10 @@
 //! their number.
 
 use crate::backend::{Backend, Cancelled, Real, View};
-use crate::config::{Config, Positions, Trigger};
+use crate::config::{Activation, Config, Positions, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
-use crate::model::{Activation, Model};
+use crate::model::Model;
 use crate::numeric::dot;
 use crate::random::Stream;
 use crate::words;

@@ -7,23 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Cancelled, Real, View};
-use crate::words;
-
-words! {
-    /// How a gradient becomes a step.
-    #[derive(Default)]
-    Optimiser {
-        /// Gradient descent, with momentum if that is not 0. Weight decay is added to the gradient.
-        Sgd = "sgd",
-        /// Adam (Kingma and Ba 2015). Weight decay is added to the gradient.
-        Adam = "adam",
-        /// Adam with weight decay taken off the parameters instead (Loshchilov and Hutter 2019).
-        #[default]
-        AdamW = "adamw",
-        /// Momentum whose matrix has its singular values set near 1 (Jordan 2024). Vectors take AdamW's step.
-        Muon = "muon",
-    }
-}
+use crate::config::Optimiser;
 
 impl Optimiser {
     /// The momentum when none is given: PyTorch's.

@@ -1,18 +1,6 @@
 //! How the rate changes over the steps of a training run.
 
-use crate::words;
-
-words! {
-    /// The rate over the course of training.
-    #[derive(Default)]
-    Schedule {
-        /// The same at every step.
-        #[default]
-        Constant = "constant",
-        /// Half a cosine from the whole rate down to 0.
-        Cosine = "cosine",
-    }
-}
+use crate::config::Schedule;
 
 impl Schedule {
     /// The share of the rate that step `step` of `steps` takes, counted from 0.

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::associative::{MemorySettings, Recall, Rule};
+use superpose_core::config::Optimiser;
 use superpose_core::config::{Embedding, Labels};
 use superpose_core::random::{Stream, Words, unit};
-use superpose_core::train::Optimiser;
 
 use super::{Part, Scale, Study, StudyError, Verdict};
 use crate::associative::{Hunt, MemoryError, over_repeats, recalls, run as repeats};
