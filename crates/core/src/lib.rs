@@ -1,8 +1,9 @@
-//! Factual recall in a one-layer transformer with random embeddings, computed.
+//! Simulation of factual recall in a one-layer transformer with random embeddings.
 //!
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
 //! [`noise`]. [`associative`] has the memory alone, without attention. Random numbers come from [`random`], arithmetic
-//! from [`backend`]. Nothing here reads files, prints, or asks the time. Sections named in the documentation are those of the project's theory page.
+//! from [`backend`], small numerical routines from [`numeric`]. Nothing here reads files, prints, or reads the clock. "Theory
+//! section" refers to `docs/theory.md`.
 //!
 //! ```
 //! use superpose_core::backend::Backend;

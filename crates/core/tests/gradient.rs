@@ -67,10 +67,9 @@ fn gradients_agree_with_finite_differences() {
     }
 }
 
-/// At small logits single precision takes the first-order form. It must be as close to the truth, here double precision
-/// with the softmax, as rounding allows.
+/// At small logits single precision takes the first-order form. It must agree with the softmax in double precision up to rounding.
 #[test]
-fn the_linear_form_is_exact_to_rounding() {
+fn linear_form_is_exact_to_rounding() {
     let settings = Settings { vocab: 200, dim: 24, length: 8, samples: 2000, ..Settings::default() };
     let (single, double) = (Setting::<f32>::new(settings.clone()), Setting::<f64>::new(settings));
     let phase = double.run(&Backend::single());

@@ -35,7 +35,7 @@ fn logit_parts_add_up() {
         setting.test().fill(&(0..20).collect::<Vec<u32>>(), &mut block);
         let parts = split_logits(&model, &setting.task, &phase, &frequency, &block).unwrap();
 
-        // The whole with attention placed, by the definition: sum_w f_w A(j, w) K(w, v).
+        // The logits with placed attention, by the definition: sum_w f_w A(j, w) K(w, v).
         let mut keys = Workspace::default();
         keys.place(&model, 0..setting.config.vocab);
         keys.activate(&model);
@@ -61,7 +61,7 @@ fn logit_parts_add_up() {
             (0..placed.len()).map(|at| parts.named()[..6].iter().map(|(_, part)| part[at]).sum()).collect();
         assert!(distance(&sum, &placed) < 1e-12, "placed {:?}", setting.config);
 
-        // And with the leak, the logits of the trained model.
+        // With the leak, the parts add up to the logits of the trained model.
         let mut work = Workspace::default();
         work.attend(&model, &phase.attention(&model, &backend).unwrap(), &block);
         work.activate(&model);
@@ -90,8 +90,8 @@ fn score_parts_add_up() {
     }
 }
 
-/// With ever more data the direction of step 2 tends to its expectation: what is left as noise falls as 1/N in
-/// variance, relative to the signal. This checks the expected direction itself.
+/// With more data the direction of step 2 tends to its expectation: the variance of the noise relative to the signal falls as 1/N.
+/// This checks the expected direction itself.
 #[test]
 fn score_noise_vanishes_with_data() {
     let backend = Backend::cpu(2).unwrap();

@@ -78,7 +78,7 @@ fn cosine_agrees_with_pytorch() {
 }
 
 #[test]
-fn a_rule_goes_on_from_its_moments() {
+fn optimiser_continues_from_its_moments() {
     for case in &fixtures().cases {
         let backend = Backend::cpu(3).unwrap();
         let mut parameters = case.start.clone();

@@ -1,4 +1,4 @@
-//! Training runs: they learn, go on from a saved state with the same bits, and do not depend on the threads.
+//! Training runs learn, continue from a saved state with the same bits, and do not depend on the number of threads.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -100,7 +100,7 @@ fn wider_models_learn() {
 }
 
 #[test]
-fn a_run_goes_on_from_its_state() {
+fn run_continues_from_its_state() {
     let base = Settings { steps: 14, every: Some(5), batch: Some(500), ..settings() };
     for settings in [
         Settings { optimiser: Optimiser::Sgd, momentum: Some(0.9), rate: 3.0, ..base.clone() },
@@ -120,7 +120,7 @@ fn a_run_goes_on_from_its_state() {
 }
 
 #[test]
-fn a_run_does_not_depend_on_the_threads() {
+fn run_does_not_depend_on_the_threads() {
     let settings = Settings {
         steps: 6,
         every: Some(2),
@@ -136,7 +136,7 @@ fn a_run_does_not_depend_on_the_threads() {
 }
 
 #[test]
-fn a_warm_start_begins_where_the_early_phase_ends() {
+fn warm_start_begins_at_the_end_of_the_early_phase() {
     for regime in [Regime::Infinitesimal, Regime::Exact] {
         for factored in [false, true] {
             let settings = Settings { steps: 1, warm_start: true, regime, factored, ..settings() };
@@ -180,7 +180,7 @@ fn early_stopping_ends_a_run_that_no_longer_improves() {
 }
 
 #[test]
-fn a_rate_that_is_too_large_is_an_error() {
+fn too_large_rate_is_an_error() {
     let setting = Setting::<f32>::new(Settings {
         steps: 50,
         optimiser: Optimiser::Sgd,

@@ -135,7 +135,7 @@ fn gradients_do_not_depend_on_the_threads() {
 /// A network at zero takes the first-order form of the softmax in single precision; it must agree with double
 /// precision, which does not.
 #[test]
-fn the_first_order_form_serves_several_heads() {
+fn first_order_form_agrees_with_several_heads() {
     let scale = 1e-6;
     let (mut single, samples) = wide::<f32>(Positions::None, Trigger::Values, None, false);
     let (mut double, _) = wide::<f64>(Positions::None, Trigger::Values, None, false);

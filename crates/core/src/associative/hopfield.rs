@@ -2,7 +2,8 @@
 //!
 //! P patterns of N neurons, each +1 or -1, are stored in `J_ij = sum_mu x_i^mu x_j^mu`, `J_ii = 0`. From a stored pattern,
 //! neurons are updated one after the other, `s_i = sign(sum_j J_ij s_j)`, until none changes; the energy falls with every
-//! change, so that this ends. Fields are whole numbers, which 32-bit floats hold exactly: no rounding, no question of order.
+//! change, so that this ends. Fields are whole numbers, which 32-bit floats represent exactly, so that the order of sums does not
+//! matter.
 
 use super::Recall;
 use crate::backend::{Backend, Cancelled, View};
@@ -11,12 +12,12 @@ use crate::embedding::table;
 use crate::evaluate::Tally;
 use crate::random::Stream;
 
-/// The overlap from which on a pattern counts as retrieved. Below capacity it stays near 1, above it falls to about 0.35
-/// (Amit, Gutfreund and Sompolinsky 1985): anything between will do.
+/// The smallest overlap at which a pattern counts as retrieved. Below capacity the overlap is near 1, above it about 0.35 (Amit,
+/// Gutfreund and Sompolinsky 1985), so that the exact value does not matter.
 pub const RETRIEVED: f64 = 0.9;
 
-/// Stored patterns that are tried, at most: they are alike.
-const TRIED: usize = 64;
+/// The maximum number of patterns that recall starts from; all patterns are statistically alike.
+const MAX_STARTS: usize = 64;
 
 /// A network that has stored its patterns.
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub struct Hopfield {
 
 impl Hopfield {
     /// Stores random patterns.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn store(
         patterns: usize,
         neurons: usize,
@@ -42,6 +47,10 @@ impl Hopfield {
     }
 
     /// Stores given patterns of +1 and -1, a row each.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Result<Hopfield, Cancelled> {
         let rows = View::new(&patterns, patterns.len() / neurons, neurons);
         let mut couplings = vec![0.0; neurons * neurons];
@@ -75,10 +84,14 @@ impl Hopfield {
         }
     }
 
-    /// Starts from stored patterns: how many stay, within [`RETRIEVED`], and the final overlaps.
+    /// Starts the dynamics from stored patterns; returns the fraction retrieved, by [`RETRIEVED`], and the final overlaps.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn recall(&self, backend: &Backend) -> Result<Recall, Cancelled> {
         let neurons = self.neurons;
-        let tried = TRIED.min(self.patterns.len() / neurons);
+        let tried = MAX_STARTS.min(self.patterns.len() / neurons);
         let starts = View::new(&self.patterns, self.patterns.len() / neurons, neurons).rows_in(0, tried);
         let mut fields = vec![0.0; tried * neurons];
         let couplings = View::new(&self.couplings, neurons, neurons);
@@ -100,7 +113,7 @@ impl Hopfield {
 mod tests {
     use super::*;
 
-    /// Few patterns stay where they are and pull a spoilt start back; too many do not.
+    /// Few patterns are fixed points that attract a perturbed start; too many are not.
     #[test]
     fn few_patterns_are_retrieved_and_many_are_not() {
         let single = Backend::single();
@@ -114,9 +127,9 @@ mod tests {
         assert!(many.accuracy.mean() < 0.1 && many.margin.mean() < 0.7, "{many:?}");
     }
 
-    /// Every neuron agrees with its field in the end, computed from the definition.
+    /// In the final state every neuron has the sign of its field, computed from the definition.
     #[test]
-    fn the_end_is_a_fixed_point() {
+    fn final_state_is_a_fixed_point() {
         let network = Hopfield::store(30, 100, 2, &Backend::single()).unwrap();
         let mut state: Vec<f32> = (0..100).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
         network.settle(&mut state);

@@ -1,4 +1,4 @@
-//! Associative memory alone: facts are pairs of a key and a value, and there is no sequence to find them in.
+//! Associative memory without attention: facts are pairs of a key and a value, and there are no sequences.
 //!
 //! Fact `i` has a key `k_i` and the label `l_i`, whose value is `v_l`, all in `R^d`. A linear memory is a `d x d` matrix `M`;
 //! the answer to a key is the label with the largest logit `v_l . M k`. Rules for `M`: Hebbian (`sum_i v_{l_i} k_i^T`), least
@@ -32,10 +32,10 @@ pub use weights::{FirstLayer, Weights};
 use crate::backend::{Backend, Cancelled};
 use crate::evaluate::Tally;
 
-/// What a memory recalls.
+/// The recall of a memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Recall {
-    /// Share of right answers, each fact by how often it is asked. Of a Hopfield network: patterns that were retrieved.
+    /// Fraction of right answers, weighted by the frequency of facts. Of a Hopfield network: fraction of patterns retrieved.
     pub accuracy: Tally,
     /// Right label's logit minus the largest other. Of a Hopfield network: final overlap with the pattern.
     pub margin: Tally,
@@ -43,7 +43,11 @@ pub struct Recall {
     pub steps: usize,
 }
 
-/// Makes the memory of a configuration, with its first seed, and asks it for everything.
+/// Builds the memory of a configuration, with its first seed, and queries it for every fact.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, Cancelled> {
     if config.rule == Rule::Hopfield {
         let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;

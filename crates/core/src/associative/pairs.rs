@@ -1,4 +1,4 @@
-//! The facts of a memory: keys, values, which value belongs to which key, and how often each is asked.
+//! The facts of a memory: keys, values, the label of each key, and the frequency of each fact.
 
 use super::MemoryConfig;
 use crate::backend::{Backend, Cancelled, Real, View};
@@ -18,12 +18,16 @@ pub struct Pairs<T> {
     pub values: Vec<T>,
     /// The label of each fact.
     pub labels: Vec<u32>,
-    /// How often facts are asked.
+    /// The frequency of facts in queries and mini-batches.
     pub asked: Distribution,
 }
 
 impl<T: Real> Pairs<T> {
     /// Draws the facts of a configuration's seed. Values are independent of keys, so fact `i` may have label `i`.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>, Cancelled> {
         let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
         let label = |fact: usize| match config.labels {

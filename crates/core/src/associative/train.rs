@@ -1,18 +1,17 @@
-//! Training a memory: every fact at every step, or mini-batches of facts drawn as they are asked.
+//! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
 use super::{Gradient, MemoryConfig, Pairs, Recall, Weights, Workspace};
 use crate::backend::{Backend, Cancelled, Real, View};
 use crate::random::{Stream, Words};
 use crate::train::{Moments, Update};
 
-/// Times that full-batch training looks at its accuracy.
+/// The number of times that full-batch training evaluates its accuracy.
 const CHECKS: usize = 128;
 
-/// Trains from random weights, and reads what the memory recalls.
+/// Trains from random weights and returns the recall.
 ///
-/// With all facts at every step, accuracy is looked at 128 times; training ends where it reaches the accuracy of the
-/// configuration, and the best look counts, as accuracy goes up and down at large rates. With mini-batches the state at the
-/// end counts.
+/// With all facts at every step, accuracy is evaluated 128 times, training ends when it reaches the accuracy of the configuration,
+/// and the best evaluation is returned, since accuracy fluctuates at large rates. With mini-batches the final state is evaluated.
 pub fn train<T: Real>(
     config: &MemoryConfig,
     pairs: &Pairs<T>,
@@ -50,7 +49,7 @@ pub fn train<T: Real>(
     best.map_or_else(|| work.read(pairs, &weights, backend), Ok)
 }
 
-/// Draws facts number `first..first + count` of a seed's stream of them, and gathers their keys.
+/// Draws the facts with numbers `first..first + count` of a seed's stream and gathers their keys and labels.
 fn draw<T: Real>(
     seed: u64,
     first: usize,
@@ -69,7 +68,7 @@ fn draw<T: Real>(
     }
 }
 
-/// The optimiser with what it remembers of each tensor.
+/// The optimiser with its state for each tensor.
 struct Steps {
     update: Update,
     rate: f64,
@@ -110,7 +109,7 @@ mod tests {
     use crate::associative::{MemorySettings, Rule, recall};
 
     #[test]
-    fn training_stores_more_than_the_rules_without() {
+    fn training_stores_more_than_closed_form_rules() {
         let single = Backend::single();
         let at = |rule: Rule| {
             let settings = MemorySettings { facts: 50, dim: 16, rule, ..MemorySettings::default() };
@@ -123,9 +122,9 @@ mod tests {
         assert!(squares.accuracy.mean() < 1.0, "{squares:?}");
     }
 
-    /// As many facts as dimensions: least squares has an exact answer, and finds it.
+    /// With at most as many facts as dimensions, least squares is exact.
     #[test]
-    fn least_squares_is_exact_while_it_can_be() {
+    fn least_squares_is_exact_up_to_the_dimension() {
         for facts in [20, 32] {
             let settings =
                 MemorySettings { facts, dim: 32, rule: Rule::LeastSquares, ..MemorySettings::default() };

@@ -68,12 +68,12 @@ macro_rules! with_precision {
     };
 }
 
-/// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`: rounding by adding and taking off a
-/// number so large that the fraction is lost, `r` in two pieces so that it is exact, then a Taylor sum.
+/// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`. Adding and subtracting a large number rounds to `k`; `r` is
+/// computed in two pieces so that it is exact; `e^r` is a Taylor sum.
 macro_rules! exp_nonpositive {
     ($x:expr, $float:ty, $int:ty, $lowest:expr, $magic:expr, $ln2_high:expr, $ln2_low:expr, $bias:expr, $mantissa:expr,
      $terms:expr) => {{
-        // Written so that what is not a number stays so.
+        // Written so that NaN stays NaN.
         let x: $float = if $x < $lowest { $lowest } else { $x };
         let shifted = x * std::f64::consts::LOG2_E as $float + $magic;
         let k = shifted - $magic;

@@ -13,7 +13,7 @@ pub fn run<T: Real>(
     samples: &dyn Samples,
     backend: &Backend,
 ) -> Result<EarlyPhase<T>, Cancelled> {
-    // At M = W = 0 the softmax is uniform whatever the rate, so that step 1 is the limit's, times eta.
+    // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
     let step = Limit::new(model, samples, backend)?.value_step(&Attention::Uniform)?.m;
     let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
     let m1: Vec<T> = narrow(&wide);

@@ -12,7 +12,7 @@ pub struct Groups {
     starts: Vec<usize>,
 }
 
-/// Tasks that the labels are cut into; see the note on the exact regime's tasks.
+/// The number of tasks that the labels are divided into. It must not depend on the number of threads.
 const TASKS: usize = 16;
 
 impl Groups {
@@ -75,7 +75,7 @@ impl Groups {
     }
 }
 
-/// Cuts a range into pieces of at most `size`.
+/// Splits a range into pieces of at most `size`.
 pub fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
     range.clone().step_by(size).map(move |first| first..(first + size).min(range.end))
 }

@@ -1,14 +1,14 @@
 //! The infinitesimal regime: the limit of a small first rate (theory section 3).
 //!
 //! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the
-//! centred output embedding of that label. Sums are taken label by label; no product runs over samples and
-//! labels together. For the attention-only model two ways lead to each sum:
+//! centred output embedding of that label. Sums are taken label by label, so that no product runs over samples and labels
+//! together. For the attention-only model there are two ways to compute each sum:
 //!
 //! - **Tables**: a histogram of the label's tokens (or, in step 2, a table of `g . z_in[v]` for all tokens v) and one
 //!   product with the input embedding. Costs a table access per token and `labels x tokens x dim` in products.
 //! - **Rows**: the tokens' embedding rows themselves, added up or multiplied. Costs `dim` per token.
 //!
-//! [`Way::choose`] picks. With an MLP the head outputs are needed one by one, and rows are the only way.
+//! [`Way::choose`] takes the cheaper one. An MLP needs each head output, and rows are then the only way.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// What [`Limit::value_step`] returns.
+/// The result of [`Limit::value_step`].
 #[derive(Clone, Debug)]
 pub struct ValueStep {
     /// The step of `M`, `dim` rows of `inputs`.
@@ -80,6 +80,10 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 
     /// The three steps.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>, Cancelled> {
         let model = self.model;
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
@@ -93,6 +97,10 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 
     /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep, Cancelled> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
         let tasks = self.groups.tasks();
@@ -126,6 +134,10 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
     /// `W1 = gamma u z_eos^T`.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>, Cancelled> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();
@@ -157,8 +169,8 @@ impl<'a, T: Real> Limit<'a, T> {
         View::new(&self.centred, self.model.labels(), self.model.dim()).rows_in(labels.start, labels.end)
     }
 
-    /// Labels whose sums are formed together: enough of them, and of their samples, for efficient products, but
-    /// with tables that stay in the cache.
+    /// The number of labels whose sums are computed together: enough labels and samples for efficient products, few enough that the
+    /// tables fit in the cache.
     fn labels_at_once(&self) -> usize {
         const CACHE: usize = 1 << 16;
         const SAMPLES: usize = 256;
@@ -305,7 +317,7 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 }
 
-/// One task's memory.
+/// The buffers of one task.
 #[derive(Default)]
 struct Pass<T> {
     block: Block,
@@ -329,7 +341,7 @@ mod tests {
     use crate::task::{Drawn, Task};
 
     #[test]
-    fn both_ways_lead_to_the_same_sums() {
+    fn both_ways_compute_the_same_sums() {
         let backend = Backend::single();
         for trigger in [Trigger::Values, Trigger::Keys] {
             let settings =

@@ -1,12 +1,16 @@
 //! Step 3 with the attention placed on the informative position (theory section 4, memory accuracy).
 //!
-//! Samples with the same token are then the same, so the sum runs over tokens, weighted by frequency.
+//! Samples with the same informative token then contribute equally, so the sum runs over tokens, weighted by frequency.
 
 use crate::backend::{Backend, Cancelled, Real, View, product, residual};
 use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::Samples;
 
-/// How often each token of the facts' vocabulary is the informative one: `f_w = n_w / N`.
+/// The frequency of each fact's token as the informative one: `f_w = n_w / N`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
     const TASKS: usize = 8;
     let count = samples.count();
@@ -32,6 +36,10 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
 
 /// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
 /// at value matrix `m`, or that of a uniform softmax without one.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,
     m: Option<&[T]>,

@@ -1,4 +1,4 @@
-//! How the rows of an embedding matrix overlap: the statistics that decide its capacity (theory section 5.1).
+//! Statistics of the overlaps of the rows of an embedding matrix, which decide its capacity (theory section 5.1).
 //!
 //! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
@@ -18,7 +18,7 @@ pub trait Rows: Sync {
     fn read(&self, first: usize, end: usize, out: &mut Vec<f32>);
 }
 
-/// Statistics of the rows of a matrix, over pairs of distinct rows where it is about overlaps.
+/// Statistics of the rows of a matrix. Those of overlaps are over pairs of distinct rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coherence {
     /// Mean of the squared cosine.
@@ -45,10 +45,11 @@ impl Coherence {
         1.0 / self.mean_square_cosine
     }
 
-    /// Statistics of the rows as they are and minus `mean`, their mean, in one pass. `progress` hears of every block of rows read.
+    /// Statistics of the rows as they are and of the rows minus their mean `mean`, in one pass. `progress` is called with the number of
+    /// rows of every block.
     ///
-    /// The Gram matrix of the rows as they are is that of the centred ones plus `V mean mean^T`, which loses no digits the way the
-    /// difference would; those of rows of length 1 have no such relation.
+    /// The Gram matrix of the rows as they are is computed as that of the centred rows plus `V mean mean^T`, since the difference the
+    /// other way round would lose digits. Rows scaled to length 1 have no such relation and take a matrix each.
     pub fn measure(
         rows: &dyn Rows,
         mean: &[f64],
@@ -134,8 +135,8 @@ fn blocks(rows: &dyn Rows) -> impl Iterator<Item = (usize, usize)> {
     (0..count).step_by(ROWS).map(move |first| (first, (first + ROWS).min(count)))
 }
 
-/// `X^T X` and the sum of the rows of X, as rows come in. Products in single precision, sums in double. The matrix is
-/// symmetric: of every panel of rows, only the columns from the diagonal on are computed.
+/// `X^T X` and the sum of the rows of X, accumulated over blocks of rows with products in single and sums in double precision. Since
+/// the matrix is symmetric, each panel holds only the columns from its diagonal on.
 struct Gram {
     dim: usize,
     panels: Vec<Panel>,
@@ -183,7 +184,7 @@ impl Gram {
         let mut sum = 0.0;
         for Panel { first, columns, matrix, .. } in &self.panels {
             for (i, row) in matrix.chunks_exact(*columns).enumerate() {
-                // The panel's own square is there in full.
+                // The diagonal square of a panel is stored in full.
                 for (j, &x) in row.iter().enumerate().skip(i) {
                     let twice = if i == j { 1.0 } else { 2.0 };
                     sum += twice * f(first + i, first + j, x);

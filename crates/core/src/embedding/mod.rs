@@ -1,4 +1,4 @@
-//! The fixed random vectors (theory section 2): row v of a table is a function of (seed, stream, v).
+//! The fixed random vectors of the model (theory section 2). Row v of a table is a function of (seed, stream, v).
 
 mod coherence;
 mod orthonormal;
@@ -28,8 +28,12 @@ pub struct Embeddings<T> {
 }
 
 impl<T: Real> Embeddings<T> {
-    /// Draws the embeddings of a configuration. With [`Embedding::File`] everything is Gaussian; the caller
-    /// puts the file's rows in place.
+    /// Draws the embeddings of a configuration. With [`Embedding::File`] everything is Gaussian, and the caller replaces rows by
+    /// those of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>, Cancelled> {
         let (dim, seed) = (config.dim, config.seed);
         let (tokens, labels) = (config.token_count(), config.label_count());
@@ -67,7 +71,7 @@ fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) 
     Ok(rows)
 }
 
-/// Rows of entries N(0, 1/columns): parameters that cannot start at zero.
+/// Rows of entries N(0, 1/columns), for parameters that cannot start at zero.
 pub(crate) fn start_rows<T: Real>(
     seed: u64,
     stream: Stream,
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_does_not_depend_on_the_size_of_the_table() {
+    fn row_does_not_depend_on_the_size_of_the_table() {
         let (small, large) = (draw(Embedding::Gaussian, 10, 7), draw(Embedding::Gaussian, 300, 7));
         assert_eq!(small.z_in, large.z_in[..70]);
         assert_eq!(small.z_trig, large.z_trig);

@@ -1,5 +1,5 @@
-//! Embeddings with structure: rows of a subspace, rows around centres. Input and output rows have structures of their own;
-//! trigger and end-of-sequence vector have none.
+//! Structured embeddings: rows in a subspace, or rows around centres. Input and output rows have independent structures; the trigger
+//! and the end-of-sequence vector have none.
 
 use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, Embedding};
@@ -7,7 +7,7 @@ use crate::random::Stream;
 
 use super::fill_rows;
 
-/// What two tables of one seed must not share: the place of their first basis row or centre.
+/// The number of the first basis row or centre of the output table, so that it shares none with the input table.
 const OUTPUTS: u64 = 1 << 32;
 
 /// A table of rows with the structure of the configuration; entries have mean square `1/d`.

@@ -1,4 +1,4 @@
-//! The activation of the MLP and its derivative (theory section 2).
+//! The activations of the MLP and their derivatives (theory section 2).
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -20,7 +20,7 @@ impl Activation {
         }
     }
 
-    /// `phi'(x)`; at the kink of `relu` and `abs` it is 0, as automatic differentiation has it.
+    /// `phi'(x)`; 0 at the kink of `relu` and `abs`, as in automatic differentiation.
     pub fn slope(self, x: f64) -> f64 {
         match self {
             Activation::Relu => f64::from(x > 0.0),
@@ -41,8 +41,8 @@ impl Activation {
         }
     }
 
-    /// `out = scale * phi(x)` entry by entry. The cheap activations get a loop of their own that vectorises; the
-    /// smooth ones cost a call each, which for small dimensions takes longer than the products around it.
+    /// `out = scale * phi(x)` entry by entry. The piecewise polynomial activations have loops that vectorise; the smooth ones call a
+    /// function per entry, which for small dimensions takes longer than the products.
     pub(crate) fn apply<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
         let s = T::from_f64(scale);
         match self {

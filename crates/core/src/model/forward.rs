@@ -1,4 +1,4 @@
-//! The forward pass over a whole dataset, kept: attention weights and logits of every sample (theory section 2).
+//! Attention weights and logits of every sample of a dataset (theory section 2).
 
 use crate::backend::{Backend, Cancelled, Real};
 use crate::task::{Block, Samples};
@@ -6,6 +6,10 @@ use crate::task::{Block, Samples};
 use super::{Attention, Model, Readout, Workspace, block_rows};
 
 /// Attention weights, a row of [`Samples::length`] per sample.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn attention_weights<T: Real>(
     model: &Model<'_, T>,
     attention: &Attention<T>,
@@ -20,6 +24,10 @@ pub fn attention_weights<T: Real>(
 }
 
 /// Logits `Z_out M psi(h)` at the value matrix `m`, a row of [`Model::labels`] per sample.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn logits<T: Real>(
     model: &Model<'_, T>,
     m: &[T],
@@ -67,9 +75,9 @@ mod tests {
     use crate::random::Stream;
     use crate::task::{Drawn, Stored, Task};
 
-    /// What is read off the kept arrays is what the evaluation reads, with and without an MLP.
+    /// Accuracy and attention mass computed from the arrays equal those of the evaluation, with and without an MLP.
     #[test]
-    fn the_arrays_say_what_the_evaluation_says() {
+    fn arrays_agree_with_the_evaluation() {
         for width in [None, Some(48)] {
             let settings =
                 Settings { vocab: 40, dim: 24, length: 5, samples: 900, width, ..Settings::default() };
@@ -97,7 +105,7 @@ mod tests {
                 row.iter().filter(|&&x| x >= own).count() == 1
             };
             let accuracy = (0..1000).filter(|&n| right(n)).count() as f64 / 1000.0;
-            // Well above guesswork, which is 1/40, so that agreeing means something.
+            // Well above chance, which is 1/40, so that the comparison is meaningful.
             assert!(accuracy > 0.08 && accuracy < 1.0, "{accuracy}");
             assert!((accuracy - expected.accuracy.mean()).abs() < 1e-9, "{accuracy}");
         }

@@ -1,11 +1,11 @@
-//! The softmax at small logits, where its first-order form is as exact as the arithmetic.
+//! The softmax at small logits, where its first-order form is exact to rounding.
 //!
 //! With `A = Z_out M` minus its mean row, the logits `l = A h` sum to zero and `q = (1 + l + e) / V` with a remainder e of
 //! second order. Then `Z_out^T r = Z[y] - Q h` and `A^T r = A[y] - C h`, where Z is the centred output embedding,
-//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` take the place of those of `N V d`.
+//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` replace those of `N V d`.
 //!
-//! The remainder is bounded, not guessed. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
-//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and what it adds to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
+//! The remainder has a rigorous bound. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
+//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and its contribution to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
 //! `A^T r` at most `|A| |e|_2 / V`. The form is used when both are below the rounding error of the type. A first
 //! rate of order 1 is in this range in single precision; larger ones, and double precision, take the softmax.
 
@@ -51,7 +51,7 @@ impl<T: Real> LinearResponse<T> {
         let remainder = b.exp() * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
         let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
         let rounding = T::EPSILON;
-        // Written so that a bound that is not a number fails.
+        // Written so that a NaN bound fails.
         let small = |norm: f64, rows: &[T]| norm * remainder <= rounding * mean_row(rows);
         if !(small(z_norm, &outputs) && small(a_norm, &readout)) {
             return Ok(None);
@@ -118,7 +118,7 @@ pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
 }
 
 /// An upper bound of the operator norm, too large by a factor of at most `d^(1/16)`: the eighth root of the Frobenius norm of
-/// `(X^T X)^4`. Rounding may take off a few units in the last place, which the bound on the remainder can spare.
+/// `(X^T X)^4`. Rounding may reduce it by a few units in the last place, which the bound on the remainder tolerates.
 fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64, Cancelled> {
     let dim = x.columns();
     let mut power = vec![T::ZERO; dim * dim];
@@ -130,7 +130,7 @@ fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64, Canc
         if size == 0.0 {
             return Ok(0.0);
         }
-        // Scaled to norm 1 before each squaring, so that no power under- or overflows.
+        // Scaled to norm 1 before each squaring, so that no power underflows or overflows.
         power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / size));
         log_norm += share * size.ln();
         share *= 0.5;
@@ -148,7 +148,7 @@ mod tests {
     use crate::model::Model;
 
     #[test]
-    fn the_form_is_used_where_it_holds_and_only_there() {
+    fn form_is_used_only_where_it_is_exact() {
         let config = Settings { vocab: 200, dim: 24, ..Settings::default() }.check().unwrap();
         let backend = Backend::single();
         let embeddings = Embeddings::<f32>::draw(&config, &backend).unwrap();

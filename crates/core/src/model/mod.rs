@@ -29,7 +29,7 @@ use crate::numeric::dot;
 pub struct Model<'a, T> {
     /// The fixed vectors.
     pub embeddings: &'a Embeddings<T>,
-    /// Whether the trigger is in the values too.
+    /// Whether the trigger is added to the values, too.
     pub trigger: Trigger,
     /// Activation of the MLP; not used without one.
     pub activation: Activation,
@@ -87,8 +87,11 @@ impl<'a, T: Real> Model<'a, T> {
         w.chunks_exact(self.dim()).map(|row| T::from_f64(dot(row, &self.embeddings.z_eos))).collect()
     }
 
-    /// Where attention looks at a query `W z_eos`: one score per token and what the trigger adds, or everywhere alike
-    /// when the query is zero.
+    /// The attention of a query `W z_eos`: a score for each token and for the trigger, or uniform when the query is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>, Cancelled> {
         if query.iter().all(|&x| x == T::ZERO) {
             return Ok(Attention::Uniform);

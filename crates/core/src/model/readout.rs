@@ -1,10 +1,10 @@
-//! From features to logits: `Z_out M psi(h)`.
+//! Logits from features: `Z_out M psi(h)`.
 
 use crate::backend::{Backend, Cancelled, Real, View, product};
 
 use super::Model;
 
-/// A value matrix, ready to be applied to many samples.
+/// A value matrix in the cheaper of two forms.
 ///
 /// Folding `M` into the output embedding costs `V d p` once and saves a product of `N d p`; for a wide MLP it
 /// would make the logits' product longer, `N V p` instead of `N V d`.

@@ -4,15 +4,15 @@
 use crate::config::Activation;
 use crate::numeric::gauss_legendre;
 
-/// Terms of the expansion. The rest is taken as one more term, which is exact at cosine 1 and, at the cosines
-/// of distinct keys, far below the kernel's spread.
+/// Terms of the expansion. The rest counts as one more term, which is exact at cosine 1 and, at the cosines of distinct keys, far
+/// below the spread of the kernel.
 const TERMS: usize = 32;
 
 /// Hermite coefficients of `phi(norm * z)`.
 #[derive(Clone, Debug)]
 pub struct Hermite {
     coefficients: [f64; TERMS],
-    /// Square root of what the terms leave out of `E[phi^2]`.
+    /// Square root of the part of `E[phi^2]` beyond the terms.
     rest: f64,
 }
 
@@ -32,7 +32,7 @@ impl Default for Quadrature {
 }
 
 impl Quadrature {
-    /// Gauss and Legendre's rule on pieces of both half lines, out to 12 standard deviations.
+    /// The Gauss-Legendre rule on unit intervals of both half lines, out to 12 standard deviations.
     pub fn new() -> Quadrature {
         const PIECES: usize = 12;
         const ORDER: usize = 8;

@@ -1,4 +1,4 @@
-//! What a logit is made of.
+//! The parts of a logit.
 //!
 //! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)`
 //! (theory section 4). Writing `K = kappa_v + Delta(w, v) + xi_v [w = v]` and `f_w = p_w + delta_w`, with p the
@@ -7,11 +7,11 @@
 //! | part | at label j |
 //! |---|---|
 //! | signal | right label only: `(xi f_v + kappa delta_v) A(j, v)` |
-//! | mean bias | `kappa sum_w f_w A(j, w)`, without what the signal has of it |
+//! | mean bias | `kappa sum_w f_w A(j, w)`, minus its part in the signal |
 //! | interference | `sum_w p_w Delta A` |
 //! | gradient noise | `sum_w delta_w Delta A` |
 //! | output overlap | wrong labels only: `xi f_v A(j, v)` |
-//! | MLP noise | what Delta and xi owe to a finite width: their difference from the mean over `W_in` |
+//! | MLP noise | the difference of Delta and xi from their means over `W_in` |
 //! | attention leak | trained attention minus attention placed |
 
 use crate::backend::{Backend, Cancelled, Real, View, product};
@@ -24,6 +24,10 @@ use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -63,6 +67,10 @@ fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
 
 /// Parts of the logits of the given test sequences: a row per sequence, a column per label. They add up to the
 /// logits of the trained model.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_logits<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -73,7 +81,7 @@ pub fn split_logits<T: Real>(
     Split::new(model, task, phase, frequency, &Backend::single())?.parts(block)
 }
 
-/// What the split of any sequence needs.
+/// The data that the splits of all sequences share.
 struct Split<'a, T> {
     model: &'a Model<'a, T>,
     task: &'a Task,
@@ -198,7 +206,7 @@ impl<'a, T: Real> Split<'a, T> {
     }
 }
 
-/// `K(w, v)` for the queries v against all facts w: as it is, and its mean over `W_in`.
+/// `K(w, v)` for the queries v and all facts w, and its mean over `W_in`.
 struct Kernel {
     vocab: usize,
     full: Vec<f64>,

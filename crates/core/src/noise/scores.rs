@@ -1,9 +1,9 @@
-//! What a token's score is made of.
+//! The parts of a token's score.
 //!
 //! Step 2 moves along `u = mean over n of Cov_n g_n`, `Cov_n = (1/L) sum_i x_i (v_i - h_n)^T` and
 //! `g_n = M1^T Z_out^T r_n` (theory section 3); a token's score is `gamma |z_eos|^2 u . z_in[v]`. With both means
-//! replaced by their expectations, `u` is a multiple of the trigger, whose overlap with a token is one part, and
-//! what the embeddings' overlaps add, the interference. The part of `M1` that comes from uneven label counts times the
+//! replaced by their expectations, `u` is a multiple of the trigger, whose overlap with a token is one part, plus the
+//! interference of the embeddings' overlaps. The part of `M1` that comes from uneven label counts times the
 //! mean head output gives the mean bias. The rest is gradient noise.
 //!
 //! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
@@ -16,8 +16,8 @@ use crate::task::{Samples, Task};
 
 use super::{Budget, Parts};
 
-/// Variances of the parts over tokens, and the squared score of the trigger. A shift of all scores changes no
-/// attention, so it does not count.
+/// Variances of the parts over tokens, and the squared score of the trigger. A common shift of all scores does not change the
+/// attention and is left out.
 pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
     let mut budget = parts.map(|part| {
         let part = part.as_ref()?;
@@ -30,6 +30,10 @@ pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
 
 /// Splits the scores of a phase that was run in the infinitesimal regime on `samples`: for every part the scores of
 /// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -56,7 +60,7 @@ pub fn split_scores<T: Real>(
             let expected = Expected::new(model, task);
             (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate)))
         }
-        // Without the expected direction, the trigger's multiple is read off the direction itself.
+        // The expected direction is not known; the multiple of the trigger is the projection of the direction itself.
         Some(_) => (scores(&trigger, eos * along_trigger / dot(&trigger, &trigger)), None),
     };
     let rest =
@@ -111,7 +115,7 @@ struct Expected {
 
 impl Expected {
     fn new<T: Real>(model: &Model<'_, T>, task: &Task) -> Expected {
-        /// Facts at a time: whole tables in 64 bits would double the memory of a run.
+        /// Facts per block: whole tables in 64 bits would double the memory of a run.
         const FACTS: usize = 256;
         let (dim, length, t) = (model.dim(), task.length() as f64, model.trigger.t());
         let trigger = wide(&model.embeddings.z_trig);

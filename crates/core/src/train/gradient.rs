@@ -1,4 +1,4 @@
-//! Loss and gradients of every trained tensor over any samples of a dataset.
+//! Loss and gradients with respect to every trained tensor, over any samples of a dataset.
 //!
 //! With `r` the residual of a sample, `F` its features, `y = Z_out^T r` and `g` the derivative by a head's output: the
 //! descent direction of `M` is the mean of `y F^T`, of `Z_out` that of `r (M F)^T`, of `W_in` that of the derivative by `W_in h`
@@ -23,10 +23,14 @@ pub struct Gradient {
     pub tensors: Vec<Vec<f64>>,
 }
 
-/// Tasks that samples are cut into, as in the engine: it must not depend on the number of threads.
+/// The number of tasks. It must not depend on the number of threads.
 const TASKS: usize = 16;
 
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn gradient<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
@@ -50,6 +54,10 @@ pub fn gradient<T: Real>(
 }
 
 /// The mean cross-entropy over the samples `ids`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn loss<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
@@ -89,8 +97,8 @@ fn sums<T: Real>(
     Ok((scores, total))
 }
 
-/// How residuals follow from features. The first-order form needs features of bounded length, and has no residuals of
-/// its own for the output embeddings.
+/// The map from features to residuals. The first-order form requires features of bounded length and does not compute the residuals
+/// that the gradient of the output embeddings needs.
 pub(super) fn response<'a, T: Real>(
     network: &'a Network<T>,
     samples: usize,
@@ -135,7 +143,7 @@ impl Sums {
     }
 }
 
-/// One task's memory and sums.
+/// The buffers and sums of one task.
 struct Work<T> {
     pass: Pass<T>,
     found: Residuals<T>,
@@ -208,7 +216,7 @@ impl<T: Real> Work<T> {
                         sum.iter_mut().zip(g).for_each(|(sum, x)| *sum += weight * x.to_f64());
                     }
                 }
-                // These act through the scores alone.
+                // These tensors affect the loss only through the scores.
                 Tensor::W
                 | Tensor::Key
                 | Tensor::Query

@@ -1,5 +1,5 @@
-//! Training for as long as one likes: the model with all that may be trained, its gradients, optimisers and schedules, and
-//! the loop that records where it goes.
+//! Training beyond the early phase: the model with all trainable tensors, its gradients, optimisers and schedules, and the loop
+//! that records the trajectory.
 
 mod gradient;
 mod network;

@@ -1,7 +1,7 @@
-//! From a gradient to a step: SGD, Adam, AdamW and Muon, as PyTorch defines them.
+//! The steps of SGD, Adam, AdamW and Muon, as PyTorch defines them.
 //!
-//! An [`Update`] holds the numbers of the rule and a [`Moments`] what it remembers of one tensor, so that a checkpoint is
-//! the parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
+//! An [`Update`] holds the hyperparameters and a [`Moments`] the state for one tensor, so that a checkpoint consists of the
+//! parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
 //! products are in the parameters' type. Nothing depends on the number of threads.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Optimiser;
 
 impl Optimiser {
-    /// The momentum when none is given: PyTorch's.
+    /// The default momentum, that of PyTorch.
     pub fn momentum(self) -> f64 {
         match self {
             Optimiser::Muon => 0.95,
@@ -18,13 +18,13 @@ impl Optimiser {
         }
     }
 
-    /// Whether the rule has no momentum to choose.
+    /// Whether the momentum cannot be chosen.
     pub fn momentum_is_fixed(self) -> bool {
         matches!(self, Optimiser::Adam | Optimiser::AdamW)
     }
 }
 
-/// A rule with its numbers. The rate is given at each step, since it may follow a schedule.
+/// An optimiser with its hyperparameters. The rate is an argument of each step, since it may follow a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// The rule.
@@ -35,14 +35,14 @@ pub struct Update {
     pub first_decay: f64,
     /// Share of Adam's mean squared gradient that is kept (`beta_2`).
     pub second_decay: f64,
-    /// What Adam adds to the root of the mean squared gradient.
+    /// The number that Adam adds to the root of the mean squared gradient.
     pub epsilon: f64,
     /// Weight decay.
     pub weight_decay: f64,
 }
 
 impl Update {
-    /// The rule with PyTorch's numbers, without weight decay.
+    /// The optimiser with the defaults of PyTorch, without weight decay.
     pub fn new(optimiser: Optimiser) -> Update {
         Update {
             optimiser,
@@ -55,6 +55,10 @@ impl Update {
     }
 
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn step<T: Real>(
         &self,
         moments: &mut Moments,
@@ -98,13 +102,13 @@ impl Update {
     fn adam<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
         moments.first.resize(gradient.len(), 0.0);
         moments.second.resize(gradient.len(), 0.0);
-        // Adam's decay goes through the gradient, AdamW's past it.
+        // Adam adds the decay to the gradient, AdamW subtracts it from the parameter.
         let (inside, outside) = match self.optimiser {
             Optimiser::Adam => (self.weight_decay, 0.0),
             _ => (0.0, rate * self.weight_decay),
         };
         let (b1, b2) = (self.first_decay, self.second_decay);
-        // Both means start at 0 and are too small at first, by a known factor.
+        // Both means start at 0 and are biased by a known factor, which this corrects.
         let begun = |decay: f64| 1.0 - power(decay, moments.steps);
         let (step, root) = (rate / begun(b1), begun(b2).sqrt());
         let means = moments.first.iter_mut().zip(&mut moments.second);
@@ -128,7 +132,7 @@ impl Update {
     ) -> Result<(), Cancelled> {
         moments.first.resize(gradient.len(), 0.0);
         let kept = self.momentum;
-        // Nesterov's form: the step looks ahead by one more share of momentum.
+        // Nesterov momentum.
         let direction: Vec<f64> = gradient
             .iter()
             .zip(&mut moments.first)
@@ -147,7 +151,7 @@ impl Update {
     }
 }
 
-/// Five rounds of Newton and Schulz's iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
+/// Five rounds of the Newton-Schulz iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
 /// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
 fn orthogonalise<T: Real>(
     matrix: &[f64],
@@ -184,7 +188,7 @@ fn orthogonalise<T: Real>(
     Ok((0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect())
 }
 
-/// `x^n` by repeated squaring: the same bits on every machine, which the system's `pow` does not promise.
+/// `x^n` by repeated squaring, with the same bits on every machine, which the system's `pow` does not guarantee.
 fn power(x: f64, n: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, x, n);
     while left > 0 {
@@ -197,7 +201,7 @@ fn power(x: f64, n: u64) -> f64 {
     result
 }
 
-/// What a rule remembers of one tensor. Vectors are empty until a step needs them.
+/// The state of an optimiser for one tensor. Vectors are empty until a step needs them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     /// Steps taken.

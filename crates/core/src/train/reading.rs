@@ -1,4 +1,4 @@
-//! Reading a network (theory section 4): what it recalls, where it looks, and what became of the early phase's direction.
+//! Evaluation of a network (theory section 4): its recall, its attention, and its overlap with the early phase's direction.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,12 @@ use super::network::{Network, Tensor};
 use super::pass::Pass;
 use super::scores::Scores;
 
-/// What is read off a network on fresh sequences.
+/// The evaluation of a network on test samples.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Mean cross-entropy.
     pub loss: f64,
-    /// The largest logit is the right label's.
+    /// Accuracy: the largest logit is that of the right label.
     pub accuracy: Tally,
     /// The same with the attention of every head placed on the informative position, over tokens.
     pub memory_accuracy: Tally,
@@ -30,7 +30,11 @@ pub struct Reading {
     pub margin: Tally,
 }
 
-/// Reads a network on test samples.
+/// Evaluates a network on test samples.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn read<T: Real>(
     config: &Config,
     network: &Network<T>,
@@ -144,7 +148,7 @@ impl Point {
     }
 }
 
-/// Where a network looks, beside the direction `early`.
+/// The direction of a network's attention compared with `early` and with the trigger.
 pub(super) struct Gaze {
     pub early_cosine: f64,
     pub trigger_cosine: f64,
@@ -174,7 +178,7 @@ impl Gaze {
     }
 }
 
-/// The cosine of two vectors, 0 where one has no direction.
+/// The cosine of two vectors, 0 if one of them is zero.
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
     let size = (dot(a, a) * dot(b, b)).sqrt();
     if size > 0.0 { dot(a, b) / size } else { 0.0 }

@@ -1,8 +1,8 @@
-//! From the matrices of attention to scores, and back from their derivatives.
+//! Attention scores from the attention matrices, and the gradients of these matrices from derivatives of the scores.
 //!
 //! The score of position i is `x_i . q_i`. Without rotary positions `q_i = W z_eos` is one query for all. With them key and
-//! query are turned by their places, the query's at the end of the sequence: `q_i` is `W z_eos` turned by `L - i`, or, with
-//! factors, `K^T` times `Q z_eos` so turned. Scores of tokens are then a table, one row for all positions or one for each.
+//! query are rotated by their positions, the query's at the end of the sequence: `q_i` is `W z_eos` rotated by `L - i`, or, with
+//! factors, `K^T` times the rotated `Q z_eos`. Scores of tokens form a table with one row for all positions or one row for each.
 
 use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Positions;
@@ -14,15 +14,15 @@ use super::positions::turn;
 
 /// One head's queries and the scores that follow.
 pub struct Scores<T> {
-    /// Before the key matrix: `W z_eos`, or `Q z_eos` with factors.
+    /// The query before the key matrix: `W z_eos`, or `Q z_eos` with factors.
     asked: Vec<f64>,
     /// `q_i`: one row, or one per position.
     pub queries: Vec<T>,
     /// Score of each token, for each row of `queries`.
     pub tokens: Vec<T>,
-    /// What the trigger adds, for each row of `queries`.
+    /// The score that the trigger adds, for each row of `queries`.
     pub trigger: Vec<T>,
-    /// What each position adds; empty where none is added.
+    /// The score that each position adds; empty without added positions.
     pub positions: Vec<T>,
 }
 
@@ -70,7 +70,7 @@ impl<T: Real> Scores<T> {
     }
 }
 
-/// Sums over samples of the coefficients `-dL/ds_i` of one head, by where their score came from.
+/// Sums over samples of the coefficients `-dL/ds_i` of one head, by the source of the score.
 #[derive(Clone, Debug)]
 pub struct ScoreSums {
     /// By token, for each row of the queries.
@@ -118,8 +118,8 @@ impl ScoreSums {
         })
     }
 
-    /// Adds this head's derivatives by the matrices of attention and the end-of-sequence vector, in `add(tensor, offset,
-    /// values)`, and by what the queries are held against.
+    /// Adds this head's derivatives with respect to the attention matrices, the end-of-sequence vector and the vectors that queries are
+    /// multiplied with, by calls of `add(tensor, offset, values)`.
     pub fn back<T: Real>(
         &self,
         network: &Network<T>,
@@ -183,7 +183,7 @@ fn query_rows<T: Real>(network: &Network<T>) -> usize {
     if network.encoding == Positions::Rotary { network.length } else { 1 }
 }
 
-/// A vector as position `i` sees it: turned by its distance from the end with rotary positions, in the given sense.
+/// A vector at position `i`: with rotary positions rotated by its distance from the end, in the direction of `sense`.
 fn turned<T: Real>(network: &Network<T>, x: &[f64], i: usize, sense: f64) -> Vec<f64> {
     let mut x = x.to_vec();
     if network.encoding == Positions::Rotary {

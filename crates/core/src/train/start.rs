@@ -1,4 +1,4 @@
-//! Where a warm start puts the value matrix.
+//! The warm start: training from the end of the early phase.
 
 use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Regime};
@@ -8,11 +8,15 @@ use crate::task::Samples;
 use super::gradient::gradient;
 use super::network::{Network, Tensor};
 
-/// Samples that the scale is fitted on, at most.
+/// The maximum number of samples that the scale is fitted on.
 const SAMPLES: usize = 4096;
 
-/// Puts the network where the early phase ended. In the exact regime that is `(M2, W1)`. In the infinitesimal one `m2` is per
-/// unit of rate and has no size of its own: it gets the one at which the training loss is least.
+/// Sets the network to the end of the early phase. In the exact regime that is `(M2, W1)`. In the infinitesimal regime `m2` is per unit
+/// of rate and has no scale; it gets the scale with the smallest training loss.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn warm_start<T: Real>(
     config: &Config,
     network: &mut Network<T>,
@@ -35,7 +39,7 @@ pub fn warm_start<T: Real>(
             rows.map(|(row, m2)| row.iter().zip(m2).map(|(g, m)| g * m.to_f64()).sum::<f64>()).sum();
         Ok(slope < 0.0)
     };
-    // The loss is convex along a line in M: one crossing, found by doubling and then halving the interval.
+    // The loss is convex along a line in M, so its slope changes sign once: double the scale, then bisect.
     let norm = network.norm(Tensor::M);
     if norm == 0.0 {
         return Ok(());

@@ -1,7 +1,7 @@
-//! The training loop: a state, steps, and events for whoever listens.
+//! The training loop: a state, steps, and events for an observer.
 //!
-//! The state holds everything that the next step depends on beside the configuration. A run that goes on from a saved
-//! state takes the same steps, bit for bit, since the order of samples is drawn from the seed and the epoch alone.
+//! With the configuration, the state determines all further steps. A run that continues from a saved state takes the same steps, bit
+//! for bit, since the order of samples is drawn from the seed and the epoch alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::network::{Network, Tensor};
 use super::optimiser::{Moments, Update};
 use super::reading::{Gaze, Point, read};
 
-/// Counters of a run: what a checkpoint keeps beside its tensors.
+/// The counters of a run, which a checkpoint stores with its tensors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
@@ -29,14 +29,14 @@ pub struct Counters {
     pub stale: usize,
 }
 
-/// A network on its way.
+/// A network during training.
 #[derive(Clone, Debug)]
 pub struct State<T> {
     /// The network.
     pub network: Network<T>,
     /// The optimiser's memory of each of [`Network::trained`].
     pub moments: Vec<Moments>,
-    /// How far it is.
+    /// Steps, records and the best loss so far.
     pub counters: Counters,
 }
 
@@ -48,7 +48,7 @@ impl<T: Real> State<T> {
     }
 }
 
-/// What happens during a run.
+/// An event of a run.
 pub enum Event<'a, T> {
     /// The trajectory has one more point.
     Recorded(&'a Point, &'a State<T>),
@@ -63,11 +63,11 @@ pub enum End {
     Finished,
     /// The loss on the test samples had stopped falling.
     Stopped,
-    /// The listener wanted no more.
+    /// The observer returned `false`.
     Interrupted,
 }
 
-/// Numbers that left the range of their type.
+/// The error of a run whose numbers overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the loss is not finite after {step} steps with rate = {rate:e}: use a smaller rate or precision f64"
@@ -90,7 +90,7 @@ pub enum TrainError {
     Cancelled(#[from] Cancelled),
 }
 
-/// What a run learns from and is read on.
+/// The inputs of a run.
 pub struct Trainer<'a> {
     /// The configuration.
     pub config: &'a Config,
@@ -105,7 +105,11 @@ pub struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    /// Takes steps until all are taken, the loss stops falling, or `observe` says `false`.
+    /// Takes steps until all are taken, the loss stops falling, or `observe` returns `false`.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError`] when the loss or a parameter overflows, or when the backend's token was cancelled.
     pub fn run<T: Real>(
         &self,
         state: &mut State<T>,
@@ -199,8 +203,8 @@ impl Trainer<'_> {
     }
 }
 
-/// Which samples a step takes. Without a batch size all of them, in their order; else the samples of an epoch in an order
-/// drawn from the seed and the epoch, one batch after the other. The last of an epoch may be smaller.
+/// The samples of each step. Without a batch size a step takes all of them, in order. Otherwise the samples of an epoch are shuffled
+/// by the seed and the epoch and divided into batches, of which the last may be smaller.
 struct Batches {
     seed: u64,
     size: usize,
@@ -236,7 +240,7 @@ mod tests {
     use crate::config::Settings;
 
     #[test]
-    fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
+    fn each_epoch_takes_every_sample_once_in_a_new_order() {
         let settings = Settings { samples: 10, batch: Some(4), steps: 6, ..Settings::default() };
         let mut batches = Batches::new(&settings.check().unwrap(), 10);
         let steps: Vec<Vec<u32>> = (0..6).map(|step| batches.of(step).to_vec()).collect();
@@ -248,7 +252,7 @@ mod tests {
             order.sort_unstable();
             assert_eq!(order, (0..10).collect::<Vec<u32>>());
         }
-        // Whatever came before.
+        // Independent of the batches before.
         assert_eq!(batches.of(1), steps[1]);
     }
 }
