@@ -115,7 +115,7 @@ fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
             let config = Settings { training: Some(Training::new(1)), ..(*config).clone() }.check()?;
             step_seconds(&config, place, &backend, repeat)?
         }
-        _ => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat),
+        _ => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat)?,
     };
     let measurement = Measurement { name: what.into(), train_seconds, peak_total_bytes: peak_memory() };
     print(&(serde_json::to_string(&measurement)? + "\n"))

@@ -70,5 +70,5 @@ pub fn bound(arguments: &BoundArguments) -> anyhow::Result<()> {
             bar.say(format!("{}{at}", what.replace('_', " ")));
         })
     });
-    print_record(arguments.json, &record?, superpose_text::bound)
+    print_record(arguments.json, &record?, superpose_report::bound)
 }

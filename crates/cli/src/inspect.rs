@@ -51,5 +51,5 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
         InspectError::Tensors(error) => file.inside(error).into(),
         other => anyhow::Error::from(other),
     })?;
-    print_record(arguments.json, &found, superpose_text::inspect)
+    print_record(arguments.json, &found, superpose_report::inspect)
 }

@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::bail;
 use clap::Args;
 use superpose_core::associative::{MemorySettings, Rule};
-use superpose_core::config::{Embedding, Labels};
-use superpose_core::train::Optimiser;
+use superpose_core::config::{Embedding, Labels, Optimiser};
 use superpose_lab::associative::{
     CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS, MemoryError, check_room, run,
 };
@@ -113,7 +112,7 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<()> {
                 bar.say(format!("{done} of {} memories made", config.repeats));
             })
         });
-        return print_record(arguments.json, &record?, superpose_text::memory);
+        return print_record(arguments.json, &record?, superpose_report::memory);
     };
     if find != "facts" {
         bail!("find = {find}: must be facts");
@@ -128,8 +127,10 @@ pub fn memory(arguments: &MemoryArguments) -> anyhow::Result<()> {
         })
     });
     let record = record.map_err(|error| match error {
-        MemoryError::Stopped => interrupt.stopped("stopped: a search for a capacity keeps no results".into()),
+        MemoryError::Cancelled(_) => {
+            interrupt.stopped("stopped: a search for a capacity keeps no results".into())
+        }
         error => error.into(),
     })?;
-    print_record(arguments.json, &record, superpose_text::capacity)
+    print_record(arguments.json, &record, superpose_report::capacity)
 }

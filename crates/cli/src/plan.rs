@@ -69,5 +69,5 @@ pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
     if let Some(figure) = figure {
         figure.write(&superpose_report::trade_off(&plan))?;
     }
-    print_record(arguments.json, &PlanRecord::from(&plan), |_| superpose_text::plan(&plan))
+    print_record(arguments.json, &PlanRecord::from(&plan), |_| superpose_report::plan(&plan))
 }

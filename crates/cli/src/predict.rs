@@ -23,5 +23,5 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     run.threads()?;
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
-    print_record(run.json, &record, superpose_text::predict)
+    print_record(run.json, &record, superpose_report::predict)
 }

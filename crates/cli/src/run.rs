@@ -31,5 +31,5 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let bar = Bar::new(reads(&config));
     let record = lab::run(&config, &inputs, &backend, export, &bar);
     bar.finish();
-    print_record(arguments.json, &record?, superpose_text::run)
+    print_record(arguments.json, &record?, superpose_report::run)
 }

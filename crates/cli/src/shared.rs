@@ -20,7 +20,7 @@ use superpose_lab::words::grouped;
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
-use crate::text::duration;
+use superpose_report::{Document, duration};
 
 /// The flag `--threads`.
 #[derive(Args, Clone, Copy, Debug)]
@@ -106,13 +106,13 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a value as indented JSON, or as the text that `text` makes of it.
+/// Prints a value as indented JSON, or as the text of its document.
 pub fn print_record<R: Serialize>(
     json: bool,
     record: &R,
-    text: impl FnOnce(&R) -> String,
+    document: impl FnOnce(&R) -> Document,
 ) -> anyhow::Result<()> {
-    print(&if json { pretty(record)? } else { text(record) })
+    print(&if json { pretty(record)? } else { document(record).text() })
 }
 
 /// Returns a value as indented JSON with a final line break.

@@ -271,7 +271,7 @@ impl Job {
             return Err(interrupt.stopped(self.stopped(before + finished, total)));
         }
         let seconds = started.elapsed().as_secs_f64();
-        print(&superpose_text::sweep(Some(&self.place), total, &outcomes, seconds))?;
+        print(&superpose_report::sweep(Some(&self.place), total, &outcomes, seconds).text())?;
         if outcomes.iter().any(Result::is_err) {
             message(format_args!("hint: {} --retry-failed runs them again", self.again));
         }

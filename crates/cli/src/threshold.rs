@@ -74,7 +74,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
             bar.say(format!("{done} runs done, now {find} = {}", sizes(&search.question, cells)));
         })
     });
-    print_record(run.json, &arguments.store.finish(record, &interrupt)?, superpose_text::threshold)
+    print_record(run.json, &arguments.store.finish(record, &interrupt)?, superpose_report::threshold)
 }
 
 /// The range of sizes in a batch of cells, in words.

@@ -1,6 +1,6 @@
-//! The unit costs behind the engine's choices, on one thread: `cargo bench -p superpose-core`.
+//! The unit costs that the choice of algorithms depends on, on one thread: `cargo bench -p superpose-core`.
 //!
-//! What counts are the ratios to a multiply-add inside a product; `Way::choose` in `early_phase/limit.rs` uses them.
+//! `Way::choose` in `early_phase/limit.rs` uses their ratios to a multiply-add inside a product.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,8 +1,9 @@
-//! Factual recall in a one-layer transformer with random embeddings, computed.
+//! Simulation of factual recall in a one-layer transformer with random embeddings.
 //!
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
 //! [`noise`]. [`associative`] has the memory alone, without attention. Random numbers come from [`random`], arithmetic
-//! from [`backend`]. Nothing here reads files, prints, or asks the time. Sections named in the documentation are those of the project's theory page.
+//! from [`backend`], small numerical routines from [`numeric`]. Nothing here reads files, prints, or reads the clock. "Theory
+//! section" refers to `docs/theory.md`.
 //!
 //! ```
 //! use superpose_core::backend::Backend;
@@ -16,16 +17,16 @@
 //!
 //! let config = Settings { vocab: 64, dim: 64, samples: 4096, ..Settings::default() }.check()?;
 //! let backend = Backend::single();
-//! let embeddings = Embeddings::<f32>::draw(&config, &backend);
+//! let embeddings = Embeddings::<f32>::draw(&config, &backend)?;
 //! let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
 //! let samples = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-//! let phase = early_phase(&config, &model, &samples, &backend);
+//! let phase = early_phase(&config, &model, &samples, &backend)?;
 //!
-//! let frequency = fact_frequency(&samples, config.vocab, &backend);
+//! let frequency = fact_frequency(&samples, config.vocab, &backend)?;
 //! let test = Drawn::new(&task, config.seed, Stream::Test, config.test_samples);
-//! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
+//! let evaluation = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend)?;
 //! assert!(evaluation[Measure::LockRate].mean() > 0.99);
-//! # Ok::<(), superpose_core::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 pub mod associative;
 pub mod backend;
@@ -36,6 +37,7 @@ pub mod evaluate;
 pub mod measure;
 pub mod model;
 pub mod noise;
+pub mod numeric;
 pub mod random;
 pub mod task;
 pub mod train;

@@ -30,12 +30,12 @@ fn logit_parts_add_up() {
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
         let (model, phase) = (setting.model(), setting.run(&backend));
-        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
+        let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend).unwrap();
         let mut block = Block::default();
         setting.test().fill(&(0..20).collect::<Vec<u32>>(), &mut block);
-        let parts = split_logits(&model, &setting.task, &phase, &frequency, &block);
+        let parts = split_logits(&model, &setting.task, &phase, &frequency, &block).unwrap();
 
-        // The whole with attention placed, by the definition: sum_w f_w A(j, w) K(w, v).
+        // The logits with placed attention, by the definition: sum_w f_w A(j, w) K(w, v).
         let mut keys = Workspace::default();
         keys.place(&model, 0..setting.config.vocab);
         keys.activate(&model);
@@ -61,12 +61,12 @@ fn logit_parts_add_up() {
             (0..placed.len()).map(|at| parts.named()[..6].iter().map(|(_, part)| part[at]).sum()).collect();
         assert!(distance(&sum, &placed) < 1e-12, "placed {:?}", setting.config);
 
-        // And with the leak, the logits of the trained model.
+        // With the leak, the parts add up to the logits of the trained model.
         let mut work = Workspace::default();
-        work.attend(&model, &phase.attention(&model, &backend), &block);
+        work.attend(&model, &phase.attention(&model, &backend).unwrap(), &block);
         work.activate(&model);
         let mut logits = Vec::new();
-        let readout = Readout::new(&model, &phase.m2, 1, &backend);
+        let readout = Readout::new(&model, &phase.m2, 1, &backend).unwrap();
         readout.logits(work.features(&model), &mut Vec::new(), &mut logits);
         let whole: Vec<f64> = sum.iter().zip(&parts.attention_leak).map(|(a, b)| a + b).collect();
         assert!(distance(&whole, &logits) < 1e-12);
@@ -79,8 +79,8 @@ fn score_parts_add_up() {
     for settings in cases() {
         let setting = Setting::<f64>::new(settings);
         let (model, phase) = (setting.model(), setting.run(&backend));
-        let parts = split_scores(&model, &setting.task, &phase, &setting.train(), &backend);
-        let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend) else {
+        let parts = split_scores(&model, &setting.task, &phase, &setting.train(), &backend).unwrap();
+        let Attention::Scores { tokens, trigger } = phase.attention(&model, &backend).unwrap() else {
             panic!("nothing learned");
         };
         let noise: Vec<&Vec<f64>> = parts.named()[1..].iter().filter_map(|(_, part)| part.as_ref()).collect();
@@ -90,8 +90,8 @@ fn score_parts_add_up() {
     }
 }
 
-/// With ever more data the direction of step 2 tends to its expectation: what is left as noise falls as 1/N in
-/// variance, relative to the signal. This checks the expected direction itself.
+/// With more data the direction of step 2 tends to its expectation: the variance of the noise relative to the signal falls as 1/N.
+/// This checks the expected direction itself.
 #[test]
 fn score_noise_vanishes_with_data() {
     let backend = Backend::cpu(2).unwrap();
@@ -99,7 +99,8 @@ fn score_noise_vanishes_with_data() {
         let noise = |samples: usize| {
             let setting = Setting::<f64>::new(Settings { samples, ..settings.clone() });
             let phase = setting.run(&backend);
-            let parts = split_scores(&setting.model(), &setting.task, &phase, &setting.train(), &backend);
+            let parts =
+                split_scores(&setting.model(), &setting.task, &phase, &setting.train(), &backend).unwrap();
             let budget = score_budget(&parts);
             (budget.gradient_noise.unwrap() + budget.mean_bias.unwrap()) / budget.signal.unwrap()
         };

@@ -15,18 +15,18 @@ use superpose_core::noise::{logit_budget, score_budget, split_scores};
 fn bits<T: Real>(settings: &Settings, threads: usize) -> Vec<u64> {
     let backend = Backend::cpu(threads).unwrap();
     let mut setting = Setting::<T>::new(settings.clone());
-    setting.embeddings = Embeddings::draw(&setting.config, &backend);
+    setting.embeddings = Embeddings::draw(&setting.config, &backend).unwrap();
     let (model, phase) = (setting.model(), setting.run(&backend));
-    let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend);
+    let frequency = fact_frequency(&setting.train(), setting.config.vocab, &backend).unwrap();
     let test = setting.test();
-    let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend);
+    let e = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend).unwrap();
     let mut numbers: Vec<f64> =
         phase.m1.iter().chain(&phase.w1).chain(&phase.m2).map(|x| x.to_f64()).collect();
     numbers.extend(e.iter().map(|(_, tally)| tally.mean()));
     if setting.config.regime == Regime::Infinitesimal {
         let budgets = [
-            logit_budget(&model, &setting.task, &phase, &frequency, &test, &backend),
-            score_budget(&split_scores(&model, &setting.task, &phase, &setting.train(), &backend)),
+            logit_budget(&model, &setting.task, &phase, &frequency, &test, &backend).unwrap(),
+            score_budget(&split_scores(&model, &setting.task, &phase, &setting.train(), &backend).unwrap()),
         ];
         numbers.extend(budgets.iter().flat_map(|b| b.named().map(|(_, part)| *part)).flatten());
     }

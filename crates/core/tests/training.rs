@@ -1,4 +1,4 @@
-//! Training runs: they learn, go on from a saved state with the same bits, and do not depend on the threads.
+//! Training runs learn, continue from a saved state with the same bits, and do not depend on the number of threads.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -36,9 +36,9 @@ fn run<T: Real>(
     let (config, samples, test) = (&setting.config, setting.train(), setting.test());
     let training = config.training.as_ref().unwrap();
     let mut state = from.unwrap_or_else(|| {
-        let mut network = Network::new(config, training, setting.embeddings.clone(), &backend);
+        let mut network = Network::new(config, training, setting.embeddings.clone(), &backend).unwrap();
         if training.warm_start {
-            warm_start(config, &mut network, &phase, &samples, &backend);
+            warm_start(config, &mut network, &phase, &samples, &backend).unwrap();
         }
         State::new(network)
     });
@@ -46,14 +46,16 @@ fn run<T: Real>(
     let trainer =
         Trainer { config, training, task: &setting.task, samples: &samples, test: &test, early: &early };
     let mut points = Vec::new();
-    let end = trainer.run(&mut state, &backend, &mut |event| match event {
-        Event::Recorded(point, _) => {
-            points.push(*point);
-            true
-        }
-        Event::Stepped(state) => !until(state),
-    });
-    Run { points, state, end: end.unwrap() }
+    let end = trainer
+        .run(&mut state, &backend, &mut |event| match event {
+            Event::Recorded(point, _) => {
+                points.push(*point);
+                true
+            }
+            Event::Stepped(state) => !until(state),
+        })
+        .unwrap();
+    Run { points, state, end }
 }
 
 fn whole<T: Real>(settings: &Settings) -> Run<T> {
@@ -111,7 +113,7 @@ fn wider_models_learn() {
 }
 
 #[test]
-fn a_run_goes_on_from_its_state() {
+fn run_continues_from_its_state() {
     let base = Training { every: Some(5), batch: Some(500), ..Training::new(14) };
     for training in [
         Training { optimiser: Optimiser::Sgd, momentum: Some(0.9), rate: 3.0, ..base.clone() },
@@ -132,7 +134,7 @@ fn a_run_goes_on_from_its_state() {
 }
 
 #[test]
-fn a_run_does_not_depend_on_the_threads() {
+fn run_does_not_depend_on_the_threads() {
     let settings = trained(Training {
         every: Some(2),
         heads: 2,
@@ -147,7 +149,7 @@ fn a_run_does_not_depend_on_the_threads() {
 }
 
 #[test]
-fn a_warm_start_begins_where_the_early_phase_ends() {
+fn warm_start_begins_at_the_end_of_the_early_phase() {
     for regime in [Regime::Infinitesimal, Regime::Exact] {
         for factored in [false, true] {
             let training = Training { warm_start: true, factored, ..Training::new(1) };
@@ -159,7 +161,8 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
                 &setting.train(),
                 setting.config.vocab,
                 &Backend::single(),
-            );
+            )
+            .unwrap();
             let read = superpose_core::evaluate::evaluate(
                 &setting.config,
                 &setting.model(),
@@ -168,7 +171,8 @@ fn a_warm_start_begins_where_the_early_phase_ends() {
                 &frequency,
                 &setting.test(),
                 &Backend::single(),
-            );
+            )
+            .unwrap();
             assert_eq!(
                 start.measures[Measure::Accuracy],
                 read[Measure::Accuracy].mean(),
@@ -198,13 +202,13 @@ fn early_stopping_ends_a_run_that_no_longer_improves() {
 }
 
 #[test]
-fn a_rate_that_is_too_large_is_an_error() {
+fn too_large_rate_is_an_error() {
     let training =
         Training { optimiser: Optimiser::Sgd, rate: 1e20, train_embeddings: true, ..Training::new(50) };
     let setting = Setting::<f32>::new(trained(training.clone()));
     let backend = Backend::single();
     let mut state =
-        State::new(Network::new(&setting.config, &training, setting.embeddings.clone(), &backend));
+        State::new(Network::new(&setting.config, &training, setting.embeddings.clone(), &backend).unwrap());
     let (samples, test) = (setting.train(), setting.test());
     let early = vec![0.0; 24];
     let trainer = Trainer {

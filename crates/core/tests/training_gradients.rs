@@ -34,7 +34,7 @@ impl Case {
     fn network<T: Real>(&self) -> Network<T> {
         let Setting { config, embeddings, .. } = Setting::<T>::new(self.settings.clone());
         let training = config.training.as_ref().unwrap();
-        let mut network = Network::new(&config, training, embeddings, &Backend::single());
+        let mut network = Network::new(&config, training, embeddings, &Backend::single()).unwrap();
         let names: Vec<String> = network.trained().iter().map(ToString::to_string).collect();
         let mut expected: Vec<&String> = self.tensors.keys().collect();
         expected.sort_by_key(|name| names.iter().position(|own| own == *name));
@@ -59,9 +59,9 @@ fn check<T: Real>(tolerance: f64) {
     for case in cases() {
         let (network, samples) = (case.network::<T>(), case.samples());
         let ids: Vec<u32> = (0..samples.count() as u32).collect();
-        let found = gradient(&network, &samples, &ids, &backend);
+        let found = gradient(&network, &samples, &ids, &backend).unwrap();
         assert!((found.loss / case.loss - 1.0).abs() < tolerance, "{}: loss {}", case.name, found.loss);
-        assert_eq!(loss(&network, &samples, &ids, &backend), found.loss, "{}", case.name);
+        assert_eq!(loss(&network, &samples, &ids, &backend).unwrap(), found.loss, "{}", case.name);
         for (tensor, got) in network.trained().iter().zip(&found.tensors) {
             let error = distance(got, &case.gradients[tensor.word()]);
             assert!(error < tolerance, "{} {tensor}: relative error {error:e}", case.name);
@@ -106,9 +106,9 @@ fn wide<T: Real>(
         training: Some(training.clone()),
         ..Settings::default()
     });
-    let samples = Stored::copy(&setting.train());
+    let samples = Stored::copy(&setting.train(), &Backend::single()).unwrap();
     let mut network =
-        Network::new(&setting.config, &training, setting.embeddings.clone(), &Backend::single());
+        Network::new(&setting.config, &training, setting.embeddings.clone(), &Backend::single()).unwrap();
     for (i, x) in network.tensor_mut(Tensor::M).iter_mut().enumerate() {
         *x = T::from_f64((i as f64 * 1.7).sin() * 2.0);
     }
@@ -124,8 +124,8 @@ fn gradients_do_not_depend_on_the_threads() {
     ] {
         let (network, samples) = wide::<f32>(positions, trigger, width, true);
         let ids: Vec<u32> = (0..3000).rev().collect();
-        let one = gradient(&network, &samples, &ids, &Backend::single());
-        let many = gradient(&network, &samples, &ids, &Backend::cpu(3).unwrap());
+        let one = gradient(&network, &samples, &ids, &Backend::single()).unwrap();
+        let many = gradient(&network, &samples, &ids, &Backend::cpu(3).unwrap()).unwrap();
         assert_eq!(one.loss.to_bits(), many.loss.to_bits());
         assert!(
             one.tensors.iter().flatten().map(|x| x.to_bits()).eq(many
@@ -140,7 +140,7 @@ fn gradients_do_not_depend_on_the_threads() {
 /// A network at zero takes the first-order form of the softmax in single precision; it must agree with double
 /// precision, which does not.
 #[test]
-fn the_first_order_form_serves_several_heads() {
+fn first_order_form_agrees_with_several_heads() {
     let scale = 1e-6;
     let (mut single, samples) = wide::<f32>(Positions::None, Trigger::Values, None, false);
     let (mut double, _) = wide::<f64>(Positions::None, Trigger::Values, None, false);
@@ -148,7 +148,10 @@ fn the_first_order_form_serves_several_heads() {
     double.tensor_mut(Tensor::M).iter_mut().for_each(|x| *x *= scale);
     let ids: Vec<u32> = (0..3000).collect();
     let backend = Backend::single();
-    let (a, b) = (gradient(&single, &samples, &ids, &backend), gradient(&double, &samples, &ids, &backend));
+    let (a, b) = (
+        gradient(&single, &samples, &ids, &backend).unwrap(),
+        gradient(&double, &samples, &ids, &backend).unwrap(),
+    );
     assert!((a.loss - b.loss).abs() < 1e-6);
     for ((tensor, a), b) in single.trained().iter().zip(&a.tensors).zip(&b.tensors) {
         assert!(distance(a, b) < 1e-4, "{tensor}: {:e}", distance(a, b));

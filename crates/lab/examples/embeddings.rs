@@ -69,11 +69,9 @@ fn main() {
                 false => {
                     let mut out = vec![0.0; rows * keep];
                     let rotation = rotation(dim, keep);
-                    backend.product(
-                        &mut out,
-                        View::new(&data, rows, dim),
-                        View::new(&rotation, keep, dim).t(),
-                    );
+                    backend
+                        .product(&mut out, View::new(&data, rows, dim), View::new(&rotation, keep, dim).t())
+                        .unwrap();
                     out
                 }
             };
@@ -108,7 +106,7 @@ fn main() {
                 let mean = runs.iter().sum::<f64>() / SEEDS as f64;
                 let variance = runs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (SEEDS - 1) as f64;
                 let size = vocab as f64;
-                let predicted = pairs.accuracy(size, SAMPLES_PER_FACT, &backend);
+                let predicted = pairs.accuracy(size, SAMPLES_PER_FACT, &backend).unwrap();
                 let means = Memory::measured(size, &found.raw.kernel).accuracy(SAMPLES_PER_FACT * size);
                 println!(
                     "| {kind} | {keep} | {:.1} | {} | {vocab} | {mean:.3} | {:.3} | {predicted:.3} | {means:.3} |",

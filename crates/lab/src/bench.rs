@@ -2,32 +2,30 @@
 
 use std::time::Instant;
 
-use superpose_core::backend::{Backend, Real, View, product};
-use superpose_core::config::{Config, Precision, Training};
+use superpose_core::backend::{Backend, Cancelled, Real, View, product};
+use superpose_core::config::{Config, Optimiser, Training};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
-use superpose_core::train::{Moments, Network, Optimiser, Update, gradient, warm_start};
+use superpose_core::train::{Moments, Network, Update, gradient, warm_start};
+use superpose_core::with_precision;
 
 use crate::run::{Inputs, Instance, Metered, RunError};
 
 /// Seconds of one training, the shortest of `repeat`, without the making of data.
 pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    match config.precision {
-        Precision::F32 => train::<f32>(config, backend, repeat),
-        Precision::F64 => train::<f64>(config, backend, repeat),
-    }
+    with_precision!(config.precision, T => train::<T>(config, backend, repeat))
 }
 
 fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
     let model = Model::new(config, &instance.embeddings);
     let drawn = instance.samples(config);
-    Ok(shortest(repeat, || {
+    shortest(repeat, || {
         let samples = Metered::new(&*drawn, &());
         let started = Instant::now();
-        std::hint::black_box(early_phase(config, &model, &samples, backend));
-        started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
-    }))
+        std::hint::black_box(early_phase(config, &model, &samples, backend)?);
+        Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+    })
 }
 
 /// Where an Adam step is measured.
@@ -46,10 +44,7 @@ pub fn step_seconds(
     backend: &Backend,
     repeat: usize,
 ) -> Result<f64, RunError> {
-    match config.precision {
-        Precision::F32 => step::<f32>(config, place, backend, repeat),
-        Precision::F64 => step::<f64>(config, place, backend, repeat),
-    }
+    with_precision!(config.precision, T => step::<T>(config, place, backend, repeat))
 }
 
 fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
@@ -57,38 +52,35 @@ fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize
     let model = Model::new(config, &instance.embeddings);
     let drawn = instance.samples(config);
     let training = Training::new(1);
-    let mut network = Network::new(config, &training, instance.embeddings.clone(), backend);
+    let mut network = Network::new(config, &training, instance.embeddings.clone(), backend)?;
     if place == Place::Late {
-        let phase = early_phase(config, &model, &*drawn, backend);
-        warm_start(config, &mut network, &phase, &*drawn, backend);
+        let phase = early_phase(config, &model, &*drawn, backend)?;
+        warm_start(config, &mut network, &phase, &*drawn, backend)?;
     }
     let ids: Vec<u32> = (0..config.samples as u32).collect();
     let update = Update::new(Optimiser::Adam);
-    Ok(shortest(repeat, || {
+    shortest(repeat, || {
         let (mut network, samples) = (network.clone(), Metered::new(&*drawn, &()));
         let started = Instant::now();
-        let found = gradient(&network, &samples, &ids, backend);
+        let found = gradient(&network, &samples, &ids, backend)?;
         for (tensor, gradient) in network.trained().to_vec().into_iter().zip(&found.tensors) {
             let columns = network.columns(tensor);
             let place = network.tensor_mut(tensor);
-            update.step(&mut Moments::default(), place, columns, gradient, training.rate, backend);
+            update.step(&mut Moments::default(), place, columns, gradient, training.rate, backend)?;
         }
         std::hint::black_box(&network);
-        started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64
-    }))
+        Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+    })
 }
 
 /// Seconds that the four products of samples, labels and dimension take that an exact run cannot do without when its
 /// softmax is far from uniform: logits and their derivatives, in steps 2 and 3. Blocks of 256 samples, tasks on all
 /// threads, nothing else: what the machine's rate allows.
-pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> f64 {
-    match config.precision {
-        Precision::F32 => products::<f32>(config, backend, repeat),
-        Precision::F64 => products::<f64>(config, backend, repeat),
-    }
+pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
+    with_precision!(config.precision, T => products::<T>(config, backend, repeat))
 }
 
-fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> f64 {
+fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     const ROWS: usize = 256;
     const TASKS: usize = 16;
     let (labels, dim) = (config.label_count(), config.dim);
@@ -107,11 +99,15 @@ fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> f64 {
                 }
                 short.fill(T::ONE);
             }
-        });
-        started.elapsed().as_secs_f64()
+        })?;
+        Ok(started.elapsed().as_secs_f64())
     })
 }
 
-fn shortest(repeat: usize, mut run: impl FnMut() -> f64) -> f64 {
-    (0..repeat.max(1)).map(|_| run()).fold(f64::INFINITY, f64::min)
+fn shortest(repeat: usize, mut run: impl FnMut() -> Result<f64, Cancelled>) -> Result<f64, RunError> {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..repeat.max(1) {
+        shortest = shortest.min(run()?);
+    }
+    Ok(shortest)
 }

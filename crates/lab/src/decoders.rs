@@ -11,12 +11,13 @@
 //! 40 bits.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;
 use superpose_core::Measure;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::{self, ConfigError, Embedding, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
@@ -128,8 +129,9 @@ pub fn bound(
     backend: &Backend,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
-    let all = backend.map(seeds, |r| config.repeat(r)).into_iter();
-    let all: Vec<Seed> = all.map(|config| Seed::new(config, &backend.alone())).collect();
+    let all = (0..seeds)
+        .map(|r| Seed::new(config.repeat(r), &backend.alone()))
+        .collect::<Result<Vec<Seed>, Cancelled>>()?;
     let bound = surrogate_lower_bound(&Point::from(config), accuracy);
     let most = (4.0 * (MAX_TOKENS / config.length as f64).log2()).floor() as i32;
     let first = bound.map_or(16, |bound| (4.0 * bound.max(4.0).log2()).floor() as i32).clamp(8, most);
@@ -140,7 +142,7 @@ pub fn bound(
     };
 
     progress("unlimited data", f64::INFINITY);
-    let limits = backend.map(seeds, |r| all[r].limits(&backend.alone()));
+    let limits = backend.try_map(seeds, |r| all[r].limits(&backend.alone()))?;
     let limit = |i: usize| limits.iter().map(|limits| limits[i]).sum::<f64>() / seeds as f64;
     let mut seen: BTreeMap<i32, Vec<[f64; 4]>> = BTreeMap::new();
     let mut decoders = BTreeMap::new();
@@ -148,20 +150,23 @@ pub fn bound(
         let critical = search.unless_out_of_reach(limit(i), |index| {
             progress(name, samples_at(index) as f64);
             let single = backend.alone();
-            let at = || backend.map(seeds, |r| all[r].decode(samples_at(index), &single));
-            let found = seen.entry(index).or_insert_with(at);
+            let found = match seen.entry(index) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert(backend.try_map(seeds, |r| all[r].decode(samples_at(index), &single))?)
+                }
+            };
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
         })?;
         decoders.insert((*name).to_string(), ratio(critical));
     }
     let three_step = search.unless_out_of_reach(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
-        let runs = backend.map(seeds, |r| {
+        backend.try_map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
             let found = evaluation(&settings.check()?, &Inputs::default(), &backend.alone())?;
-            Ok(found[Measure::Accuracy].mean())
-        });
-        runs.into_iter().collect::<Result<Vec<f64>, RunError>>()
+            Ok::<_, RunError>(found[Measure::Accuracy].mean())
+        })
     })?;
     Ok(BoundRecord {
         bound,
@@ -191,43 +196,43 @@ struct Seed {
 }
 
 impl Seed {
-    fn new(config: Config, backend: &Backend) -> Seed {
-        let embeddings = Embeddings::draw(&config, backend);
+    fn new(config: Config, backend: &Backend) -> Result<Seed, Cancelled> {
+        let embeddings = Embeddings::draw(&config, backend)?;
         let task = Task::new(&config);
-        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend);
-        Seed { config, embeddings, task, whitener }
+        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend)?;
+        Ok(Seed { config, embeddings, task, whitener })
     }
 
     /// Returns the share of facts that each decoder reads from the first gradient.
-    fn decode(&self, samples: usize, backend: &Backend) -> [f64; 4] {
+    fn decode(&self, samples: usize, backend: &Backend) -> Result<[f64; 4], Cancelled> {
         let model = Model::new(&self.config, &self.embeddings);
         let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
-        let m1 = Limit::new(&model, &drawn, backend).value_step(&Attention::Uniform).m;
+        let m1 = Limit::new(&model, &drawn, backend)?.value_step(&Attention::Uniform)?.m;
         self.read(&m1, samples as f64, backend)
     }
 
     /// Returns the same with unlimited data, and the share of three steps that lock, which store every fact equally often.
-    fn limits(&self, backend: &Backend) -> [f64; 5] {
+    fn limits(&self, backend: &Backend) -> Result<[f64; 5], Cancelled> {
         let model = Model::new(&self.config, &self.embeddings);
         let facts = self.task.facts();
-        let m1 = expected_gradient(&model, facts, self.config.length, backend);
-        let [a, b, c, d] = self.read(&m1, f64::INFINITY, backend);
+        let m1 = expected_gradient(&model, facts, self.config.length, backend)?;
+        let [a, b, c, d] = self.read(&m1, f64::INFINITY, backend)?;
         let even = vec![1.0 / facts.len() as f64; facts.len()];
-        let m = placed_step(&model, None, facts, &even, backend);
-        [a, b, c, d, argmax_accuracy(&placed_scores(&model, &m, backend), facts)]
+        let m = placed_step(&model, None, facts, &even, backend)?;
+        Ok([a, b, c, d, argmax_accuracy(&placed_scores(&model, &m, backend)?, facts)])
     }
 
-    fn read(&self, m1: &[f64], samples: f64, backend: &Backend) -> [f64; 4] {
+    fn read(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<[f64; 4], Cancelled> {
         let model = Model::new(&self.config, &self.embeddings);
         let facts = self.task.facts();
-        let plain = plain_scores(&model, m1, backend);
-        let white = self.whitener.scores(m1, samples, backend);
-        [
+        let plain = plain_scores(&model, m1, backend)?;
+        let white = self.whitener.scores(m1, samples, backend)?;
+        Ok([
             argmax_accuracy(&plain, facts),
             assignment_accuracy(&plain, facts),
             argmax_accuracy(&white, facts),
             assignment_accuracy(&white, facts),
-        ]
+        ])
     }
 }
 

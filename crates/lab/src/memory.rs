@@ -1,6 +1,7 @@
 //! Estimates of the memory of a run, so that one that does not fit is rejected before it starts.
 
-use superpose_core::config::{Config, Embedding, Positions, Precision};
+use superpose_core::config::{Config, Embedding, Positions};
+use superpose_core::with_precision;
 
 use crate::excess::Excess;
 use crate::run::RunError;
@@ -8,10 +9,7 @@ use crate::run::RunError;
 /// Returns an estimate of the peak memory of a run in bytes, slightly too high: what is allocated throughout, plus the largest
 /// addition of any phase. It is a float so that very large sizes do not overflow.
 pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) -> f64 {
-    let real = match config.precision {
-        Precision::F32 => 4.0,
-        Precision::F64 => 8.0,
-    };
+    let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
     let (n, l) = (config.samples as f64, config.length as f64);
     let (d, p) = (config.dim as f64, config.inputs() as f64);
     let (tokens, labels) = (config.token_count() as f64, config.label_count() as f64);

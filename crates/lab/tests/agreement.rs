@@ -49,7 +49,7 @@ fn simulated_accuracies_agree_with_the_theory() {
             })
             .collect::<Vec<_>>()
     });
-    let cells: Vec<[f64; 4]> = cells.into_iter().flatten().collect();
+    let cells: Vec<[f64; 4]> = cells.unwrap().into_iter().flatten().collect();
     // The errors in the table of the theory page, with the noise of the seeds.
     for (i, (quantity, allowed)) in
         [("accuracy", 0.027), ("memory accuracy", 0.026), ("lock rate", 0.060), ("one-step accuracy", 0.033)]

@@ -16,7 +16,7 @@ fn run_stops_between_repeats() {
         heard.push(done);
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(matches!(stopped, Err(MemoryError::Stopped)));
+    assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
     assert_eq!(heard.len(), 1);
     assert!(heard[0] < 200);
 }

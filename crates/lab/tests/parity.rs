@@ -117,7 +117,8 @@ fn three_steps<T: Real>(precision: Precision, tolerance: f64) {
     for fixture in fixtures() {
         let config = fixture.config(precision);
         let embeddings = fixture.embeddings::<T>();
-        let phase = early_phase(&config, &Model::new(&config, &embeddings), &fixture.samples(), &backend);
+        let phase =
+            early_phase(&config, &Model::new(&config, &embeddings), &fixture.samples(), &backend).unwrap();
         fixture.compare("m1", &phase.m1, tolerance);
         fixture.compare("w1", &outer(&phase.w1, &embeddings.z_eos), tolerance);
         fixture.compare("m2", &phase.m2, tolerance);
@@ -142,11 +143,11 @@ fn gradients<T: Real>(precision: Precision, tolerance: f64) {
         let model = Model::new(&config, &embeddings);
         let (m, query) = (fixture.reals::<T>("m"), model.query(&fixture.reals::<T>("w")));
         let samples = fixture.samples();
-        let response = Response::new(&model, &m, samples.count(), &backend);
+        let response = Response::new(&model, &m, samples.count(), &backend).unwrap();
         // Every combination uses a different path through the products.
         for (by_m, by_query) in [(true, true), (true, false), (false, true)] {
             let want = Want { loss: true, m: by_m, query: by_query };
-            let descent = descent(&model, &response, &query, &samples, want, &backend);
+            let descent = descent(&model, &response, &query, &samples, want, &backend).unwrap();
             fixture.compare("loss", &[descent.loss], tolerance);
             let up = |x: &[f64]| x.iter().map(|x| -x).collect::<Vec<f64>>();
             if by_m {

@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::Measure;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_core::config::{
     Activation, Config, EmbeddingSettings, Labels, Optimiser, Precision, Regime, Settings, Training, Trigger,
 };
@@ -249,7 +248,8 @@ fn stopping_keeps_finished_cells() {
 fn unfinished_cell_is_neither_done_nor_failed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
-    let leave = Arc::new(AtomicBool::new(true));
+    let leave = CancelToken::new();
+    leave.cancel();
     let runner = Runner::new(2).with_results(Store::open(&path).unwrap());
     let outcomes = runner.with_leave(leave).run(&cells(5), &mut |_| {}).unwrap();
     assert!(outcomes.iter().all(|outcome| *outcome == Err(CellError::Stopped)));

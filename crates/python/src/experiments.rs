@@ -185,7 +185,6 @@ pub fn bound(
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let mut progress = |what: &str, samples: f64| {
-            watch.leave_if_stopped();
             let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
             watch.say(format!("{}{at}", what.replace('_', " ")));
         };
@@ -210,7 +209,6 @@ pub fn inspect(
         let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;
         let mut progress = |done: usize, total: usize| {
-            watch.leave_if_stopped();
             watch.begin(total as u64);
             watch.reach(done as u64);
         };

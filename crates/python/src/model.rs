@@ -3,7 +3,7 @@
 use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, Cancelled, Real};
 use superpose_core::config::Precision;
 use superpose_core::task::{Samples, Stored};
 use superpose_lab::memory;
@@ -211,7 +211,7 @@ fn read<'py, T: Real + Element>(
     given: Option<Stored>,
     threads: Option<&Bound<'_, PyAny>>,
     columns: impl Fn(&Stored) -> usize,
-    rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Vec<T> + Send + 'static,
+    rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Result<Vec<T>, Cancelled> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = self::threads(threads)?;
     let samples = given.as_ref().unwrap_or(&trained.samples);
@@ -220,7 +220,7 @@ fn read<'py, T: Real + Element>(
     let theirs = Arc::clone(trained);
     let data = work(py, seconds, None, move |watch| {
         let samples = given.as_ref().unwrap_or(&theirs.samples);
-        let rows = rows(&theirs, samples, &backend(threads, seconds, watch)?);
+        let rows = rows(&theirs, samples, &backend(threads, seconds, watch)?)?;
         finite(rows.iter().map(|x| x.to_f64()))?;
         Ok(rows)
     })?;

@@ -79,7 +79,7 @@ impl Job {
 /// Threads for work that is expected to take one thread so many seconds, until the caller wants no more.
 pub fn backend(threads: usize, seconds: f64, watch: &Watch) -> Result<Backend, Failure> {
     match seconds < QUICK {
-        true => Ok(Backend::single()),
+        true => Ok(Backend::single().with_cancel(watch.cancel_token())),
         false => watch.backend(threads),
     }
 }

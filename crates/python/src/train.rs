@@ -8,7 +8,6 @@ use pyo3::types::PyDict;
 use superpose_core::backend::Real;
 use superpose_core::train::{Network as Trained, Tensor, TrajectoryPoint};
 use superpose_lab::cell::check as check_cell;
-use superpose_lab::run::Progress as _;
 use superpose_lab::store::Store;
 use superpose_lab::train::{AnyNetwork, Checkpoint, Finish, Observer};
 
@@ -135,7 +134,7 @@ impl Observer for Told<'_> {
     fn step(&mut self, _: usize, _: usize) -> bool {
         self.watch.advance(1);
         self.watch.will_save(self.saves);
-        !self.watch.stopped()
+        !self.watch.cancel_token().is_cancelled()
     }
 
     fn point(&mut self, point: &TrajectoryPoint) {

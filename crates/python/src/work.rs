@@ -1,7 +1,7 @@
 //! Calls that take a while: the interpreter is free meanwhile, Ctrl-C ends them, a listener hears how far they are.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use superpose_core::backend::{Backend, Stopped};
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_lab::run::Progress;
 
 /// What is expected to take less runs on the caller's thread: starting another would cost more than it helps.
@@ -51,7 +51,7 @@ impl From<Failure> for PyErr {
 #[derive(Default)]
 pub struct Watch {
     stop: Arc<AtomicBool>,
-    leave: Arc<AtomicBool>,
+    leave: CancelToken,
     done: AtomicU64,
     total: AtomicU64,
     note: Mutex<String>,
@@ -59,31 +59,29 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Becomes true when the caller wants no more.
+    /// Set when the caller interrupts the call: work that keeps its finished parts starts no further part.
     pub fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// Becomes true when the caller waits no longer for what is being finished.
-    pub fn leave(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.leave)
+    /// The same as a token, for work of which nothing is kept unless it ends.
+    pub fn cancel_token(&self) -> CancelToken {
+        Arc::clone(&self.stop).into()
+    }
+
+    /// Cancelled when the caller no longer waits for the parts that are running.
+    pub fn leave(&self) -> CancelToken {
+        self.leave.clone()
     }
 
     /// Threads for work of which nothing is kept unless it ends: it stops at once.
     pub fn backend(&self, threads: usize) -> Result<Backend, Failure> {
-        Ok(Backend::cpu(threads)?.with_stop(Arc::clone(&self.stop)))
+        Ok(Backend::cpu(threads)?.with_cancel(self.cancel_token()))
     }
 
     /// Threads for work that keeps what it has finished: it is given some time.
     pub fn patient_backend(&self, threads: usize) -> Result<Backend, Failure> {
-        Ok(Backend::cpu(threads)?.with_stop(self.leave()))
-    }
-
-    /// Leaves the work at once if the caller wants no more.
-    pub fn leave_if_stopped(&self) {
-        if self.stop.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(Stopped));
-        }
+        Ok(Backend::cpu(threads)?.with_cancel(self.leave()))
     }
 
     /// Whether the work, from now on, saves how far it is when it is told to stop.
@@ -126,10 +124,6 @@ impl Progress for Watch {
 
     fn samples(&self, count: usize) {
         self.advance(count as u64);
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -181,7 +175,7 @@ pub fn work<R: Send + 'static>(
                 true
             };
             if !ended(patience) {
-                watch.leave.store(true, Ordering::Relaxed);
+                watch.leave.cancel();
                 ended(PATIENCE);
             }
             return Err(error);

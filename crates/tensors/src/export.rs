@@ -1,4 +1,4 @@
-//! Writing: the file appears whole under its name, or not at all.
+//! Atomic writing: a complete file appears under its name, or none.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,6 +13,24 @@ pub struct Entry<'a> {
     name: String,
     shape: Vec<usize>,
     data: Data<'a>,
+}
+
+/// A floating-point type that a tensor can hold.
+pub trait Element: Sized {
+    /// A tensor of this type.
+    fn entry(name: &str, shape: &[usize], data: Vec<Self>) -> Entry<'static>;
+}
+
+impl Element for f32 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f32>) -> Entry<'static> {
+        Entry::f32(name, shape, data)
+    }
+}
+
+impl Element for f64 {
+    fn entry(name: &str, shape: &[usize], data: Vec<f64>) -> Entry<'static> {
+        Entry::f64(name, shape, data)
+    }
 }
 
 enum Data<'a> {
@@ -32,7 +50,7 @@ impl<'a> Entry<'a> {
         Entry { name: name.into(), shape: shape.to_vec(), data: Data::F64(data) }
     }
 
-    /// Whole numbers, written with 64 bits as the tensor libraries like their indices.
+    /// Whole numbers, written with 64 bits, the usual type of indices in tensor libraries.
     pub fn whole(name: &str, shape: &[usize], data: &'a [u32]) -> Self {
         Entry { name: name.into(), shape: shape.to_vec(), data: Data::Whole(data) }
     }
@@ -72,14 +90,17 @@ impl View for &Entry<'_> {
     }
 }
 
-/// Where a file of that name would be written: through links, into a folder that is there, and not in place of anything
-/// but an ordinary file.
+/// The path that a file would be written to, with symbolic links resolved.
+///
+/// # Errors
+///
+/// When the folder does not exist or the path is something other than an ordinary file.
 pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
     let failed = |source| TensorError::File { path: path.to_owned(), source };
     let other = |reason: &str| failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     match std::fs::canonicalize(path) {
         Ok(path) if path.is_file() => Ok(path),
-        Ok(_) => Err(other("is there already and is not an ordinary file")),
+        Ok(_) => Err(other("exists and is not an ordinary file")),
         Err(_) => {
             let folder = match path.parent() {
                 Some(parent) if parent != Path::new("") => parent,
@@ -92,12 +113,20 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
     }
 }
 
-/// Writes the tensors to a new file beside `path` and then gives it its name.
+/// Writes the tensors to a temporary file in the folder of `path` and renames it.
+///
+/// # Errors
+///
+/// When the file cannot be written.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
     write_with(path, entries, None)
 }
 
-/// The same with texts by name in the file's header.
+/// The same with named texts in the header of the file.
+///
+/// # Errors
+///
+/// When the file cannot be written.
 pub fn write_with(
     path: &Path,
     entries: &[Entry<'_>],
@@ -114,7 +143,7 @@ pub fn write_with(
     })?;
     #[cfg(unix)]
     {
-        // A temporary file is private; the result is an ordinary file.
+        // Temporary files are readable by their owner only; the result gets the usual permissions.
         use std::os::unix::fs::PermissionsExt;
         let ordinary = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(file.path(), ordinary).map_err(failed)?;

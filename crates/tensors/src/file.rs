@@ -1,4 +1,4 @@
-//! Reading: a file is mapped into memory, checked once, and its tensors converted on demand.
+//! Reading: a file is mapped into memory, its header is validated once, and tensors are converted on demand.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,6 +18,10 @@ pub struct TensorFile {
 
 impl TensorFile {
     /// Maps the file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened or mapped.
     #[allow(unsafe_code)]
     pub fn open(path: &Path) -> Result<TensorFile, TensorError> {
         let failed = |source| TensorError::File { path: path.to_owned(), source };
@@ -25,18 +29,26 @@ impl TensorFile {
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        // SAFETY: the map is read only. If another process shortens the file meanwhile, reading may fault;
-        // that risk comes with mapping files that are too large to copy.
+        // SAFETY: the map is read only. If another process shortens the file meanwhile, reading may fault; files that are too large to
+        // copy leave no other choice.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         Ok(TensorFile { path: path.to_owned(), map })
     }
 
-    /// Checks the header and gives access to the tensors.
+    /// The tensors of the file.
+    ///
+    /// # Errors
+    ///
+    /// When the header is not valid.
     pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
         Tensors::parse(&self.map).map_err(|error| self.inside(error))
     }
 
-    /// The texts in the file's header, by name.
+    /// The texts in the header of the file, by name.
+    ///
+    /// # Errors
+    ///
+    /// When the header is not valid.
     pub fn metadata(&self) -> Result<HashMap<String, String>, TensorError> {
         match SafeTensors::read_metadata(&self.map) {
             Ok((_, header)) => Ok(header.metadata().clone().unwrap_or_default()),
@@ -44,7 +56,7 @@ impl TensorFile {
         }
     }
 
-    /// Says in which file something is wrong.
+    /// The same error with the name of this file.
     pub fn inside(&self, error: TensorError) -> TensorError {
         TensorError::Inside { path: self.path.clone(), source: Box::new(error) }
     }
@@ -81,14 +93,18 @@ impl<X> Tensor<X> {
         }
     }
 
-    /// The error that this tensor's shape is not what it must be.
+    /// The error that this tensor does not have the expected shape.
     pub fn shaped(&self, expected: impl Into<String>) -> TensorError {
         TensorError::Shape { name: self.name.clone(), got: self.shape.clone(), expected: expected.into() }
     }
 }
 
 impl Tensor<f64> {
-    /// Numbers that were not in a file, row-major; all must be finite.
+    /// A tensor of the given row-major numbers.
+    ///
+    /// # Errors
+    ///
+    /// When a number is not finite.
     pub fn finite(name: &str, shape: &[usize], data: Vec<f64>) -> Result<Tensor<f64>, TensorError> {
         Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data)? })
     }
@@ -97,12 +113,12 @@ impl Tensor<f64> {
 impl Tensor<u32> {
     /// A whole number as an entry holds it; it must be from 0 to 2^31 - 1. `index` is its place in the flattened tensor.
     pub fn entry(name: &str, index: usize, value: i128) -> Result<u32, TensorError> {
-        let fit = u32::try_from(value).ok().filter(|&value| value <= LARGEST);
+        let fit = u32::try_from(value).ok().filter(|&value| value <= MAX_INDEX);
         fit.ok_or_else(|| TensorError::Value {
             name: name.into(),
             value: value.to_string(),
             index,
-            expected: format!("every entry must be from 0 to {LARGEST}"),
+            expected: format!("every entry must be from 0 to {MAX_INDEX}"),
         })
     }
 }
@@ -150,11 +166,13 @@ impl<'a> Tensors<'a> {
 
     /// The names of a few tensors, for messages.
     pub fn listed(&self) -> String {
-        const MOST: usize = 8;
+        const MAX_NAMES: usize = 8;
         let names = self.names();
         match names.len() {
             0 => "none".into(),
-            count if count > MOST => format!("{} and {} more", names[..MOST].join(", "), count - MOST),
+            count if count > MAX_NAMES => {
+                format!("{} and {} more", names[..MAX_NAMES].join(", "), count - MAX_NAMES)
+            }
             _ => names.join(", "),
         }
     }
@@ -166,8 +184,8 @@ impl<'a> Tensors<'a> {
         Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 
-    /// Rows `first..end` of a matrix of floating-point numbers; only these are read. A matrix that is larger than the
-    /// memory can be gone through in blocks this way.
+    /// Rows `first..end` of a matrix of floating-point numbers. Only these are read, so that a matrix larger than the memory can be
+    /// processed in blocks.
     pub fn row_range(&self, name: &str, first: usize, end: usize) -> Result<Tensor<f64>, TensorError> {
         let (view, count, columns) = self.matrix(name)?;
         if end > count {
@@ -188,7 +206,7 @@ impl<'a> Tensors<'a> {
             let float = matches!(view.dtype(), Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
             if let ([rows, columns], true) = (view.shape(), float) {
                 let entries = rows.saturating_mul(*columns);
-                if entries > largest.as_ref().map_or(0, |(most, _)| *most) {
+                if entries > largest.as_ref().map_or(0, |(max, _)| *max) {
                     largest = Some((entries, name));
                 }
             }
@@ -233,8 +251,8 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The largest token, position or label that can be read.
-const LARGEST: u32 = u32::MAX / 2;
+/// The largest token, position or label that is accepted.
+const MAX_INDEX: u32 = u32::MAX / 2;
 
 /// Whole numbers as 32 bits; the error names the first that does not fit.
 fn narrow(name: &str, values: impl Iterator<Item = i128>) -> Result<Vec<u32>, TensorError> {
@@ -304,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_the_rows_in_every_type() {
+    fn row_ranges_agree_in_every_type() {
         let numbers: Vec<f32> = (0..12).map(|i| i as f32 * 0.5 - 2.0).collect();
         let f32s = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
         let f64s = numbers.iter().flat_map(|&x| f64::from(x).to_le_bytes()).collect();
@@ -330,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_named_by_its_place_in_the_whole() {
+    fn bad_value_is_reported_at_its_index_in_the_tensor() {
         let data = [0.0, 1.0, 2.0, f32::NAN].iter().flat_map(|x: &f32| x.to_le_bytes()).collect();
         let file = bytes(&[("a", Dtype::F32, vec![4, 1], data)]);
         let error = Tensors::parse(&file).unwrap().row_range("a", 2, 4).unwrap_err();

@@ -1,14 +1,14 @@
-//! Tensor files in the safetensors format: reading them with distrust, writing them whole or not at all.
+//! Tensor files in the safetensors format. Files are validated on read and written atomically.
 
 mod export;
 mod file;
 
-pub use export::{Entry, target, write, write_with};
+pub use export::{Element, Entry, target, write, write_with};
 pub use file::{Tensor, TensorFile, Tensors};
 
 use std::path::PathBuf;
 
-/// A file or tensor that cannot be used. The message names the file's tensor and what is allowed.
+/// The error of a file or tensor that cannot be used. The message names the tensor and what is allowed.
 #[derive(Debug, thiserror::Error)]
 pub enum TensorError {
     /// The file cannot be opened, read or written.
@@ -16,26 +16,26 @@ pub enum TensorError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Not a safetensors file, or a damaged one.
     #[error("not a valid safetensors file: {0}")]
     Format(String),
-    /// Something is wrong inside a file.
+    /// An error inside a file.
     #[error("{}", path.display())]
     Inside {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: Box<TensorError>,
     },
     /// No tensor of that name.
     #[error("tensor {name} is missing (not in the file, or not given); there is {present}")]
     Missing {
-        /// The name looked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names in the file.
         present: String,
     },
     /// A tensor with the wrong shape.
@@ -58,14 +58,14 @@ pub enum TensorError {
         /// What is allowed.
         expected: &'static str,
     },
-    /// A row that is not there.
+    /// A row that does not exist.
     #[error("tensor {name} has {rows} rows: there is no row {row}")]
     Row {
         /// The tensor.
         name: String,
         /// Its rows.
         rows: usize,
-        /// The row asked for.
+        /// The requested row.
         row: usize,
     },
     /// A tensor with a value that is not allowed.

@@ -1,5 +1,7 @@
 //! Random numbers and grids for tests that compare a formula with a simulation or a slow sum.
 
+pub use superpose_core::numeric::dot;
+
 /// A small random number generator (SplitMix64).
 pub struct Dice(pub u64);
 
@@ -22,11 +24,6 @@ impl Dice {
     pub fn row(&mut self, length: usize, variance: f64) -> Vec<f64> {
         (0..length).map(|_| variance.sqrt() * self.normal()).collect()
     }
-}
-
-/// The inner product.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// A row scaled to length 1.

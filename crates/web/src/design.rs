@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_figure::{Figure, Theme};
 use superpose_lab::inspect::{self, Held, Inspection, inspect_and_trace};
 use superpose_lab::plan;
@@ -16,7 +16,6 @@ use superpose_tensors::Tensors;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
-use crate::work::Wanted;
 
 /// A figure as SVG, in both themes of the page.
 #[derive(Serialize, JsonSchema)]
@@ -95,19 +94,18 @@ pub async fn inspect(
         ))
     })?;
     let threads = app.threads;
-    let work = move |wanted: &Wanted| {
+    let work = move |cancel: &CancelToken| {
         let file = study.tensors(&request.file).map_err(ApiError::invalid)?;
         let tensors = file.tensors().map_err(ApiError::invalid)?;
         let name = request.tensor.clone().or_else(|| tensors.largest_matrix());
         check_cost(&tensors, [name.as_deref(), request.output_tensor.as_deref()])?;
-        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single()).with_cancel(cancel.clone());
         let (tensor, output) = (request.tensor.as_deref(), request.output_tensor.as_deref());
-        let mut progress = |_, _| wanted.or_end();
-        let found = inspect_and_trace(&tensors, tensor, output, request.accuracy, &backend, &mut progress);
+        let found = inspect_and_trace(&tensors, tensor, output, request.accuracy, &backend, &mut |_, _| {});
         let (found, curve) = found.map_err(ApiError::invalid)?;
         Ok(InspectResponse { svg: holdings(&found, &curve).into(), found, curve })
     };
-    app.slow.run_while_wanted(work).await.map(Json)
+    app.slow.run_cancellable(work).await.map(Json)
 }
 
 /// Core-seconds that an inspection may take at most.

@@ -1,10 +1,10 @@
 //! Blocking work of requests, on threads of its own, with limits on how much runs and waits at once.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::http::StatusCode;
+use superpose_core::backend::CancelToken;
 use tokio::sync::Semaphore;
 
 use crate::error::ApiError;
@@ -47,38 +47,23 @@ impl Work {
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(ApiError::internal()))
     }
 
-    /// The same, for work that asks now and then whether it is still wanted: it is not once the client has gone.
-    pub async fn run_while_wanted<R: Send + 'static>(
+    /// The same, for work that can be cancelled: its token is cancelled when the client disconnects.
+    pub async fn run_cancellable<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&Wanted) -> Result<R, ApiError> + Send + 'static,
+        work: impl FnOnce(&CancelToken) -> Result<R, ApiError> + Send + 'static,
     ) -> Result<R, ApiError> {
         // Dropped with this future, which is dropped with the connection.
-        let waiting = Waiting(Wanted::default());
-        let wanted = waiting.0.clone();
-        self.run(move || work(&wanted)).await
+        let guard = CancelOnDrop(CancelToken::new());
+        let cancel = guard.0.clone();
+        self.run(move || work(&cancel)).await
     }
 }
 
-/// Whether an answer is still waited for.
-#[derive(Clone, Default)]
-pub struct Wanted {
-    gone: Arc<AtomicBool>,
-}
+/// Cancels its token when dropped.
+struct CancelOnDrop(CancelToken);
 
-impl Wanted {
-    /// Ends the work when nobody waits any more. It unwinds: the engine has nothing to tidy up, and asks in few places.
-    pub fn or_end(&self) {
-        if self.gone.load(Ordering::Relaxed) {
-            resume_unwind(Box::new("nobody waits"));
-        }
-    }
-}
-
-/// One who waits, until dropped.
-struct Waiting(Wanted);
-
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.gone.store(true, Ordering::Relaxed);
+        self.0.cancel();
     }
 }

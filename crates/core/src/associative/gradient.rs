@@ -1,11 +1,11 @@
-//! Forward and backward through a memory, block by block of facts.
+//! Forward and backward pass of a memory, in blocks of facts.
 
 use super::{Pairs, Recall, Weights};
-use crate::backend::{Backend, Real, View, product, residual, top};
+use crate::backend::{Backend, Cancelled, Real, View, product, residual, top};
 use crate::config::Activation;
 use crate::evaluate::Tally;
 
-/// Rows of logits that are worked on at once: few enough to stay in the cache.
+/// Rows per block: few enough that the logits fit in the cache.
 const ROWS: usize = 256;
 
 /// The gradient of a mean cross-entropy, tensor by tensor.
@@ -19,7 +19,7 @@ pub struct Gradient {
     pub bias: Vec<f64>,
 }
 
-/// Memory that is used again for every block.
+/// Buffers that are reused for every block.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace<T> {
     hidden: Vec<T>,
@@ -33,7 +33,7 @@ pub struct Workspace<T> {
 }
 
 impl<T: Real> Workspace<T> {
-    /// Empty; it grows with the first block.
+    /// Empty buffers, which grow with the first block.
     pub fn new() -> Workspace<T> {
         Workspace::default()
     }
@@ -65,7 +65,7 @@ impl<T: Real> Workspace<T> {
         let (rows, dim, values) = (keys.rows(), pairs.dim, pairs.values());
         let inputs = weights.matrix.len() / dim;
         let loss = residual(&mut self.logits, values.rows(), labels);
-        // `R V`: what each answer should move towards.
+        // `R V`, the descent direction of each answer.
         product(&mut self.output, View::new(&self.logits, rows, values.rows()), values, false);
         let output = View::new(&self.output, rows, dim);
         match weights.first {
@@ -85,8 +85,7 @@ impl<T: Real> Workspace<T> {
         loss
     }
 
-    /// The mean cross-entropy over rows of keys and their labels, and its gradient. On the caller's thread; the backend is asked
-    /// whether to stop.
+    /// The mean cross-entropy over rows of keys and their labels; its gradient goes to `gradient`. Runs on the caller's thread.
     pub fn gradient(
         &mut self,
         pairs: &Pairs<T>,
@@ -95,7 +94,7 @@ impl<T: Real> Workspace<T> {
         labels: &[u32],
         gradient: &mut Gradient,
         backend: &Backend,
-    ) -> f64 {
+    ) -> Result<f64, Cancelled> {
         let clear = |buffer: &mut Vec<T>, size: usize| {
             buffer.clear();
             buffer.resize(size, T::ZERO);
@@ -105,7 +104,7 @@ impl<T: Real> Workspace<T> {
         clear(&mut self.bias, weights.first.as_ref().map_or(0, |first| first.bias.len()));
         let mut loss = 0.0;
         for start in (0..keys.rows()).step_by(ROWS) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             let end = keys.rows().min(start + ROWS);
             let block = keys.rows_in(start, end);
             self.forward(pairs, weights, block);
@@ -119,15 +118,20 @@ impl<T: Real> Workspace<T> {
         mean(&self.matrix, &mut gradient.matrix);
         mean(&self.first, &mut gradient.first);
         mean(&self.bias, &mut gradient.bias);
-        share * loss
+        Ok(share * loss)
     }
 
-    /// Asks for every fact, unless the backend is told to stop.
-    pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, backend: &Backend) -> Recall {
+    /// Queries every fact and returns the recall.
+    pub fn read(
+        &mut self,
+        pairs: &Pairs<T>,
+        weights: &Weights<T>,
+        backend: &Backend,
+    ) -> Result<Recall, Cancelled> {
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         let (keys, labels) = (pairs.keys(), pairs.values().rows());
         for start in (0..pairs.facts()).step_by(ROWS) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             let end = pairs.facts().min(start + ROWS);
             self.forward(pairs, weights, keys.rows_in(start, end));
             for (fact, row) in (start..end).zip(self.logits.chunks_exact(labels)) {
@@ -137,7 +141,7 @@ impl<T: Real> Workspace<T> {
                 margin.add(weight, place.margin);
             }
         }
-        Recall { accuracy, margin, steps: 0 }
+        Ok(Recall { accuracy, margin, steps: 0 })
     }
 }
 
@@ -149,7 +153,7 @@ mod tests {
 
     /// Central differences of the loss, for every tensor, with more facts than a block holds.
     #[test]
-    fn gradients_are_those_of_the_loss() {
+    fn gradients_agree_with_finite_differences() {
         for (width, labels) in [(None, Labels::Permutation), (Some(9), Labels::Mod(7))] {
             let settings = MemorySettings {
                 facts: 300,
@@ -161,9 +165,9 @@ mod tests {
                 ..MemorySettings::default()
             };
             let config = settings.check().unwrap();
-            let pairs = Pairs::<f64>::draw(&config, &Backend::single());
+            let pairs = Pairs::<f64>::draw(&config, &Backend::single()).unwrap();
             let mut weights = Weights::<f64>::start(&config);
-            // Away from the kinks that a bias of 0 would not have anyway, and with a slope of its own.
+            // A different bias for each unit, away from the kinks.
             if let Some(first) = &mut weights.first {
                 first.bias.iter_mut().enumerate().for_each(|(i, b)| *b = 0.1 - 0.03 * i as f64);
             }
@@ -171,6 +175,7 @@ mod tests {
             let mut gradient = Gradient::default();
             let mut loss = |weights: &Weights<f64>, gradient: &mut Gradient| {
                 work.gradient(&pairs, weights, pairs.keys(), &pairs.labels, gradient, &Backend::single())
+                    .unwrap()
             };
             loss(&weights, &mut gradient);
             let check = |tensor: fn(&mut Weights<f64>) -> &mut Vec<f64>,

@@ -2,21 +2,22 @@
 //!
 //! P patterns of N neurons, each +1 or -1, are stored in `J_ij = sum_mu x_i^mu x_j^mu`, `J_ii = 0`. From a stored pattern,
 //! neurons are updated one after the other, `s_i = sign(sum_j J_ij s_j)`, until none changes; the energy falls with every
-//! change, so that this ends. Fields are whole numbers, which 32-bit floats hold exactly: no rounding, no question of order.
+//! change, so that this ends. Fields are whole numbers, which 32-bit floats represent exactly, so that the order of sums does not
+//! matter.
 
 use super::Recall;
-use crate::backend::{Backend, View};
+use crate::backend::{Backend, Cancelled, View};
 use crate::config::Embedding;
 use crate::embedding::table;
 use crate::evaluate::Tally;
 use crate::random::Stream;
 
-/// The overlap from which on a pattern counts as retrieved. Below capacity it stays near 1, above it falls to about 0.35
-/// (Amit, Gutfreund and Sompolinsky 1985): anything between will do.
+/// The smallest overlap at which a pattern counts as retrieved. Below capacity the overlap is near 1, above it about 0.35 (Amit,
+/// Gutfreund and Sompolinsky 1985), so that the exact value does not matter.
 pub const RETRIEVED: f64 = 0.9;
 
-/// Stored patterns that are tried, at most: they are alike.
-const TRIED: usize = 64;
+/// The maximum number of patterns that recall starts from; all patterns are statistically alike.
+const MAX_STARTS: usize = 64;
 
 /// A network that has stored its patterns.
 #[derive(Clone, Debug)]
@@ -30,19 +31,32 @@ pub struct Hopfield {
 
 impl Hopfield {
     /// Stores random patterns.
-    pub fn store(patterns: usize, neurons: usize, seed: u64, backend: &Backend) -> Hopfield {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn store(
+        patterns: usize,
+        neurons: usize,
+        seed: u64,
+        backend: &Backend,
+    ) -> Result<Hopfield, Cancelled> {
         let signs: Vec<f32> =
-            table(Embedding::Rademacher, seed, Stream::Patterns, patterns, neurons, backend);
+            table(Embedding::Rademacher, seed, Stream::Patterns, patterns, neurons, backend)?;
         Hopfield::of(signs.into_iter().map(f32::signum).collect(), neurons, backend)
     }
 
     /// Stores given patterns of +1 and -1, a row each.
-    pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Hopfield {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Result<Hopfield, Cancelled> {
         let rows = View::new(&patterns, patterns.len() / neurons, neurons);
         let mut couplings = vec![0.0; neurons * neurons];
-        backend.product(&mut couplings, rows.t(), rows);
+        backend.product(&mut couplings, rows.t(), rows)?;
         couplings.iter_mut().step_by(neurons + 1).for_each(|x| *x = 0.0);
-        Hopfield { neurons, patterns, couplings }
+        Ok(Hopfield { neurons, patterns, couplings })
     }
 
     /// Follows the dynamics from a state to a fixed point.
@@ -70,14 +84,18 @@ impl Hopfield {
         }
     }
 
-    /// Starts from stored patterns: how many stay, within [`RETRIEVED`], and the final overlaps.
-    pub fn recall(&self, backend: &Backend) -> Recall {
+    /// Starts the dynamics from stored patterns; returns the fraction retrieved, by [`RETRIEVED`], and the final overlaps.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn recall(&self, backend: &Backend) -> Result<Recall, Cancelled> {
         let neurons = self.neurons;
-        let tried = TRIED.min(self.patterns.len() / neurons);
+        let tried = MAX_STARTS.min(self.patterns.len() / neurons);
         let starts = View::new(&self.patterns, self.patterns.len() / neurons, neurons).rows_in(0, tried);
         let mut fields = vec![0.0; tried * neurons];
         let couplings = View::new(&self.couplings, neurons, neurons);
-        backend.product(&mut fields, starts, couplings);
+        backend.product(&mut fields, starts, couplings)?;
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         for (pattern, fields) in self.patterns.chunks_exact(neurons).zip(fields.chunks_exact_mut(neurons)) {
             let mut state = pattern.to_vec();
@@ -87,7 +105,7 @@ impl Hopfield {
             accuracy.add(1.0, f64::from(u8::from(overlap >= RETRIEVED)));
             margin.add(1.0, overlap);
         }
-        Recall { accuracy, margin, steps: 0 }
+        Ok(Recall { accuracy, margin, steps: 0 })
     }
 }
 
@@ -95,24 +113,24 @@ impl Hopfield {
 mod tests {
     use super::*;
 
-    /// Few patterns stay where they are and pull a spoilt start back; too many do not.
+    /// Few patterns are fixed points that attract a perturbed start; too many are not.
     #[test]
     fn few_patterns_are_retrieved_and_many_are_not() {
         let single = Backend::single();
-        let few = Hopfield::store(10, 200, 1, &single);
-        assert_eq!(few.recall(&single).accuracy.mean(), 1.0);
+        let few = Hopfield::store(10, 200, 1, &single).unwrap();
+        assert_eq!(few.recall(&single).unwrap().accuracy.mean(), 1.0);
         let mut state = few.patterns[..200].to_vec();
         state.iter_mut().step_by(8).for_each(|s| *s = -*s);
         few.settle(&mut state);
         assert_eq!(state, few.patterns[..200]);
-        let many = Hopfield::store(80, 200, 1, &single).recall(&single);
+        let many = Hopfield::store(80, 200, 1, &single).unwrap().recall(&single).unwrap();
         assert!(many.accuracy.mean() < 0.1 && many.margin.mean() < 0.7, "{many:?}");
     }
 
-    /// Every neuron agrees with its field in the end, computed from the definition.
+    /// In the final state every neuron has the sign of its field, computed from the definition.
     #[test]
-    fn the_end_is_a_fixed_point() {
-        let network = Hopfield::store(30, 100, 2, &Backend::single());
+    fn final_state_is_a_fixed_point() {
+        let network = Hopfield::store(30, 100, 2, &Backend::single()).unwrap();
         let mut state: Vec<f32> = (0..100).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
         network.settle(&mut state);
         for i in 0..100 {

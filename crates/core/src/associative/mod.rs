@@ -1,4 +1,4 @@
-//! Associative memory alone: facts are pairs of a key and a value, and there is no sequence to find them in.
+//! Associative memory without attention: facts are pairs of a key and a value, and there are no sequences.
 //!
 //! Fact `i` has a key `k_i` and the label `l_i`, whose value is `v_l`, all in `R^d`. A linear memory is a `d x d` matrix `M`;
 //! the answer to a key is the label with the largest logit `v_l . M k`. Rules for `M`: Hebbian (`sum_i v_{l_i} k_i^T`), least
@@ -11,8 +11,8 @@
 //! use superpose_core::backend::Backend;
 //!
 //! let config = MemorySettings { facts: 60, dim: 64, rule: Rule::Hebbian, ..MemorySettings::default() }.check()?;
-//! assert!(recall(&config, &Backend::single()).accuracy.mean() > 0.95);
-//! # Ok::<(), superpose_core::ConfigError>(())
+//! assert!(recall(&config, &Backend::single())?.accuracy.mean() > 0.95);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod config;
@@ -29,13 +29,13 @@ pub use pairs::Pairs;
 pub use train::train;
 pub use weights::{FirstLayer, Weights};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Cancelled};
 use crate::evaluate::Tally;
 
-/// What a memory recalls.
+/// The recall of a memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Recall {
-    /// Share of right answers, each fact by how often it is asked. Of a Hopfield network: patterns that were retrieved.
+    /// Fraction of right answers, weighted by the frequency of facts. Of a Hopfield network: fraction of patterns retrieved.
     pub accuracy: Tally,
     /// Right label's logit minus the largest other. Of a Hopfield network: final overlap with the pattern.
     pub margin: Tally,
@@ -43,18 +43,21 @@ pub struct Recall {
     pub steps: usize,
 }
 
-/// Makes the memory of a configuration, with its first seed, and asks it for everything.
-pub fn recall(config: &MemoryConfig, backend: &Backend) -> Recall {
+/// Builds the memory of a configuration, with its first seed, and queries it for every fact.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, Cancelled> {
     if config.rule == Rule::Hopfield {
-        let network = Hopfield::store(config.facts, config.dim, config.seed, backend);
+        let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;
         return network.recall(backend);
     }
-    let pairs = Pairs::<f32>::draw(config, backend);
-    match config.rule {
-        Rule::Trained => train(config, &pairs, backend),
-        Rule::LeastSquares => {
-            Workspace::new().read(&pairs, &Weights::least_squares(&pairs, backend), backend)
-        }
-        _ => Workspace::new().read(&pairs, &Weights::hebbian(&pairs, backend), backend),
-    }
+    let pairs = Pairs::<f32>::draw(config, backend)?;
+    let weights = match config.rule {
+        Rule::Trained => return train(config, &pairs, backend),
+        Rule::LeastSquares => Weights::least_squares(&pairs, backend)?,
+        _ => Weights::hebbian(&pairs, backend)?,
+    };
+    Workspace::new().read(&pairs, &weights, backend)
 }

@@ -1,7 +1,7 @@
-//! The facts of a memory: keys, values, which value belongs to which key, and how often each is asked.
+//! The facts of a memory: keys, values, the label of each key, and the frequency of each fact.
 
 use super::MemoryConfig;
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Labels;
 use crate::embedding::table;
 use crate::random::Stream;
@@ -18,25 +18,29 @@ pub struct Pairs<T> {
     pub values: Vec<T>,
     /// The label of each fact.
     pub labels: Vec<u32>,
-    /// How often facts are asked.
+    /// The frequency of facts in queries and mini-batches.
     pub asked: Distribution,
 }
 
 impl<T: Real> Pairs<T> {
     /// Draws the facts of a configuration's seed. Values are independent of keys, so fact `i` may have label `i`.
-    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Pairs<T> {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>, Cancelled> {
         let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
         let label = |fact: usize| match config.labels {
             Labels::Permutation => fact as u32,
             Labels::Mod(classes) => (fact % classes) as u32,
         };
-        Pairs {
+        Ok(Pairs {
             dim: config.dim,
-            keys: draw(Stream::InputEmbedding, config.facts),
-            values: draw(Stream::OutputEmbedding, config.label_count()),
+            keys: draw(Stream::InputEmbedding, config.facts)?,
+            values: draw(Stream::OutputEmbedding, config.label_count())?,
             labels: (0..config.facts).map(label).collect(),
             asked: Distribution::new(config.facts, config.zipf),
-        }
+        })
     }
 
     /// Number of facts.

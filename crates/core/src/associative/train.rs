@@ -1,19 +1,22 @@
-//! Training a memory: every fact at every step, or mini-batches of facts drawn as they are asked.
+//! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
 use super::{Gradient, MemoryConfig, Pairs, Recall, Weights, Workspace};
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::random::{Stream, Words};
 use crate::train::{Moments, Update};
 
-/// Times that full-batch training looks at its accuracy.
+/// The number of times that full-batch training evaluates its accuracy.
 const CHECKS: usize = 128;
 
-/// Trains from random weights, and reads what the memory recalls.
+/// Trains from random weights and returns the recall.
 ///
-/// With all facts at every step, accuracy is looked at 128 times; training ends where it reaches the accuracy of the
-/// configuration, and the best look counts, as accuracy goes up and down at large rates. With mini-batches the state at the
-/// end counts.
-pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend) -> Recall {
+/// With all facts at every step, accuracy is evaluated 128 times, training ends when it reaches the accuracy of the configuration,
+/// and the best evaluation is returned, since accuracy fluctuates at large rates. With mini-batches the final state is evaluated.
+pub fn train<T: Real>(
+    config: &MemoryConfig,
+    pairs: &Pairs<T>,
+    backend: &Backend,
+) -> Result<Recall, Cancelled> {
     let mut weights = Weights::<T>::start(config);
     let mut work = Workspace::new();
     let mut gradient = Gradient::default();
@@ -24,18 +27,18 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
     let mut best: Option<Recall> = None;
     for step in 1..=count {
         match config.batch {
-            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient, backend),
+            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient, backend)?,
             Some(batch) => {
                 draw(config.seed, (step - 1) * batch, batch, pairs, &mut keys, &mut labels);
                 let rows = View::new(&keys, batch, pairs.dim);
-                work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)
+                work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)?
             }
         };
-        steps.take(&mut weights, pairs.dim, &gradient, backend);
+        steps.take(&mut weights, pairs.dim, &gradient, backend)?;
         if step < count && (config.batch.is_some() || step % look > 0) {
             continue;
         }
-        let now = Recall { steps: step, ..work.read(pairs, &weights, backend) };
+        let now = Recall { steps: step, ..work.read(pairs, &weights, backend)? };
         if best.is_none_or(|best| now.accuracy.mean() > best.accuracy.mean()) {
             best = Some(now);
         }
@@ -43,10 +46,10 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
             break;
         }
     }
-    best.unwrap_or_else(|| work.read(pairs, &weights, backend))
+    best.map_or_else(|| work.read(pairs, &weights, backend), Ok)
 }
 
-/// Draws facts number `first..first + count` of a seed's stream of them, and gathers their keys.
+/// Draws the facts with numbers `first..first + count` of a seed's stream and gathers their keys and labels.
 fn draw<T: Real>(
     seed: u64,
     first: usize,
@@ -65,7 +68,7 @@ fn draw<T: Real>(
     }
 }
 
-/// The optimiser with what it remembers of each tensor.
+/// The optimiser with its state for each tensor.
 struct Steps {
     update: Update,
     rate: f64,
@@ -87,15 +90,16 @@ impl Steps {
         dim: usize,
         gradient: &Gradient,
         backend: &Backend,
-    ) {
+    ) -> Result<(), Cancelled> {
         let [matrix, first, bias] = &mut self.moments;
         let (update, rate) = (&self.update, self.rate);
         let inputs = weights.matrix.len() / dim;
-        update.step(matrix, &mut weights.matrix, inputs, &gradient.matrix, rate, backend);
+        update.step(matrix, &mut weights.matrix, inputs, &gradient.matrix, rate, backend)?;
         if let Some(layer) = &mut weights.first {
-            update.step(first, &mut layer.matrix, dim, &gradient.first, rate, backend);
-            update.step(bias, &mut layer.bias, 1, &gradient.bias, rate, backend);
+            update.step(first, &mut layer.matrix, dim, &gradient.first, rate, backend)?;
+            update.step(bias, &mut layer.bias, 1, &gradient.bias, rate, backend)?;
         }
+        Ok(())
     }
 }
 
@@ -105,11 +109,11 @@ mod tests {
     use crate::associative::{MemorySettings, Rule, recall};
 
     #[test]
-    fn training_stores_more_than_the_rules_without() {
+    fn training_stores_more_than_closed_form_rules() {
         let single = Backend::single();
         let at = |rule: Rule| {
             let settings = MemorySettings { facts: 50, dim: 16, rule, ..MemorySettings::default() };
-            recall(&settings.check().unwrap(), &single)
+            recall(&settings.check().unwrap(), &single).unwrap()
         };
         let (hebbian, squares, trained) = (at(Rule::Hebbian), at(Rule::LeastSquares), at(Rule::Trained));
         assert_eq!(trained.accuracy.mean(), 1.0);
@@ -118,14 +122,14 @@ mod tests {
         assert!(squares.accuracy.mean() < 1.0, "{squares:?}");
     }
 
-    /// As many facts as dimensions: least squares has an exact answer, and finds it.
+    /// With at most as many facts as dimensions, least squares is exact.
     #[test]
-    fn least_squares_is_exact_while_it_can_be() {
+    fn least_squares_is_exact_up_to_the_dimension() {
         for facts in [20, 32] {
             let settings =
                 MemorySettings { facts, dim: 32, rule: Rule::LeastSquares, ..MemorySettings::default() };
-            let pairs = Pairs::<f64>::draw(&settings.check().unwrap(), &Backend::single());
-            let weights = Weights::least_squares(&pairs, &Backend::single());
+            let pairs = Pairs::<f64>::draw(&settings.check().unwrap(), &Backend::single()).unwrap();
+            let weights = Weights::least_squares(&pairs, &Backend::single()).unwrap();
             let mut answers = vec![0.0; facts * 32];
             let matrix = View::new(&weights.matrix, 32, 32);
             crate::backend::product(&mut answers, pairs.keys(), matrix.t(), false);
@@ -143,7 +147,7 @@ mod tests {
             rule: Rule::Trained,
             labels: crate::config::Labels::Mod(5),
             zipf: Some(2.0),
-            optimiser: crate::train::Optimiser::Sgd,
+            optimiser: crate::config::Optimiser::Sgd,
             rate: Some(10.0),
             batch: Some(16),
             steps: Some(400),
@@ -151,9 +155,9 @@ mod tests {
             ..MemorySettings::default()
         };
         let config = settings.clone().check().unwrap();
-        let found = recall(&config, &Backend::single());
+        let found = recall(&config, &Backend::single()).unwrap();
         let even = MemorySettings { zipf: None, ..settings }.check().unwrap();
-        let even = recall(&even, &Backend::single());
+        let even = recall(&even, &Backend::single()).unwrap();
         assert_eq!(found.steps, 400);
         assert!(found.accuracy.mean() > 0.9 && even.accuracy.mean() < 0.8, "{found:?} {even:?}");
     }

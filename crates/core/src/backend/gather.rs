@@ -105,7 +105,7 @@ pub fn gather_dots<T: Real>(
 
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn dots<T: Real>(out: &mut [T], vector: &[T], table: &[T], tokens: &[u32]) {
-    // Four rows at a time: one row's sum is a chain of additions that leaves the machine waiting.
+    // Four rows at a time, since each addition of one row's sum would wait for the last.
     const ROWS: usize = 4;
     let whole = tokens.len() - tokens.len() % ROWS;
     let dim = vector.len();

@@ -2,11 +2,11 @@
 
 use super::real::Real;
 
-/// The inner sum of a product is cut here. The library below cuts it by the size of the machine's caches when
-/// it is longer, and then the last bits would differ between machines.
+/// The longest inner sum that is passed to gemm at once. gemm splits longer sums by the size of the machine's caches, so that the
+/// last bits would differ between machines.
 pub const INNER: usize = 512;
 
-/// A matrix that is read where it lies: row-major with a row stride, or such a matrix transposed.
+/// A borrowed matrix: row-major with a row stride, or the transpose of one.
 #[derive(Clone, Copy)]
 pub struct View<'a, T> {
     data: &'a [T],
@@ -52,7 +52,7 @@ impl<'a, T> View<'a, T> {
     /// Rows `first..end`.
     pub fn rows_in(self, first: usize, end: usize) -> Self {
         assert!(first <= end && end <= self.rows, "rows {first}..{end} of {}", self.rows);
-        // A part without elements may begin past the end of the data; it is never read.
+        // An empty part may begin past the end of the data; it is never read.
         let data = self.data.get(first * self.row_stride..).unwrap_or(&[]);
         View { data, rows: end - first, ..self }
     }
@@ -151,7 +151,7 @@ mod tests {
                     assert!((x - y).abs() < 1e-10);
                 }
                 let mut panels = vec![f64::NAN; m * n];
-                Backend::cpu(3).unwrap().product(&mut panels, a, b);
+                Backend::cpu(3).unwrap().product(&mut panels, a, b).unwrap();
                 for (x, y) in panels.iter().zip(&expected) {
                     assert!((x - y).abs() < 1e-10);
                 }

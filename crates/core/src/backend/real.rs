@@ -44,12 +44,36 @@ pub trait Real:
     fn exp_nonpositive(x: Self) -> Self;
 }
 
-/// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`: rounding by adding and taking off a
-/// number so large that the fraction is lost, `r` in two pieces so that it is exact, then a Taylor sum.
+/// Evaluates an expression with the floating-point type of a [`Precision`](crate::config::Precision) under the given name.
+///
+/// ```
+/// use superpose_core::{config::Precision, with_precision};
+///
+/// let bytes = with_precision!(Precision::F32, T => size_of::<T>());
+/// assert_eq!(bytes, 4);
+/// ```
+#[macro_export]
+macro_rules! with_precision {
+    ($precision:expr, $real:ident => $body:expr) => {
+        match $precision {
+            $crate::config::Precision::F32 => {
+                type $real = f32;
+                $body
+            }
+            $crate::config::Precision::F64 => {
+                type $real = f64;
+                $body
+            }
+        }
+    };
+}
+
+/// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`. Adding and subtracting a large number rounds to `k`; `r` is
+/// computed in two pieces so that it is exact; `e^r` is a Taylor sum.
 macro_rules! exp_nonpositive {
     ($x:expr, $float:ty, $int:ty, $lowest:expr, $magic:expr, $ln2_high:expr, $ln2_low:expr, $bias:expr, $mantissa:expr,
      $terms:expr) => {{
-        // Written so that what is not a number stays so.
+        // Written so that NaN stays NaN.
         let x: $float = if $x < $lowest { $lowest } else { $x };
         let shifted = x * std::f64::consts::LOG2_E as $float + $magic;
         let k = shifted - $magic;

@@ -1,4 +1,4 @@
-//! Softmax over rows, in place, and what is read off a row of logits.
+//! Softmax over rows, in place, and the rank of the right label in a row of logits.
 
 use multiversion::multiversion;
 
@@ -19,7 +19,7 @@ fn fold<T: Real>(row: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
     for (lane, &x) in lanes.iter_mut().zip(&row[whole..]) {
         *lane = f(*lane, x);
     }
-    // Lanes that a short row leaves at the start would change nothing.
+    // Lanes that a short row does not reach still hold `start`, which would change nothing.
     let mut half = row.len().next_power_of_two().min(LANES) / 2;
     while half > 0 {
         for lane in 0..half {
@@ -77,16 +77,16 @@ fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
     (max - right).to_f64() + sum.to_f64().ln()
 }
 
-/// How the right label stands among the logits of one row.
+/// The result for the right label in one row of logits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Top {
-    /// 1 if the right label is the only largest; 1/k if it shares that place with k - 1 others; else 0.
+    /// 1 if the right label alone has the largest logit, 1/k if k labels share it, else 0.
     pub credit: f64,
     /// The right label's logit minus the largest of the others.
     pub margin: f64,
 }
 
-/// Reads one row of at least two logits.
+/// Compares the right label of a row of at least two logits with the others.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 pub fn top<T: Real>(row: &[T], right: usize) -> Top {
     let own = row[right];

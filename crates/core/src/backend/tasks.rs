@@ -1,85 +1,112 @@
-//! Tasks on threads, combined in order. Between tasks is also where work that should stop does.
+//! Tasks that run on threads and whose results are combined in order.
+//!
+//! The number of tasks and their order never depend on the number of threads, which is what makes results reproducible.
+//! Cancellation is checked before every task; tasks that have not started by then are skipped.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
+use super::cancel::{CancelToken, Cancelled};
 use super::product::{View, product};
 use super::real::Real;
 
-/// Where and on how many threads work is done. With one thread everything runs on the caller's.
+/// The threads that do the work, and the token that cancels it. With one thread everything runs on the caller's thread.
 pub struct Backend {
-    pool: Option<ThreadPool>,
-    stop: Option<Arc<AtomicBool>>,
+    pool: Option<Arc<ThreadPool>>,
+    cancel: CancelToken,
 }
 
-/// What unwinds through the engine when work is stopped: whoever gave the flag catches it. The engine has nothing to tidy up, and
-/// results of half a computation would be felt in every signature.
-#[derive(Clone, Copy, Debug)]
-pub struct Stopped;
-
 impl Backend {
-    /// The CPU with the given number of threads.
+    /// A backend with the given number of CPU threads.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system cannot start the threads.
     pub fn cpu(threads: usize) -> Result<Backend, ThreadPoolBuildError> {
         let pool = match threads {
             0 | 1 => None,
-            threads => Some(ThreadPoolBuilder::new().num_threads(threads).build()?),
+            threads => Some(Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)),
         };
-        Ok(Backend { pool, stop: None })
+        Ok(Backend { pool, cancel: CancelToken::new() })
     }
 
-    /// The CPU, on the caller's thread alone. Cannot fail: no thread is started.
+    /// A backend that works on the caller's thread. It starts no thread and therefore cannot fail.
     pub fn single() -> Backend {
-        Backend { pool: None, stop: None }
+        Backend { pool: None, cancel: CancelToken::new() }
     }
 
-    /// When this becomes true the work ends at its next task or block, by unwinding with [`Stopped`].
-    pub fn with_stop(self, stop: Arc<AtomicBool>) -> Backend {
-        Backend { stop: Some(stop), ..self }
+    /// A backend on the same threads whose work ends at the next task or block after `cancel` was cancelled.
+    pub fn with_cancel(&self, cancel: CancelToken) -> Backend {
+        Backend { pool: self.pool.clone(), cancel }
     }
 
-    /// The caller's thread alone, for one of several tasks: it stops with them.
+    /// A backend on the caller's thread with the same token, for work inside one of several tasks.
     pub fn alone(&self) -> Backend {
-        Backend { pool: None, stop: self.stop.clone() }
+        Backend { pool: None, cancel: self.cancel.clone() }
     }
 
-    /// The number of threads that work.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
-        self.pool.as_ref().map_or(1, ThreadPool::current_num_threads)
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
-    fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-
-    /// Leaves the work if it was told to stop. Long tasks ask at every block.
-    pub fn leave_if_stopped(&self) {
-        if self.is_stopped() {
-            resume_unwind(Box::new(Stopped));
-        }
+    /// Returns an error if the work was cancelled. Long tasks call this before every block.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the token was cancelled.
+    pub fn check_cancelled(&self) -> Result<(), Cancelled> {
+        self.cancel.check()
     }
 
     /// Runs the tasks `0..count` and returns their results in order.
-    pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        // Tasks after the stop are passed over and the work is left once: thousands that unwind one by one take seconds.
-        let task = |i| (!self.is_stopped()).then(|| task(i));
-        let results: Option<Vec<R>> = match &self.pool {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the token was cancelled before the last task started.
+    pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>, Cancelled> {
+        self.try_map(count, |i| Ok(task(i)))
+    }
+
+    /// Runs the tasks `0..count`, which may fail, and returns their results in order.
+    ///
+    /// # Errors
+    ///
+    /// The error of the first task, in order, that failed or was skipped because of a cancellation.
+    pub fn try_map<R: Send, E: Send + From<Cancelled>>(
+        &self,
+        count: usize,
+        task: impl Fn(usize) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        let task = |i| {
+            self.check_cancelled()?;
+            task(i)
+        };
+        match &self.pool {
             Some(pool) if count > 1 => {
-                let run = || (0..count).into_par_iter().with_max_len(1).map(task).collect::<Vec<Option<R>>>();
+                let run =
+                    || (0..count).into_par_iter().with_max_len(1).map(task).collect::<Vec<Result<R, E>>>();
                 pool.install(run).into_iter().collect()
             }
             _ => (0..count).map(task).collect(),
-        };
-        results.unwrap_or_else(|| resume_unwind(Box::new(Stopped)))
+        }
     }
 
-    /// Runs a task on each chunk of `data`; the last may be shorter.
-    pub fn for_chunks<T: Send>(&self, data: &mut [T], chunk: usize, task: impl Fn(usize, &mut [T]) + Sync) {
+    /// Runs a task on each chunk of `data`; the last chunk may be shorter.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the token was cancelled; some chunks are then unchanged.
+    pub fn for_chunks<T: Send>(
+        &self,
+        data: &mut [T],
+        chunk: usize,
+        task: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Result<(), Cancelled> {
         let task = |(i, part): (usize, &mut [T])| {
-            if !self.is_stopped() {
+            if !self.cancel.is_cancelled() {
                 task(i, part);
             }
         };
@@ -89,43 +116,67 @@ impl Backend {
             }
             _ => data.chunks_mut(chunk).enumerate().for_each(task),
         }
-        self.leave_if_stopped();
+        self.check_cancelled()
     }
 
-    /// `out = a b`, panels of rows on different threads: large ones, which are efficient, if there are enough of
-    /// them to share out.
-    pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) {
+    /// Computes `out = a b` with panels of rows on different threads. Panels are large, which is efficient, when there are
+    /// enough rows for all threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the token was cancelled; `out` is then incomplete.
+    pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) -> Result<(), Cancelled> {
         let panel = if a.rows() >= 1024 { 256 } else { 64 };
         let columns = b.columns();
         if columns == 0 {
-            return;
+            return Ok(());
         }
         self.for_chunks(out, panel * columns, |i, part| {
             let first = i * panel;
             product(part, a.rows_in(first, first + part.len() / columns), b, false);
-        });
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn a_wish_to_stop_is_heard_by_every_kind_of_work() {
+    fn cancelled_work_returns_the_error() {
         for threads in [1, 3] {
-            let stop = Arc::new(AtomicBool::new(false));
-            let backend = Backend::cpu(threads).unwrap().with_stop(Arc::clone(&stop));
-            assert_eq!(backend.map(5, |i| i * i), [0, 1, 4, 9, 16]);
-            stop.store(true, Ordering::Relaxed);
-            let ends = |work: &dyn Fn()| {
-                let cause = catch_unwind(AssertUnwindSafe(work)).unwrap_err();
-                assert!(cause.is::<Stopped>());
-            };
-            ends(&|| drop(backend.map(5, |i| i)));
-            ends(&|| backend.for_chunks(&mut [0; 8], 2, |_, _| panic!("nothing is begun")));
-            ends(&|| drop(backend.alone().map(1, |i| i)));
+            let cancel = CancelToken::new();
+            let backend = Backend::cpu(threads).unwrap().with_cancel(cancel.clone());
+            assert_eq!(backend.map(5, |i| i * i), Ok(vec![0, 1, 4, 9, 16]));
+            assert_eq!(backend.for_chunks(&mut [0; 8], 2, |_, _| {}), Ok(()));
+            cancel.cancel();
+            assert_eq!(backend.map(5, |_| panic!("a task was started")), Err::<Vec<()>, _>(Cancelled));
+            assert_eq!(
+                backend.for_chunks(&mut [0; 8], 2, |_, _| panic!("a task was started")),
+                Err(Cancelled)
+            );
+            let (mut out, ones) = ([0.0; 4], [1.0; 4]);
+            let ones = View::new(&ones, 2, 2);
+            assert_eq!(backend.product(&mut out, ones, ones), Err(Cancelled));
+            assert_eq!(out, [0.0; 4]);
+            assert_eq!(backend.check_cancelled(), Err(Cancelled));
+            assert_eq!(backend.alone().map(1, |i| i), Err(Cancelled));
+        }
+    }
+
+    #[test]
+    fn tasks_after_a_cancellation_are_skipped() {
+        for threads in [1, 3] {
+            let (cancel, started) = (CancelToken::new(), AtomicUsize::new(0));
+            let backend = Backend::cpu(threads).unwrap().with_cancel(cancel.clone());
+            let result = backend.try_map(1000, |i| {
+                started.fetch_add(1, Ordering::Relaxed);
+                cancel.cancel();
+                backend.alone().map(2, |j| i + j)
+            });
+            assert_eq!(result, Err(Cancelled));
+            assert!(started.into_inner() <= threads);
         }
     }
 }

@@ -4,9 +4,11 @@
 //! [`Settings::settings`] lists the declarations; the command line, files, Python, sweeps, the store and the reference
 //! pages are derived from this list. [`Values`] holds settings by name before they are a struct.
 
+mod activation;
 mod choices;
 mod definition;
 mod embedding;
+mod optimiser;
 pub mod schema;
 mod training;
 mod value;
@@ -17,11 +19,11 @@ use std::ops::Deref;
 
 use serde::Serialize;
 
-pub use crate::model::Activation;
-pub use crate::train::{Optimiser, Schedule};
+pub use activation::Activation;
 pub use choices::{Embedding, Labels, Positions, Precision, Regime, Trigger};
 pub use definition::{Group, Range, Setting, above, below, between, counts, within};
 pub use embedding::EmbeddingSettings;
+pub use optimiser::{Optimiser, Schedule};
 pub use training::Training;
 pub use value::{Field, Kind, Value};
 pub use values::Values;

@@ -1,6 +1,6 @@
 //! The exact regime: three gradient steps with the true softmax.
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::Config;
 use crate::model::{Attention, Model, Response, Want, descent};
 use crate::task::Samples;
@@ -12,22 +12,22 @@ pub fn run<T: Real>(
     model: &Model<'_, T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> EarlyPhase<T> {
-    // At M = W = 0 the softmax is uniform whatever the rate, so that step 1 is the limit's, times eta.
-    let step = Limit::new(model, samples, backend).value_step(&Attention::Uniform).m;
+) -> Result<EarlyPhase<T>, Cancelled> {
+    // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
+    let step = Limit::new(model, samples, backend)?.value_step(&Attention::Uniform)?.m;
     let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
     let m1: Vec<T> = narrow(&wide);
-    let response = Response::new(model, &m1, samples.count(), backend);
+    let response = Response::new(model, &m1, samples.count(), backend)?;
 
     let still = vec![T::ZERO; model.dim()];
     let want = Want { query: true, m: false, loss: false };
-    let u = descent(model, &response, &still, samples, want, backend).query;
+    let u = descent(model, &response, &still, samples, want, backend)?.query;
     let second = SecondStep::new(config, model, samples.length(), &u);
     let query = query(&second.w1, model);
 
     let want = Want { m: true, query: false, loss: false };
-    let step = descent(model, &response, &query, samples, want, backend).m;
+    let step = descent(model, &response, &query, samples, want, backend)?.m;
     let SecondStep { gamma, eta2, w1, trigger_sign } = second;
     let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + eta2 * step)).collect();
-    EarlyPhase { m1, w1, m2, gamma, eta2, trigger_sign }
+    Ok(EarlyPhase { m1, w1, m2, gamma, eta2, trigger_sign })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Cancelled};
 use crate::task::Samples;
 
 /// Sample numbers sorted by label, in their own order within a label.
@@ -12,18 +12,18 @@ pub struct Groups {
     starts: Vec<usize>,
 }
 
-/// Tasks that the labels are cut into; see the note on the exact regime's tasks.
+/// The number of tasks that the labels are divided into. It must not depend on the number of threads.
 const TASKS: usize = 16;
 
 impl Groups {
-    pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Groups {
+    pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Result<Groups, Cancelled> {
         const CHUNK: usize = 1 << 14;
         let mut label_of = vec![0u32; samples.count()];
         backend.for_chunks(&mut label_of, CHUNK, |i, part| {
             for (j, label) in part.iter_mut().enumerate() {
                 *label = samples.fact((i * CHUNK + j) as u32).1;
             }
-        });
+        })?;
         let mut starts = vec![0; labels + 1];
         for &label in &label_of {
             starts[label as usize + 1] += 1;
@@ -37,7 +37,7 @@ impl Groups {
             order[next[label as usize]] = id as u32;
             next[label as usize] += 1;
         }
-        Groups { order, starts }
+        Ok(Groups { order, starts })
     }
 
     /// Number of samples.
@@ -75,7 +75,7 @@ impl Groups {
     }
 }
 
-/// Cuts a range into pieces of at most `size`.
+/// Splits a range into pieces of at most `size`.
 pub fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
     range.clone().step_by(size).map(move |first| first..(first + size).min(range.end))
 }

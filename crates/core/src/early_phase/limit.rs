@@ -1,20 +1,21 @@
 //! The infinitesimal regime: the limit of a small first rate (theory section 3).
 //!
 //! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the
-//! centred output embedding of that label. Sums are taken label by label; no product runs over samples and
-//! labels together. For the attention-only model two ways lead to each sum:
+//! centred output embedding of that label. Sums are taken label by label, so that no product runs over samples and labels
+//! together. For the attention-only model there are two ways to compute each sum:
 //!
 //! - **Tables**: a histogram of the label's tokens (or, in step 2, a table of `g . z_in[v]` for all tokens v) and one
 //!   product with the input embedding. Costs a table access per token and `labels x tokens x dim` in products.
 //! - **Rows**: the tokens' embedding rows themselves, added up or multiplied. Costs `dim` per token.
 //!
-//! [`Way::choose`] picks. With an MLP the head outputs are needed one by one, and rows are the only way.
+//! [`Way::choose`] takes the cheaper one. An MLP needs each head output, and rows are then the only way.
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Real, View, Weights, add_rows, histogram, product};
+use crate::backend::{Backend, Cancelled, Real, View, Weights, add_rows, histogram, product};
 use crate::config::{Config, Trigger};
-use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred, dot};
+use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
+use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
@@ -41,7 +42,7 @@ impl Way {
     }
 }
 
-/// What [`Limit::value_step`] returns.
+/// The result of [`Limit::value_step`].
 #[derive(Clone, Debug)]
 pub struct ValueStep {
     /// The step of `M`, `dim` rows of `inputs`.
@@ -68,37 +69,49 @@ pub struct Limit<'a, T> {
 
 impl<'a, T: Real> Limit<'a, T> {
     /// Groups the samples by label.
-    pub fn new(model: &'a Model<'a, T>, samples: &'a dyn Samples, backend: &'a Backend) -> Self {
-        let groups = Groups::new(samples, model.labels(), backend);
+    pub fn new(
+        model: &'a Model<'a, T>,
+        samples: &'a dyn Samples,
+        backend: &'a Backend,
+    ) -> Result<Self, Cancelled> {
+        let groups = Groups::new(samples, model.labels(), backend)?;
         let centred = centred(&model.embeddings.z_out, model.dim());
-        Limit { model, samples, backend, groups, centred, way: Way::choose(model, samples) }
+        Ok(Limit { model, samples, backend, groups, centred, way: Way::choose(model, samples) })
     }
 
     /// The three steps.
-    pub fn run(&self, config: &Config) -> EarlyPhase<T> {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>, Cancelled> {
         let model = self.model;
-        let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform).m);
-        let u = self.query_step(&m1);
+        let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
+        let u = self.query_step(&m1)?;
         let second = SecondStep::new(config, model, self.samples.length(), &u);
         let SecondStep { gamma, eta2, w1, trigger_sign } = second;
         let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign };
-        let attention = phase.attention(model, self.backend);
-        phase.m2 = narrow(&self.value_step(&attention).m);
-        phase
+        let attention = phase.attention(model, self.backend)?;
+        phase.m2 = narrow(&self.value_step(&attention)?.m);
+        Ok(phase)
     }
 
     /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
-    pub fn value_step(&self, attention: &Attention<T>) -> ValueStep {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep, Cancelled> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
         let tasks = self.groups.tasks();
-        let sums = self.backend.map(tasks.len(), |task| {
+        let sums = self.backend.try_map(tasks.len(), |task| {
             let mut pass = Pass::default();
             let mut sum = ValueStep::new(dim, inputs);
             let mut step = vec![T::ZERO; dim * inputs];
             for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
                 match self.way {
-                    Way::Tables => self.label_sums_by_tables(&labels, attention, &mut pass),
-                    Way::Rows => self.label_sums_by_rows(&labels, attention, &mut pass),
+                    Way::Tables => self.label_sums_by_tables(&labels, attention, &mut pass)?,
+                    Way::Rows => self.label_sums_by_rows(&labels, attention, &mut pass)?,
                 }
                 let by_label = View::new(&pass.by_label, labels.len(), inputs);
                 product(&mut step, self.centred(&labels).t(), by_label, false);
@@ -107,8 +120,8 @@ impl<'a, T: Real> Limit<'a, T> {
                     sum.mean_features.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
                 }
             }
-            sum
-        });
+            Ok(sum)
+        })?;
         let mut total = ValueStep::new(dim, inputs);
         let scale = 1.0 / self.groups.count() as f64;
         for part in &sums {
@@ -116,15 +129,19 @@ impl<'a, T: Real> Limit<'a, T> {
             let pairs = total.mean_features.iter_mut().zip(&part.mean_features);
             pairs.for_each(|(a, b)| *a += b * scale);
         }
-        total
+        Ok(total)
     }
 
     /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
     /// `W1 = gamma u z_eos^T`.
-    pub fn query_step(&self, m: &[T]) -> Vec<f64> {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>, Cancelled> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();
-        let sums = self.backend.map(tasks.len(), |task| {
+        let sums = self.backend.try_map(tasks.len(), |task| {
             let mut pass = Pass::default();
             let mut sums = Coefficients::new(model.tokens());
             for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
@@ -132,15 +149,15 @@ impl<'a, T: Real> Limit<'a, T> {
                 pass.by_label.resize(labels.len() * inputs, T::ZERO);
                 product(&mut pass.by_label, self.centred(&labels), View::new(m, model.dim(), inputs), false);
                 match self.way {
-                    Way::Tables => self.coefficients_by_tables(&labels, &mut pass, &mut sums),
-                    Way::Rows => self.coefficients_by_rows(&labels, &mut pass, &mut sums),
+                    Way::Tables => self.coefficients_by_tables(&labels, &mut pass, &mut sums)?,
+                    Way::Rows => self.coefficients_by_rows(&labels, &mut pass, &mut sums)?,
                 }
             }
-            sums
-        });
+            Ok(sums)
+        })?;
         let mut total = Coefficients::new(model.tokens());
         sums.iter().for_each(|part| total.merge(part));
-        total.direction(model, 1.0 / self.groups.count() as f64)
+        Ok(total.direction(model, 1.0 / self.groups.count() as f64))
     }
 
     /// Samples with each label.
@@ -152,8 +169,8 @@ impl<'a, T: Real> Limit<'a, T> {
         View::new(&self.centred, self.model.labels(), self.model.dim()).rows_in(labels.start, labels.end)
     }
 
-    /// Labels whose sums are formed together: enough of them, and of their samples, for efficient products, but
-    /// with tables that stay in the cache.
+    /// The number of labels whose sums are computed together: enough labels and samples for efficient products, few enough that the
+    /// tables fit in the cache.
     fn labels_at_once(&self) -> usize {
         const CACHE: usize = 1 << 16;
         const SAMPLES: usize = 256;
@@ -166,7 +183,12 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 
     /// Sums of `h` by label: weighted token histograms, then one product.
-    fn label_sums_by_tables(&self, labels: &Range<usize>, attention: &Attention<T>, pass: &mut Pass<T>) {
+    fn label_sums_by_tables(
+        &self,
+        labels: &Range<usize>,
+        attention: &Attention<T>,
+        pass: &mut Pass<T>,
+    ) -> Result<(), Cancelled> {
         let (model, length) = (self.model, self.samples.length());
         let (dim, tokens) = (model.dim(), model.tokens());
         pass.histogram.clear();
@@ -174,7 +196,7 @@ impl<'a, T: Real> Limit<'a, T> {
         pass.trigger.clear();
         pass.trigger.resize(labels.len(), 0.0);
         for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
-            self.backend.leave_if_stopped();
+            self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             let uniform = matches!(attention, Attention::Uniform);
             if !uniform {
@@ -208,15 +230,21 @@ impl<'a, T: Real> Limit<'a, T> {
                 row.iter_mut().zip(&model.embeddings.z_trig).for_each(|(x, &z)| *x += weight * z);
             }
         }
+        Ok(())
     }
 
     /// Sums of `psi(h)` by label from the head outputs themselves.
-    fn label_sums_by_rows(&self, labels: &Range<usize>, attention: &Attention<T>, pass: &mut Pass<T>) {
+    fn label_sums_by_rows(
+        &self,
+        labels: &Range<usize>,
+        attention: &Attention<T>,
+        pass: &mut Pass<T>,
+    ) -> Result<(), Cancelled> {
         let (model, inputs) = (self.model, self.model.inputs());
         pass.histogram.clear();
         pass.histogram.resize(labels.len() * inputs, 0.0);
         for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
-            self.backend.leave_if_stopped();
+            self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             pass.work.attend(model, attention, &pass.block);
             pass.work.activate(model);
@@ -225,9 +253,15 @@ impl<'a, T: Real> Limit<'a, T> {
         }
         pass.by_label.clear();
         pass.by_label.extend(pass.histogram.iter().map(|&x| T::from_f64(x)));
+        Ok(())
     }
 
-    fn coefficients_by_tables(&self, labels: &Range<usize>, pass: &mut Pass<T>, sums: &mut Coefficients) {
+    fn coefficients_by_tables(
+        &self,
+        labels: &Range<usize>,
+        pass: &mut Pass<T>,
+        sums: &mut Coefficients,
+    ) -> Result<(), Cancelled> {
         let (model, length) = (self.model, self.samples.length());
         let (dim, tokens) = (model.dim(), model.tokens());
         pass.narrow.resize(labels.len() * tokens, T::ZERO);
@@ -238,7 +272,7 @@ impl<'a, T: Real> Limit<'a, T> {
         let equal = T::ONE / T::from_f64(length as f64);
         pass.dots.resize(length, T::ZERO);
         for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
-            self.backend.leave_if_stopped();
+            self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             for b in 0..ids.len() {
                 let y = pass.block.labels[b] as usize - labels.start;
@@ -254,12 +288,18 @@ impl<'a, T: Real> Limit<'a, T> {
                 sums.add(sequence, position, &pass.dots, |_| equal);
             }
         }
+        Ok(())
     }
 
-    fn coefficients_by_rows(&self, labels: &Range<usize>, pass: &mut Pass<T>, sums: &mut Coefficients) {
+    fn coefficients_by_rows(
+        &self,
+        labels: &Range<usize>,
+        pass: &mut Pass<T>,
+        sums: &mut Coefficients,
+    ) -> Result<(), Cancelled> {
         let (model, inputs) = (self.model, self.model.inputs());
         for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
-            self.backend.leave_if_stopped();
+            self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             if model.w_in().is_some() {
                 pass.work.attend(model, &Attention::Uniform, &pass.block);
@@ -273,10 +313,11 @@ impl<'a, T: Real> Limit<'a, T> {
             let g = pass.work.back(model, &mut pass.narrow, &mut pass.by_head);
             pass.work.scatter(model, &Attention::Uniform, &pass.block, g, sums);
         }
+        Ok(())
     }
 }
 
-/// One task's memory.
+/// The buffers of one task.
 #[derive(Default)]
 struct Pass<T> {
     block: Block,
@@ -300,17 +341,18 @@ mod tests {
     use crate::task::{Drawn, Task};
 
     #[test]
-    fn both_ways_lead_to_the_same_sums() {
+    fn both_ways_compute_the_same_sums() {
         let backend = Backend::single();
         for trigger in [Trigger::Values, Trigger::Keys] {
             let settings =
                 Settings { vocab: 40, dim: 11, length: 9, samples: 500, trigger, ..Settings::default() };
             let config = settings.check().unwrap();
-            let embeddings = Embeddings::<f64>::draw(&config, &backend);
+            let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
             let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
             let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
-            let [tables, rows] = [Way::Tables, Way::Rows]
-                .map(|way| Limit { way, ..Limit::new(&model, &samples, &backend) }.run(&config));
+            let [tables, rows] = [Way::Tables, Way::Rows].map(|way| {
+                Limit { way, ..Limit::new(&model, &samples, &backend).unwrap() }.run(&config).unwrap()
+            });
             for (a, b) in [(&tables.m1, &rows.m1), (&tables.w1, &rows.w1), (&tables.m2, &rows.m2)] {
                 let size = b.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
                 assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * size));

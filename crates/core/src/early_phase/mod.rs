@@ -8,15 +8,16 @@ mod placed;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, placed_step};
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Regime};
-use crate::model::{Attention, Model, dot};
+use crate::model::{Attention, Model};
+use crate::numeric::dot;
 use crate::task::Samples;
 
-/// What the three steps leave behind.
+/// The result of the three steps.
 ///
 /// In the exact regime `m1` and `m2` are `M1` and `M2`. In the infinitesimal one they are per unit of rate, `M1 / eta`
-/// and `(M2 - M1) / eta2`; recall is then read from `m2` alone.
+/// and `(M2 - M1) / eta2`, and recall is evaluated on `m2` alone.
 #[derive(Clone, Debug)]
 pub struct EarlyPhase<T> {
     /// After step 1, `dim` rows of `inputs`.
@@ -29,14 +30,17 @@ pub struct EarlyPhase<T> {
     pub gamma: f64,
     /// The rate of step 3.
     pub eta2: f64,
-    /// Sign of `u . z_trig`: negative when step 2 learned to look away from the trigger, 0 when it learned
-    /// nothing.
+    /// Sign of `u . z_trig`: negative when step 2 reduces the attention on the trigger, 0 when it has no effect.
     pub trigger_sign: i8,
 }
 
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
-    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Attention<T> {
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
         model.attention(&query(&self.w1, model), backend)
     }
 
@@ -45,22 +49,26 @@ impl<T: Real> EarlyPhase<T> {
         self.w1.iter().flat_map(|&u| model.embeddings.z_eos.iter().map(move |&z| u * z)).collect()
     }
 
-    /// Whether every number is finite: rates may be so large that some are not.
+    /// Whether every number is finite; very large rates overflow.
     pub fn is_finite(&self) -> bool {
         [&self.m1, &self.w1, &self.m2].into_iter().flatten().all(|x| x.to_f64().is_finite())
     }
 }
 
 /// Runs the three steps of a configuration on the given samples.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn early_phase<T: Real>(
     config: &Config,
     model: &Model<'_, T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> EarlyPhase<T> {
+) -> Result<EarlyPhase<T>, Cancelled> {
     match config.regime {
         Regime::Exact => exact::run(config, model, samples, backend),
-        Regime::Infinitesimal => Limit::new(model, samples, backend).run(config),
+        Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
 }
 
@@ -89,7 +97,7 @@ impl<T: Real> SecondStep<T> {
         };
         let rate = config.gamma.or(by_lead);
         let gamma = rate.unwrap_or(0.0);
-        // When there is no rate for step 2 because it found nothing, step 3 takes the rate of step 1.
+        // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
         let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
         let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
         SecondStep { gamma, eta2, w1, trigger_sign }

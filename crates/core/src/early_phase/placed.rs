@@ -1,59 +1,67 @@
 //! Step 3 with the attention placed on the informative position (theory section 4, memory accuracy).
 //!
-//! Samples with the same token are then the same, so the sum runs over tokens, weighted by frequency.
+//! Samples with the same informative token then contribute equally, so the sum runs over tokens, weighted by frequency.
 
-use crate::backend::{Backend, Real, View, product, residual};
+use crate::backend::{Backend, Cancelled, Real, View, product, residual};
 use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::Samples;
 
-/// How often each token of the facts' vocabulary is the informative one: `f_w = n_w / N`.
-pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Vec<f64> {
+/// The frequency of each fact's token as the informative one: `f_w = n_w / N`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
     const TASKS: usize = 8;
     let count = samples.count();
-    let parts = backend.map(TASKS, |task| {
+    let parts = backend.try_map(TASKS, |task| {
         let mut counts = vec![0u32; vocab];
         for id in task * count / TASKS..(task + 1) * count / TASKS {
             if id % (1 << 16) == 0 {
-                backend.leave_if_stopped();
+                backend.check_cancelled()?;
             }
             // Imported sequences may have a noise token at the informative position.
             if let Some(count) = counts.get_mut(samples.fact(id as u32).0 as usize) {
                 *count += 1;
             }
         }
-        counts
-    });
+        Ok(counts)
+    })?;
     let mut counts = vec![0u32; vocab];
     for part in &parts {
         counts.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
     }
-    counts.iter().map(|&count| f64::from(count) / samples.count() as f64).collect()
+    Ok(counts.iter().map(|&count| f64::from(count) / samples.count() as f64).collect())
 }
 
 /// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
 /// at value matrix `m`, or that of a uniform softmax without one.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,
     m: Option<&[T]>,
     facts: &[u32],
     frequency: &[f64],
     backend: &Backend,
-) -> Vec<f64> {
+) -> Result<Vec<f64>, Cancelled> {
     const TASKS: usize = 16;
     let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
     let seen: Vec<usize> = (0..facts.len()).filter(|&w| frequency[w] > 0.0).collect();
-    let readout = m.map(|m| Readout::new(model, m, seen.len(), backend));
+    let readout = m.map(|m| Readout::new(model, m, seen.len(), backend)).transpose()?;
     let z_centred = centred(&model.embeddings.z_out, dim);
     let rows = block_rows(labels.max(inputs), 1);
     let tasks = seen.len().div_ceil(rows).min(TASKS);
-    let sums = backend.map(tasks, |task| {
+    let sums = backend.try_map(tasks, |task| {
         let mut work = Workspace::default();
         let (mut logits, mut between, mut output) = (Vec::new(), Vec::new(), Vec::new());
         let mut step = vec![T::ZERO; dim * inputs];
         let mut sum = vec![0.0; dim * inputs];
         let mine = &seen[task * seen.len() / tasks..(task + 1) * seen.len() / tasks];
         for tokens in mine.chunks(rows) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             let right: Vec<u32> = tokens.iter().map(|&w| facts[w]).collect();
             work.place(model, tokens.iter().copied());
             work.activate(model);
@@ -78,11 +86,11 @@ pub fn placed_step<T: Real>(
             product(&mut step, View::new(&output, tokens.len(), dim).t(), features, false);
             sum.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());
         }
-        sum
-    });
+        Ok(sum)
+    })?;
     let mut total = vec![0.0; dim * inputs];
     for sum in &sums {
         total.iter_mut().zip(sum).for_each(|(a, b)| *a += b);
     }
-    total
+    Ok(total)
 }

@@ -1,9 +1,10 @@
-//! How the rows of an embedding matrix overlap: the statistics that decide its capacity (theory section 5.1).
+//! Statistics of the overlaps of the rows of an embedding matrix, which decide its capacity (theory section 5.1).
 //!
 //! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
 
-use crate::backend::{Backend, View, product};
+use crate::backend::{Backend, Cancelled, View, product};
+use crate::numeric::dot;
 
 /// A matrix that is read in blocks of rows.
 pub trait Rows: Sync {
@@ -17,7 +18,7 @@ pub trait Rows: Sync {
     fn read(&self, first: usize, end: usize, out: &mut Vec<f32>);
 }
 
-/// Statistics of the rows of a matrix, over pairs of distinct rows where it is about overlaps.
+/// Statistics of the rows of a matrix. Those of overlaps are over pairs of distinct rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coherence {
     /// Mean of the squared cosine.
@@ -44,44 +45,46 @@ impl Coherence {
         1.0 / self.mean_square_cosine
     }
 
-    /// Statistics of the rows as they are and minus `mean`, their mean, in one pass. `progress` hears of every block of rows read.
+    /// Statistics of the rows as they are and of the rows minus their mean `mean`, in one pass. `progress` is called with the number of
+    /// rows of every block.
     ///
-    /// The Gram matrix of the rows as they are is that of the centred ones plus `V mean mean^T`, which loses no digits the way the
-    /// difference would; those of rows of length 1 have no such relation.
+    /// The Gram matrix of the rows as they are is computed as that of the centred rows plus `V mean mean^T`, since the difference the
+    /// other way round would lose digits. Rows scaled to length 1 have no such relation and take a matrix each.
     pub fn measure(
         rows: &dyn Rows,
         mean: &[f64],
         backend: &Backend,
         progress: &mut dyn FnMut(usize),
-    ) -> [Coherence; 2] {
+    ) -> Result<[Coherence; 2], Cancelled> {
         let (count, dim) = (rows.count() as f64, rows.dim());
         let mut centred_gram = Gram::new(dim);
         let mut unit_grams = [Gram::new(dim), Gram::new(dim)];
         let mut lengths = [Lengths::default(); 2];
         let mut block = Vec::new();
         let mut centred = Vec::new();
-        each_block(rows, &mut block, |block| {
+        for (first, end) in blocks(rows) {
+            rows.read(first, end, &mut block);
             centred.clear();
             for row in block.chunks_exact(dim) {
                 centred.extend(row.iter().zip(mean).map(|(x, c)| (f64::from(*x) - c) as f32));
             }
-            centred_gram.add(&centred, backend);
+            centred_gram.add(&centred, backend)?;
             for ((block, gram), lengths) in
-                [&mut *block, &mut centred[..]].into_iter().zip(&mut unit_grams).zip(&mut lengths)
+                [&mut block[..], &mut centred[..]].into_iter().zip(&mut unit_grams).zip(&mut lengths)
             {
                 lengths.normalise(block, dim);
-                gram.add(block, backend);
+                gram.add(block, backend)?;
             }
-            progress(block.len() / dim);
-        });
-        let size = crate::model::dot(mean, mean);
+            progress(end - first);
+        }
+        let size = dot(mean, mean);
         let with_mean = centred_gram.form(mean);
         let centred_square = centred_gram.square();
         let raw_square = centred_square + 2.0 * count * with_mean + (count * size).powi(2);
-        [
+        Ok([
             lengths[0].coherence(count, &unit_grams[0], (count * count * size, raw_square)),
             lengths[1].coherence(count, &unit_grams[1], (centred_gram.sum_square(), centred_square)),
-        ]
+        ])
     }
 }
 
@@ -97,7 +100,7 @@ impl Lengths {
     /// Adds the lengths of rows and scales each to length 1.
     fn normalise(&mut self, rows: &mut [f32], dim: usize) {
         for row in rows.chunks_exact_mut(dim) {
-            let square = crate::model::dot(row, row);
+            let square = dot(row, row);
             self.norms += square.sqrt();
             self.squares += square;
             self.fourths += square * square;
@@ -125,28 +128,15 @@ impl Lengths {
     }
 }
 
-/// The mean row.
-pub fn mean_row(rows: &dyn Rows) -> Vec<f64> {
-    let mut sum = vec![0.0; rows.dim()];
-    each_block(rows, &mut Vec::new(), |block| {
-        for row in block.chunks_exact(rows.dim()) {
-            sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
-        }
-    });
-    sum.iter_mut().for_each(|x| *x /= rows.count() as f64);
-    sum
-}
-
-fn each_block(rows: &dyn Rows, block: &mut Vec<f32>, mut visit: impl FnMut(&mut [f32])) {
+/// Ranges `first..end` of rows that are read at once.
+fn blocks(rows: &dyn Rows) -> impl Iterator<Item = (usize, usize)> {
     const ROWS: usize = 512;
-    for first in (0..rows.count()).step_by(ROWS) {
-        rows.read(first, (first + ROWS).min(rows.count()), block);
-        visit(block);
-    }
+    let count = rows.count();
+    (0..count).step_by(ROWS).map(move |first| (first, (first + ROWS).min(count)))
 }
 
-/// `X^T X` and the sum of the rows of X, as rows come in. Products in single precision, sums in double. The matrix is
-/// symmetric: of every panel of rows, only the columns from the diagonal on are computed.
+/// `X^T X` and the sum of the rows of X, accumulated over blocks of rows with products in single and sums in double precision. Since
+/// the matrix is symmetric, each panel holds only the columns from its diagonal on.
 struct Gram {
     dim: usize,
     panels: Vec<Panel>,
@@ -173,7 +163,7 @@ impl Gram {
         Gram { dim, panels: (0..dim).step_by(ROWS).map(panel).collect(), sum: vec![0.0; dim] }
     }
 
-    fn add(&mut self, block: &[f32], backend: &Backend) {
+    fn add(&mut self, block: &[f32], backend: &Backend) -> Result<(), Cancelled> {
         let x = View::new(block, block.len() / self.dim, self.dim);
         let dim = self.dim;
         backend.for_chunks(&mut self.panels, 1, |_, panel| {
@@ -182,10 +172,11 @@ impl Gram {
                 product(part, own.t(), x.columns_in(*first, dim), false);
                 matrix.iter_mut().zip(&*part).for_each(|(sum, x)| *sum += f64::from(*x));
             }
-        });
+        })?;
         for row in block.chunks_exact(self.dim) {
             self.sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));
         }
+        Ok(())
     }
 
     /// The sum over all entries of a function of row, column and entry; entries off the diagonal count twice.
@@ -193,7 +184,7 @@ impl Gram {
         let mut sum = 0.0;
         for Panel { first, columns, matrix, .. } in &self.panels {
             for (i, row) in matrix.chunks_exact(*columns).enumerate() {
-                // The panel's own square is there in full.
+                // The diagonal square of a panel is stored in full.
                 for (j, &x) in row.iter().enumerate().skip(i) {
                     let twice = if i == j { 1.0 } else { 2.0 };
                     sum += twice * f(first + i, first + j, x);
@@ -247,15 +238,16 @@ mod tests {
         // More columns than a panel has rows.
         let (count, dim) = (700, 300);
         let table = Table((0..count * dim).map(|i| (i as f32 * 0.731).sin() * 0.05 + 0.01).collect(), dim);
-        let mean = mean_row(&table);
-        let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {});
+        let mean: Vec<f64> = (0..dim)
+            .map(|c| table.0.iter().skip(c).step_by(dim).map(|&x| f64::from(x)).sum::<f64>() / count as f64)
+            .collect();
+        let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {}).unwrap();
         for (centre, found) in [vec![0.0; dim], mean].into_iter().zip(both) {
             let rows: Vec<Vec<f64>> = table
                 .0
                 .chunks(dim)
                 .map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(*x) - c).collect())
                 .collect();
-            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let norm = |a: &[f64]| dot(a, a).sqrt();
             let (mut cosines, mut squares, mut dots, mut square_dots) = (0.0, 0.0, 0.0, 0.0);
             for (i, a) in rows.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! The fixed random vectors (theory section 2): row v of a table is a function of (seed, stream, v).
+//! The fixed random vectors of the model (theory section 2). Row v of a table is a function of (seed, stream, v).
 
 mod coherence;
 mod orthonormal;
 mod structured;
 
-pub use coherence::{Coherence, Rows, mean_row};
+pub use coherence::{Coherence, Rows};
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Embedding, EmbeddingSettings};
 use crate::random::{Stream, Words, normals};
 
@@ -28,55 +28,60 @@ pub struct Embeddings<T> {
 }
 
 impl<T: Real> Embeddings<T> {
-    /// Draws the embeddings of a configuration. With [`Embedding::File`] everything is Gaussian; the caller
-    /// puts the file's rows in place.
-    pub fn draw(config: &Config, backend: &Backend) -> Embeddings<T> {
+    /// Draws the embeddings of a configuration. With [`Embedding::File`] everything is Gaussian, and the caller replaces rows by
+    /// those of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>, Cancelled> {
         let (dim, seed) = (config.dim, config.seed);
         let (tokens, labels) = (config.token_count(), config.label_count());
         let narrow = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         let (z_in, z_out, z_trig, z_eos) = if config.embedding == EmbeddingSettings::Orthonormal {
-            let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend);
-            inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend));
-            orthonormal::orthonormalise(&mut inputs, dim, backend);
-            let mut outputs = table(Embedding::Gaussian, seed, Stream::OutputEmbedding, labels, dim, backend);
-            orthonormal::orthonormalise(&mut outputs, dim, backend);
+            let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend)?;
+            inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend)?);
+            orthonormal::orthonormalise(&mut inputs, dim, backend)?;
+            let mut outputs =
+                table(Embedding::Gaussian, seed, Stream::OutputEmbedding, labels, dim, backend)?;
+            orthonormal::orthonormalise(&mut outputs, dim, backend)?;
             let (z_in, markers) = inputs.split_at(tokens * dim);
             (narrow(z_in), narrow(&outputs), narrow(&markers[..dim]), narrow(&markers[dim..]))
         } else {
             let draw = |stream, rows| {
                 let structured = match stream {
                     Stream::InputEmbedding | Stream::OutputEmbedding => {
-                        structured::table(config, stream, rows, backend)
+                        structured::table(config, stream, rows, backend)?
                     }
                     _ => None,
                 };
                 let kind = config.embedding.kind();
-                structured.unwrap_or_else(|| table(kind, seed, stream, rows, dim, backend))
+                structured.map_or_else(|| table(kind, seed, stream, rows, dim, backend), Ok)
             };
-            let mut z_trig: Vec<T> = draw(Stream::Markers, 2);
+            let mut z_trig: Vec<T> = draw(Stream::Markers, 2)?;
             let z_eos = z_trig.split_off(dim);
-            (draw(Stream::InputEmbedding, tokens), draw(Stream::OutputEmbedding, labels), z_trig, z_eos)
+            (draw(Stream::InputEmbedding, tokens)?, draw(Stream::OutputEmbedding, labels)?, z_trig, z_eos)
         };
-        let w_in = config.width.map(|width| first_layer(seed, width, dim, backend));
-        Embeddings { dim, z_in, z_out, z_trig, z_eos, w_in }
+        let w_in = config.width.map(|width| first_layer(seed, width, dim, backend)).transpose()?;
+        Ok(Embeddings { dim, z_in, z_out, z_trig, z_eos, w_in })
     }
 }
 
 /// Entries N(0, 1): the first layer of the MLP.
-fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Vec<T> {
+fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Result<Vec<T>, Cancelled> {
     let mut rows = vec![T::ZERO; width * dim];
-    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0);
-    rows
+    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0)?;
+    Ok(rows)
 }
 
-/// Rows of entries N(0, 1/columns): parameters that cannot start at zero.
+/// Rows of entries N(0, 1/columns), for parameters that cannot start at zero.
 pub(crate) fn start_rows<T: Real>(
     seed: u64,
     stream: Stream,
     rows: usize,
     columns: usize,
     backend: &Backend,
-) -> Vec<T> {
+) -> Result<Vec<T>, Cancelled> {
     table(Embedding::Gaussian, seed, stream, rows, columns, backend)
 }
 
@@ -88,13 +93,13 @@ pub(crate) fn table<T: Real>(
     rows: usize,
     dim: usize,
     backend: &Backend,
-) -> Vec<T> {
+) -> Result<Vec<T>, Cancelled> {
     let mut table = vec![T::ZERO; rows * dim];
     let scale = 1.0 / (dim as f64).sqrt();
     match kind {
         Embedding::Sphere => fill_rows(&mut table, dim, seed, stream, 0, backend, |row| {
             1.0 / row.iter().map(|x| x * x).sum::<f64>().sqrt()
-        }),
+        })?,
         Embedding::Rademacher => backend.for_chunks(&mut table, dim, |v, row| {
             let words = Words::new(seed, stream, v as u64);
             for (block, part) in row.chunks_mut(128).enumerate() {
@@ -104,14 +109,14 @@ pub(crate) fn table<T: Real>(
                     *x = T::from_f64(if up { scale } else { -scale });
                 }
             }
-        }),
+        })?,
         Embedding::Gaussian
         | Embedding::Orthonormal
         | Embedding::File
         | Embedding::LowRank
-        | Embedding::Clustered => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale),
+        | Embedding::Clustered => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale)?,
     }
-    table
+    Ok(table)
 }
 
 /// Fills rows, numbered from `first` on, with normal numbers times a scale that may depend on the row.
@@ -123,7 +128,7 @@ fn fill_rows<T: Real>(
     first: u64,
     backend: &Backend,
     scale: impl Fn(&[f64]) -> f64 + Sync,
-) {
+) -> Result<(), Cancelled> {
     const ROWS: usize = 64;
     backend.for_chunks(table, ROWS * dim, |i, part| {
         let mut wide = vec![0.0; dim];
@@ -134,22 +139,20 @@ fn fill_rows<T: Real>(
                 *x = T::from_f64(scale * wide);
             }
         }
-    });
+    })?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::numeric::dot;
 
     fn draw(embedding: Embedding, vocab: usize, dim: usize) -> Embeddings<f64> {
         let embedding = EmbeddingSettings::plain(embedding).unwrap();
         let config = Settings { embedding, vocab, dim, ..Settings::default() }.check().unwrap();
-        Embeddings::draw(&config, &Backend::single())
-    }
-
-    fn dot(a: &[f64], b: &[f64]) -> f64 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
+        Embeddings::draw(&config, &Backend::single()).unwrap()
     }
 
     #[test]
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_does_not_depend_on_the_size_of_the_table() {
+    fn row_does_not_depend_on_the_size_of_the_table() {
         let (small, large) = (draw(Embedding::Gaussian, 10, 7), draw(Embedding::Gaussian, 300, 7));
         assert_eq!(small.z_in, large.z_in[..70]);
         assert_eq!(small.z_trig, large.z_trig);

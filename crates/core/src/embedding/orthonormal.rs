@@ -1,17 +1,16 @@
 //! Orthonormal rows from Gaussian ones.
 
-use crate::backend::{Backend, View, product};
+use crate::backend::{Backend, Cancelled, View, product};
 
-/// Rows that are made orthogonal to all earlier ones at once, by products.
+/// Rows that are projected together, by one product.
 const PANEL: usize = 32;
 
-/// Gram and Schmidt's procedure by panels, each projection done twice: once loses half of the digits when rows
-/// are close to dependent, twice does not (Kahan; Parlett, The Symmetric Eigenvalue Problem, 6.9).
-/// On the caller's thread; the backend is asked whether to stop.
-pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) {
+/// Gram-Schmidt orthonormalisation by panels, on the caller's thread. Each projection is done twice: a single one loses half of the
+/// digits when rows are nearly dependent (Kahan; Parlett, The Symmetric Eigenvalue Problem, 6.9).
+pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) -> Result<(), Cancelled> {
     let count = rows.len() / dim;
     for first in (0..count).step_by(PANEL) {
-        backend.leave_if_stopped();
+        backend.check_cancelled()?;
         let (done, rest) = rows.split_at_mut(first * dim);
         let size = PANEL.min(count - first);
         let panel = &mut rest[..size * dim];
@@ -32,4 +31,5 @@ pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) {
             }
         }
     }
+    Ok(())
 }

@@ -1,38 +1,43 @@
-//! Embeddings with structure: rows of a subspace, rows around centres. Input and output rows have structures of their own;
-//! trigger and end-of-sequence vector have none.
+//! Structured embeddings: rows in a subspace, or rows around centres. Input and output rows have independent structures; the trigger
+//! and the end-of-sequence vector have none.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::{Config, EmbeddingSettings};
 use crate::random::Stream;
 
 use super::fill_rows;
 
-/// What two tables of one seed must not share: the place of their first basis row or centre.
+/// The number of the first basis row or centre of the output table, so that it shares none with the input table.
 const OUTPUTS: u64 = 1 << 32;
 
 /// A table of rows with the structure of the configuration; entries have mean square `1/d`. `None` for kinds of
 /// embeddings whose rows are independent.
-pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Backend) -> Option<Vec<T>> {
+pub fn table<T: Real>(
+    config: &Config,
+    stream: Stream,
+    rows: usize,
+    backend: &Backend,
+) -> Result<Option<Vec<T>>, Cancelled> {
     let first = if stream == Stream::OutputEmbedding { OUTPUTS } else { 0 };
     let dim = config.dim;
     let draw = |stream, first, rows, columns: usize, scale: f64| {
         let mut table = vec![T::ZERO; rows * columns];
-        fill_rows(&mut table, columns, config.seed, stream, first, backend, |_| scale);
-        table
+        fill_rows(&mut table, columns, config.seed, stream, first, backend, |_| scale)?;
+        Ok(table)
     };
     let usual = 1.0 / (dim as f64).sqrt();
-    match config.embedding {
+    Ok(match config.embedding {
         EmbeddingSettings::LowRank { rank } => {
-            let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual);
-            let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt());
+            let basis: Vec<T> = draw(Stream::Structure, first, rank, dim, usual)?;
+            let shares: Vec<T> = draw(stream, 0, rows, rank, 1.0 / (rank as f64).sqrt())?;
             let mut table = vec![T::ZERO; rows * dim];
-            backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim));
+            backend.product(&mut table, View::new(&shares, rows, rank), View::new(&basis, rank, dim))?;
             Some(table)
         }
         EmbeddingSettings::Clustered { clusters: count, spread } => {
             let centres: Vec<T> =
-                draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt());
-            let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread);
+                draw(Stream::Structure, first, count, dim, usual * (1.0 - spread * spread).sqrt())?;
+            let mut table: Vec<T> = draw(stream, 0, rows, dim, usual * spread)?;
             for (v, row) in table.chunks_exact_mut(dim).enumerate() {
                 let centre = &centres[v % count * dim..][..dim];
                 row.iter_mut().zip(centre).for_each(|(x, &c)| *x += c);
@@ -44,7 +49,7 @@ pub fn table<T: Real>(config: &Config, stream: Stream, rows: usize, backend: &Ba
         | EmbeddingSettings::Orthonormal
         | EmbeddingSettings::Rademacher
         | EmbeddingSettings::File { .. } => None,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -52,14 +57,14 @@ mod tests {
     use super::*;
     use crate::config::Settings;
     use crate::embedding::Embeddings;
+    use crate::numeric::dot;
 
     fn draw(settings: Settings) -> Embeddings<f64> {
-        Embeddings::draw(&settings.check().unwrap(), &Backend::single())
+        Embeddings::draw(&settings.check().unwrap(), &Backend::single()).unwrap()
     }
 
     /// Mean of `|row|^2`, and of the squared cosine of rows `apart` from each other.
     fn geometry(rows: &[f64], dim: usize, apart: usize) -> (f64, f64) {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let rows: Vec<&[f64]> = rows.chunks(dim).collect();
         let square = rows.iter().map(|r| dot(r, r)).sum::<f64>() / rows.len() as f64;
         let pairs: Vec<f64> = rows.iter().zip(&rows[apart..]).map(|(a, b)| dot(a, b).powi(2)).collect();

@@ -1,6 +1,6 @@
 //! A closer look at a trained model: the margin of every test sequence, and one sequence with its attention.
 
-use crate::backend::{Backend, Real, top};
+use crate::backend::{Backend, Cancelled, Real, top};
 use crate::early_phase::EarlyPhase;
 use crate::model::Model;
 use crate::task::Samples;
@@ -37,17 +37,17 @@ pub fn look<T: Real>(
     phase: &EarlyPhase<T>,
     test: &dyn Samples,
     backend: &Backend,
-) -> Look {
+) -> Result<Look, Cancelled> {
     let parts = answers(model, phase, test, backend, |part: &mut Look, answer| {
         part.margins.push(top(answer.logits, answer.label).margin);
         part.example.get_or_insert_with(|| Example::new(&answer));
-    });
+    })?;
     let mut all = Look::default();
     for part in parts {
         all.margins.extend(part.margins);
         all.example = all.example.or(part.example);
     }
-    all
+    Ok(all)
 }
 
 impl Example {
@@ -81,14 +81,14 @@ mod tests {
             Settings { vocab: 80, dim: 60, samples: 4000, test_samples: 700, ..Settings::default() };
         let config = settings.check().unwrap();
         let backend = Backend::single();
-        let embeddings = Embeddings::<f64>::draw(&config, &backend);
+        let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
         let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
         let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
-        let phase = early_phase(&config, &model, &samples, &backend);
-        let frequency = fact_frequency(&samples, config.vocab, &backend);
+        let phase = early_phase(&config, &model, &samples, &backend).unwrap();
+        let frequency = fact_frequency(&samples, config.vocab, &backend).unwrap();
         let test = Drawn::new(&task, 0, Stream::Test, config.test_samples);
-        let measured = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend);
-        let seen = look(&model, &phase, &test, &backend);
+        let measured = evaluate(&config, &model, &task, &phase, &frequency, &test, &backend).unwrap();
+        let seen = look(&model, &phase, &test, &backend).unwrap();
         assert_eq!(seen.margins.len(), 700);
         let mean = seen.margins.iter().sum::<f64>() / 700.0;
         assert!(

@@ -7,7 +7,7 @@ mod tally;
 pub use look::{Example, Look, look};
 pub use tally::Tally;
 
-use crate::backend::{Backend, Real, top};
+use crate::backend::{Backend, Cancelled, Real, top};
 use crate::config::{Config, Regime};
 use crate::early_phase::{EarlyPhase, placed_step};
 use crate::measure::{Measure, Measures};
@@ -27,18 +27,20 @@ pub fn evaluate<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Evaluation {
-    let (answers, attended) = recall(model, phase, test, backend);
+) -> Result<Evaluation, Cancelled> {
+    let (answers, attended) = recall(model, phase, test, backend)?;
     let queries = queries(config, model, task, test.count());
-    let memory = memory_matrix(config, model, task, phase, frequency, backend);
-    Measures::from_fn(|measure| match measure {
+    let memory = memory_matrix(config, model, task, phase, frequency, backend)?;
+    let memory_accuracy = ask(model, task, &memory, &queries, Ask::Informative, backend)?;
+    let one_step_accuracy = ask(model, task, &phase.m1, &queries, Ask::Plain, backend)?;
+    Ok(Measures::from_fn(|measure| match measure {
         Measure::Accuracy => answers.accuracy,
-        Measure::MemoryAccuracy => ask(model, task, &memory, &queries, Ask::Informative, backend),
-        Measure::OneStepAccuracy => ask(model, task, &phase.m1, &queries, Ask::Plain, backend),
+        Measure::MemoryAccuracy => memory_accuracy,
+        Measure::OneStepAccuracy => one_step_accuracy,
         Measure::LockRate => attended.lock_rate,
         Measure::AttentionMass => attended.attention_mass,
         Measure::Margin => answers.margin,
-    })
+    }))
 }
 
 /// The value matrix of a model whose attention was placed in step 3.
@@ -49,16 +51,16 @@ fn memory_matrix<T: Real>(
     phase: &EarlyPhase<T>,
     frequency: &[f64],
     backend: &Backend,
-) -> Vec<T> {
+) -> Result<Vec<T>, Cancelled> {
     let at = |m| placed_step(model, m, task.facts(), frequency, backend);
-    match config.regime {
-        Regime::Infinitesimal => at(None).into_iter().map(T::from_f64).collect(),
+    Ok(match config.regime {
+        Regime::Infinitesimal => at(None)?.into_iter().map(T::from_f64).collect(),
         Regime::Exact => {
-            let step = at(Some(&phase.m1));
+            let step = at(Some(&phase.m1))?;
             let pairs = phase.m1.iter().zip(step);
             pairs.map(|(m1, step)| T::from_f64(m1.to_f64() + phase.eta2 * step)).collect()
         }
-    }
+    })
 }
 
 /// How well labels are told from logits.
@@ -105,17 +107,17 @@ fn recall<T: Real>(
     phase: &EarlyPhase<T>,
     test: &dyn Samples,
     backend: &Backend,
-) -> (Answers, Attended) {
+) -> Result<(Answers, Attended), Cancelled> {
     let parts = answers(model, phase, test, backend, |part: &mut (Answers, Attended), answer| {
         part.0.add(answer.logits, answer.label as u32);
         part.1.add(answer.weights, answer.position as u32);
-    });
+    })?;
     let mut total = (Answers::default(), Attended::default());
     for (answers, attended) in &parts {
         total.0.merge(answers);
         total.1.merge(attended);
     }
-    total
+    Ok(total)
 }
 
 /// What the trained model makes of one sequence.
@@ -134,9 +136,9 @@ fn answers<T: Real, R: Default + Send>(
     test: &dyn Samples,
     backend: &Backend,
     fold: impl Fn(&mut R, Answer<'_, T>) + Sync,
-) -> Vec<R> {
-    let attention = phase.attention(model, backend);
-    let readout = Readout::new(model, &phase.m2, test.count(), backend);
+) -> Result<Vec<R>, Cancelled> {
+    let attention = phase.attention(model, backend)?;
+    let readout = Readout::new(model, &phase.m2, test.count(), backend)?;
     let (count, length) = (test.count(), test.length());
     let rows = block_rows(model.labels().max(model.inputs()), length);
     backend.map(count.div_ceil(rows), |i| {
@@ -170,7 +172,7 @@ pub(crate) fn memory_accuracy<T: Real>(
     m: &[T],
     test_samples: usize,
     backend: &Backend,
-) -> Tally {
+) -> Result<Tally, Cancelled> {
     let queries = queries(config, model, task, test_samples);
     ask(model, task, m, &queries, Ask::Informative, backend)
 }
@@ -213,12 +215,12 @@ fn ask<T: Real>(
     queries: &[(usize, f64)],
     with: Ask,
     backend: &Backend,
-) -> Tally {
+) -> Result<Tally, Cancelled> {
     let model = match with {
         Ask::Informative => *model,
         Ask::Plain => Model { trigger: crate::config::Trigger::Keys, ..*model },
     };
-    let readout = Readout::new(&model, m, queries.len(), backend);
+    let readout = Readout::new(&model, m, queries.len(), backend)?;
     let rows = block_rows(model.labels().max(model.inputs()), 1);
     let parts = backend.map(queries.len().div_ceil(rows), |i| {
         let queries = &queries[i * rows..((i + 1) * rows).min(queries.len())];
@@ -232,8 +234,8 @@ fn ask<T: Real>(
             tally.add(weight, top(row, task.facts()[token] as usize).credit);
         }
         tally
-    });
+    })?;
     let mut total = Tally::default();
     parts.iter().for_each(|part| total.merge(part));
-    total
+    Ok(total)
 }

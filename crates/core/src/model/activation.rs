@@ -1,31 +1,9 @@
-//! The activation of the MLP and its derivative (theory section 2).
+//! The activations of the MLP and their derivatives (theory section 2).
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use crate::backend::Real;
-use crate::words;
-
-words! {
-    /// Activations of the attention-MLP model. Hermite polynomials are normalised: `E[He_q(z)^2] = 1`.
-    Activation {
-        /// `max(x, 0)`
-        Relu = "relu",
-        /// `x F(x)`, F the normal CDF (the erf form)
-        Gelu = "gelu",
-        /// Hyperbolic tangent
-        Tanh = "tanh",
-        /// `ln(1 + e^x)`
-        Softplus = "softplus",
-        /// `|x|`
-        Abs = "abs",
-        /// `(x^2 - 1) / sqrt(2)`
-        He2 = "he2",
-        /// `(x^3 - 3 x) / sqrt(6)`
-        He3 = "he3",
-        /// `x`: a random linear map
-        Identity = "identity",
-    }
-}
+use crate::config::Activation;
 
 impl Activation {
     /// `phi(x)`
@@ -42,7 +20,7 @@ impl Activation {
         }
     }
 
-    /// `phi'(x)`; at the kink of `relu` and `abs` it is 0, as automatic differentiation has it.
+    /// `phi'(x)`; 0 at the kink of `relu` and `abs`, as in automatic differentiation.
     pub fn slope(self, x: f64) -> f64 {
         match self {
             Activation::Relu => f64::from(x > 0.0),
@@ -63,8 +41,8 @@ impl Activation {
         }
     }
 
-    /// `out = scale * phi(x)` entry by entry. The cheap activations get a loop of their own that vectorises; the
-    /// smooth ones cost a call each, which for small dimensions takes longer than the products around it.
+    /// `out = scale * phi(x)` entry by entry. The piecewise polynomial activations have loops that vectorise; the smooth ones call a
+    /// function per entry, which for small dimensions takes longer than the products.
     pub(crate) fn apply<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
         let s = T::from_f64(scale);
         match self {

@@ -1,4 +1,4 @@
-//! The forward pass over a block of samples, in memory that is sized once and used for every block.
+//! The forward pass over a block of samples, in buffers that are reused for every block.
 
 use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
 use crate::config::Trigger;
@@ -6,29 +6,29 @@ use crate::task::Block;
 
 use super::Model;
 
-/// Where the attention looks.
+/// The attention over positions.
 #[derive(Clone, Debug)]
 pub enum Attention<T> {
-    /// Equally everywhere: `W = 0`.
+    /// Equal weights: `W = 0`.
     Uniform,
-    /// By score. Scores depend on the token and on whether the trigger is there, nothing else.
+    /// The softmax of scores, which depend only on the token and on whether the trigger is added.
     Scores {
         /// Score of each token.
         tokens: Vec<T>,
-        /// What the trigger adds.
+        /// The score that the trigger adds.
         trigger: T,
     },
 }
 
-/// Samples per block. A block's widest array, `columns` a sample, should stay in the second-level cache, and
-/// the products want at least a hundred rows; very long sequences bound the block by their tokens.
+/// The number of samples per block. The widest array, with `columns` entries per sample, should fit in the second-level cache, and
+/// products are efficient from a hundred rows on. Very long sequences limit the block by their tokens.
 pub(crate) fn block_rows(columns: usize, length: usize) -> usize {
     const CACHE: usize = 1 << 18;
     const TOKENS: usize = 1 << 20;
     (CACHE / columns).clamp(128, 512).min(TOKENS / length).max(1)
 }
 
-/// Arrays of one block. Fields hold what the last call computed, a row per sample.
+/// Buffers of one block. Fields hold the results of the last call, a row per sample.
 #[derive(Debug, Default)]
 pub struct Workspace<T> {
     /// Attention weights over positions.
@@ -39,7 +39,7 @@ pub struct Workspace<T> {
     pub before: Vec<T>,
     /// `psi(h)` with an MLP; empty without one, where it is `h`.
     after: Vec<T>,
-    /// What [`Workspace::scatter`] computes: `g . v_i`.
+    /// `g . v_i`, computed by [`Workspace::scatter`].
     dots: Vec<T>,
 }
 
@@ -91,7 +91,7 @@ impl<T: Real> Workspace<T> {
         }
     }
 
-    /// Puts the attention on the informative position: head outputs are the values of the given tokens there.
+    /// Sets the head outputs to the values of the given tokens at the informative position, as if all attention were there.
     pub fn place(&mut self, model: &Model<'_, T>, tokens: impl ExactSizeIterator<Item = usize>) {
         let dim = model.dim();
         self.head.resize(tokens.len() * dim, T::ZERO);
@@ -120,7 +120,7 @@ impl<T: Real> Workspace<T> {
         View::new(data, data.len() / model.inputs(), model.inputs())
     }
 
-    /// Takes the derivative by the features, a row per sample, back to the head outputs; the result is `g`.
+    /// Back-propagates the derivative with respect to the features, a row per sample, to the head outputs; returns `g`.
     pub fn back<'b>(
         &self,
         model: &Model<'_, T>,
@@ -152,7 +152,7 @@ impl<T: Real> Workspace<T> {
         for b in 0..block.len() {
             let dots = &mut self.dots[b * length..][..length];
             if model.trigger == Trigger::Values {
-                let trigger = super::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
+                let trigger = crate::numeric::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
                 dots[block.position[b] as usize] += T::from_f64(trigger);
             }
             let tokens = &block.tokens[b * length..][..length];
@@ -191,7 +191,7 @@ impl Coefficients {
     /// Adds one sample with `dots[i] = g . v_i`.
     #[inline]
     pub fn add<T: Real>(&mut self, tokens: &[u32], position: usize, dots: &[T], weight: impl Fn(usize) -> T) {
-        // With one position v_i is h: nothing to look away from, and no rounding either.
+        // With one position v_i is h, and the coefficient is exactly zero.
         if dots.len() == 1 {
             return;
         }

@@ -1,16 +1,16 @@
-//! Loss and exact gradients of `M` and `W` at any parameters, over all samples of a dataset.
+//! Loss and exact gradients with respect to `M` and `W` at any parameters, over all samples of a dataset.
 //!
 //! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
 //! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
 
-use crate::backend::{Backend, Real, View, product, residual};
+use crate::backend::{Backend, Cancelled, Real, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
 use super::linear::LinearResponse;
 use super::{Attention, Model, Readout, Workspace, block_rows};
 
-/// What to compute.
+/// The results to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
     /// The loss.
@@ -24,20 +24,24 @@ pub struct Want {
 /// Mean loss and its negative gradients: a step of size eta adds eta times these.
 #[derive(Clone, Debug)]
 pub struct Descent {
-    /// Mean cross-entropy; 0 if not wanted.
+    /// Mean cross-entropy; 0 if not requested.
     pub loss: f64,
-    /// `-dL/dM`, `dim` rows of `inputs`; empty if not wanted.
+    /// `-dL/dM`, `dim` rows of `inputs`; empty if not requested.
     pub m: Vec<f64>,
-    /// `-dL/d(W z_eos)`, so that `-dL/dW` is this times `z_eos^T`; empty if not wanted.
+    /// `-dL/d(W z_eos)`, so that `-dL/dW` is this times `z_eos^T`; empty if not requested.
     pub query: Vec<f64>,
 }
 
-/// Tasks that the samples of a dataset are cut into: enough for the threads of a large machine, few enough
-/// that a sum of its own for each costs little. It must not depend on the number of threads.
+/// The number of tasks of a dataset: enough for the threads of a large machine, few enough that one sum per task costs little. It
+/// must not depend on the number of threads.
 const TASKS: usize = 16;
 
 /// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
 /// and at `query`, which is `W z_eos`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,
     response: &Response<'_, T>,
@@ -45,22 +49,22 @@ pub fn descent<T: Real>(
     samples: &dyn Samples,
     want: Want,
     backend: &Backend,
-) -> Descent {
-    let attention = model.attention(query, backend);
+) -> Result<Descent, Cancelled> {
+    let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);
 
-    let sums = backend.map(tasks, |task| {
+    let sums = backend.try_map(tasks, |task| {
         let mut pass = Pass::new(model, want);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             samples.fill(ids, &mut pass.block);
             pass.block(model, response, &attention, want);
         }
-        pass.sums
-    });
+        Ok(pass.sums)
+    })?;
 
     let scale = 1.0 / count as f64;
     let mut sums = sums.into_iter();
@@ -68,24 +72,24 @@ pub fn descent<T: Real>(
     sums.for_each(|part| total.merge(&part));
     total.m.iter_mut().for_each(|x| *x *= scale);
     let query = if want.query { total.query.direction(model, scale) } else { Vec::new() };
-    Descent { loss: total.loss * scale, m: total.m, query }
+    Ok(Descent { loss: total.loss * scale, m: total.m, query })
 }
 
-/// How residuals follow from features at one value matrix. Steps at the same matrix share it.
+/// The map from features to residuals at one value matrix. Steps at the same matrix share it.
 pub struct Response<'a, T> {
     z_out: View<'a, T>,
     m: View<'a, T>,
     softmax: Softmax<'a, T>,
 }
 
-/// What [`Response::residuals`] computes of a block, a row per sample.
+/// The results of [`Response::residuals`] for a block, a row per sample.
 #[derive(Debug, Default)]
 pub(crate) struct Residuals<T> {
-    /// Logits, then `r`; left alone by the first-order form, which needs neither.
+    /// Logits, then `r`; not used by the first-order form.
     pub logits: Vec<T>,
-    /// `y = Z_out^T r`, if wanted for `M`.
+    /// `y = Z_out^T r`, if requested for `M`.
     pub output: Vec<T>,
-    /// `M^T y`, if wanted for the query.
+    /// `M^T y`, if requested for the query.
     pub by_features: Vec<T>,
 }
 
@@ -96,29 +100,37 @@ enum Softmax<'a, T> {
 
 impl<'a, T: Real> Response<'a, T> {
     /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
-    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+    pub fn new(
+        model: &Model<'a, T>,
+        m: &'a [T],
+        samples: usize,
+        backend: &Backend,
+    ) -> Result<Self, Cancelled> {
         let head = model.w_in().is_none().then(|| model.longest_head());
         let m = View::new(m, model.dim(), model.inputs());
         Response::of(model.z_out(), m, head, samples, backend)
     }
 
-    /// The response at value matrix `m`. Where no features are longer than `longest` the first-order form may serve.
+    /// The response at value matrix `m`. `longest` bounds the length of the features, which the first-order form requires.
     pub(crate) fn of(
         z_out: View<'a, T>,
         m: View<'a, T>,
         longest: Option<f64>,
         samples: usize,
         backend: &Backend,
-    ) -> Self {
-        let linear = longest.and_then(|longest| LinearResponse::new(z_out, m, longest, samples, backend));
+    ) -> Result<Self, Cancelled> {
+        let linear = match longest {
+            Some(longest) => LinearResponse::new(z_out, m, longest, samples, backend)?,
+            None => None,
+        };
         let softmax = match linear {
             Some(linear) => Softmax::Linear(linear),
-            None => Softmax::Full(Readout::of(z_out, m, samples, backend)),
+            None => Softmax::Full(Readout::of(z_out, m, samples, backend)?),
         };
-        Response { z_out, m, softmax }
+        Ok(Response { z_out, m, softmax })
     }
 
-    /// What is wanted of a block; returns its loss, or 0 if that is not wanted.
+    /// Computes the requested results of a block; returns its loss, or 0 if not requested.
     pub(crate) fn residuals(
         &self,
         features: View<'_, T>,
@@ -160,7 +172,7 @@ impl<'a, T: Real> Response<'a, T> {
         let loss = residual(&mut found.logits, count, labels);
         let residuals = View::new(&found.logits, rows, count);
         match readout {
-            // Once y is there for M, going through it is the shorter way to the features.
+            // When y is computed for M anyway, the product with M is the cheaper way to the features.
             Readout::Folded(folded, columns) if !want.m => {
                 if want.query {
                     product(&mut found.by_features, residuals, View::new(folded, count, *columns), false);
@@ -200,7 +212,7 @@ impl Sums {
     }
 }
 
-/// One task's memory and sums.
+/// The buffers and sums of one task.
 struct Pass<T> {
     block: Block,
     work: Workspace<T>,

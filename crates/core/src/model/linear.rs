@@ -1,17 +1,17 @@
-//! The softmax at small logits, where its first-order form is as exact as the arithmetic.
+//! The softmax at small logits, where its first-order form is exact to rounding.
 //!
 //! With `A = Z_out M` minus its mean row, the logits `l = A h` sum to zero and `q = (1 + l + e) / V` with a remainder e of
 //! second order. Then `Z_out^T r = Z[y] - Q h` and `A^T r = A[y] - C h`, where Z is the centred output embedding,
-//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` take the place of those of `N V d`.
+//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` replace those of `N V d`.
 //!
-//! The remainder is bounded, not guessed. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
-//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and what it adds to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
+//! The remainder has a rigorous bound. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
+//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and its contribution to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
 //! `A^T r` at most `|A| |e|_2 / V`. The form is used when both are below the rounding error of the type. A first
 //! rate of order 1 is in this range in single precision; larger ones, and double precision, take the softmax.
 
-use crate::backend::{Backend, Real, View, product};
+use crate::backend::{Backend, Cancelled, Real, View, product};
 
-use super::dot;
+use crate::numeric::dot;
 
 /// The first-order form at one value matrix, for features of bounded length.
 pub struct LinearResponse<T> {
@@ -34,36 +34,36 @@ impl<T: Real> LinearResponse<T> {
         head: f64,
         samples: usize,
         backend: &Backend,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, Cancelled> {
         let (dim, columns, labels) = (m.rows(), m.columns(), z_out.rows());
         // The form and its bound take some d^3 and V d^2; the softmax takes N V d.
         if columns * columns > samples.saturating_mul(labels) / 16 || labels < 2 {
-            return None;
+            return Ok(None);
         }
         let outputs = centred(z_out.data(), dim);
         let z = View::new(&outputs, labels, dim);
         let mut readout = vec![T::ZERO; labels * columns];
-        backend.product(&mut readout, z, m);
+        backend.product(&mut readout, z, m)?;
         let a = View::new(&readout, labels, columns);
 
         let b = head * longest(&readout, columns);
-        let (z_norm, a_norm) = (operator_norm(z, backend), operator_norm(a, backend));
+        let (z_norm, a_norm) = (operator_norm(z, backend)?, operator_norm(a, backend)?);
         let remainder = b.exp() * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
         let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
         let rounding = T::EPSILON;
-        // Written so that a bound that is not a number fails.
+        // Written so that a NaN bound fails.
         let small = |norm: f64, rows: &[T]| norm * remainder <= rounding * mean_row(rows);
         if !(small(z_norm, &outputs) && small(a_norm, &readout)) {
-            return None;
+            return Ok(None);
         }
 
         let mut coupling = vec![T::ZERO; dim * columns];
-        backend.product(&mut coupling, z.t(), a);
+        backend.product(&mut coupling, z.t(), a)?;
         let mut curvature = vec![T::ZERO; columns * columns];
-        backend.product(&mut curvature, a.t(), a);
+        backend.product(&mut curvature, a.t(), a)?;
         let scale = T::from_f64(1.0 / labels as f64);
         coupling.iter_mut().chain(&mut curvature).for_each(|x| *x *= scale);
-        Some(LinearResponse { outputs, readout, coupling, curvature, log_labels: (labels as f64).ln() })
+        Ok(Some(LinearResponse { outputs, readout, coupling, curvature, log_labels: (labels as f64).ln() }))
     }
 
     /// `Z_out^T r` of every row of features.
@@ -118,26 +118,26 @@ pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
 }
 
 /// An upper bound of the operator norm, too large by a factor of at most `d^(1/16)`: the eighth root of the Frobenius norm of
-/// `(X^T X)^4`. Rounding may take off a few units in the last place, which the bound on the remainder can spare.
-fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> f64 {
+/// `(X^T X)^4`. Rounding may reduce it by a few units in the last place, which the bound on the remainder tolerates.
+fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64, Cancelled> {
     let dim = x.columns();
     let mut power = vec![T::ZERO; dim * dim];
-    backend.product(&mut power, x.t(), x);
+    backend.product(&mut power, x.t(), x)?;
     let mut log_norm = 0.0;
     let mut share = 0.5;
     for _ in 0..2 {
         let size = dot(&power, &power).sqrt();
         if size == 0.0 {
-            return 0.0;
+            return Ok(0.0);
         }
-        // Scaled to norm 1 before each squaring, so that no power under- or overflows.
+        // Scaled to norm 1 before each squaring, so that no power underflows or overflows.
         power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / size));
         log_norm += share * size.ln();
         share *= 0.5;
         let before = power.clone();
-        backend.product(&mut power, View::new(&before, dim, dim), View::new(&before, dim, dim));
+        backend.product(&mut power, View::new(&before, dim, dim), View::new(&before, dim, dim))?;
     }
-    (log_norm + share * dot(&power, &power).sqrt().ln()).exp()
+    Ok((log_norm + share * dot(&power, &power).sqrt().ln()).exp())
 }
 
 #[cfg(test)]
@@ -148,15 +148,15 @@ mod tests {
     use crate::model::Model;
 
     #[test]
-    fn the_form_is_used_where_it_holds_and_only_there() {
+    fn form_is_used_only_where_it_is_exact() {
         let config = Settings { vocab: 200, dim: 24, ..Settings::default() }.check().unwrap();
         let backend = Backend::single();
-        let embeddings = Embeddings::<f32>::draw(&config, &backend);
+        let embeddings = Embeddings::<f32>::draw(&config, &backend).unwrap();
         let model = Model::new(&config, &embeddings);
         let applies = |scale: f32| {
             let m: Vec<f32> = embeddings.z_in[..24 * 24].iter().map(|x| x * scale).collect();
             let (m, head) = (View::new(&m, 24, 24), model.longest_head());
-            LinearResponse::new(model.z_out(), m, head, 10_000, &backend).is_some()
+            LinearResponse::new(model.z_out(), m, head, 10_000, &backend).unwrap().is_some()
         };
         assert!(applies(0.0) && applies(1e-5));
         assert!(!applies(1e-1) && !applies(f32::NAN));
@@ -167,8 +167,8 @@ mod tests {
         // Singular values 3, 2, 1 after rotations that do not matter.
         let (c, s) = (0.6, 0.8);
         let x = [3.0 * c, -2.0 * s, 0.0, 3.0 * s, 2.0 * c, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
-        let norm = operator_norm(View::new(&x[..], 4, 3), &Backend::single());
+        let norm = operator_norm(View::new(&x[..], 4, 3), &Backend::single()).unwrap();
         assert!((3.0..3.0 * 3.0_f64.powf(1.0 / 16.0)).contains(&norm), "{norm}");
-        assert_eq!(operator_norm(View::new(&[0.0; 6][..], 2, 3), &Backend::single()), 0.0);
+        assert_eq!(operator_norm(View::new(&[0.0; 6][..], 2, 3), &Backend::single()).unwrap(), 0.0);
     }
 }

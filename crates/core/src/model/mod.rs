@@ -11,7 +11,6 @@ mod forward;
 mod linear;
 mod readout;
 
-pub use activation::Activation;
 pub(crate) use block::block_rows;
 pub use block::{Attention, Coefficients, Workspace};
 pub(crate) use descent::Residuals;
@@ -20,16 +19,17 @@ pub use forward::{attention_weights, logits};
 pub(crate) use linear::{centred, longest};
 pub use readout::Readout;
 
-use crate::backend::{Backend, Real, View};
-use crate::config::{Config, Trigger};
+use crate::backend::{Backend, Cancelled, Real, View};
+use crate::config::{Activation, Config, Trigger};
 use crate::embedding::Embeddings;
+use crate::numeric::dot;
 
 /// The model's fixed parts.
 #[derive(Clone, Copy)]
 pub struct Model<'a, T> {
     /// The fixed vectors.
     pub embeddings: &'a Embeddings<T>,
-    /// Whether the trigger is in the values too.
+    /// Whether the trigger is added to the values, too.
     pub trigger: Trigger,
     /// Activation of the MLP; not used without one.
     pub activation: Activation,
@@ -87,31 +87,17 @@ impl<'a, T: Real> Model<'a, T> {
         w.chunks_exact(self.dim()).map(|row| T::from_f64(dot(row, &self.embeddings.z_eos))).collect()
     }
 
-    /// Where attention looks at a query `W z_eos`: one score per token and what the trigger adds, or everywhere alike
-    /// when the query is zero.
-    pub fn attention(&self, query: &[T], backend: &Backend) -> Attention<T> {
+    /// The attention of a query `W z_eos`: a score for each token and for the trigger, or uniform when the query is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>, Cancelled> {
         if query.iter().all(|&x| x == T::ZERO) {
-            return Attention::Uniform;
+            return Ok(Attention::Uniform);
         }
         let mut tokens = vec![T::ZERO; self.tokens()];
-        backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1));
-        Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) }
+        backend.product(&mut tokens, self.z_in(), View::new(query, self.dim(), 1))?;
+        Ok(Attention::Scores { tokens, trigger: T::from_f64(dot(query, &self.embeddings.z_trig)) })
     }
-}
-
-/// A dot product in 64 bits. Eight running sums, since one alone would wait for each addition.
-pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (wide_a, rest_a) = a.as_chunks::<LANES>();
-    let (wide_b, rest_b) = b.as_chunks::<LANES>();
-    for (a, b) in wide_a.iter().zip(wide_b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane].to_f64() * b[lane].to_f64();
-        }
-    }
-    for (sum, (a, b)) in sums.iter_mut().zip(rest_a.iter().zip(rest_b)) {
-        *sum += a.to_f64() * b.to_f64();
-    }
-    sums.iter().sum()
 }

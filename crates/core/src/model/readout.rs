@@ -1,10 +1,10 @@
-//! From features to logits: `Z_out M psi(h)`.
+//! Logits from features: `Z_out M psi(h)`.
 
-use crate::backend::{Backend, Real, View, product};
+use crate::backend::{Backend, Cancelled, Real, View, product};
 
 use super::Model;
 
-/// A value matrix, ready to be applied to many samples.
+/// A value matrix in the cheaper of two forms.
 ///
 /// Folding `M` into the output embedding costs `V d p` once and saves a product of `N d p`; for a wide MLP it
 /// would make the logits' product longer, `N V p` instead of `N V d`.
@@ -17,20 +17,30 @@ pub enum Readout<'a, T> {
 
 impl<'a, T: Real> Readout<'a, T> {
     /// The cheaper form for the given number of samples, at value matrix `m`, `dim` rows of `inputs`.
-    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Self {
+    pub fn new(
+        model: &Model<'a, T>,
+        m: &'a [T],
+        samples: usize,
+        backend: &Backend,
+    ) -> Result<Self, Cancelled> {
         Readout::of(model.z_out(), View::new(m, model.dim(), model.inputs()), samples, backend)
     }
 
     /// The cheaper form for the given number of samples.
-    pub fn of(z_out: View<'a, T>, m: View<'a, T>, samples: usize, backend: &Backend) -> Self {
+    pub fn of(
+        z_out: View<'a, T>,
+        m: View<'a, T>,
+        samples: usize,
+        backend: &Backend,
+    ) -> Result<Self, Cancelled> {
         let (n, v) = (samples as f64, z_out.rows() as f64);
         let (d, p) = (m.rows() as f64, m.columns() as f64);
         if n * v * p + v * d * p > n * d * (p + v) {
-            return Readout::Factored(z_out, m);
+            return Ok(Readout::Factored(z_out, m));
         }
         let mut folded = vec![T::ZERO; z_out.rows() * m.columns()];
-        backend.product(&mut folded, z_out, m);
-        Readout::Folded(folded, m.columns())
+        backend.product(&mut folded, z_out, m)?;
+        Ok(Readout::Folded(folded, m.columns()))
     }
 
     /// Logits of every row of features. `between` is scratch memory.

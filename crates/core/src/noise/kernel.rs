@@ -2,16 +2,17 @@
 //! (theory section 5.1): with `c_q` the coefficients of `phi(|k| z)`, it is `sum_q c_q(|k|) c_q(|k'|) cos^q`.
 
 use crate::config::Activation;
+use crate::numeric::gauss_legendre;
 
-/// Terms of the expansion. The rest is taken as one more term, which is exact at cosine 1 and, at the cosines
-/// of distinct keys, far below the kernel's spread.
+/// Terms of the expansion. The rest counts as one more term, which is exact at cosine 1 and, at the cosines of distinct keys, far
+/// below the spread of the kernel.
 const TERMS: usize = 32;
 
 /// Hermite coefficients of `phi(norm * z)`.
 #[derive(Clone, Debug)]
 pub struct Hermite {
     coefficients: [f64; TERMS],
-    /// Square root of what the terms leave out of `E[phi^2]`.
+    /// Square root of the part of `E[phi^2]` beyond the terms.
     rest: f64,
 }
 
@@ -31,11 +32,11 @@ impl Default for Quadrature {
 }
 
 impl Quadrature {
-    /// Gauss and Legendre's rule on pieces of both half lines, out to 12 standard deviations.
+    /// The Gauss-Legendre rule on unit intervals of both half lines, out to 12 standard deviations.
     pub fn new() -> Quadrature {
         const PIECES: usize = 12;
         const ORDER: usize = 8;
-        let legendre = gauss_legendre::<ORDER>();
+        let legendre = gauss_legendre(ORDER);
         let mut nodes = Vec::with_capacity(2 * PIECES * ORDER);
         for piece in 0..PIECES {
             for &(x, weight) in &legendre {
@@ -80,24 +81,6 @@ fn hermite_polynomials(z: f64) -> [f64; TERMS] {
         values[q] = (z * values[q - 1] - (order - 1.0).sqrt() * values[q - 2]) / order.sqrt();
     }
     values
-}
-
-/// Nodes and weights on [-1, 1], by Newton's method on the Legendre polynomial.
-fn gauss_legendre<const ORDER: usize>() -> [(f64, f64); ORDER] {
-    std::array::from_fn(|i| {
-        let mut x = libm::cos(std::f64::consts::PI * (i as f64 + 0.75) / (ORDER as f64 + 0.5));
-        let mut slope = 1.0;
-        for _ in 0..20 {
-            let (mut before, mut value) = (1.0, x);
-            for n in 2..=ORDER {
-                let n = n as f64;
-                (before, value) = (value, ((2.0 * n - 1.0) * x * value - (n - 1.0) * before) / n);
-            }
-            slope = ORDER as f64 * (x * value - before) / (x * x - 1.0);
-            x -= value / slope;
-        }
-        (x, 2.0 / ((1.0 - x * x) * slope * slope))
-    })
 }
 
 #[cfg(test)]

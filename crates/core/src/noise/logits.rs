@@ -1,4 +1,4 @@
-//! What a logit is made of.
+//! The parts of a logit.
 //!
 //! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)`
 //! (theory section 4). Writing `K = kappa_v + Delta(w, v) + xi_v [w = v]` and `f_w = p_w + delta_w`, with p the
@@ -7,22 +7,27 @@
 //! | part | at label j |
 //! |---|---|
 //! | signal | right label only: `(xi f_v + kappa delta_v) A(j, v)` |
-//! | mean bias | `kappa sum_w f_w A(j, w)`, without what the signal has of it |
+//! | mean bias | `kappa sum_w f_w A(j, w)`, minus its part in the signal |
 //! | interference | `sum_w p_w Delta A` |
 //! | gradient noise | `sum_w delta_w Delta A` |
 //! | output overlap | wrong labels only: `xi f_v A(j, v)` |
-//! | MLP noise | what Delta and xi owe to a finite width: their difference from the mean over `W_in` |
+//! | MLP noise | the difference of Delta and xi from their means over `W_in` |
 //! | attention leak | trained attention minus attention placed |
 
-use crate::backend::{Backend, Real, View, product};
+use crate::backend::{Backend, Cancelled, Real, View, product};
 use crate::early_phase::EarlyPhase;
-use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred, dot};
+use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred};
+use crate::numeric::dot;
 use crate::task::{Block, Samples, Task};
 
 use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -30,26 +35,26 @@ pub fn logit_budget<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Budget {
+) -> Result<Budget, Cancelled> {
     const SEQUENCES: usize = 256;
     const AT_ONCE: usize = 32;
     let count = test.count().min(SEQUENCES);
-    let split = Split::new(model, task, phase, frequency, backend);
-    let sums = backend.map(count.div_ceil(AT_ONCE), |i| {
+    let split = Split::new(model, task, phase, frequency, backend)?;
+    let sums = backend.try_map(count.div_ceil(AT_ONCE), |i| {
         let ids: Vec<u32> = ((i * AT_ONCE) as u32..((i + 1) * AT_ONCE).min(count) as u32).collect();
         let mut block = Block::default();
         test.fill(&ids, &mut block);
-        let parts = split.parts(&block);
+        let parts = split.parts(&block)?;
         let mut sums = parts.map(|part| wrong_squares(part, &block.labels, model.labels()));
         sums.signal = parts.signal.iter().map(|x| x.to_f64() * x.to_f64()).sum();
-        sums
-    });
+        Ok(sums)
+    })?;
     let total = sums.iter().fold(Parts::default(), |total: Parts<f64>, sum| total.zip(sum, |a, b| a + b));
     let right = 1.0 / count as f64;
     let wrong = right / (model.labels() - 1).max(1) as f64;
     let mut budget = total.map(|sum| Some(sum * wrong));
     budget.signal = Some(total.signal * right);
-    budget
+    Ok(budget)
 }
 
 /// Sum of squares over the wrong labels.
@@ -62,17 +67,21 @@ fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
 
 /// Parts of the logits of the given test sequences: a row per sequence, a column per label. They add up to the
 /// logits of the trained model.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_logits<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
     phase: &EarlyPhase<T>,
     frequency: &[f64],
     block: &Block,
-) -> Parts<Vec<T>> {
-    Split::new(model, task, phase, frequency, &Backend::single()).parts(block)
+) -> Result<Parts<Vec<T>>, Cancelled> {
+    Split::new(model, task, phase, frequency, &Backend::single())?.parts(block)
 }
 
-/// What the split of any sequence needs.
+/// The data that the splits of all sequences share.
 struct Split<'a, T> {
     model: &'a Model<'a, T>,
     task: &'a Task,
@@ -93,7 +102,7 @@ impl<'a, T: Real> Split<'a, T> {
         phase: &'a EarlyPhase<T>,
         frequency: &'a [f64],
         backend: &Backend,
-    ) -> Self {
+    ) -> Result<Self, Cancelled> {
         let (dim, vocab) = (model.dim(), task.facts().len());
         let centred = centred(&model.embeddings.z_out, dim);
         let rows = task.facts().iter().map(|&fact| &centred[fact as usize * dim..][..dim]);
@@ -104,12 +113,12 @@ impl<'a, T: Real> Split<'a, T> {
             frequency,
             probability: (0..vocab).map(|w| task.informative().probability(w)).collect(),
             m2: &phase.m2,
-            attention: phase.attention(model, backend),
+            attention: phase.attention(model, backend)?,
             facts,
             shared: Vec::new(),
         };
         split.shared = split.spread(&frequency.iter().map(|&f| T::from_f64(f)).collect::<Vec<T>>());
-        split
+        Ok(split)
     }
 
     /// `Z_out` times weighted sums of the facts' centred output embeddings: a row of weights, a row of logits.
@@ -129,7 +138,7 @@ impl<'a, T: Real> Split<'a, T> {
         logits
     }
 
-    fn parts(&self, block: &Block) -> Parts<Vec<T>> {
+    fn parts(&self, block: &Block) -> Result<Parts<Vec<T>>, Cancelled> {
         let (rows, vocab, labels, dim) =
             (block.len(), self.task.facts().len(), self.model.labels(), self.model.dim());
         let queries: Vec<usize> = (0..rows).map(|b| block.informative(b)).collect();
@@ -179,25 +188,25 @@ impl<'a, T: Real> Split<'a, T> {
             parts.mean_bias[right] -= counted * own_fact[right];
             parts.output_overlap[right] = T::ZERO;
         }
-        let trained = self.trained_logits(block);
+        let trained = self.trained_logits(block)?;
         parts.attention_leak = (0..rows * labels)
             .map(|at| trained[at] - parts.named()[..6].iter().map(|(_, part)| part[at]).sum::<T>())
             .collect();
-        parts
+        Ok(parts)
     }
 
-    fn trained_logits(&self, block: &Block) -> Vec<T> {
+    fn trained_logits(&self, block: &Block) -> Result<Vec<T>, Cancelled> {
         let mut work = Workspace::default();
         work.attend(self.model, &self.attention, block);
         work.activate(self.model);
-        let readout = Readout::new(self.model, self.m2, block.len(), &Backend::single());
+        let readout = Readout::new(self.model, self.m2, block.len(), &Backend::single())?;
         let mut logits = Vec::new();
         readout.logits(work.features(self.model), &mut Vec::new(), &mut logits);
-        logits
+        Ok(logits)
     }
 }
 
-/// `K(w, v)` for the queries v against all facts w: as it is, and its mean over `W_in`.
+/// `K(w, v)` for the queries v and all facts w, and its mean over `W_in`.
 struct Kernel {
     vocab: usize,
     full: Vec<f64>,

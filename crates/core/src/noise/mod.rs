@@ -1,5 +1,4 @@
-//! The noise budget (theory section 4): what a logit and a token score are made of, named and measured in the
-//! infinitesimal regime.
+//! The noise budget (theory section 4): the named parts of a logit and of a token score, measured in the infinitesimal regime.
 
 mod kernel;
 mod logits;
@@ -11,26 +10,26 @@ use serde::{Deserialize, Serialize};
 pub use logits::{logit_budget, split_logits};
 pub use scores::{score_budget, split_scores};
 
-/// One thing for each part of a logit or score.
+/// A value for each part of a logit or score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parts<X> {
-    /// Logits: what the right label gets from its own fact. Scores: what the trigger gets.
+    /// Logits: the contribution of the right fact to its own label. Scores: the score of the trigger.
     pub signal: X,
-    /// Uneven label counts, seen through what all keys share.
+    /// Uneven label counts, times the mean overlap of keys.
     pub mean_bias: X,
     /// Overlaps of the embeddings, with even counts.
     pub interference: X,
-    /// Overlaps of the embeddings, times uneven counts; for scores, all else that finite data adds.
+    /// Overlaps of the embeddings, times uneven counts; for scores, all other noise of finite data.
     pub gradient_noise: X,
-    /// Logits: the right fact seen by wrong labels. Scores: the trigger seen by tokens that overlap with it.
+    /// Logits: the right fact's contribution to wrong labels. Scores: the overlap of tokens with the trigger.
     pub output_overlap: X,
-    /// What a finite width adds to the kernel of the MLP.
+    /// The deviation of the MLP's kernel from that of infinite width.
     pub mlp_noise: X,
     /// Logits: trained attention minus attention placed on the informative position.
     pub attention_leak: X,
 }
 
-/// Mean squares of the parts. A part that cannot be told apart from another is `None`.
+/// Mean squares of the parts. A part that cannot be separated from another is `None`.
 pub type Budget = Parts<Option<f64>>;
 
 impl<X> Parts<X> {
@@ -47,7 +46,7 @@ impl<X> Parts<X> {
         ]
     }
 
-    /// Something else for each part.
+    /// Applies `f` to each part.
     pub fn map<Y>(&self, mut f: impl FnMut(&X) -> Y) -> Parts<Y> {
         Parts {
             signal: f(&self.signal),
@@ -60,10 +59,10 @@ impl<X> Parts<X> {
         }
     }
 
-    /// Combines the parts of two.
+    /// Combines the parts of two values by `f`.
     pub fn zip<Y, Z>(&self, other: &Parts<Y>, mut f: impl FnMut(&X, &Y) -> Z) -> Parts<Z> {
         let mut others = other.named().into_iter().map(|(_, part)| part);
-        // Both lists have the same order, so the n-th of one meets the n-th of the other.
+        // `map` and `named` visit the parts in the same order.
         self.map(|part| f(part, others.next().expect("as many parts")))
     }
 }

@@ -1,22 +1,23 @@
-//! What a token's score is made of.
+//! The parts of a token's score.
 //!
 //! Step 2 moves along `u = mean over n of Cov_n g_n`, `Cov_n = (1/L) sum_i x_i (v_i - h_n)^T` and
 //! `g_n = M1^T Z_out^T r_n` (theory section 3); a token's score is `gamma |z_eos|^2 u . z_in[v]`. With both means
-//! replaced by their expectations, `u` is a multiple of the trigger, whose overlap with a token is one part, and
-//! what the embeddings' overlaps add, the interference. The part of `M1` that comes from uneven label counts times the
+//! replaced by their expectations, `u` is a multiple of the trigger, whose overlap with a token is one part, plus the
+//! interference of the embeddings' overlaps. The part of `M1` that comes from uneven label counts times the
 //! mean head output gives the mean bias. The rest is gradient noise.
 //!
 //! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
 
-use crate::backend::{Backend, Real, View, product};
+use crate::backend::{Backend, Cancelled, Real, View, product};
 use crate::early_phase::{EarlyPhase, Limit};
-use crate::model::{Attention, Model, centred, dot};
+use crate::model::{Attention, Model, centred};
+use crate::numeric::dot;
 use crate::task::{Samples, Task};
 
 use super::{Budget, Parts};
 
-/// Variances of the parts over tokens, and the squared score of the trigger. A shift of all scores changes no
-/// attention, so it does not count.
+/// Variances of the parts over tokens, and the squared score of the trigger. A common shift of all scores does not change the
+/// attention and is left out.
 pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
     let mut budget = parts.map(|part| {
         let part = part.as_ref()?;
@@ -29,13 +30,17 @@ pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
 
 /// Splits the scores of a phase that was run in the infinitesimal regime on `samples`: for every part the scores of
 /// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Parts<Option<Vec<f64>>> {
+) -> Result<Parts<Option<Vec<f64>>>, Cancelled> {
     let dim = model.dim();
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let scores = |u: &[f64], scale: f64| -> Vec<f64> {
@@ -45,9 +50,9 @@ pub fn split_scores<T: Real>(
     let trigger = wide(&model.embeddings.z_trig);
     let rate = phase.gamma * eos;
 
-    let limit = Limit::new(model, samples, backend);
-    let bias = mean_bias_matrix(model, task, &limit);
-    let mean_bias = scores(&limit.query_step(&bias), rate);
+    let limit = Limit::new(model, samples, backend)?;
+    let bias = mean_bias_matrix(model, task, &limit)?;
+    let mean_bias = scores(&limit.query_step(&bias)?, rate);
     let total = scores(&wide(&phase.w1), eos);
     let along_trigger = dot(&phase.w1, &model.embeddings.z_trig);
     let (overlap, interference) = match model.w_in() {
@@ -55,13 +60,13 @@ pub fn split_scores<T: Real>(
             let expected = Expected::new(model, task);
             (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate)))
         }
-        // Without the expected direction, the trigger's multiple is read off the direction itself.
+        // The expected direction is not known; the multiple of the trigger is the projection of the direction itself.
         Some(_) => (scores(&trigger, eos * along_trigger / dot(&trigger, &trigger)), None),
     };
     let rest =
         |v: usize| total[v] - mean_bias[v] - overlap[v] - interference.as_ref().map_or(0.0, |part| part[v]);
     let none = interference.as_ref().map(|_| vec![0.0; total.len()]);
-    Parts {
+    Ok(Parts {
         signal: Some(vec![along_trigger * eos]),
         gradient_noise: Some((0..total.len()).map(rest).collect()),
         mean_bias: Some(mean_bias),
@@ -69,7 +74,7 @@ pub fn split_scores<T: Real>(
         output_overlap: Some(overlap),
         mlp_noise: none,
         attention_leak: Some(vec![0.0; total.len()]),
-    }
+    })
 }
 
 fn wide<T: Real>(x: &[T]) -> Vec<f64> {
@@ -77,8 +82,12 @@ fn wide<T: Real>(x: &[T]) -> Vec<f64> {
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.
-fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_, T>) -> Vec<T> {
-    let mean_features = limit.value_step(&Attention::Uniform).mean_features;
+fn mean_bias_matrix<T: Real>(
+    model: &Model<'_, T>,
+    task: &Task,
+    limit: &Limit<'_, T>,
+) -> Result<Vec<T>, Cancelled> {
+    let mean_features = limit.value_step(&Attention::Uniform)?.mean_features;
     let counts = limit.label_counts();
     let total = counts.iter().sum::<usize>() as f64;
     let mut excess: Vec<f64> = counts.iter().map(|&count| count as f64 / total).collect();
@@ -90,7 +99,7 @@ fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_
     for (row, excess) in rows.chunks_exact(model.dim()).zip(&excess) {
         sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += excess * x.to_f64());
     }
-    sum.iter().flat_map(|a| mean_features.iter().map(move |b| T::from_f64(a * b))).collect()
+    Ok(sum.iter().flat_map(|a| mean_features.iter().map(move |b| T::from_f64(a * b))).collect())
 }
 
 /// The direction of step 2 with every mean over samples replaced by its expectation, attention-only.
@@ -106,7 +115,7 @@ struct Expected {
 
 impl Expected {
     fn new<T: Real>(model: &Model<'_, T>, task: &Task) -> Expected {
-        /// Facts at a time: whole tables in 64 bits would double the memory of a run.
+        /// Facts per block: whole tables in 64 bits would double the memory of a run.
         const FACTS: usize = 256;
         let (dim, length, t) = (model.dim(), task.length() as f64, model.trigger.t());
         let trigger = wide(&model.embeddings.z_trig);

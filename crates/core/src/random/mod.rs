@@ -1,7 +1,7 @@
 //! Counter-based random numbers: every value is a pure function of (seed, stream, index, place).
 //!
-//! Sample n of a dataset and row v of an embedding can be made anywhere, in any order, on any number of
-//! threads. The values are frozen: nothing here may change what a seed gives.
+//! Sample n of a dataset and row v of an embedding can be made in any order on any number of threads. The values are frozen: a
+//! change here must not change the numbers of a seed.
 
 mod normal;
 mod philox;
@@ -9,7 +9,7 @@ mod philox;
 pub use normal::normal_quantile;
 pub use philox::philox4x32;
 
-/// What a sequence of random words is for. Streams of one seed are independent.
+/// The purpose of a sequence of random words. Streams of one seed are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Stream {
@@ -67,7 +67,7 @@ impl Words {
 
     /// Fills `out` with the words from `4 first_block` on.
     pub fn fill(&self, first_block: u32, out: &mut [u32]) {
-        // Many lanes pay from a few blocks on; short sequences have one or two.
+        // The vectorised fill is slower for few blocks; short sequences have one or two.
         const FEW: usize = 16;
         if out.len() <= FEW {
             for (block, part) in out.chunks_mut(4).enumerate() {
@@ -80,7 +80,7 @@ impl Words {
 }
 
 /// A whole number in `0..bound` from one word. Values differ in probability by at most `bound / 2^32` relative: for
-/// a million tokens 2e-4, which would take more than 10^7 samples of every token to see.
+/// a million tokens 2e-4, which takes more than 10^7 samples of every token to detect.
 #[inline(always)]
 pub fn below(word: u32, bound: u32) -> u32 {
     ((u64::from(word) * u64::from(bound)) >> 32) as u32
@@ -106,7 +106,7 @@ pub fn normals(words: &Words, out: &mut [f64]) {
     }
 }
 
-/// Fisher and Yates's shuffle of `items`, from words of its own.
+/// The Fisher-Yates shuffle of `items`.
 pub fn shuffle<T>(seed: u64, stream: Stream, items: &mut [T]) {
     shuffle_round(seed, stream, 0, items);
 }
@@ -115,7 +115,7 @@ pub fn shuffle<T>(seed: u64, stream: Stream, items: &mut [T]) {
 pub fn shuffle_round<T>(seed: u64, stream: Stream, round: u32, items: &mut [T]) {
     for i in (1..items.len()).rev() {
         let words = Words::new(seed, stream, u64::from(round) << 32 | i as u64).block(0);
-        // 64 bits against a bound of 32: no bias worth the name even in a permutation of millions.
+        // 64 random bits for a bound of 32 bits: the bias is negligible even for millions of items.
         let wide = u64::from(words[1]) << 32 | u64::from(words[0]);
         let j = ((u128::from(wide) * (i as u128 + 1)) >> 64) as usize;
         items.swap(i, j);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_does_not_depend_on_the_length() {
+    fn prefix_does_not_depend_on_the_length() {
         let words = Words::new(3, Stream::Train, 11);
         let (mut short, mut long) = (vec![0; 13], vec![0; 1000]);
         words.fill(2, &mut short);

@@ -1,4 +1,4 @@
-//! How tokens are drawn: uniformly, or by Zipf's law through an alias table (Walker 1977, Vose 1991).
+//! Token distributions: uniform, or Zipf's law with an alias table (Walker 1977, Vose 1991).
 
 use crate::random::{below, unit};
 
@@ -7,13 +7,13 @@ use crate::random::{below, unit};
 pub enum Distribution {
     /// All equally likely.
     Uniform(u32),
-    /// Given probabilities, with what it takes to draw from them.
+    /// Given probabilities, with their alias table.
     Weighted {
         /// Probability of each outcome.
         probability: Vec<f64>,
         /// Probability that column v of the alias table yields v itself.
         keep: Vec<f64>,
-        /// What column v yields otherwise.
+        /// The outcome of column v otherwise.
         alias: Vec<u32>,
     },
 }
@@ -45,7 +45,7 @@ impl Distribution {
                 small.push(over);
             }
         }
-        // What is left misses 1 by rounding only.
+        // The rest differs from 1 by rounding only.
         for v in small.into_iter().chain(large) {
             keep[v] = 1.0;
         }
@@ -68,7 +68,7 @@ impl Distribution {
         }
     }
 
-    /// Random words that one draw takes.
+    /// The number of random words that one draw takes.
     pub(crate) fn words(&self) -> usize {
         match self {
             Distribution::Uniform(_) => 1,

@@ -1,4 +1,4 @@
-//! The token-retrieval task (theory section 1): which tokens stand where, and which label is right.
+//! The token-retrieval task (theory section 1): sequences of tokens and their labels.
 
 mod distribution;
 mod samples;

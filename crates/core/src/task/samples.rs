@@ -1,10 +1,11 @@
-//! Where samples come from: drawn when asked for, or kept in memory.
+//! Datasets: samples that are drawn on demand, or stored in memory.
 
+use crate::backend::{Backend, Cancelled};
 use crate::random::{Stream, Words, below};
 
 use super::{Distribution, Task};
 
-/// A few samples at once, side by side.
+/// A block of samples.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// Tokens, a row of [`Samples::length`] per sample.
@@ -22,7 +23,7 @@ impl Block {
         self.position.len()
     }
 
-    /// Whether it holds none.
+    /// Whether the block holds no sample.
     pub fn is_empty(&self) -> bool {
         self.position.is_empty()
     }
@@ -73,7 +74,7 @@ impl<S: Samples> Samples for &S {
     }
 }
 
-/// Samples made when they are asked for. Sample n is a function of (seed, stream, n) alone and takes no memory.
+/// Samples that are drawn on demand. Sample n is a function of (seed, stream, n) alone and takes no memory.
 ///
 /// Words 0 to 3 of a sample give its position and informative token, those from 4 on the noise tokens by
 /// position; the one drawn for the informative position is not used.
@@ -139,7 +140,7 @@ impl Samples for Drawn<'_> {
     }
 }
 
-/// Samples in memory: a dataset brought from elsewhere.
+/// Samples in memory, such as an imported dataset.
 #[derive(Clone, Debug)]
 pub struct Stored {
     length: usize,
@@ -149,29 +150,37 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// From rows of `length` tokens, informative positions and labels. Panics unless the sizes agree and
-    /// every position is inside its row.
+    /// The samples with the given rows of `length` tokens, informative positions and labels.
+    ///
+    /// # Panics
+    ///
+    /// When the sizes disagree or a position is outside its row.
     pub fn new(length: usize, tokens: Vec<u32>, position: Vec<u32>, labels: Vec<u32>) -> Stored {
         assert!(tokens.len() == length * position.len() && labels.len() == position.len());
         assert!(position.iter().all(|&p| (p as usize) < length));
         Stored { length, tokens, position, labels }
     }
 
-    /// Everything that `samples` holds, read block by block.
-    pub fn copy(samples: &dyn Samples) -> Stored {
+    /// A copy of all `samples`, read block by block.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
+    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored, Cancelled> {
         const BLOCK: usize = 1 << 14;
         let (count, length) = (samples.count(), samples.length());
         let mut tokens = Vec::with_capacity(count * length);
         let (mut position, mut labels) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut block = Block::default();
         for first in (0..count).step_by(BLOCK) {
+            backend.check_cancelled()?;
             let ids: Vec<u32> = (first as u32..(first + BLOCK).min(count) as u32).collect();
             samples.fill(&ids, &mut block);
             tokens.extend_from_slice(&block.tokens);
             position.extend_from_slice(&block.position);
             labels.extend_from_slice(&block.labels);
         }
-        Stored::new(length, tokens, position, labels)
+        Ok(Stored::new(length, tokens, position, labels))
     }
 
     /// All tokens, row by row.
@@ -222,12 +231,12 @@ mod tests {
     use crate::config::Settings;
 
     #[test]
-    fn a_sample_does_not_depend_on_the_block() {
+    fn sample_does_not_depend_on_the_block() {
         for (zipf, noise_vocab) in [(None, None), (Some(1.1), None), (None, Some(9)), (Some(0.7), Some(9))] {
             let settings = Settings { vocab: 20, length: 37, zipf, noise_vocab, ..Settings::default() };
             let task = Task::new(&settings.check().unwrap());
             let drawn = Drawn::new(&task, 4, Stream::Train, 50);
-            let stored = Stored::copy(&drawn);
+            let stored = Stored::copy(&drawn, &Backend::single()).unwrap();
             let (mut a, mut b) = (Block::default(), Block::default());
             for ids in [vec![3], vec![49, 0, 7], (10..40).collect()] {
                 drawn.fill(&ids, &mut a);
@@ -250,7 +259,7 @@ mod tests {
         let settings = Settings { vocab: 10, length: 5, ..Settings::default() };
         let task = Task::new(&settings.check().unwrap());
         let drawn = Drawn::new(&task, 0, Stream::Train, 20_000);
-        let stored = Stored::copy(&drawn);
+        let stored = Stored::copy(&drawn, &Backend::single()).unwrap();
         let chi2 = |values: &[u32], bins: usize| {
             let mut counts = vec![0.0; bins];
             values.iter().for_each(|&v| counts[v as usize] += 1.0);

@@ -1,12 +1,13 @@
-//! Loss and gradients of every trained tensor over any samples of a dataset.
+//! Loss and gradients with respect to every trained tensor, over any samples of a dataset.
 //!
 //! With `r` the residual of a sample, `F` its features, `y = Z_out^T r` and `g` the derivative by a head's output: the
 //! descent direction of `M` is the mean of `y F^T`, of `Z_out` that of `r (M F)^T`, of `W_in` that of the derivative by `W_in h`
 //! times `h^T`; an input row gets `a_i g` as a value, and as a key its coefficient times the query.
 
-use crate::backend::{Backend, Real, View, product, scatter_rows};
+use crate::backend::{Backend, Cancelled, Real, View, product, scatter_rows};
 use crate::config::Trigger;
-use crate::model::{Residuals, Response, Want, block_rows, dot, longest};
+use crate::model::{Residuals, Response, Want, block_rows, longest};
+use crate::numeric::dot;
 use crate::task::Samples;
 
 use super::network::{Network, Tensor};
@@ -22,18 +23,22 @@ pub struct Gradient {
     pub tensors: Vec<Vec<f64>>,
 }
 
-/// Tasks that samples are cut into, as in the engine: it must not depend on the number of threads.
+/// The number of tasks. It must not depend on the number of threads.
 const TASKS: usize = 16;
 
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn gradient<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
     ids: &[u32],
     backend: &Backend,
-) -> Gradient {
+) -> Result<Gradient, Cancelled> {
     let want = Want { loss: true, m: true, query: true };
-    let (scores, total) = sums(network, samples, ids, want, backend);
+    let (scores, total) = sums(network, samples, ids, want, backend)?;
     let scale = -1.0 / ids.len() as f64;
     let mut tensors = total.tensors;
     for (k, sums) in total.scores.iter().enumerate() {
@@ -42,16 +47,25 @@ pub fn gradient<T: Real>(
                 let sum = &mut tensors[place][first..][..values.len()];
                 sum.iter_mut().zip(values).for_each(|(sum, x)| *sum += x);
             }
-        });
+        })?;
     }
     tensors.iter_mut().flatten().for_each(|x| *x *= scale);
-    Gradient { loss: total.loss / ids.len() as f64, tensors }
+    Ok(Gradient { loss: total.loss / ids.len() as f64, tensors })
 }
 
 /// The mean cross-entropy over the samples `ids`.
-pub fn loss<T: Real>(network: &Network<T>, samples: &dyn Samples, ids: &[u32], backend: &Backend) -> f64 {
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn loss<T: Real>(
+    network: &Network<T>,
+    samples: &dyn Samples,
+    ids: &[u32],
+    backend: &Backend,
+) -> Result<f64, Cancelled> {
     let want = Want { loss: true, m: false, query: false };
-    sums(network, samples, ids, want, backend).1.loss / ids.len() as f64
+    Ok(sums(network, samples, ids, want, backend)?.1.loss / ids.len() as f64)
 }
 
 /// Sums over samples, added up task by task.
@@ -61,35 +75,35 @@ fn sums<T: Real>(
     ids: &[u32],
     want: Want,
     backend: &Backend,
-) -> (Vec<Scores<T>>, Sums) {
-    let scores = Scores::of(network, backend);
-    let response = response(network, ids.len(), backend);
+) -> Result<(Vec<Scores<T>>, Sums), Cancelled> {
+    let scores = Scores::of(network, backend)?;
+    let response = response(network, ids.len(), backend)?;
     let z_out = network.view(Tensor::ZOut);
     let rows = block_rows(z_out.rows().max(network.columns(Tensor::M)), samples.length());
     let tasks = ids.len().div_ceil(rows).min(TASKS);
-    let parts = backend.map(tasks, |task| {
+    let parts = backend.try_map(tasks, |task| {
         let mut work = Work::new(network, want);
         let mine = &ids[task * ids.len() / tasks..(task + 1) * ids.len() / tasks];
         for ids in mine.chunks(rows) {
-            backend.leave_if_stopped();
+            backend.check_cancelled()?;
             samples.fill(ids, &mut work.pass.block);
             work.block(network, &scores, &response, want);
         }
-        work.sums
-    });
+        Ok(work.sums)
+    })?;
     let mut parts = parts.into_iter();
     let mut total = parts.next().unwrap_or_else(|| Sums::new(network, want));
     parts.for_each(|part| total.merge(&part));
-    (scores, total)
+    Ok((scores, total))
 }
 
-/// How residuals follow from features. The first-order form needs features of bounded length, and has no residuals of
-/// its own for the output embeddings.
+/// The map from features to residuals. The first-order form requires features of bounded length and does not compute the residuals
+/// that the gradient of the output embeddings needs.
 pub(super) fn response<'a, T: Real>(
     network: &'a Network<T>,
     samples: usize,
     backend: &Backend,
-) -> Response<'a, T> {
+) -> Result<Response<'a, T>, Cancelled> {
     let plain = network.embeddings.w_in.is_none() && !network.trains(Tensor::ZOut);
     let bound = plain.then(|| {
         let dim = network.dim();
@@ -129,7 +143,7 @@ impl Sums {
     }
 }
 
-/// One task's memory and sums.
+/// The buffers and sums of one task.
 struct Work<T> {
     pass: Pass<T>,
     found: Residuals<T>,
@@ -202,7 +216,7 @@ impl<T: Real> Work<T> {
                         sum.iter_mut().zip(g).for_each(|(sum, x)| *sum += weight * x.to_f64());
                     }
                 }
-                // These act through the scores alone.
+                // These tensors affect the loss only through the scores.
                 Tensor::W
                 | Tensor::Key
                 | Tensor::Query

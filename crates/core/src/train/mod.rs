@@ -1,5 +1,5 @@
-//! Training for as long as one likes: the model with all that may be trained, its gradients, optimisers and schedules, and
-//! the loop that records where it goes.
+//! Training beyond the early phase: the model with all trainable tensors, its gradients, optimisers and schedules, and the loop
+//! that records the trajectory.
 
 mod gradient;
 mod network;
@@ -14,8 +14,7 @@ mod trainer;
 
 pub use gradient::{Gradient, gradient, loss};
 pub use network::{Network, Tensor};
-pub use optimiser::{Moments, Optimiser, Update};
+pub use optimiser::{Moments, Update};
 pub use reading::{Reading, TrajectoryPoint, read};
-pub use schedule::Schedule;
 pub use start::warm_start;
-pub use trainer::{Counters, Diverged, End, Event, State, Trainer};
+pub use trainer::{Counters, Diverged, End, Event, State, TrainError, Trainer};

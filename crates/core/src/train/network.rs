@@ -1,15 +1,15 @@
-//! The model with everything that may be trained, and which of it is.
+//! The model with all trainable tensors, and the list of those that are trained.
 //!
 //! A position's vector is `x_i = z_in[tok_i] + [i = ell] z_trig + p_i`, with `p_i` where positions are added. Head k has a matrix
 //! `W_k`, perhaps as a product `K_k^T Q_k`, and a value matrix `M_k`; the output is `Z_out sum_k M_k psi(h_k)`. The value
-//! matrices stand side by side in one matrix `M`, so that to the right of the heads there is one model whatever
-//! their number.
+//! matrices are the column blocks of one matrix `M`, so that the model after the heads does not depend on their number.
 
-use crate::backend::{Backend, Real, View};
-use crate::config::{Config, Positions, Training, Trigger};
+use crate::backend::{Backend, Cancelled, Real, View};
+use crate::config::{Activation, Config, Positions, Training, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, start_rows};
-use crate::model::{Activation, Model, dot};
+use crate::model::Model;
+use crate::numeric::dot;
 use crate::random::Stream;
 use crate::words;
 
@@ -36,7 +36,7 @@ words! {
         ZEos = "z_eos",
         /// First layer of the MLP.
         WIn = "w_in",
-        /// What is added at each position.
+        /// The vectors that are added at each position.
         Positions = "positions",
     }
 }
@@ -60,29 +60,29 @@ pub struct Network<T> {
 }
 
 impl<T: Real> Network<T> {
-    /// The network of a configuration before training. `M` is 0. So is the `W` of the first head; other heads, which would
-    /// stay the same as the first for ever, and factors, which would stay 0, have entries N(0, 1/d).
+    /// The network of a configuration before training. `M` and the `W` of the first head are 0. Other heads, which would stay equal to
+    /// the first, and factors, which would stay 0, have entries N(0, 1/d).
     pub fn new(
         config: &Config,
         training: &Training,
         embeddings: Embeddings<T>,
         backend: &Backend,
-    ) -> Network<T> {
+    ) -> Result<Network<T>, Cancelled> {
         let (dim, heads, length) = (config.dim, training.heads, config.length);
         let key_dim = training.key_dim(dim);
         let start = |stream, rows| start_rows(config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
         if training.factored {
-            key = start(Stream::Attention, 2 * heads * key_dim);
+            key = start(Stream::Attention, 2 * heads * key_dim)?;
             query = key.split_off(heads * key_dim * dim);
         } else {
-            w = start(Stream::Attention, heads * dim);
+            w = start(Stream::Attention, heads * dim)?;
             w[..dim * dim].fill(T::ZERO);
         }
         let positions = match training.positions {
             Positions::None | Positions::Rotary => Vec::new(),
             Positions::Sinusoidal => sinusoidal(length, dim),
-            Positions::Learned => start(Stream::Positions, length),
+            Positions::Learned => start(Stream::Positions, length)?,
         };
         let mut trained = vec![Tensor::M];
         trained.extend(if training.factored { &[Tensor::Key, Tensor::Query][..] } else { &[Tensor::W] });
@@ -95,7 +95,7 @@ impl<T: Real> Network<T> {
         if training.positions == Positions::Learned {
             trained.push(Tensor::Positions);
         }
-        Network {
+        Ok(Network {
             trigger: config.trigger,
             activation: config.activation,
             encoding: training.positions,
@@ -109,7 +109,7 @@ impl<T: Real> Network<T> {
             query,
             positions,
             trained,
-        }
+        })
     }
 
     /// Puts the first head where the early phase ended, its value matrix multiplied by `scale`.
@@ -120,8 +120,8 @@ impl<T: Real> Network<T> {
         }
         let (u, eos) = (&phase.w1, &self.embeddings.z_eos);
         if self.w.is_empty() {
-            // `u z_eos^T` as one key and one query of equal length. `W` acts through `W z_eos` alone, which one row of the
-            // key matrix can turn anywhere: nothing is lost with the other rows.
+            // `u z_eos^T` as one key and one query of equal length. `W` acts through `W z_eos` alone, for which one row of each
+            // factor suffices.
             let rows = self.key_dim * dim;
             let size = (dot(u, u).sqrt() * dot(eos, eos).sqrt()).sqrt();
             for (matrix, vector) in [(&mut self.key, u), (&mut self.query, eos)] {
@@ -163,7 +163,7 @@ impl<T: Real> Network<T> {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn tensor_mut(&mut self, tensor: Tensor) -> &mut [T] {
         match tensor {
             Tensor::M => &mut self.m,
@@ -199,7 +199,7 @@ impl<T: Real> Network<T> {
         self.heads
     }
 
-    /// `W z_eos` of head `k`: where it looks, before positions turn it.
+    /// `W z_eos` of head `k`, before any rotation by positions.
     pub fn query(&self, k: usize) -> Vec<f64> {
         let (dim, eos) = (self.dim(), &self.embeddings.z_eos);
         let asked = |matrix: &[T]| matrix.chunks_exact(dim).map(|row| dot(row, eos)).collect::<Vec<f64>>();
@@ -233,12 +233,12 @@ impl<T: Real> Network<T> {
         (0..self.heads).map(pairs).sum::<f64>().max(0.0).sqrt()
     }
 
-    /// The fixed parts and embeddings as the engine's model: what is placed or asked by hand is read through it.
+    /// The embeddings, trigger and activation as a [`Model`], for evaluations with placed attention.
     pub fn model(&self) -> Model<'_, T> {
         Model { embeddings: &self.embeddings, trigger: self.trigger, activation: self.activation }
     }
 
-    /// The sum of the heads' value matrices: what acts when all heads look at the same place.
+    /// The sum of the heads' value matrices, which acts when all heads attend to the same position.
     pub(super) fn summed_values(&self) -> Vec<T> {
         let inputs = self.inputs();
         let row = |row: &[T]| {
@@ -257,7 +257,7 @@ impl<T: Real> Network<T> {
         View::new(data, data.len() / columns, columns)
     }
 
-    /// Rows of head `k` in a tensor whose heads stand one below the other.
+    /// Rows of head `k` in a tensor that is stacked by heads.
     pub(super) fn of_head(&self, tensor: Tensor, k: usize) -> &[T] {
         let data = self.tensor(tensor);
         let size = data.len() / self.heads;
@@ -269,7 +269,7 @@ impl<T: Real> Network<T> {
         self.w.is_empty()
     }
 
-    /// Positions that are added to the values, too: none, unless the values are the keys.
+    /// The positions that are added to the values; `None` unless the values are the keys.
     pub(super) fn value_positions(&self) -> Option<View<'_, T>> {
         (self.trigger == Trigger::Values && !self.positions.is_empty()).then(|| self.view(Tensor::Positions))
     }

@@ -1,30 +1,16 @@
-//! From a gradient to a step: SGD, Adam, AdamW and Muon, as PyTorch defines them.
+//! The steps of SGD, Adam, AdamW and Muon, as PyTorch defines them.
 //!
-//! An [`Update`] holds the numbers of the rule and a [`Moments`] what it remembers of one tensor, so that a checkpoint is
-//! the parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
+//! An [`Update`] holds the hyperparameters and a [`Moments`] the state for one tensor, so that a checkpoint consists of the
+//! parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
 //! products are in the parameters' type. Nothing depends on the number of threads.
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real, View};
-use crate::words;
-
-words! {
-    /// How a gradient becomes a step.
-    Optimiser {
-        /// Gradient descent, with momentum if that is not 0. Weight decay is added to the gradient.
-        Sgd = "sgd",
-        /// Adam (Kingma and Ba 2015). Weight decay is added to the gradient.
-        Adam = "adam",
-        /// Adam with weight decay taken off the parameters instead (Loshchilov and Hutter 2019).
-        AdamW = "adamw",
-        /// Momentum whose matrix has its singular values set near 1 (Jordan 2024). Vectors take AdamW's step.
-        Muon = "muon",
-    }
-}
+use crate::backend::{Backend, Cancelled, Real, View};
+use crate::config::Optimiser;
 
 impl Optimiser {
-    /// The momentum when none is given: PyTorch's.
+    /// The default momentum, that of PyTorch.
     pub fn momentum(self) -> f64 {
         match self {
             Optimiser::Muon => 0.95,
@@ -32,13 +18,13 @@ impl Optimiser {
         }
     }
 
-    /// Whether the rule has no momentum to choose.
+    /// Whether the momentum cannot be chosen.
     pub fn momentum_is_fixed(self) -> bool {
         matches!(self, Optimiser::Adam | Optimiser::AdamW)
     }
 }
 
-/// A rule with its numbers. The rate is given at each step, since it may follow a schedule.
+/// An optimiser with its hyperparameters. The rate is an argument of each step, since it may follow a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// The rule.
@@ -49,14 +35,14 @@ pub struct Update {
     pub first_decay: f64,
     /// Share of Adam's mean squared gradient that is kept (`beta_2`).
     pub second_decay: f64,
-    /// What Adam adds to the root of the mean squared gradient.
+    /// The number that Adam adds to the root of the mean squared gradient.
     pub epsilon: f64,
     /// Weight decay.
     pub weight_decay: f64,
 }
 
 impl Update {
-    /// The rule with PyTorch's numbers, without weight decay.
+    /// The optimiser with the defaults of PyTorch, without weight decay.
     pub fn new(optimiser: Optimiser) -> Update {
         Update {
             optimiser,
@@ -69,6 +55,10 @@ impl Update {
     }
 
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn step<T: Real>(
         &self,
         moments: &mut Moments,
@@ -77,19 +67,20 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) {
+    ) -> Result<(), Cancelled> {
         assert_eq!(parameters.len(), gradient.len(), "a gradient for every parameter");
         moments.steps += 1;
         let is_matrix = columns > 1 && parameters.len() > columns;
         match self.optimiser {
             Optimiser::Sgd => self.sgd(moments, parameters, gradient, rate),
             Optimiser::Muon if is_matrix => {
-                self.muon(moments, parameters, columns, gradient, rate, backend);
+                self.muon(moments, parameters, columns, gradient, rate, backend)?;
             }
             Optimiser::Adam | Optimiser::AdamW | Optimiser::Muon => {
                 self.adam(moments, parameters, gradient, rate);
             }
         }
+        Ok(())
     }
 
     fn sgd<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
@@ -111,13 +102,13 @@ impl Update {
     fn adam<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
         moments.first.resize(gradient.len(), 0.0);
         moments.second.resize(gradient.len(), 0.0);
-        // Adam's decay goes through the gradient, AdamW's past it.
+        // Adam adds the decay to the gradient, AdamW subtracts it from the parameter.
         let (inside, outside) = match self.optimiser {
             Optimiser::Adam => (self.weight_decay, 0.0),
             _ => (0.0, rate * self.weight_decay),
         };
         let (b1, b2) = (self.first_decay, self.second_decay);
-        // Both means start at 0 and are too small at first, by a known factor.
+        // Both means start at 0 and are biased by a known factor, which this corrects.
         let begun = |decay: f64| 1.0 - power(decay, moments.steps);
         let (step, root) = (rate / begun(b1), begun(b2).sqrt());
         let means = moments.first.iter_mut().zip(&mut moments.second);
@@ -138,10 +129,10 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) {
+    ) -> Result<(), Cancelled> {
         moments.first.resize(gradient.len(), 0.0);
         let kept = self.momentum;
-        // Nesterov's form: the step looks ahead by one more share of momentum.
+        // Nesterov momentum.
         let direction: Vec<f64> = gradient
             .iter()
             .zip(&mut moments.first)
@@ -151,17 +142,23 @@ impl Update {
             })
             .collect();
         let rows = gradient.len() / columns;
-        let direction = orthogonalise::<T>(&direction, rows, columns, backend);
+        let direction = orthogonalise::<T>(&direction, rows, columns, backend)?;
         let step = rate * (rows as f64 / columns as f64).max(1.0).sqrt();
         for (p, u) in parameters.iter_mut().zip(&direction) {
             *p = T::from_f64(p.to_f64() * (1.0 - rate * self.weight_decay) - step * u.to_f64());
         }
+        Ok(())
     }
 }
 
-/// Five rounds of Newton and Schulz's iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
+/// Five rounds of the Newton-Schulz iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
 /// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
-fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Vec<T> {
+fn orthogonalise<T: Real>(
+    matrix: &[f64],
+    rows: usize,
+    columns: usize,
+    backend: &Backend,
+) -> Result<Vec<T>, Cancelled> {
     const ROUNDS: usize = 5;
     const SMALLEST: f64 = 1e-7;
     let (a, b, c) = (3.4445, -4.775, 2.0315);
@@ -178,20 +175,20 @@ fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: 
     let (wide_a, wide_b, wide_c) = (T::from_f64(a), T::from_f64(b), T::from_f64(c));
     for _ in 0..ROUNDS {
         let view = View::new(&x, short, long);
-        backend.product(&mut gram, view, view.t());
+        backend.product(&mut gram, view, view.t())?;
         let g = View::new(&gram, short, short);
-        backend.product(&mut square, g, g);
+        backend.product(&mut square, g, g)?;
         square.iter_mut().zip(&gram).for_each(|(s, &g)| *s = wide_b * g + wide_c * *s);
-        backend.product(&mut next, View::new(&square, short, short), view);
+        backend.product(&mut next, View::new(&square, short, short), view)?;
         x.iter_mut().zip(&next).for_each(|(x, &next)| *x = wide_a * *x + next);
     }
     if !tall {
-        return x;
+        return Ok(x);
     }
-    (0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect()
+    Ok((0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect())
 }
 
-/// `x^n` by repeated squaring: the same bits on every machine, which the system's `pow` does not promise.
+/// `x^n` by repeated squaring, with the same bits on every machine, which the system's `pow` does not guarantee.
 fn power(x: f64, n: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, x, n);
     while left > 0 {
@@ -204,7 +201,7 @@ fn power(x: f64, n: u64) -> f64 {
     result
 }
 
-/// What a rule remembers of one tensor. Vectors are empty until a step needs them.
+/// The state of an optimiser for one tensor. Vectors are empty until a step needs them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     /// Steps taken.
@@ -227,7 +224,7 @@ mod tests {
             for (i, value) in [2.0, 0.5, 0.1].into_iter().enumerate() {
                 matrix[i * columns + i] = value;
             }
-            let result = orthogonalise::<f64>(&matrix, rows, columns, &Backend::single());
+            let result = orthogonalise::<f64>(&matrix, rows, columns, &Backend::single()).unwrap();
             for (i, x) in result.iter().enumerate() {
                 let range = if i / columns == i % columns { 0.6..1.3 } else { -1e-12..1e-12 };
                 assert!(range.contains(x), "{rows} x {columns}, entry {i}: {x}");

@@ -1,8 +1,8 @@
-//! A block of samples through the network, in memory that is sized once and used for every block.
+//! Forward and backward pass of a block of samples, in buffers that are reused for every block.
 
 use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
 use crate::config::Trigger;
-use crate::model::dot;
+use crate::numeric::dot;
 use crate::task::Block;
 
 use super::network::{Network, Tensor};
@@ -86,8 +86,8 @@ impl<T: Real> Pass<T> {
         View::new(data, data.len() / columns, columns)
     }
 
-    /// Takes derivatives by the features back to the head outputs; the result is `g`, a row per sample and head, in `by_head`,
-    /// and `by_features` becomes the derivative by `W_in h`. Without an MLP `by_features` is `g` already, and stays.
+    /// Back-propagates derivatives with respect to the features to the head outputs. Sets `by_head` to `g`, a row per sample and head,
+    /// and `by_features` to the derivative with respect to `W_in h`. Without an MLP `by_features` is `g` already and is unchanged.
     pub fn back(&self, network: &Network<T>, by_features: &mut [T], by_head: &mut Vec<T>) {
         if network.embeddings.w_in.is_none() {
             return;
@@ -125,7 +125,7 @@ impl<T: Real> Pass<T> {
             let tokens = &self.block.tokens[sample * length..][..length];
             let count = sums.tokens.len() / sums.trigger.len();
             let mean: f64 = weights.iter().zip(&*dots).map(|(&a, &dot)| (a * dot).to_f64()).sum();
-            // With one position there is nothing to look away from, and no rounding either.
+            // With one position the coefficient is exactly zero.
             let mean = if length == 1 { dots[0].to_f64() } else { mean };
             for (i, ((dot, &weight), &token)) in dots.iter_mut().zip(weights).zip(tokens).enumerate() {
                 let coefficient = weight.to_f64() * (dot.to_f64() - mean);

@@ -2,7 +2,7 @@
 
 use crate::backend::Real;
 
-/// Slowest against fastest angle, as is the custom.
+/// Ratio of the fastest to the slowest angle, the customary value.
 const BASE: f64 = 10_000.0;
 
 /// The angle by which pair `pair` of `pairs` turns per position.

@@ -1,23 +1,24 @@
-//! Reading a network (theory section 4): what it recalls, where it looks, and what became of the early phase's direction.
+//! Evaluation of a network (theory section 4): its recall, its attention, and its overlap with the early phase's direction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real, residual};
+use crate::backend::{Backend, Cancelled, Real, residual};
 use crate::config::Config;
 use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
 use crate::measure::{Measure, Measures};
-use crate::model::{Readout, block_rows, dot};
+use crate::model::{Readout, block_rows};
+use crate::numeric::dot;
 use crate::task::{Samples, Task};
 
 use super::network::{Network, Tensor};
 use super::pass::Pass;
 use super::scores::Scores;
 
-/// The measures that a trajectory does not have: the first gradient is the early phase's.
+/// The measure that a trajectory does not have: the first gradient is the early phase's.
 const NOT_READ: Measure = Measure::OneStepAccuracy;
 
-/// What is measured on a network on fresh sequences. Attention is that of the head that finds the trigger most often.
+/// The evaluation of a network on test samples. Attention is that of the head that finds the trigger most often.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Mean cross-entropy.
@@ -26,17 +27,21 @@ pub struct Reading {
     pub measures: Measures<Tally>,
 }
 
-/// Reads a network on test samples.
+/// Evaluates a network on test samples.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn read<T: Real>(
     config: &Config,
     network: &Network<T>,
     task: &Task,
     test: &dyn Samples,
     backend: &Backend,
-) -> Reading {
-    let scores = Scores::of(network, backend);
+) -> Result<Reading, Cancelled> {
+    let scores = Scores::of(network, backend)?;
     let (z_out, m) = (network.view(Tensor::ZOut), network.view(Tensor::M));
-    let readout = Readout::of(z_out, m, test.count(), backend);
+    let readout = Readout::of(z_out, m, test.count(), backend)?;
     let (count, length, heads) = (test.count(), test.length(), network.heads());
     let rows = block_rows(z_out.rows().max(m.columns()), length);
     let parts = backend.map(count.div_ceil(rows), |i| {
@@ -56,7 +61,7 @@ pub fn read<T: Real>(
         }
         let loss = residual(&mut logits, z_out.rows(), &pass.block.labels);
         (loss, answers, attended)
-    });
+    })?;
     let (mut loss, mut answers, mut attended) = (0.0, Answers::default(), vec![Attended::default(); heads]);
     for part in &parts {
         loss += part.0;
@@ -69,7 +74,7 @@ pub fn read<T: Real>(
     };
     let best = attended.iter().max_by(order).copied().unwrap_or_default();
     let memory =
-        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend);
+        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend)?;
     let measures = Measures::from_fn(|measure| match measure {
         Measure::Accuracy => answers.accuracy,
         Measure::MemoryAccuracy => memory,
@@ -78,7 +83,7 @@ pub fn read<T: Real>(
         Measure::AttentionMass => best.attention_mass,
         Measure::Margin => answers.margin,
     });
-    Reading { loss: loss / count as f64, measures }
+    Ok(Reading { loss: loss / count as f64, measures })
 }
 
 /// One record of a trajectory: the network before step `step`.
@@ -149,7 +154,7 @@ impl PartialEq for TrajectoryPoint {
     }
 }
 
-/// Where a network looks, beside the direction `early`.
+/// The direction of a network's attention compared with `early` and with the trigger.
 pub(super) struct Gaze {
     pub early_cosine: f64,
     pub trigger_cosine: f64,
@@ -179,7 +184,7 @@ impl Gaze {
     }
 }
 
-/// The cosine of two vectors, 0 where one has no direction.
+/// The cosine of two vectors, 0 if one of them is zero.
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
     let size = (dot(a, a) * dot(b, b)).sqrt();
     if size > 0.0 { dot(a, b) / size } else { 0.0 }

@@ -1,19 +1,9 @@
-//! How the rate changes over the steps of a training run.
+//! The rate over the steps of a training run.
 
-use crate::words;
-
-words! {
-    /// The rate over the course of training.
-    Schedule {
-        /// The same at every step.
-        Constant = "constant",
-        /// Half a cosine from the whole rate down to 0.
-        Cosine = "cosine",
-    }
-}
+use crate::config::Schedule;
 
 impl Schedule {
-    /// The share of the rate that step `step` of `steps` takes, counted from 0.
+    /// The factor of the rate at step `step` of `steps`, counted from 0.
     pub fn share(self, step: u64, steps: u64) -> f64 {
         match self {
             Schedule::Constant => 1.0,

@@ -1,38 +1,38 @@
-//! From the matrices of attention to scores, and back from their derivatives.
+//! Attention scores from the attention matrices, and the gradients of these matrices from derivatives of the scores.
 //!
 //! The score of position i is `x_i . q_i`. Without rotary positions `q_i = W z_eos` is one query for all. With them key and
-//! query are turned by their places, the query's at the end of the sequence: `q_i` is `W z_eos` turned by `L - i`, or, with
-//! factors, `K^T` times `Q z_eos` so turned. Scores of tokens are then a table, one row for all positions or one for each.
+//! query are rotated by their positions, the query's at the end of the sequence: `q_i` is `W z_eos` rotated by `L - i`, or, with
+//! factors, `K^T` times the rotated `Q z_eos`. Scores of tokens form a table with one row for all positions or one row for each.
 
-use crate::backend::{Backend, Real, View};
+use crate::backend::{Backend, Cancelled, Real, View};
 use crate::config::Positions;
 use crate::early_phase::narrow;
-use crate::model::dot;
+use crate::numeric::dot;
 
 use super::network::{Network, Tensor};
 use super::positions::turn;
 
 /// One head's queries and the scores that follow.
 pub struct Scores<T> {
-    /// Before the key matrix: `W z_eos`, or `Q z_eos` with factors.
+    /// The query before the key matrix: `W z_eos`, or `Q z_eos` with factors.
     asked: Vec<f64>,
     /// `q_i`: one row, or one per position.
     pub queries: Vec<T>,
     /// Score of each token, for each row of `queries`.
     pub tokens: Vec<T>,
-    /// What the trigger adds, for each row of `queries`.
+    /// The score that the trigger adds, for each row of `queries`.
     pub trigger: Vec<T>,
-    /// What each position adds; empty where none is added.
+    /// The score that each position adds; empty without added positions.
     pub positions: Vec<T>,
 }
 
 impl<T: Real> Scores<T> {
     /// The scores of every head.
-    pub fn of(network: &Network<T>, backend: &Backend) -> Vec<Scores<T>> {
+    pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>, Cancelled> {
         (0..network.heads()).map(|k| Scores::of_head(network, k, backend)).collect()
     }
 
-    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Scores<T> {
+    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>, Cancelled> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let matrix = if network.is_factored() { Tensor::Query } else { Tensor::W };
@@ -51,16 +51,16 @@ impl<T: Real> Scores<T> {
         let against = |tensor: Tensor| {
             let with = network.view(tensor);
             let mut scores = vec![T::ZERO; rows.rows() * with.rows()];
-            backend.product(&mut scores, rows, with.t());
-            scores
+            backend.product(&mut scores, rows, with.t())?;
+            Ok(scores)
         };
-        let (tokens, trigger) = (against(Tensor::ZIn), against(Tensor::ZTrig));
+        let (tokens, trigger) = (against(Tensor::ZIn)?, against(Tensor::ZTrig)?);
         let positions = if network.tensor(Tensor::Positions).is_empty() {
             Vec::new()
         } else {
-            against(Tensor::Positions)
+            against(Tensor::Positions)?
         };
-        Scores { asked, queries, tokens, trigger, positions }
+        Ok(Scores { asked, queries, tokens, trigger, positions })
     }
 
     /// The row of the tables that position `i` reads.
@@ -70,7 +70,7 @@ impl<T: Real> Scores<T> {
     }
 }
 
-/// Sums over samples of the coefficients `-dL/ds_i` of one head, by where their score came from.
+/// Sums over samples of the coefficients `-dL/ds_i` of one head, by the source of the score.
 #[derive(Clone, Debug)]
 pub struct ScoreSums {
     /// By token, for each row of the queries.
@@ -103,7 +103,11 @@ impl ScoreSums {
     }
 
     /// The derivative by the queries, row by row: `sum_v tokens[v] z_in[v] + trigger z_trig + sum_i positions[i] p_i`.
-    fn by_queries<T: Real>(&self, network: &Network<T>, backend: &Backend) -> Vec<Vec<f64>> {
+    fn by_queries<T: Real>(
+        &self,
+        network: &Network<T>,
+        backend: &Backend,
+    ) -> Result<Vec<Vec<f64>>, Cancelled> {
         let tokens = self.tokens.len() / self.trigger.len();
         backend.map(self.trigger.len(), |i| {
             let mut sum = vec![0.0; network.dim()];
@@ -114,8 +118,8 @@ impl ScoreSums {
         })
     }
 
-    /// Adds this head's derivatives by the matrices of attention and the end-of-sequence vector, in `add(tensor, offset,
-    /// values)`, and by what the queries are held against.
+    /// Adds this head's derivatives with respect to the attention matrices, the end-of-sequence vector and the vectors that queries are
+    /// multiplied with, by calls of `add(tensor, offset, values)`.
     pub fn back<T: Real>(
         &self,
         network: &Network<T>,
@@ -123,11 +127,11 @@ impl ScoreSums {
         scores: &Scores<T>,
         backend: &Backend,
         add: &mut dyn FnMut(Tensor, usize, &[f64]),
-    ) {
+    ) -> Result<(), Cancelled> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let mut by_asked = vec![0.0; scores.asked.len()];
-        for (i, by_query) in self.by_queries(network, backend).into_iter().enumerate() {
+        for (i, by_query) in self.by_queries(network, backend)?.into_iter().enumerate() {
             let by_turned = if network.is_factored() {
                 let key = network.of_head(Tensor::Key, k);
                 let first = k * key.len();
@@ -171,6 +175,7 @@ impl ScoreSums {
             let scaled: Vec<f64> = queries[..dim].iter().map(|q| weight * q).collect();
             add(Tensor::Positions, i * dim, &scaled);
         }
+        Ok(())
     }
 }
 
@@ -178,7 +183,7 @@ fn query_rows<T: Real>(network: &Network<T>) -> usize {
     if network.encoding == Positions::Rotary { network.length } else { 1 }
 }
 
-/// A vector as position `i` sees it: turned by its distance from the end with rotary positions, in the given sense.
+/// A vector at position `i`: with rotary positions rotated by its distance from the end, in the direction of `sense`.
 fn turned<T: Real>(network: &Network<T>, x: &[f64], i: usize, sense: f64) -> Vec<f64> {
     let mut x = x.to_vec();
     if network.encoding == Positions::Rotary {

@@ -1,6 +1,6 @@
-//! Where a warm start puts the value matrix.
+//! The warm start: training from the end of the early phase.
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Regime};
 use crate::early_phase::EarlyPhase;
 use crate::task::Samples;
@@ -8,52 +8,57 @@ use crate::task::Samples;
 use super::gradient::gradient;
 use super::network::{Network, Tensor};
 
-/// Samples that the scale is fitted on, at most.
+/// The maximum number of samples that the scale is fitted on.
 const SAMPLES: usize = 4096;
 
-/// Puts the network where the early phase ended. In the exact regime that is `(M2, W1)`. In the infinitesimal one `m2` is per
-/// unit of rate and has no size of its own: it gets the one at which the training loss is least.
+/// Sets the network to the end of the early phase. In the exact regime that is `(M2, W1)`. In the infinitesimal regime `m2` is per unit
+/// of rate and has no scale; it gets the scale with the smallest training loss.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
 pub fn warm_start<T: Real>(
     config: &Config,
     network: &mut Network<T>,
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) {
+) -> Result<(), Cancelled> {
     network.warm_start(phase, 1.0);
     if config.regime == Regime::Exact {
-        return;
+        return Ok(());
     }
     let ids: Vec<u32> = (0..samples.count().min(SAMPLES) as u32).collect();
     // Larger is better as long as the loss falls along m2.
     let falls = |network: &mut Network<T>, scale: f64| {
         network.warm_start(phase, scale);
-        let found = gradient(network, samples, &ids, backend);
+        let found = gradient(network, samples, &ids, backend)?;
         let (inputs, columns) = (network.inputs(), network.columns(Tensor::M));
         let rows = found.tensors[0].chunks_exact(columns).zip(phase.m2.chunks_exact(inputs));
         let slope: f64 =
             rows.map(|(row, m2)| row.iter().zip(m2).map(|(g, m)| g * m.to_f64()).sum::<f64>()).sum();
-        slope < 0.0
+        Ok(slope < 0.0)
     };
-    // The loss is convex along a line in M: one crossing, found by doubling and then halving the interval.
+    // The loss is convex along a line in M, so its slope changes sign once: double the scale, then bisect.
     let norm = network.norm(Tensor::M);
     if norm == 0.0 {
-        return;
+        return Ok(());
     }
     let (mut low, mut high) = (0.0, 1.0 / norm);
     for _ in 0..64 {
-        if !falls(network, high) {
+        if !falls(network, high)? {
             break;
         }
         (low, high) = (high, 2.0 * high);
     }
     for _ in 0..10 {
         let middle = 0.5 * (low + high);
-        if falls(network, middle) {
+        if falls(network, middle)? {
             low = middle;
         } else {
             high = middle;
         }
     }
     network.warm_start(phase, 0.5 * (low + high));
+    Ok(())
 }

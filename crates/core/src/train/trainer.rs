@@ -1,11 +1,11 @@
-//! The training loop: a state, steps, and events for whoever listens.
+//! The training loop: a state, steps, and events for an observer.
 //!
-//! The state holds everything that the next step depends on beside the configuration. A run that goes on from a saved
-//! state takes the same steps, bit for bit, since the order of samples is drawn from the seed and the epoch alone.
+//! With the configuration, the state determines all further steps. A run that continues from a saved state takes the same steps, bit
+//! for bit, since the order of samples is drawn from the seed and the epoch alone.
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real};
+use crate::backend::{Backend, Cancelled, Real};
 use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
@@ -15,7 +15,7 @@ use super::network::{Network, Tensor};
 use super::optimiser::{Moments, Update};
 use super::reading::{Gaze, TrajectoryPoint, read};
 
-/// Counters of a run: what a checkpoint keeps beside its tensors.
+/// The counters of a run, which a checkpoint stores with its tensors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
@@ -29,14 +29,14 @@ pub struct Counters {
     pub stale: usize,
 }
 
-/// A network on its way.
+/// A network during training.
 #[derive(Clone, Debug)]
 pub struct State<T> {
     /// The network.
     pub network: Network<T>,
     /// The optimiser's memory of each of [`Network::trained`].
     pub moments: Vec<Moments>,
-    /// How far it is.
+    /// Steps, records and the best loss so far.
     pub counters: Counters,
 }
 
@@ -48,7 +48,7 @@ impl<T: Real> State<T> {
     }
 }
 
-/// What happens during a run.
+/// An event of a run.
 pub enum Event<'a, T> {
     /// The trajectory has one more point.
     Recorded(&'a TrajectoryPoint, &'a State<T>),
@@ -63,11 +63,11 @@ pub enum End {
     Finished,
     /// The loss on the test samples had stopped falling.
     Stopped,
-    /// The listener wanted no more.
+    /// The observer returned `false`.
     Interrupted,
 }
 
-/// Numbers that left the range of their type.
+/// The error of a run whose numbers overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the loss is not finite after {step} steps with rate = {rate:e}: use a smaller rate or precision f64"
@@ -79,7 +79,18 @@ pub struct Diverged {
     pub rate: f64,
 }
 
-/// What a run learns from and is read on.
+/// The error of a training run that did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum TrainError {
+    /// The loss or a parameter is no longer finite.
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
+    /// The run was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// The inputs of a run.
 pub struct Trainer<'a> {
     /// The configuration.
     pub config: &'a Config,
@@ -96,13 +107,17 @@ pub struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    /// Takes steps until all are taken, the loss stops falling, or `observe` says `false`.
+    /// Takes steps until all are taken, the loss stops falling, or `observe` returns `false`.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError`] when the loss or a parameter overflows, or when the backend's token was cancelled.
     pub fn run<T: Real>(
         &self,
         state: &mut State<T>,
         backend: &Backend,
         observe: &mut dyn FnMut(Event<'_, T>) -> bool,
-    ) -> Result<End, Diverged> {
+    ) -> Result<End, TrainError> {
         let training = self.training;
         let update = Update {
             momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
@@ -116,17 +131,17 @@ impl Trainer<'_> {
             let rate = training.rate * training.schedule.share(step as u64, training.steps as u64);
             let ids = batches.of(step);
             let found = match last {
-                true => Gradient { loss: loss(&state.network, self.samples, ids, backend), tensors: vec![] },
-                false => gradient(&state.network, self.samples, ids, backend),
+                true => Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] },
+                false => gradient(&state.network, self.samples, ids, backend)?,
             };
             if !found.loss.is_finite() {
-                return Err(Diverged { step, rate: training.rate });
+                return Err(Diverged { step, rate: training.rate }.into());
             }
             let due = last || step.is_multiple_of(training.record_every());
             if due && state.counters.recorded != Some(step) {
-                let point = self.point(state, rate, found.loss, backend);
+                let point = self.point(state, rate, found.loss, backend)?;
                 if !point.is_finite() {
-                    return Err(Diverged { step, rate: training.rate });
+                    return Err(Diverged { step, rate: training.rate }.into());
                 }
                 let counters = &mut state.counters;
                 counters.recorded = Some(step);
@@ -149,11 +164,11 @@ impl Trainer<'_> {
             let trained: Vec<Tensor> = network.trained().to_vec();
             for ((tensor, moments), gradient) in trained.into_iter().zip(moments).zip(&found.tensors) {
                 let columns = network.columns(tensor);
-                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend);
+                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend)?;
             }
             counters.step += 1;
             if !network.is_finite() {
-                return Err(Diverged { step: step + 1, rate: training.rate });
+                return Err(Diverged { step: step + 1, rate: training.rate }.into());
             }
             if !observe(Event::Stepped(state)) {
                 return Ok(End::Interrupted);
@@ -161,11 +176,17 @@ impl Trainer<'_> {
         }
     }
 
-    fn point<T: Real>(&self, state: &State<T>, rate: f64, loss: f64, backend: &Backend) -> TrajectoryPoint {
+    fn point<T: Real>(
+        &self,
+        state: &State<T>,
+        rate: f64,
+        loss: f64,
+        backend: &Backend,
+    ) -> Result<TrajectoryPoint, Cancelled> {
         let network = &state.network;
-        let reading = read(self.config, network, self.task, self.test, backend);
+        let reading = read(self.config, network, self.task, self.test, backend)?;
         let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);
-        TrajectoryPoint {
+        Ok(TrajectoryPoint {
             step: state.counters.step,
             rate,
             loss,
@@ -176,12 +197,12 @@ impl Trainer<'_> {
             early_cosine,
             trigger_cosine,
             trigger_lead,
-        }
+        })
     }
 }
 
-/// Which samples a step takes. Without a batch size all of them, in their order; else the samples of an epoch in an order
-/// drawn from the seed and the epoch, one batch after the other. The last of an epoch may be smaller.
+/// The samples of each step. Without a batch size a step takes all of them, in order. Otherwise the samples of an epoch are shuffled
+/// by the seed and the epoch and divided into batches, of which the last may be smaller.
 struct Batches {
     seed: u64,
     size: usize,
@@ -216,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
+    fn each_epoch_takes_every_sample_once_in_a_new_order() {
         let training = Training { batch: Some(4), ..Training::new(6) };
         let mut batches = Batches::new(0, &training, 10);
         let steps: Vec<Vec<u32>> = (0..6).map(|step| batches.of(step).to_vec()).collect();
@@ -228,7 +249,7 @@ mod tests {
             order.sort_unstable();
             assert_eq!(order, (0..10).collect::<Vec<u32>>());
         }
-        // Whatever came before.
+        // Independent of the batches before.
         assert_eq!(batches.of(1), steps[1]);
     }
 }

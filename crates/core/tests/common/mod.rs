@@ -23,7 +23,7 @@ pub struct Setting<T> {
 impl<T: Real> Setting<T> {
     pub fn new(settings: Settings) -> Self {
         let config = config(settings);
-        let embeddings = Embeddings::draw(&config, &Backend::single());
+        let embeddings = Embeddings::draw(&config, &Backend::single()).unwrap();
         Setting { task: Task::new(&config), embeddings, config }
     }
 
@@ -40,7 +40,7 @@ impl<T: Real> Setting<T> {
     }
 
     pub fn run(&self, backend: &Backend) -> EarlyPhase<T> {
-        early_phase(&self.config, &self.model(), &self.train(), backend)
+        early_phase(&self.config, &self.model(), &self.train(), backend).unwrap()
     }
 }
 

@@ -209,7 +209,7 @@ mod tests {
         let settings = MemorySettings::default();
         let search = CapacitySearch::new(&settings, 0.05, 100).expect("settings");
         let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
-        assert!(matches!(stopped, Err(MemoryError::Stopped)));
+        assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
         let refused = |settings: &MemorySettings, half_width| {
             CapacitySearch::new(settings, half_width, 100)
                 .err()

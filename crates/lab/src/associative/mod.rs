@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 
@@ -42,9 +42,9 @@ pub enum MemoryError {
         /// Bytes available.
         available: f64,
     },
-    /// Cancelled by the caller.
-    #[error("stopped")]
-    Stopped,
+    /// The search was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// The recall of memories with consecutive seeds.
@@ -144,10 +144,12 @@ pub fn recalls(
     backend: &Backend,
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
-    let found = backend.map(configs.len(), |i| {
-        (!stop.load(Ordering::Relaxed)).then(|| recall(&configs[i], &backend.alone()))
-    });
-    let found: Vec<Recall> = found.into_iter().collect::<Option<_>>().ok_or(MemoryError::Stopped)?;
+    let found = backend.try_map(configs.len(), |i| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+        recall(&configs[i], &backend.alone())
+    })?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {
         Some((config, _)) => Err(MemoryError::NotFinite { rate: config.training_rate() }),
         None => Ok(found),

@@ -3,11 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use superpose_core::backend::{Backend, Real, Stopped};
-use superpose_core::config::{Config, Precision};
+use superpose_core::backend::{Backend, Real};
+use superpose_core::config::Config;
 use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
+use superpose_core::with_precision;
 
 use super::{CellError, Outcome, check};
 use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
@@ -16,14 +17,11 @@ use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 /// Whatever goes wrong inside is the cell's failure and nobody else's. A backend that is told to stop leaves it undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check(config)?;
-    let run = || match config.precision {
-        Precision::F32 => measure_as::<f32>(config, noise, backend),
-        Precision::F64 => measure_as::<f64>(config, noise, backend),
-    };
+    let run = || with_precision!(config.precision, T => measure_as::<T>(config, noise, backend));
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => return Ok(outcome),
+        Ok(Err(RunError::Cancelled(_))) => return Err(CellError::Stopped),
         Ok(Err(error)) => error.to_string(),
-        Err(panic) if panic.is::<Stopped>() => return Err(CellError::Stopped),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
@@ -42,11 +40,12 @@ fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Resul
     let trigger_sign = learned.phase.trigger_sign;
     let mut outcome = Outcome::new(&learned.evaluation, trigger_sign);
     // The budget is the early phase's, also of a model that was trained after it.
-    outcome.noise = noise.then(|| {
+    if noise {
         let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);
         let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
-        budget(config, &model, task, learned.phase, &learned.frequency, &*samples, &test, backend)
-    });
+        let (phase, frequency) = (learned.phase, &learned.frequency);
+        outcome.noise = Some(budget(config, &model, task, phase, frequency, &*samples, &test, backend)?);
+    }
     outcome.seconds = started.elapsed().as_secs_f64();
     Ok(outcome)
 }

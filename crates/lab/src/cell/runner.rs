@@ -5,12 +5,11 @@
 //! few times a second: a program that is killed loses what it finished since, and nothing else.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
@@ -71,7 +70,7 @@ pub struct Runner<'a> {
     retry_failed: bool,
     memory: f64,
     stop: Option<&'a AtomicBool>,
-    leave: Option<Arc<AtomicBool>>,
+    leave: CancelToken,
     required: Option<Measure>,
 }
 
@@ -85,7 +84,7 @@ impl<'a> Runner<'a> {
             retry_failed: false,
             memory: f64::INFINITY,
             stop: None,
-            leave: None,
+            leave: CancelToken::new(),
             required: None,
         }
     }
@@ -115,9 +114,9 @@ impl<'a> Runner<'a> {
         Runner { stop: Some(stop), ..self }
     }
 
-    /// When this becomes true, cells that are being run are left undone. Whoever sets it has set the other flag before.
-    pub fn with_leave(self, leave: Arc<AtomicBool>) -> Runner<'a> {
-        Runner { leave: Some(leave), ..self }
+    /// Cancels the cells that are running, too. The caller sets the flag of [`Runner::with_stop`] first.
+    pub fn with_leave(self, leave: CancelToken) -> Runner<'a> {
+        Runner { leave, ..self }
     }
 
     /// Requires a measure of every outcome: one that was kept before the measure was added is run again.
@@ -251,10 +250,7 @@ impl<'a> Runner<'a> {
                 scope.spawn(move || {
                     // Where threads cannot be had one is enough, and the bits are the same.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
-                    let backend = match leave {
-                        Some(leave) => backend.with_stop(leave),
-                        None => backend,
-                    };
+                    let backend = backend.with_cancel(leave);
                     while !broken.load(Ordering::Relaxed)
                         && !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
                     {

@@ -9,6 +9,7 @@
 //! fitted directly, as exponents of the ratio, so that a curvature common to both cancels.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::numeric::{Cholesky, dot};
 use superpose_core::random::{Stream, Words, normals};
 
 use crate::interval::student;
@@ -135,17 +136,18 @@ impl<'a> Design<'a> {
     /// Solves weighted least squares; `None` if the system is singular.
     fn solve(&self, y: &[f64], scatter: f64) -> Option<Vec<f64>> {
         let p = self.names.len() + 1;
-        let mut system = vec![vec![0.0; p + 1]; p];
+        let (mut matrix, mut theta) = (vec![0.0; p * p], vec![0.0; p]);
         for ((row, y), error) in self.rows.iter().zip(y).zip(&self.errors) {
             let weight = 1.0 / (error * error + scatter * scatter);
             for i in 0..p {
                 for j in 0..p {
-                    system[i][j] += weight * row[i] * row[j];
+                    matrix[i * p + j] += weight * row[i] * row[j];
                 }
-                system[i][p] += weight * row[i] * y;
+                theta[i] += weight * row[i] * y;
             }
         }
-        eliminate(system)
+        Cholesky::new(matrix, p, 1e-10)?.solve(&mut theta);
+        Some(theta)
     }
 
     /// Returns the scatter at which the weighted squares equal the degrees of freedom, and the fit with it.
@@ -241,36 +243,6 @@ pub fn compare(
         ratio: (ratios.iter().sum::<f64>() / ratios.len() as f64).exp(),
         observed,
     })
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-/// Gauss's elimination with pivots; `None` when the system is singular.
-fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    let p = system.len();
-    let sizes: Vec<f64> = (0..p).map(|i| system[i][i].abs()).collect();
-    for i in 0..p {
-        let pivot = (i..p).max_by(|&a, &b| system[a][i].abs().total_cmp(&system[b][i].abs()))?;
-        system.swap(i, pivot);
-        if system[i][i].is_nan() || system[i][i].abs() <= 1e-10 * sizes[i] {
-            return None;
-        }
-        let (done, rest) = system.split_at_mut(i + 1);
-        for row in rest {
-            let factor = row[i] / done[i][i];
-            for j in i..=p {
-                row[j] -= factor * done[i][j];
-            }
-        }
-    }
-    let mut solution = vec![0.0; p];
-    for i in (0..p).rev() {
-        let known: f64 = (i + 1..p).map(|j| system[i][j] * solution[j]).sum();
-        solution[i] = (system[i][p] - known) / system[i][i];
-    }
-    Some(solution)
 }
 
 #[cfg(test)]

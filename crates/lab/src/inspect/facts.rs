@@ -1,5 +1,7 @@
 //! The number of facts that vectors hold: the largest at which recall reaches an accuracy.
 
+use std::convert::Infallible;
+
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::{Measured, Memory, Point};
 
@@ -14,12 +16,15 @@ pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
     if !usable {
         return 0;
     }
-    largest(accuracy, |vocab| Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab))
+    let at = |vocab| Ok::<_, Infallible>(Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab));
+    let Ok(facts) = largest(accuracy, at);
+    facts
 }
 
 /// Returns the number of facts that Gaussian vectors of a dimension hold at an accuracy.
 pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
-    largest(accuracy, |vocab| gaussian_accuracy(dim, vocab))
+    let Ok(facts) = largest(accuracy, |vocab| Ok::<_, Infallible>(gaussian_accuracy(dim, vocab)));
+    facts
 }
 
 /// Returns the memory accuracy of Gaussian vectors of a dimension.
@@ -39,21 +44,21 @@ pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
 }
 
 /// Returns the largest number of facts, at least two, at which the accuracy is reached; 0 if there is none. Accuracy falls with facts.
-pub(super) fn largest(accuracy: f64, mut at: impl FnMut(f64) -> f64) -> u64 {
-    let mut reached = |vocab: u64| at(vocab as f64) >= accuracy;
-    if !reached(2) {
-        return 0;
+pub(super) fn largest<E>(accuracy: f64, mut at: impl FnMut(f64) -> Result<f64, E>) -> Result<u64, E> {
+    let mut reached = |vocab: u64| Ok(at(vocab as f64)? >= accuracy);
+    if !reached(2)? {
+        return Ok(0);
     }
     let (mut low, mut high) = (2, 4);
-    while reached(high) {
+    while reached(high)? {
         if high as f64 >= MAX_FACTS {
-            return high;
+            return Ok(high);
         }
         (low, high) = (high, 2 * high);
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if reached(middle) { low = middle } else { high = middle }
+        if reached(middle)? { low = middle } else { high = middle }
     }
-    low
+    Ok(low)
 }

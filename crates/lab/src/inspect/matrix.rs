@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::embedding::{Coherence, Rows};
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
-use super::Geometry;
+use super::{Geometry, InspectError};
 
 /// A matrix of a memory-mapped file, scaled so that single precision neither overflows nor underflows.
 pub(super) struct Mapped<'a> {
@@ -44,19 +44,21 @@ impl<'a> Mapped<'a> {
     pub fn new(
         tensors: &'a Tensors<'a>,
         name: &'a str,
+        backend: &Backend,
         passed: &mut dyn FnMut(usize),
-    ) -> Result<Mapped<'a>, TensorError> {
+    ) -> Result<Mapped<'a>, InspectError> {
         let shape = tensors.shape(name)?;
         let (rows, dim) = match shape[..] {
             [rows, dim] if rows >= 2 && dim >= 1 => (rows, dim),
             _ => {
                 let expected = "must be a matrix with at least two rows and one column".into();
-                return Err(TensorError::Shape { name: name.into(), got: shape, expected });
+                return Err(TensorError::Shape { name: name.into(), got: shape, expected }.into());
             }
         };
         let mut largest = 0.0_f64;
         let mut mean = vec![0.0; dim];
         for first in (0..rows).step_by(BLOCK) {
+            backend.check_cancelled()?;
             let block = tensors.row_range(name, first, (first + BLOCK).min(rows))?;
             for row in block.data.chunks_exact(dim) {
                 largest = row.iter().fold(largest, |largest, x| largest.max(x.abs()));
@@ -76,19 +78,20 @@ impl<'a> Mapped<'a> {
         &self,
         backend: &Backend,
         passed: &mut dyn FnMut(usize),
-    ) -> Result<[RowStatistics; 2], TensorError> {
+    ) -> Result<[RowStatistics; 2], InspectError> {
         let zero = vec![0.0; self.dim];
         let weighed = &mut |rows: usize| passed(Weight::Overlaps as usize * rows);
-        let [raw, centred] = Coherence::measure(self, &self.mean, backend, weighed);
+        let [raw, centred] = Coherence::measure(self, &self.mean, backend, weighed)?;
         let statistics = |centre: &[f64], coherence| {
             let mut found =
                 RowStatistics { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
-            self.diagonal(centre, &mut found);
-            found
+            self.diagonal(centre, &mut found, backend)?;
+            Ok::<_, Cancelled>(found)
         };
-        let found = [statistics(&zero, raw), statistics(&self.mean, centred)];
+        let found = [statistics(&zero, raw)?, statistics(&self.mean, centred)?];
         passed(Weight::Lengths as usize * self.rows);
-        self.check().map(|()| found)
+        self.check()?;
+        Ok(found)
     }
 
     /// Fails if a block could not be read.
@@ -97,10 +100,16 @@ impl<'a> Mapped<'a> {
     }
 
     /// Computes the means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
-    fn diagonal(&self, centre: &[f64], found: &mut RowStatistics) {
+    fn diagonal(
+        &self,
+        centre: &[f64],
+        found: &mut RowStatistics,
+        backend: &Backend,
+    ) -> Result<(), Cancelled> {
         let count = self.rows as f64;
         let mut block = Vec::new();
         for first in (0..self.rows).step_by(BLOCK) {
+            backend.check_cancelled()?;
             self.read(first, (first + BLOCK).min(self.rows), &mut block);
             for row in block.chunks_exact(self.dim) {
                 let (mut own, mut with_mean) = (0.0, 0.0);
@@ -117,6 +126,7 @@ impl<'a> Mapped<'a> {
                 found.xi2 += xi * xi / count;
             }
         }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ mod matrix;
 mod pairs;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Cancelled};
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
@@ -55,6 +55,9 @@ pub enum InspectError {
     /// No tensor was named and the file has no matrix.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
+    /// The inspection was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Maximum number of columns: the overlaps need several matrices with this many rows and columns, 6 GB at the maximum.
@@ -148,10 +151,10 @@ pub struct Held {
 }
 
 /// Inspects a matrix, by default the largest. `progress` receives the work done and the total work, after every block of rows and
-/// every prediction; it may unwind to cancel the inspection.
+/// every prediction.
 ///
 /// # Errors
-/// Fails if the accuracy is out of range, or a tensor is missing, invalid or too wide.
+/// Fails if the accuracy is out of range, a tensor is missing, invalid or too wide, or the caller cancels.
 pub fn inspect(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
@@ -182,7 +185,7 @@ pub fn inspect_and_trace(
         let facts = 1_u64 << power;
         let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
         let gaussian = gaussian_accuracy(found.dim, facts as f64);
-        curve.push(Held { facts, raw: held(&raw), centred: held(&centred), gaussian });
+        curve.push(Held { facts, raw: held(&raw)?, centred: held(&centred)?, gaussian });
         if curve.last().is_some_and(|last| last.raw.max(last.centred).max(last.gaussian) < FORGOTTEN) {
             break;
         }
@@ -224,8 +227,8 @@ fn inspect_both(
     {
         return Err(InspectError::TooWide { tensor: name, dim, max: MAX_DIM });
     }
-    let input = Mapped::new(tensors, &name, &mut passed)?;
-    let output = output_tensor.map(|name| Mapped::new(tensors, name, &mut passed)).transpose()?;
+    let input = Mapped::new(tensors, &name, backend, &mut passed)?;
+    let output = output_tensor.map(|name| Mapped::new(tensors, name, backend, &mut passed)).transpose()?;
     if let Some(output) = output.as_ref().filter(|output| output.dim != input.dim) {
         return Err(InspectError::Tensors(TensorError::Shape {
             name: output.name.into(),
@@ -242,7 +245,7 @@ fn inspect_both(
     let statistics = input.measure(backend, &mut passed)?;
     let outputs = Outputs { coherence, spread };
     let weighed = &mut |rows: usize| passed(Weight::Pairs as usize * rows);
-    let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed);
+    let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed)?;
     input.check()?;
     let mut vectors = Vec::with_capacity(2);
     for (rows, pairs) in statistics.iter().zip(&both) {
@@ -252,7 +255,7 @@ fn inspect_both(
             facts: largest(accuracy, |vocab| {
                 passed(0);
                 pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
-            }),
+            })?,
             facts_by_means: facts_by_means(&kernel, accuracy),
             kernel,
         });
@@ -282,13 +285,14 @@ fn inspect_both(
 /// Returns the overlaps of pairs of raw rows of a matrix, for predictions at any number of facts with Gaussian output embeddings.
 ///
 /// # Errors
-/// Fails if the tensor is missing or invalid.
-pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, TensorError> {
-    let input = Mapped::new(tensors, tensor, &mut |_| {})?;
+/// Fails if the tensor is missing or invalid, or the caller cancels.
+pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, InspectError> {
+    let input = Mapped::new(tensors, tensor, backend, &mut |_| {})?;
     let dim = input.dim as f64;
     let outputs = Outputs { coherence: 1.0 / dim, spread: (2.0 / dim).sqrt() };
-    let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {});
-    input.check().map(|()| raw)
+    let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {})?;
+    input.check()?;
+    Ok(raw)
 }
 
 #[cfg(test)]

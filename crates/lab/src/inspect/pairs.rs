@@ -14,7 +14,7 @@
 //! ```
 
 use statrs::function::erf::erfc;
-use superpose_core::backend::{Backend, View};
+use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::embedding::Rows;
 use superpose_core::random::{Stream, shuffle};
 
@@ -61,7 +61,7 @@ impl Pairs {
         outputs: Outputs,
         backend: &Backend,
         passed: &mut dyn FnMut(usize),
-    ) -> [Pairs; 2] {
+    ) -> Result<[Pairs; 2], Cancelled> {
         let (count, dim) = (rows.count(), rows.dim());
         let mut chosen: Vec<usize> = (0..count).collect();
         shuffle(0, Stream::FileRows, &mut chosen);
@@ -99,7 +99,7 @@ impl Pairs {
             dots.resize(chosen.len() * (end - first), 0.0);
             let with_mean: Vec<f64> = block.chunks_exact(dim).map(along).collect();
             let (keys, block) = (View::new(&keys, chosen.len(), dim), View::new(&block, end - first, dim));
-            backend.product(&mut dots, keys, block.t());
+            backend.product(&mut dots, keys, block.t())?;
             let (dots, with_mean) = (&dots, &with_mean);
             backend.for_chunks(&mut found, 64, |i, part| {
                 let rows = dots.chunks_exact(end - first).skip(i * 64);
@@ -111,22 +111,25 @@ impl Pairs {
                     );
                     centred.add(first, step, row.iter().map(|&dot| f64::from(dot)));
                 }
-            });
+            })?;
             passed(end - first);
         }
         let (raw, centred) =
             found.into_iter().map(|(_, [raw, centred])| (raw.query(), centred.query())).unzip();
-        [Pairs { outputs, queries: raw }, Pairs { outputs, queries: centred }]
+        Ok([Pairs { outputs, queries: raw }, Pairs { outputs, queries: centred }])
     }
 
     /// Returns the predicted memory accuracy of `vocab` such rows with this many samples per fact.
-    pub fn accuracy(&self, vocab: f64, samples_per_fact: f64, backend: &Backend) -> f64 {
+    ///
+    /// # Errors
+    /// Fails if the caller cancels.
+    pub fn accuracy(&self, vocab: f64, samples_per_fact: f64, backend: &Backend) -> Result<f64, Cancelled> {
         const PART: usize = 128;
         let parts = backend.map(self.queries.len().div_ceil(PART), |i| {
             let part = &self.queries[i * PART..((i + 1) * PART).min(self.queries.len())];
             part.iter().map(|query| query.win(vocab, 1.0 / samples_per_fact, self.outputs)).sum::<f64>()
-        });
-        parts.iter().sum::<f64>() / self.queries.len() as f64
+        })?;
+        Ok(parts.iter().sum::<f64>() / self.queries.len() as f64)
     }
 }
 

@@ -5,6 +5,8 @@
 //! samples along other sizes, so their errors are correlated along lines. Each contribution is a Gaussian process. The likelihood of
 //! the measured cells chooses among a few candidate correlation lengths and amplitudes.
 
+use superpose_core::numeric::{Cholesky, dot};
+
 use crate::normal;
 
 /// Probits are limited to this size: accuracies closer to 0 or 1 than 0.6% need not be distinguished.
@@ -109,7 +111,8 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
             let cell = (i % columns, i / columns);
             let across: Vec<f64> = places.iter().map(|&place| kernel.between(place, cell)).collect();
             let z = base(cell.0, cell.1) + mean + dot(&across, &solved.weights);
-            let explained = forward(&solved.root, across);
+            let mut explained = across;
+            solved.cholesky.solve_lower(&mut explained);
             let variance = (kernel.between(cell, cell) - dot(&explained, &explained)).max(0.0);
             // The chord over one standard deviation: where the CDF is flat, its slope would underestimate the error.
             let sd = variance.sqrt();
@@ -128,8 +131,8 @@ fn error_of_probit(m: &Measured) -> f64 {
 
 /// The solved linear system of the measured cells.
 struct Solved {
-    /// Rows of the lower triangular Cholesky factor.
-    root: Vec<Vec<f64>>,
+    /// Of the covariance of the measured probits.
+    cholesky: Cholesky,
     weights: Vec<f64>,
     likelihood: f64,
 }
@@ -137,53 +140,18 @@ struct Solved {
 impl Solved {
     fn new(kernel: Kernel, places: &[(usize, usize)], noise: &[f64], distance: &[f64]) -> Option<Solved> {
         let count = places.len();
-        let mut root: Vec<Vec<f64>> = Vec::with_capacity(count);
+        let mut covariance = vec![0.0; count * count];
         for i in 0..count {
-            let mut row = vec![0.0; i + 1];
             for j in 0..=i {
-                let mut sum = kernel.between(places[i], places[j]) + if i == j { noise[i] } else { 0.0 };
-                let other = if i == j { &row[..j] } else { &root[j][..j] };
-                sum -= dot(&row[..j], other);
-                row[j] = match i == j {
-                    true if sum > 0.0 => sum.sqrt(),
-                    true => return None,
-                    false => sum / root[j][j],
-                };
+                covariance[i * count + j] = kernel.between(places[i], places[j]);
             }
-            root.push(row);
+            covariance[i * count + i] += noise[i];
         }
-        let half = forward(&root, distance.to_vec());
-        let logs: f64 = root.iter().filter_map(|row| row.last()).map(|d| d.ln()).sum();
-        let likelihood = -0.5 * dot(&half, &half) - logs;
-        let mut weights = half;
-        for i in (0..count).rev() {
-            weights[i] /= root[i][i];
-            let w = weights[i];
-            for j in 0..i {
-                weights[j] -= root[i][j] * w;
-            }
-        }
-        likelihood.is_finite().then_some(Solved { root, weights, likelihood })
+        let cholesky = Cholesky::new(covariance, count, 0.0)?;
+        let mut weights = distance.to_vec();
+        cholesky.solve_lower(&mut weights);
+        let likelihood = -0.5 * dot(&weights, &weights) - cholesky.log_root_determinant();
+        cholesky.solve_upper(&mut weights);
+        likelihood.is_finite().then_some(Solved { cholesky, weights, likelihood })
     }
-}
-
-/// Solves the lower triangular system.
-fn forward(root: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
-    for (i, row) in root.iter().enumerate() {
-        let (before, rest) = b.split_at_mut(i);
-        rest[0] = (rest[0] - dot(&row[..i], before)) / row[i];
-    }
-    b
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in a_chunks.zip(b_chunks) {
-        for lane in 0..8 {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    lanes.iter().sum::<f64>() + tail
 }

@@ -206,7 +206,8 @@ impl Request {
             .unwrap_or_else(|_| superpose_core::backend::Backend::single());
         let row =
             |r: usize| -> Vec<R> { columns.iter().map(|&x| f(&Point::from(&self.at(x, rows[r])))).collect() };
-        backend.map(rows.len(), row).into_iter().flatten().collect()
+        let points = backend.map(rows.len(), row).expect("nothing cancels this backend");
+        points.into_iter().flatten().collect()
     }
 }
 

@@ -1,8 +1,11 @@
 //! The tensors of `--import`: any of those that make a run, checked against each other.
 
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Labels, Settings};
 use superpose_core::task::{Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
+
+use super::RunError;
 
 /// The names of the tensors.
 pub const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
@@ -220,9 +223,10 @@ impl Import {
         config: &Config,
         task: &Task,
         drawn: &dyn Samples,
-    ) -> Result<(Stored, Task), TensorError> {
+        backend: &Backend,
+    ) -> Result<(Stored, Task), RunError> {
         let all_given = self.tokens.is_some() && self.position.is_some();
-        let generated = (!all_given).then(|| Stored::copy(drawn));
+        let generated = (!all_given).then(|| Stored::copy(drawn, backend)).transpose()?;
         let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match (own, &generated) {
             (Some(own), _) => own.data.clone(),
             (None, Some(generated)) => other(generated).to_vec(),

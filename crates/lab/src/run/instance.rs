@@ -177,8 +177,8 @@ pub struct Instance<T> {
 }
 
 impl<T: Real> Instance<T> {
-    pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, TensorError> {
-        let mut embeddings = Embeddings::<T>::draw(config, backend);
+    pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, RunError> {
+        let mut embeddings = Embeddings::<T>::draw(config, backend)?;
         if let Some(source) = &inputs.rows {
             let tensors = source.file.tensors()?;
             let chosen = source.choose(config.seed, config.token_count())?;
@@ -212,7 +212,7 @@ impl<T: Real> Instance<T> {
             return Ok(Instance { embeddings, task, stored: None });
         };
         let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-        let (stored, task) = import.samples(config, &task, &drawn)?;
+        let (stored, task) = import.samples(config, &task, &drawn, backend)?;
         Ok(Instance { embeddings, task, stored: Some(stored) })
     }
 

@@ -38,26 +38,29 @@ pub(crate) fn learn<T: Real>(
 ) -> Result<Learned<T>, RunError> {
     let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);
     let phase = train(config, &model, samples, backend)?;
-    let frequency = fact_frequency(samples, config.vocab, backend);
+    let frequency = fact_frequency(samples, config.vocab, backend)?;
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
-    let early = evaluate(config, &model, task, &phase, &frequency, &test, backend);
+    let early = evaluate(config, &model, task, &phase, &frequency, &test, backend)?;
     if !early[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
     let Some(training) = &config.training else {
         return Ok(Learned { phase, frequency, evaluation: early, early, trained: None });
     };
-    let mut state = saved.unwrap_or_else(|| {
-        let mut network = Network::new(config, training, instance.embeddings.clone(), backend);
-        if training.warm_start {
-            warm_start(config, &mut network, &phase, samples, backend);
+    let mut state = match saved {
+        Some(state) => state,
+        None => {
+            let mut network = Network::new(config, training, instance.embeddings.clone(), backend)?;
+            if training.warm_start {
+                warm_start(config, &mut network, &phase, samples, backend)?;
+            }
+            State::new(network)
         }
-        State::new(network)
-    });
+    };
     let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
     let trainer = Trainer { config, training, task, samples, test: &test, early: &direction };
     let end = trainer.run(&mut state, backend, observe)?;
-    let reading = read(config, &state.network, task, &test, backend);
+    let reading = read(config, &state.network, task, &test, backend)?;
     let mut evaluation = reading.measures;
     evaluation[Measure::OneStepAccuracy] = early[Measure::OneStepAccuracy];
     Ok(Learned { phase, frequency, early, evaluation, trained: Some((state, end)) })

@@ -1,17 +1,11 @@
-//! Progress of a run: a dataset that counts and times the samples read from it, and ends the run when the caller cancels.
-//!
-//! Reading samples is the one place that every phase passes often, so the check for cancellation is there.
+//! Progress of a run: a dataset that counts and times the samples read from it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Stopped;
 use superpose_core::config::{Config, Regime};
 use superpose_core::task::{Block, Samples};
-
-use super::RunError;
 
 /// The stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -25,7 +19,7 @@ pub enum Stage {
     Evaluating,
 }
 
-/// Receives the progress of a run from any thread and may cancel it.
+/// Receives the progress of a run, from any thread.
 pub trait Progress: Sync {
     /// Called when repeat number `repeat` begins.
     fn repeat(&self, repeat: usize);
@@ -35,11 +29,6 @@ pub trait Progress: Sync {
 
     /// Called when the repeat enters a stage.
     fn stage(&self, _: Stage) {}
-
-    /// Whether to cancel the run. Called whenever samples are read.
-    fn stopped(&self) -> bool {
-        false
-    }
 }
 
 /// Returns the number of samples that a run reads, including test samples.
@@ -51,18 +40,6 @@ pub fn reads(config: &Config) -> u64 {
     };
     let each = passes * config.samples as u64 + config.test_samples as u64;
     each.saturating_mul(config.repeats as u64)
-}
-
-/// Runs a function that [`Metered`] or the backend's flag may cancel by unwinding.
-///
-/// # Errors
-/// Returns [`RunError::Stopped`] if it was cancelled.
-pub fn stoppable<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => result,
-        Err(cause) if cause.is::<Stopped>() => Err(RunError::Stopped),
-        Err(cause) => resume_unwind(cause),
-    }
 }
 
 /// Ignores the progress.
@@ -99,9 +76,6 @@ impl Samples for Metered<'_> {
     }
 
     fn fill(&self, ids: &[u32], block: &mut Block) {
-        if self.progress.stopped() {
-            resume_unwind(Box::new(Stopped));
-        }
         let started = Instant::now();
         self.samples.fill(ids, block);
         self.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);

@@ -23,18 +23,18 @@ use crate::memory::readable;
 pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
-use metered::stoppable;
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, Precision, Regime};
+use superpose_core::backend::{Backend, Cancelled, Real};
+use superpose_core::config::{Config, ConfigError, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
-use superpose_core::train::Diverged;
-use superpose_tensors::{Entry, TensorError};
+use superpose_core::train::{Diverged, TrainError};
+use superpose_core::with_precision;
+use superpose_tensors::{Element, Entry, TensorError};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -82,9 +82,18 @@ pub enum RunError {
         /// Rate of step 3.
         eta2: f64,
     },
-    /// Cancelled by the caller.
-    #[error("stopped")]
-    Stopped,
+    /// The run was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<TrainError> for RunError {
+    fn from(error: TrainError) -> RunError {
+        match error {
+            TrainError::Diverged(error) => error.into(),
+            TrainError::Cancelled(error) => error.into(),
+        }
+    }
 }
 
 /// The results of one repeat.
@@ -111,7 +120,7 @@ pub fn run(
     export: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<RunRecord, RunError> {
-    let repeats = stoppable(|| run_repeats(config, inputs, backend, export, false, progress))?;
+    let repeats = run_repeats(config, inputs, backend, export, false, progress)?;
     Ok(RunRecord::new(config, inputs, &repeats))
 }
 
@@ -125,7 +134,7 @@ pub fn run_and_look(
     backend: &Backend,
     progress: &dyn Progress,
 ) -> Result<(RunRecord, Seen), RunError> {
-    let repeats = stoppable(|| run_repeats(config, inputs, backend, None, true, progress))?;
+    let repeats = run_repeats(config, inputs, backend, None, true, progress)?;
     let record = RunRecord::new(config, inputs, &repeats);
     let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
     Ok((record, Seen::new(config, look)))
@@ -146,16 +155,9 @@ fn run_repeats(
         let export = export.filter(|_| repeat == 0);
         let look = look && repeat == 0;
         progress.repeat(repeat);
-        repeats.push(match config.precision {
-            Precision::F32 => {
-                let export = export.map(|path| Export { path, entry: Entry::f32 });
-                run_repeat::<f32>(&config, inputs, backend, export, look, progress)?
-            }
-            Precision::F64 => {
-                let export = export.map(|path| Export { path, entry: Entry::f64 });
-                run_repeat::<f64>(&config, inputs, backend, export, look, progress)?
-            }
-        });
+        repeats.push(with_precision!(config.precision, T => {
+            run_repeat::<T>(&config, inputs, backend, export, look, progress)?
+        }));
     }
     Ok(repeats)
 }
@@ -165,10 +167,7 @@ fn run_repeats(
 /// # Errors
 /// Fails if an input tensor is invalid or a number overflows.
 pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
-    match config.precision {
-        Precision::F32 => evaluation_as::<f32>(config, inputs, backend),
-        Precision::F64 => evaluation_as::<f64>(config, inputs, backend),
-    }
+    with_precision!(config.precision, T => evaluation_as::<T>(config, inputs, backend))
 }
 
 fn evaluation_as<T: Real>(
@@ -181,11 +180,11 @@ fn evaluation_as<T: Real>(
     Ok(learn(config, &instance, &*samples, backend, None, &mut |_| true)?.evaluation)
 }
 
-fn run_repeat<T: Real>(
+fn run_repeat<T: Real + Element>(
     config: &Config,
     inputs: &Inputs,
     backend: &Backend,
-    export: Option<Export<'_, T>>,
+    export: Option<&Path>,
     look_too: bool,
     progress: &dyn Progress,
 ) -> Result<Repeat, RunError> {
@@ -202,23 +201,23 @@ fn run_repeat<T: Real>(
     let phase = train(config, &model, &samples, backend)?;
     let data = samples.seconds() / backend.threads() as f64;
     let train_seconds = (started.elapsed().as_secs_f64() - data).max(0.0);
-    if let Some(export) = export {
-        export.write(&model, &phase, &*drawn)?;
+    if let Some(path) = export {
+        write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
 
     progress.stage(Stage::Evaluating);
     let started = Instant::now();
     let task = &instance.task;
-    let frequency = fact_frequency(&*drawn, config.vocab, backend);
+    let frequency = fact_frequency(&*drawn, config.vocab, backend)?;
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let test = Metered::new(&test, progress);
-    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend);
+    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend)?;
     if !evaluation[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
-    let look = look_too.then(|| look(&model, &phase, &test, backend));
+    let look = look_too.then(|| look(&model, &phase, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
-    let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend);
+    let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend)?;
     Ok(Repeat {
         evaluation,
         trigger_sign,
@@ -244,18 +243,18 @@ pub(crate) fn budget<T: Real>(
     samples: &dyn Samples,
     test: &dyn Samples,
     backend: &Backend,
-) -> Noise {
+) -> Result<Noise, Cancelled> {
     let limit = match config.regime {
         Regime::Infinitesimal => phase,
-        Regime::Exact => early_phase(&config.limit(), model, samples, backend),
+        Regime::Exact => early_phase(&config.limit(), model, samples, backend)?,
     };
-    Noise {
-        logits: logit_budget(model, task, &limit, frequency, test, backend),
+    Ok(Noise {
+        logits: logit_budget(model, task, &limit, frequency, test, backend)?,
         scores: match limit.trigger_sign {
             0 => Budget::default(),
-            _ => score_budget(&split_scores(model, task, &limit, samples, backend)),
+            _ => score_budget(&split_scores(model, task, &limit, samples, backend)?),
         },
-    }
+    })
 }
 
 pub(crate) fn train<T: Real>(
@@ -264,7 +263,7 @@ pub(crate) fn train<T: Real>(
     samples: &dyn Samples,
     backend: &Backend,
 ) -> Result<EarlyPhase<T>, RunError> {
-    let phase = early_phase(config, model, samples, backend);
+    let phase = early_phase(config, model, samples, backend)?;
     if phase.is_finite() {
         return Ok(phase);
     }
@@ -275,38 +274,30 @@ pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError 
     RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 
-/// The file for the tensors of a run, and the function that makes entries of its floating-point type.
-struct Export<'a, T> {
-    path: &'a Path,
-    entry: fn(&str, &[usize], Vec<T>) -> Entry<'static>,
-}
-
-impl<T: Real> Export<'_, T> {
-    fn write(
-        &self,
-        model: &Model<'_, T>,
-        phase: &EarlyPhase<T>,
-        samples: &dyn Samples,
-    ) -> Result<(), TensorError> {
-        let samples = Stored::copy(samples);
-        let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
-        let e = model.embeddings;
-        let entry = |name, shape: &[usize], data: &[T]| (self.entry)(name, shape, data.to_vec());
-        let mut entries = vec![
-            entry("z_in", &[model.tokens(), dim], &e.z_in),
-            entry("z_out", &[model.labels(), dim], &e.z_out),
-            entry("z_trig", &[dim], &e.z_trig),
-            entry("z_eos", &[dim], &e.z_eos),
-            entry("m1", &[dim, p], &phase.m1),
-            entry("w1", &[dim, dim], &phase.w1_matrix(model)),
-            entry("m2", &[dim, p], &phase.m2),
-        ];
-        if let Some(w_in) = &e.w_in {
-            entries.push(entry("w_in", &[p, dim], w_in));
-        }
-        entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
-        entries.push(Entry::whole("position", &[count], samples.position()));
-        entries.push(Entry::whole("labels", &[count], samples.labels()));
-        superpose_tensors::write(self.path, &entries)
+/// Writes the tensors of a run.
+fn write<T: Real + Element>(
+    path: &Path,
+    model: &Model<'_, T>,
+    phase: &EarlyPhase<T>,
+    samples: &Stored,
+) -> Result<(), TensorError> {
+    let (dim, p, count) = (model.dim(), model.inputs(), samples.count());
+    let e = model.embeddings;
+    let entry = |name, shape: &[usize], data: &[T]| T::entry(name, shape, data.to_vec());
+    let mut entries = vec![
+        entry("z_in", &[model.tokens(), dim], &e.z_in),
+        entry("z_out", &[model.labels(), dim], &e.z_out),
+        entry("z_trig", &[dim], &e.z_trig),
+        entry("z_eos", &[dim], &e.z_eos),
+        entry("m1", &[dim, p], &phase.m1),
+        entry("w1", &[dim, dim], &phase.w1_matrix(model)),
+        entry("m2", &[dim, p], &phase.m2),
+    ];
+    if let Some(w_in) = &e.w_in {
+        entries.push(entry("w_in", &[p, dim], w_in));
     }
+    entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
+    entries.push(Entry::whole("position", &[count], samples.position()));
+    entries.push(Entry::whole("labels", &[count], samples.labels()));
+    superpose_tensors::write(path, &entries)
 }

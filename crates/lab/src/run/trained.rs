@@ -1,6 +1,6 @@
 //! A trained model for analysis: its tensors, its attention and logits on any sequences, its loss and gradients at any parameters.
 
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, Cancelled, Real};
 use superpose_core::config::Config;
 use superpose_core::early_phase::EarlyPhase;
 use superpose_core::embedding::Embeddings;
@@ -10,7 +10,7 @@ use superpose_tensors::{Tensor, TensorError};
 
 use super::import::below;
 use super::instance::narrow;
-use super::{Inputs, Instance, Metered, Progress, RunError, stoppable, train};
+use super::{Inputs, Instance, Metered, Progress, RunError, train};
 
 /// A model after the early phase with its inputs: what `superpose run --export` writes.
 pub struct Trained<T> {
@@ -50,16 +50,14 @@ impl<T: Real> Trained<T> {
         progress: &dyn Progress,
     ) -> Result<Trained<T>, RunError> {
         config.three_steps_only()?;
-        stoppable(|| {
-            let instance = Instance::<T>::new(config, inputs, backend)?;
-            let model = Model::new(config, &instance.embeddings);
-            let drawn = instance.samples(config);
-            let samples = Stored::copy(&Metered::new(&*drawn, progress));
-            drop(drawn);
-            let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
-            let w1 = phase.w1_matrix(&model);
-            Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
-        })
+        let instance = Instance::<T>::new(config, inputs, backend)?;
+        let model = Model::new(config, &instance.embeddings);
+        let drawn = instance.samples(config);
+        let samples = Stored::copy(&Metered::new(&*drawn, progress), backend)?;
+        drop(drawn);
+        let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
+        let w1 = phase.w1_matrix(&model);
+        Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
     }
 
     /// Returns the model.
@@ -122,7 +120,7 @@ impl<T: Real> Trained<T> {
     }
 
     /// Returns the attention at the matrix `w`, or as trained.
-    fn attention_at(&self, w: Option<&[T]>, backend: &Backend) -> Attention<T> {
+    fn attention_at(&self, w: Option<&[T]>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
         let model = self.model();
         match w {
             Some(w) => model.attention(&model.query(w), backend),
@@ -131,14 +129,25 @@ impl<T: Real> Trained<T> {
     }
 
     /// Returns attention weights, a row per sequence, at the matrix `w` or as trained.
-    pub fn attention(&self, w: Option<&[T]>, sequences: &Stored, backend: &Backend) -> Vec<T> {
-        attention_weights(&self.model(), &self.attention_at(w, backend), sequences, backend)
+    pub fn attention(
+        &self,
+        w: Option<&[T]>,
+        sequences: &Stored,
+        backend: &Backend,
+    ) -> Result<Vec<T>, Cancelled> {
+        attention_weights(&self.model(), &self.attention_at(w, backend)?, sequences, backend)
     }
 
     /// Returns logits, a row per sequence, at the matrices `m` and `w` or as trained.
-    pub fn logits(&self, m: Option<&[T]>, w: Option<&[T]>, sequences: &Stored, backend: &Backend) -> Vec<T> {
+    pub fn logits(
+        &self,
+        m: Option<&[T]>,
+        w: Option<&[T]>,
+        sequences: &Stored,
+        backend: &Backend,
+    ) -> Result<Vec<T>, Cancelled> {
         let m = m.unwrap_or(&self.phase.m2);
-        logits(&self.model(), m, &self.attention_at(w, backend), sequences, backend)
+        logits(&self.model(), m, &self.attention_at(w, backend)?, sequences, backend)
     }
 
     /// Returns the loss and the gradients over the training samples at the matrices `m` and `w`.
@@ -155,10 +164,8 @@ impl<T: Real> Trained<T> {
         let model = self.model();
         let samples = Metered::new(&self.samples, progress);
         let want = Want { loss: true, m: true, query: true };
-        let down = stoppable(|| {
-            let response = Response::new(&model, m, samples.count(), backend);
-            Ok(descent(&model, &response, &model.query(w), &samples, want, backend))
-        })?;
+        let response = Response::new(&model, m, samples.count(), backend)?;
+        let down = descent(&model, &response, &model.query(w), &samples, want, backend)?;
         let eos = &self.embeddings.z_eos;
         Ok(Gradients {
             loss: down.loss,

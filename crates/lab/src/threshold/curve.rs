@@ -14,6 +14,8 @@
 //! The interval is Fieller's: all `x` at which the fitted curve is within Student's quantile times its standard error of the
 //! target. It is unbounded if the slope could be zero.
 
+use superpose_core::numeric::{Cholesky, dot};
+
 use crate::interval::student;
 use crate::normal::{self, cdf, density};
 
@@ -94,7 +96,9 @@ impl Curve {
         let (mut done, mut settled) = (None, false);
         for round in 0..MAX_ROUNDS {
             let fit = Sums::new(data, origin, scale, theta, spread, reach);
-            let Some(step) = solve(fit.hessian, fit.gradient) else { break };
+            let Some(hessian) = factor(fit.hessian) else { break };
+            let mut step = fit.gradient;
+            hessian.solve(&mut step);
             // Short steps far from the solution, where the quadratic approximation is poor; full steps near it.
             let size =
                 (step[0].abs() / 0.7).max((step[1] / theta[1]).abs() / 0.5).max(step[2].abs()).max(1.0);
@@ -125,7 +129,7 @@ impl Curve {
             }
         }
         let (fit, theta) = done?;
-        let inverse = invert(fit.hessian)?;
+        let hessian = factor(fit.hessian)?;
         let degrees = fit.runs - 2.0;
         let mut curve = Curve {
             crossing: origin,
@@ -140,15 +144,11 @@ impl Curve {
         }
         let quantile = student(degrees)?;
         let inside = |x: f64| {
-            let row = row(x - origin, scale);
-            let height: f64 = row.iter().zip(theta).map(|(r, t)| r * t).sum::<f64>() - goal;
-            let mut variance = 0.0;
-            for i in 0..3 {
-                for j in 0..3 {
-                    variance += row[i] * inverse[i][j] * row[j];
-                }
-            }
-            height * height <= quantile * quantile * variance * fit.spread
+            let mut row = row(x - origin, scale);
+            let height = dot(&row, &theta) - goal;
+            // The variance is `row^T H^-1 row` in units of the spread.
+            hessian.solve_lower(&mut row);
+            height * height <= quantile * quantile * dot(&row, &row) * fit.spread
         };
         curve.low = end(origin, -1.0, inside);
         curve.high = end(origin, 1.0, inside);
@@ -229,22 +229,9 @@ impl Sums {
     }
 }
 
-/// Solves a symmetric positive definite system of three equations.
-fn solve(a: [[f64; 3]; 3], b: [f64; 3]) -> Option<[f64; 3]> {
-    let inverse = invert(a)?;
-    Some(std::array::from_fn(|i| (0..3).map(|j| inverse[i][j] * b[j]).sum()))
-}
-
-fn invert(a: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
-    let cofactor = |i: usize, j: usize| {
-        let (r, s) = ((i + 1) % 3, (i + 2) % 3);
-        let (t, u) = ((j + 1) % 3, (j + 2) % 3);
-        a[r][t] * a[s][u] - a[r][u] * a[s][t]
-    };
-    let determinant: f64 = (0..3).map(|j| a[0][j] * cofactor(0, j)).sum();
-    let size = a[0][0].abs() * a[1][1].abs() * a[2][2].abs();
-    if !determinant.is_finite() || determinant.abs() <= 1e-14 * size {
-        return None;
-    }
-    Some(std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / determinant)))
+/// The Cholesky factorisation; `None` when the determinant is too small beside the product of the diagonal.
+fn factor(hessian: [[f64; 3]; 3]) -> Option<Cholesky> {
+    let size: f64 = (0..3).map(|i| hessian[i][i]).product();
+    let cholesky = Cholesky::new(hessian.concat(), 3, 0.0)?;
+    (2.0 * cholesky.log_root_determinant() > (1e-14 * size).ln()).then_some(cholesky)
 }

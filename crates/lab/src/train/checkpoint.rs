@@ -10,31 +10,13 @@ use serde_json::{Map, Value};
 use superpose_core::backend::Real;
 use superpose_core::config::{Config, Settings};
 use superpose_core::train::{Counters, Moments, Network, State, Tensor, TrajectoryPoint};
-use superpose_tensors::{Entry, TensorError, TensorFile};
+use superpose_tensors::{Element, Entry, TensorError, TensorFile};
 
 use crate::cell::NUMERICS_REVISION;
 use crate::run::RunError;
 
 /// The value of `kind` in the header of a checkpoint.
 const KIND: &str = "superpose checkpoint";
-
-/// A floating-point type that can be saved.
-pub trait Saved: Sized {
-    /// Returns a tensor of this type for a file.
-    fn entry(name: &str, shape: &[usize], data: Vec<Self>) -> Entry<'static>;
-}
-
-impl Saved for f32 {
-    fn entry(name: &str, shape: &[usize], data: Vec<f32>) -> Entry<'static> {
-        Entry::f32(name, shape, data)
-    }
-}
-
-impl Saved for f64 {
-    fn entry(name: &str, shape: &[usize], data: Vec<f64>) -> Entry<'static> {
-        Entry::f64(name, shape, data)
-    }
-}
 
 fn first(tensor: Tensor) -> String {
     format!("{tensor}.first")
@@ -45,7 +27,7 @@ fn second(tensor: Tensor) -> String {
 }
 
 /// Writes a checkpoint.
-pub fn write<T: Real + Saved>(
+pub fn write<T: Real + Element>(
     path: &Path,
     config: &Config,
     state: &State<T>,

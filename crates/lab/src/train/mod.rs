@@ -9,14 +9,15 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, Precision, Settings, Training};
+use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
+use superpose_core::with_precision;
+use superpose_tensors::Element;
 
 use crate::cell::{Entry, Key, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
 use crate::store::{Store, StoreError};
 pub use checkpoint::Checkpoint;
-use checkpoint::Saved;
 
 /// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -117,13 +118,10 @@ pub fn train(
         let allowed = "a training run has one seed; use sweep for several";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
-    match config.precision {
-        Precision::F32 => train_as::<f32>(config, training, inputs, from, to, backend, observer),
-        Precision::F64 => train_as::<f64>(config, training, inputs, from, to, backend, observer),
-    }
+    with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
 }
 
-fn train_as<T: Real + Saved>(
+fn train_as<T: Real + Element>(
     config: &Config,
     training: &Training,
     inputs: &Inputs,
@@ -140,7 +138,10 @@ where
     let samples = instance.samples(config);
     let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
-    let saved = from.map(|from| from.state(network())).transpose()?;
+    let saved = match from {
+        Some(from) => Some(from.state(network()?)?),
+        None => None,
+    };
 
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.
     let mut failed = None;

@@ -5,7 +5,7 @@
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-use super::eigen::gauss;
+use superpose_core::numeric::gauss_legendre;
 
 /// Points on each half line.
 const POINTS: usize = 48;
@@ -20,23 +20,15 @@ pub(crate) struct HalfLine {
 
 /// The rule, computed once.
 pub(crate) static HALF_LINE: LazyLock<HalfLine> = LazyLock::new(|| HalfLine {
-    points: legendre(POINTS)
+    points: gauss_legendre(POINTS)
         .into_iter()
+        .rev()
         .map(|(x, weight)| {
             let z = 0.5 * END * (1.0 + x);
-            (z, weight * END * libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt())
+            (z, 0.5 * weight * END * libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt())
         })
         .collect(),
 });
-
-/// Gauss-Legendre points on (-1, 1) with weights that sum to 1.
-fn legendre(points: usize) -> Vec<(f64, f64)> {
-    let off = (1..points).map(|k| {
-        let k = k as f64;
-        k / (4.0 * k * k - 1.0).sqrt()
-    });
-    gauss(vec![0.0; points], off.collect()).points
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use superpose_core::backend::CancelToken;
 use superpose_core::config::Config;
 use superpose_lab::run::{Progress, Stage, reads};
 
@@ -21,7 +22,8 @@ pub struct Gauge {
     repeat: AtomicUsize,
     /// Index in [`STAGES`] plus 1; 0 before the first.
     stage: AtomicU8,
-    stop: AtomicBool,
+    cancel: CancelToken,
+    late: AtomicBool,
     deadline: OnceLock<Instant>,
 }
 
@@ -32,22 +34,24 @@ impl Gauge {
             read: AtomicU64::new(0),
             repeat: AtomicUsize::new(0),
             stage: AtomicU8::new(0),
-            stop: AtomicBool::new(false),
+            cancel: CancelToken::new(),
+            late: AtomicBool::new(false),
             deadline: OnceLock::new(),
         }
     }
 
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.cancel.cancel();
+    }
+
+    /// The token that cancels the run.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
     }
 
     /// Whether the deadline stopped the run, not a cancellation.
     pub fn late(&self) -> bool {
-        !self.stop.load(Ordering::Relaxed) && self.over()
-    }
-
-    fn over(&self) -> bool {
-        self.deadline.get().is_some_and(|deadline| Instant::now() > *deadline)
+        self.late.load(Ordering::Relaxed)
     }
 
     pub fn share(&self) -> f64 {
@@ -72,14 +76,15 @@ impl Progress for Gauge {
 
     fn samples(&self, count: usize) {
         self.read.fetch_add(count as u64, Ordering::Relaxed);
+        let over = self.deadline.get().is_some_and(|deadline| Instant::now() > *deadline);
+        if over && !self.cancel.is_cancelled() {
+            self.late.store(true, Ordering::Relaxed);
+            self.cancel.cancel();
+        }
     }
 
     fn stage(&self, stage: Stage) {
         let index = STAGES.iter().position(|&known| known == stage).unwrap_or(0);
         self.stage.store(index as u8 + 1, Ordering::Relaxed);
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.over()
     }
 }

@@ -20,7 +20,9 @@ pub fn work(runs: &Runs) {
     // When threads cannot be started one is enough: results have the same bits.
     let backend = Backend::cpu(runs.threads).unwrap_or_else(|_| Backend::single());
     while let Some((id, config, gauge)) = next(runs) {
-        let trained = catch_unwind(AssertUnwindSafe(|| train(&config, &gauge, &backend)));
+        let trained = catch_unwind(AssertUnwindSafe(|| {
+            train(&config, &gauge, &backend.with_cancel(gauge.cancel_token()))
+        }));
         let mut state = runs.lock();
         let Some(run) = state.runs.get_mut(&id) else { continue };
         if run.state == RunState::Running {
@@ -29,7 +31,7 @@ pub fn work(runs: &Runs) {
                     run.outcome = Some(Arc::new(outcome));
                     run.end(RunState::Done);
                 }
-                Ok(Err(RunError::Stopped)) if !gauge.late() => run.end(RunState::Cancelled),
+                Ok(Err(RunError::Cancelled(_))) if !gauge.late() => run.end(RunState::Cancelled),
                 Ok(Err(error)) => {
                     let late = "it took far longer than estimated and was stopped".to_owned();
                     run.error = Some(if gauge.late() { late } else { error.to_string() });

@@ -1,0 +1,199 @@
+//! Decoding facts from the first gradient (theory section 5.4): a score for every pair of a token and a label.
+//!
+//! [`plain_scores`] are `Z_out M1 Z^T`, the logits that the model itself would compute. [`Whitener`] is the linear estimate with
+//! the smallest mean square error, which undoes the overlaps of the embeddings.
+
+mod whitener;
+
+pub use whitener::Whitener;
+
+use crate::backend::{Backend, Cancelled, Real, View, top};
+use crate::config::Trigger;
+use crate::model::{Model, Workspace, centred};
+
+/// Scores by the model itself: a row per token, an entry per label.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    let mut work = Workspace::default();
+    work.head.clone_from(&model.embeddings.z_in);
+    work.activate(model);
+    sandwich(work.features(model), m1, model.z_out(), backend)
+}
+
+/// The same with the attention placed on the informative position.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    let mut work = Workspace::default();
+    work.place(model, 0..model.tokens());
+    work.activate(model);
+    sandwich(work.features(model), m, model.z_out(), backend)
+}
+
+/// The first gradient with unlimited data, which is its expectation over samples.
+///
+/// # Errors
+///
+/// [`Cancelled`] when the backend's token was cancelled.
+pub fn expected_gradient(
+    model: &Model<'_, f64>,
+    facts: &[u32],
+    length: usize,
+    backend: &Backend,
+) -> Result<Vec<f64>, Cancelled> {
+    let (dim, inputs) = (model.dim(), model.inputs());
+    let outputs = centred(&model.embeddings.z_out, dim);
+    let labels: Vec<f64> =
+        facts.iter().flat_map(|&fact| &outputs[fact as usize * dim..][..dim]).copied().collect();
+    let means = mean_features(model, length, backend)?;
+    let mut m1 = vec![0.0; dim * inputs];
+    let view = |rows, columns| View::new(rows, <[f64]>::len(rows) / columns, columns);
+    backend.product(&mut m1, view(&labels, dim).t(), view(&means, inputs))?;
+    m1.iter_mut().for_each(|x| *x /= facts.len() as f64);
+    Ok(m1)
+}
+
+/// The mean of `psi(h)` given the informative token, at uniform attention: a row per token. Without an MLP the part that all tokens
+/// share is left out. With an MLP the sum of the other tokens is taken as normal, which holds in the limit of long sequences.
+fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    let length = length as f64;
+    let Some(w_in) = model.w_in() else {
+        return Ok(model.embeddings.z_in.iter().map(|x| x / length).collect());
+    };
+    let (tokens, inputs) = (model.tokens(), model.inputs());
+    let mut before = vec![0.0; tokens * inputs];
+    backend.product(&mut before, model.z_in(), w_in.t())?;
+    let (mut means, mut squares) = (vec![0.0; inputs], vec![0.0; inputs]);
+    for row in before.chunks_exact(inputs) {
+        for ((mean, square), x) in means.iter_mut().zip(&mut squares).zip(row) {
+            *mean += x / tokens as f64;
+            *square += x * x / tokens as f64;
+        }
+    }
+    let trigger: Vec<f64> = match model.trigger {
+        Trigger::Keys => vec![0.0; inputs],
+        Trigger::Values => {
+            let mut out = vec![0.0; inputs];
+            backend.product(&mut out, w_in, View::new(&model.embeddings.z_trig, model.dim(), 1))?;
+            out
+        }
+    };
+    // The mean over sequences before the activation, and the standard deviation that the other tokens add.
+    let common: Vec<(f64, f64)> = (0..inputs)
+        .map(|i| {
+            let variance = (squares[i] - means[i] * means[i]).max(0.0);
+            let shift = ((length - 1.0) * means[i] + trigger[i]) / length;
+            (shift, (variance * (length - 1.0)).sqrt() / length)
+        })
+        .collect();
+    /// Points of the quadrature over a normal number, from -4.2 to 4.2.
+    const STEPS: usize = 21;
+    let rule: Vec<(f64, f64)> = (0..STEPS)
+        .map(|i| 4.2 * (2.0 * i as f64 / (STEPS - 1) as f64 - 1.0))
+        .map(|z| (z, (-0.5 * z * z).exp()))
+        .collect();
+    let total: f64 = rule.iter().map(|point| point.1).sum();
+    let scale = 1.0 / (total * (inputs as f64).sqrt());
+    backend.for_chunks(&mut before, inputs, |_, row| {
+        for (x, &(shift, deviation)) in row.iter_mut().zip(&common) {
+            let centre = *x / length + shift;
+            let value = |&(z, weight): &(f64, f64)| weight * model.activation.value(centre + deviation * z);
+            *x = scale * rule.iter().map(value).sum::<f64>();
+        }
+    })?;
+    Ok(before)
+}
+
+/// The fraction of tokens whose right label has the largest score; of k tied labels each counts 1/k.
+pub fn argmax_accuracy<T: Real>(scores: &[T], facts: &[u32]) -> f64 {
+    let rows = scores.chunks_exact(scores.len() / facts.len());
+    rows.zip(facts).map(|(row, &fact)| top(row, fact as usize).credit).sum::<f64>() / facts.len() as f64
+}
+
+/// `rows m^T columns^T`: entry (v, j) is `columns[j] . m rows[v]`.
+fn sandwich(
+    rows: View<'_, f64>,
+    m: &[f64],
+    columns: View<'_, f64>,
+    backend: &Backend,
+) -> Result<Vec<f64>, Cancelled> {
+    let dim = columns.columns();
+    let mut between = vec![0.0; rows.rows() * dim];
+    backend.product(&mut between, rows, View::new(m, dim, rows.columns()).t())?;
+    let mut scores = vec![0.0; rows.rows() * columns.rows()];
+    backend.product(&mut scores, View::new(&between, rows.rows(), dim), columns.t())?;
+    Ok(scores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::early_phase::Limit;
+    use crate::embedding::Embeddings;
+    use crate::model::Attention;
+    use crate::numeric::dot;
+    use crate::random::Stream;
+    use crate::task::{Drawn, Task};
+
+    /// The gradient of many samples is close to the expected one, with and without an MLP, and the linear estimate is more accurate
+    /// than the plain scores.
+    #[test]
+    fn gradients_tend_to_their_expectation() {
+        let backend = Backend::single();
+        for (width, trigger) in
+            [(None, Trigger::Values), (Some(120), Trigger::Keys), (Some(120), Trigger::Values)]
+        {
+            let samples = 60_000;
+            let settings =
+                Settings { vocab: 60, dim: 30, length: 6, samples, width, trigger, ..Settings::default() };
+            let config = settings.check().unwrap();
+            let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
+            let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
+            let expected = expected_gradient(&model, task.facts(), config.length, &backend).unwrap();
+            let seen = |count| {
+                let drawn = Drawn::new(&task, 0, Stream::Train, count);
+                Limit::new(&model, &drawn, &backend).unwrap().value_step(&Attention::Uniform).unwrap().m
+            };
+            let m1 = seen(samples);
+            // The rest is noise of uneven counts and other tokens, which falls with the square root of the samples.
+            let norm = |a: &[f64]| dot(a, a).sqrt();
+            let rest: Vec<f64> = m1.iter().zip(&expected).map(|(a, b)| a - b).collect();
+            let cosine = dot(&m1, &expected) / norm(&m1) / norm(&expected);
+            assert!(cosine > 0.9 && norm(&rest) < 0.5 * norm(&expected), "{width:?} {trigger}: {cosine}");
+            let few = seen(3000);
+            let plain = argmax_accuracy(&plain_scores(&model, &few, &backend).unwrap(), task.facts());
+            let whitener = Whitener::new(&model, &task, 1, &backend).unwrap();
+            let white = argmax_accuracy(&whitener.scores(&few, 3000.0, &backend).unwrap(), task.facts());
+            assert!(white > plain, "{width:?} {trigger}: {plain} {white}");
+            let limit = whitener.scores(&expected, f64::INFINITY, &backend).unwrap();
+            assert!(argmax_accuracy(&limit, task.facts()) > 0.95);
+        }
+    }
+
+    /// With many dimensions the linear estimate is more accurate than the plain scores, since it undoes the overlaps.
+    #[test]
+    fn whitening_beats_plain_scores() {
+        let backend = Backend::single();
+        for trigger in [Trigger::Keys, Trigger::Values] {
+            let settings =
+                Settings { vocab: 100, dim: 80, length: 5, samples: 600, trigger, ..Settings::default() };
+            let config = settings.check().unwrap();
+            let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
+            let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
+            let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
+            let m1 =
+                Limit::new(&model, &samples, &backend).unwrap().value_step(&Attention::Uniform).unwrap().m;
+            let plain = argmax_accuracy(&plain_scores(&model, &m1, &backend).unwrap(), task.facts());
+            let whitener = Whitener::new(&model, &task, 0, &backend).unwrap();
+            let scores = whitener.scores(&m1, config.samples as f64, &backend).unwrap();
+            let white = argmax_accuracy(&scores, task.facts());
+            assert!(white > plain + 0.03 && plain > 0.1, "{trigger}: {plain} {white}");
+        }
+    }
+}
