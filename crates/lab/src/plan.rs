@@ -27,20 +27,20 @@ pub const MAX_SAMPLES: u64 = 1_000_000_000_000_000;
 #[serde(deny_unknown_fields)]
 pub struct PlanOptions {
     /// Facts to recall.
-    #[schemars(range(min = 2, max = MOST_FACTS))]
+    #[schemars(range(min = 2, max = MAX_FACTS))]
     pub facts: u64,
     /// Sequence length.
-    #[schemars(range(min = 1, max = MOST_FACTS))]
+    #[schemars(range(min = 1, max = MAX_FACTS))]
     pub length: u64,
     /// Accuracy to reach.
     #[serde(default = "accuracy")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accuracy: f64,
     /// Embedding dimension.
-    #[schemars(range(min = 1, max = MOST_DIM))]
+    #[schemars(range(min = 1, max = MAX_DIM))]
     pub dim: Option<u64>,
     /// Width of the MLP. A width or an activation asks for the attention-MLP model.
-    #[schemars(range(min = 1, max = MOST_WIDTH))]
+    #[schemars(range(min = 1, max = MAX_WIDTH))]
     pub width: Option<u64>,
     /// Activation of the MLP.
     pub activation: Option<Activation>,
@@ -48,10 +48,10 @@ pub struct PlanOptions {
     #[serde(default = "trigger")]
     pub trigger: Trigger,
     /// Samples available.
-    #[schemars(range(min = 1, max = MOST_SAMPLES))]
+    #[schemars(range(min = 1, max = MAX_SAMPLES))]
     pub samples: Option<u64>,
     /// Maximum number of trained parameters.
-    #[schemars(range(min = 1, max = MOST_SAMPLES))]
+    #[schemars(range(min = 1, max = MAX_SAMPLES))]
     pub max_parameters: Option<u64>,
 }
 

@@ -180,7 +180,7 @@ impl From<SearchError> for StudyError {
 impl From<MemoryError> for StudyError {
     fn from(error: MemoryError) -> StudyError {
         match error {
-            MemoryError::Stopped => StudyError::Stopped,
+            MemoryError::Cancelled(_) => StudyError::Stopped,
             error => StudyError::Memory(error),
         }
     }

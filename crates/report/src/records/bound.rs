@@ -1,6 +1,6 @@
 //! Decoders of the first gradient beside the lower bound.
 
-use superpose_lab::decoders::{BoundRecord, CLEARLY, Critical, DECODERS};
+use superpose_lab::decoders::{BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
 
 use crate::document::Align::{Left, Right};
 use crate::document::{Document, Grid};
@@ -52,7 +52,7 @@ fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 4] {
         return [name.into(), format!("{estimate:.0}"), format!("[{low:.0}, {high:.0}]"), ratio];
     }
     let (above, reason) = match critical.limit {
-        Some(limit) if limit + CLEARLY < record.accuracy => {
+        Some(limit) if limit + LIMIT_MARGIN < record.accuracy => {
             ("no N".into(), format!("accuracy {limit:.3} with unlimited data"))
         }
         _ => (format!("> {:.0}", record.most_samples), "not reached".into()),

@@ -65,7 +65,7 @@ pub fn capacity(record: &CapacityRecord) -> Document {
                 "[{}, {}]  95% interval; not as precise as {}: the runs were used up",
                 end(low),
                 end(high),
-                record.precision
+                record.half_width
             );
             row(facts, 13, grouped(estimate as f64), interval);
         }

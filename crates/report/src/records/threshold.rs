@@ -27,7 +27,7 @@ pub fn threshold(record: &ThresholdRecord) -> Document {
         let interval = format!("[{}, {}]  95% interval", end(o.low), end(o.high));
         row("observed", grouped(o.estimate as f64), interval);
         if !o.precise {
-            row("", String::new(), format!("not as precise as {}: the runs were used up", record.precision));
+            row("", String::new(), format!("not as precise as {}: the runs were used up", record.half_width));
         }
     }
     if let Some(unreached) = &record.unreached {

@@ -2,7 +2,7 @@
 
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::config::{Embedding, Labels};
-use superpose_core::train::Optimiser;
+use superpose_core::config::Optimiser;
 
 use super::Kind;
 use crate::interval::Interval;
