@@ -23,7 +23,6 @@ use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
 use crate::shared::{Threads, available_memory, backend, message, print, shell};
-use superpose_report::duration;
 
 /// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]

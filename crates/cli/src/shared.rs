@@ -20,7 +20,7 @@ use superpose_lab::words::grouped;
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
-use superpose_report::{Document, duration};
+use superpose_report::duration;
 
 /// The flag `--threads`.
 #[derive(Args, Clone, Copy, Debug)]
@@ -106,13 +106,13 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a value as indented JSON, or as the text of its document.
-pub fn print_record<R: Serialize>(
+/// Prints a value as indented JSON, or as the text that `text` makes of it.
+pub fn print_record<R: Serialize, T: Into<String>>(
     json: bool,
     record: &R,
-    document: impl FnOnce(&R) -> Document,
+    text: impl FnOnce(&R) -> T,
 ) -> anyhow::Result<()> {
-    print(&if json { pretty(record)? } else { document(record).text() })
+    print(&if json { pretty(record)? } else { text(record).into() })
 }
 
 /// Returns a value as indented JSON with a final line break.

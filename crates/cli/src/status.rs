@@ -9,7 +9,7 @@ use serde::Serialize;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
-use superpose_report::{cell_count, duration};
+use superpose_report::cell_count;
 
 use crate::shared::{about, message, plural, print_record, shell};
 use crate::slurm::Submitted;
@@ -17,7 +17,6 @@ use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
 use crate::sweep::{Places, read_sweep};
-use superpose_report::count;
 
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]

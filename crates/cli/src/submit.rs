@@ -23,7 +23,6 @@ use crate::slurm::queue::{Queue, first_line};
 use crate::slurm::script::{Head, absolute, array, script};
 use crate::slurm::{Job, SubmissionLock, Submitted};
 use crate::sweep::{Places, read_sweep};
-use superpose_report::{count, duration};
 
 mod lines;
 

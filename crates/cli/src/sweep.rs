@@ -12,13 +12,12 @@ use superpose_lab::cell::{CellError, Event, Key, Runner, deal, estimated_seconds
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
-use superpose_report::{cell_count, duration};
+use superpose_report::cell_count;
 
 use crate::arguments::read_text;
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::shared::{Threads, about, available_memory, message, plural, print, shell};
-use superpose_report::count;
 
 /// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]

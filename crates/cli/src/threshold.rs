@@ -2,8 +2,9 @@
 
 use anyhow::{anyhow, ensure};
 use clap::Args;
+use superpose_core::Measure;
 use superpose_core::config::Config;
-use superpose_lab::threshold::{Criterion, Measure, Question, ThresholdOptions};
+use superpose_lab::threshold::{Criterion, Question, ThresholdOptions};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;

@@ -49,7 +49,6 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let existing = checkpoint.filter(|path| path.exists());
     let saved = existing.map(Checkpoint::open).transpose().context("checkpoint")?;
     let (config, inputs) = configuration(&run, saved.as_ref())?;
-    let steps = config.training.as_ref().map_or(0, |training| training.steps);
 
     // An unwritable path is an error now rather than after the training.
     let figure = FigureFile::new(arguments.svg.as_ref())?;
@@ -70,11 +69,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let steps = config.training.as_ref().map_or(0, |training| training.steps);
     let start = saved.as_ref().map_or(0, Checkpoint::step);
     if saved.is_some() {
-        message(format_args!(
-            "continuing from step {} of {}",
-            grouped(start as f64),
-            grouped(steps as f64)
-        ));
+        message(format_args!("continuing from step {} of {}", grouped(start as f64), grouped(steps as f64)));
     }
     let mut watch = Watch { bar: Work::new(), stop: interrupt.flag() };
     watch.bar.begin(steps.saturating_sub(start), steps.saturating_sub(start) as f64);

@@ -78,6 +78,12 @@ impl Grid {
     }
 }
 
+impl From<Document> for String {
+    fn from(document: Document) -> String {
+        document.text()
+    }
+}
+
 impl Document {
     /// A document that begins with a heading.
     pub(crate) fn new(heading: impl Into<String>) -> Document {

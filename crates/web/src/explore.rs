@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_lab::advice::{Advice, advice};
 use superpose_lab::explore::{Explore, Map};
-use superpose_lab::phase::{LEAST_VALUES, MOST_VALUES, Span};
+use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Span};
 use superpose_lab::predict::{self as lab, PredictionRecord};
 
 use crate::app::App;
@@ -28,7 +28,7 @@ pub struct MapRequest {
     y: Span,
     /// Values on each axis.
     #[serde(default = "resolution")]
-    #[schemars(range(min = LEAST_VALUES, max = MOST_VALUES))]
+    #[schemars(range(min = MIN_VALUES, max = MAX_VALUES))]
     resolution: usize,
     /// The level of the boundary.
     #[serde(default = "half")]

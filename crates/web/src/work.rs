@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use superpose_core::backend::CancelToken;
 use tokio::sync::Semaphore;
 

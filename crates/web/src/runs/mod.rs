@@ -316,7 +316,10 @@ impl State {
             config: (*run.config).clone(),
             error: run.error.clone(),
             accuracy: run.outcome.as_ref().map(|outcome| outcome.record.measures[Measure::Accuracy]),
-            predicted: run.outcome.as_ref().and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
+            predicted: run
+                .outcome
+                .as_ref()
+                .and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
             result: run.outcome.clone().filter(|_| whole),
         })
     }

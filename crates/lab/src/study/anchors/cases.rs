@@ -1,8 +1,8 @@
 //! The associative memories that are measured, with their reference values and variants.
 
 use superpose_core::associative::{MemorySettings, Rule};
-use superpose_core::config::{Embedding, Labels};
 use superpose_core::config::Optimiser;
+use superpose_core::config::{Embedding, Labels};
 
 use super::Kind;
 use crate::interval::Interval;
