@@ -5,11 +5,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use superpose_cli::{Measurement, StatusReport};
+use superpose_core::associative::MemorySettings;
+use superpose_core::config::Settings;
 use superpose_core::noise::Budget;
 use superpose_lab::associative::{CapacityRecord, MemoryRecord};
 use superpose_lab::cell::Entry;
 use superpose_lab::decoders::BoundRecord;
 use superpose_lab::inspect::Inspection;
+use superpose_lab::interval::{Interval, Measure};
 use superpose_lab::phase::PhaseRecord;
 use superpose_lab::plan::PlanRecord;
 use superpose_lab::predict::PredictionRecord;
@@ -38,14 +41,17 @@ const RECORDS: [(&str, &str, SchemaOf); 13] = [
     ("superpose export --format jsonl", "one object a line, for every cell", Entry::json_schema),
 ];
 
-/// Objects that the head of the page explains: their schema's name, and the word for them.
-const EXPLAINED: [(&str, &str); 5] = [
-    ("Settings", "configuration"),
-    ("MemorySettings", "the flags of `superpose memory`"),
-    ("Interval", "interval"),
-    ("Measure", "measure"),
-    ("Parts_for_Nullable_double", "budget"),
-];
+/// The word for an object that the head of the page explains, by the name of its schema.
+fn explained(name: &str) -> Option<&'static str> {
+    let words = [
+        (Settings::schema_name(), "configuration"),
+        (MemorySettings::schema_name(), "the flags of `superpose memory`"),
+        (Interval::schema_name(), "interval"),
+        (Measure::schema_name(), "measure"),
+        (Budget::schema_name(), "budget"),
+    ];
+    words.into_iter().find(|(known, _)| known == name).map(|(_, word)| word)
+}
 
 /// The page of results.
 ///
@@ -114,9 +120,8 @@ impl Page {
     fn held<'a>(&'a self, schema: &'a Value) -> Held<'a> {
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             let definition = &self.definitions[name];
-            let explained =
-                EXPLAINED.iter().find(|known| known.0 == name && definition["properties"].is_object());
-            return explained.map_or_else(|| self.held(definition), |known| (known.1.into(), Vec::new()));
+            let word = explained(name).filter(|_| definition["properties"].is_object());
+            return word.map_or_else(|| self.held(definition), |word| (word.into(), Vec::new()));
         }
         let single = |words: &str| (words.to_owned(), Vec::new());
         if let Some([some, _null]) = schema["anyOf"].as_array().map(Vec::as_slice) {
