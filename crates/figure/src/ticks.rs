@@ -34,7 +34,7 @@ fn values(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
     }
 }
 
-/// The values that the caller asked for. Labels are on every one, or every second, and so on, as there is room.
+/// The values that the caller set. Every one has a label, or every second, and so on, as there is room.
 fn marked(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
     let values: Vec<f64> = axis.marked.iter().copied().filter(|&value| scale.covers(value)).collect();
     for step in 1..=values.len() {

@@ -1,6 +1,6 @@
 //! The look of series: colours, markers and dashes, assigned by name in the order of the series.
 
-use super::{Chart, Color, Dash, Series};
+use super::{Chart, DASHES, Series};
 use crate::legend::Paint;
 use crate::theme::CATEGORIES;
 
@@ -16,7 +16,7 @@ pub(super) struct Look {
 /// The properties that series of one name share.
 struct Slot<'a> {
     name: &'a str,
-    color: Option<Color>,
+    color: Option<Paint>,
     /// Its number among the slots without an explicit colour.
     turn: usize,
 }
@@ -49,8 +49,7 @@ impl Chart {
         let look = |(series, &marker): (&Series, &usize)| {
             let slot = &slots[marker];
             let paint = match series.color.or(slot.color) {
-                Some(Color::Category(index)) => Paint::Category(index),
-                Some(Color::Muted) => Paint::Muted,
+                Some(paint) => paint,
                 None if filled => Paint::Ink,
                 None if self.ordered => Paint::Step(slot.turn, turns),
                 None => Paint::Category(slot.turn),
@@ -61,13 +60,7 @@ impl Chart {
                 Paint::Category(index) => index / CATEGORIES,
                 _ => 0,
             };
-            let dash = series.dash.unwrap_or([Dash::Solid, Dash::Dashed, Dash::Dotted][round % 3]);
-            let dashes = match dash {
-                Dash::Solid => "",
-                Dash::Dashed => "6 4",
-                Dash::Dotted => "1.8 3",
-            };
-            Look { paint, marker, dashes }
+            Look { paint, marker, dashes: series.dashes.unwrap_or(DASHES[round % DASHES.len()]) }
         };
         self.series.iter().zip(&of_series).map(look).collect()
     }

@@ -7,6 +7,7 @@ mod pixels;
 
 pub(crate) use draw::ChartDrawing;
 
+use crate::legend::Paint;
 use crate::scale::Axis;
 
 /// A measured point with optional intervals.
@@ -59,18 +60,8 @@ enum Shape {
     Band(Vec<(f64, f64, f64)>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dash {
-    Solid,
-    Dashed,
-    Dotted,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Color {
-    Category(usize),
-    Muted,
-}
+/// Dash patterns: solid, dashed, dotted.
+const DASHES: [&str; 3] = ["", "6 4", "1.8 3"];
 
 /// A data series.
 ///
@@ -81,14 +72,14 @@ enum Color {
 pub struct Series {
     name: String,
     shape: Shape,
-    color: Option<Color>,
-    dash: Option<Dash>,
+    color: Option<Paint>,
+    dashes: Option<&'static str>,
     small: bool,
 }
 
 impl Series {
     fn new(name: impl Into<String>, shape: Shape) -> Self {
-        Self { name: name.into(), shape, color: None, dash: None, small: false }
+        Self { name: name.into(), shape, color: None, dashes: None, small: false }
     }
 
     /// Points, for measured values.
@@ -108,25 +99,25 @@ impl Series {
 
     /// Sets the colour by its number, from 0.
     pub fn color(mut self, index: usize) -> Self {
-        self.color = Some(Color::Category(index));
+        self.color = Some(Paint::Category(index));
         self
     }
 
     /// Sets the colour to grey, for series that are shown for comparison.
     pub fn muted(mut self) -> Self {
-        self.color = Some(Color::Muted);
+        self.color = Some(Paint::Muted);
         self
     }
 
     /// Makes the line dashed.
     pub fn dashed(mut self) -> Self {
-        self.dash = Some(Dash::Dashed);
+        self.dashes = Some(DASHES[1]);
         self
     }
 
     /// Makes the line dotted.
     pub fn dotted(mut self) -> Self {
-        self.dash = Some(Dash::Dotted);
+        self.dashes = Some(DASHES[2]);
         self
     }
 
