@@ -8,7 +8,7 @@ use std::str::FromStr;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use superpose_core::config::{Kind, Settings, Value};
-use superpose_lab::settings_file;
+use superpose_lab::settings_file::{self, SettingsFile};
 
 use crate::setting_flags::SettingFlags;
 
@@ -62,7 +62,7 @@ impl RunArguments {
     pub fn with_file(self) -> anyhow::Result<RunArguments> {
         let Some(path) = self.config.clone() else { return Ok(self) };
         let text = read_text(&path).with_context(|| path.display().to_string())?;
-        let (mut values, others) = settings_file::read(&text, &["json", "threads", "export"])
+        let SettingsFile { mut values, others } = settings_file::read(&text, &["json", "threads", "export"])
             .map_err(|error| anyhow!("{}, {error}", path.display()))?;
         // Flags win: a rate on the command line is not in conflict with a lead in the file.
         for (one, other) in [("gamma", "lead"), ("lead", "gamma")] {

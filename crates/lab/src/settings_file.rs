@@ -17,11 +17,20 @@ pub struct FileError {
     pub reason: String,
 }
 
-/// Reads a file. The values of keys in `others`, which are no settings, are returned beside the settings.
+/// The content of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SettingsFile {
+    /// The settings.
+    pub values: Values,
+    /// Keys of the command that reads the file.
+    pub others: Vec<(&'static str, Value)>,
+}
+
+/// Reads a file. `others` are keys that are no settings.
 ///
 /// # Errors
 /// The text is not TOML, a key is unknown, or a value is not of its setting's kind.
-pub fn read(text: &str, others: &[&'static str]) -> Result<(Values, Vec<(&'static str, Value)>), FileError> {
+pub fn read(text: &str, others: &[&'static str]) -> Result<SettingsFile, FileError> {
     let wrong = |start: usize, reason: String| {
         let line = text[..start.min(text.len())].matches('\n').count();
         let content = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
@@ -30,7 +39,7 @@ pub fn read(text: &str, others: &[&'static str]) -> Result<(Values, Vec<(&'stati
     let table = DeTable::parse(text).map_err(|error| {
         wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', " "))
     })?;
-    let (mut values, mut beside) = (Values::default(), Vec::new());
+    let mut file = SettingsFile::default();
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();
         let failed = |reason: String| wrong(key.span().start, reason);
@@ -39,14 +48,14 @@ pub fn read(text: &str, others: &[&'static str]) -> Result<(Values, Vec<(&'stati
             scalar(value.get_ref()).ok_or_else(|| failed(format!("{name}: {allowed}")))
         };
         match others.iter().find(|other| **other == name) {
-            Some(other) => beside.push((*other, found()?)),
+            Some(other) => file.others.push((*other, found()?)),
             None => {
                 let setting = find(Settings::settings(), name).map_err(|error| failed(error.to_string()))?;
-                values.set(setting, found()?).map_err(|error| failed(error.to_string()))?;
+                file.values.set(setting, found()?).map_err(|error| failed(error.to_string()))?;
             }
         }
     }
-    Ok((values, beside))
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -55,9 +64,9 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let (values, beside) = read("vocab = 1e3\njson = true\ntrigger = \"keys\"", &["json"]).unwrap();
+        let SettingsFile { values, others } = read("vocab = 1e3\njson = true\ntrigger = \"keys\"", &["json"]).unwrap();
         assert_eq!(values.get("vocab"), Some(&Value::Count(1000)));
-        assert_eq!(beside, [("json", Value::Flag(true))]);
+        assert_eq!(others, [("json", Value::Flag(true))]);
         for (text, message) in [
             ("vocab = 3\ndimm = 3", "line 2 (dimm = 3): unknown key dimm: there are vocab"),
             ("dim = 2.5", "line 1 (dim = 2.5): dim = 2.5: must be a whole number"),

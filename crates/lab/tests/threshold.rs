@@ -6,7 +6,8 @@ mod known;
 use known::{Known, tables};
 use superpose_core::Settings;
 use superpose_core::random::{Stream, Words};
-use superpose_lab::threshold::{Criterion, Measure, Plan, Question, Search, Step, Threshold, Why};
+use superpose_core::Measure;
+use superpose_lab::threshold::{Criterion, Plan, Question, Search, Step, Threshold, Why};
 use superpose_theory::critical::Parameter;
 
 /// Of 300 searches on curves with known crossings, as many intervals cover as 95% intervals should, neither fewer nor more.

@@ -14,7 +14,7 @@ use superpose_tensors::TensorFile;
 use superpose_theory::critical::Parameter;
 
 use crate::config::Config;
-use crate::given::{Value, choice, count, file, maybe_count, number, pair, put, size};
+use crate::given::{choice, count, file, maybe_count, number, pair, size};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, Watch, work};
@@ -93,11 +93,7 @@ pub fn threshold(
     if config.gives("repeats") {
         return Err(Failure("repeats is given: the search decides how often to run".into()).into());
     }
-    let find = put("find", find, |value| {
-        let named = |parameter: &Parameter| matches!(value, Value::Word(word) if parameter.word() == word);
-        let known = Parameter::ALL.iter().copied().find(named);
-        known.ok_or_else(|| "must be one of samples, dim, width, length, vocab".into())
-    })?;
+    let find: Parameter = choice("find", find)?;
     let options = ThresholdOptions {
         find,
         accuracy: number("accuracy", accuracy)?,

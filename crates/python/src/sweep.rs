@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use superpose_core::Config;
 use superpose_lab::cell::{CellError, Entry, Event, Key, Outcome};
-use superpose_lab::store::{COLUMNS, Value, values};
+use superpose_lab::store::{COLUMNS, values};
 use superpose_lab::sweep::{Sweep, SweepError};
 use superpose_report::Document;
 
@@ -42,17 +43,10 @@ struct Row(Entry);
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for ((name, _), value) in COLUMNS.iter().zip(values(&self.0)) {
-            match (name.as_str(), value) {
-                ("config", _) => {}
-                ("noise", Value::Text(text)) => {
-                    let noise: Option<serde_json::Value> = serde_json::from_str(&text).ok();
-                    map.serialize_entry(name, &noise)?;
-                }
-                (_, Value::Null) => map.serialize_entry(name, &None::<f64>)?,
-                (_, Value::Integer(x)) => map.serialize_entry(name, &x)?,
-                (_, Value::Real(x)) => map.serialize_entry(name, &x)?,
-                (_, Value::Text(x)) => map.serialize_entry(name, &x)?,
+        for (column, value) in COLUMNS.iter().zip(values(&self.0)).filter(|(c, _)| c.name != "config") {
+            match value.as_str().filter(|_| column.name == "noise") {
+                Some(text) => map.serialize_entry(&column.name, &serde_json::from_str::<Value>(text).ok())?,
+                None => map.serialize_entry(&column.name, &value)?,
             }
         }
         map.end()

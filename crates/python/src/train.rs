@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use superpose_core::Measure;
 use superpose_core::backend::Real;
 use superpose_core::train::{Network as Trained, Tensor, TrajectoryPoint};
 use superpose_lab::cell::check as check_cell;
@@ -138,7 +139,7 @@ impl Observer for Told<'_> {
     }
 
     fn point(&mut self, point: &TrajectoryPoint) {
-        self.watch.say(format!("loss {:.4}, accuracy {:.4}", point.loss, point.accuracy));
+        self.watch.say(format!("loss {:.4}, accuracy {:.4}", point.loss, point.measures[Measure::Accuracy]));
         self.watch.will_save(self.saves);
     }
 }

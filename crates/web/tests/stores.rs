@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::Running;
 use serde_json::{Value, json};
+use superpose_core::Measure;
 use superpose_core::Settings;
 use superpose_core::backend::Backend;
 use superpose_core::config::Config;
@@ -129,7 +130,8 @@ fn impossible_numbers_in_a_store_are_shown() {
         let (wrong, right) = (folder.path().join(format!("{i}.sqlite")), folder.path().join("right.sqlite"));
         let usual = outcome();
         let mut outcome = usual;
-        (outcome.accuracy.mean, outcome.lock_rate.mean) = (mean, mean);
+        outcome.measures[Measure::Accuracy].mean = mean;
+        outcome.measures[Measure::LockRate].mean = mean;
         Store::open(&wrong).unwrap().keep(&entries([100, 200].into_iter(), &outcome)).unwrap();
         Store::open(&right).unwrap().keep(&entries([100].into_iter(), &usual)).unwrap();
         let server = Running::open(vec![wrong, right]);

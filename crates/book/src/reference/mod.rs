@@ -8,12 +8,14 @@ mod keys;
 mod python;
 mod results;
 mod store;
+mod stub;
 
 pub use commands::commands;
 pub use keys::keys;
 pub use python::python;
 pub use results::results;
 pub use store::store;
+pub use stub::stub;
 
 /// The path in the project and the text of every page.
 ///
@@ -22,10 +24,11 @@ pub use store::store;
 pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("docs/reference/commands.md", commands()),
-        ("docs/reference/keys.md", keys()?),
-        ("docs/reference/store.md", store()?),
+        ("docs/reference/keys.md", keys()),
+        ("docs/reference/store.md", store()),
         ("docs/reference/results.md", results()?),
         ("docs/reference/python.md", python()?),
+        ("python/superpose/_settings.pyi", stub()),
     ])
 }
 

@@ -5,10 +5,10 @@
 use anyhow::{Context, ensure};
 use regex::{Captures, Regex};
 
-use super::{cell, code, head, table};
+use super::{cell, code, head, stub, table};
 
 const CONFIG: &str = include_str!("../../../../python/superpose/_config.py");
-const CONFIG_STUB: &str = include_str!("../../../../python/superpose/_config.pyi");
+const SETTINGS: &str = include_str!("../../../../python/superpose/_settings.py");
 const EXPERIMENTS: &str = include_str!("../../../../python/superpose/_experiments.py");
 const RESULT: &str = include_str!("../../../../python/superpose/_result.py");
 const TRAINING: &str = include_str!("../../../../python/superpose/_training.py");
@@ -24,8 +24,9 @@ pub fn python() -> anyhow::Result<String> {
              How to use them: [the Python package](../python.md). Results have the fields of [JSON](results.md).\n\n\
              A `Number` is one of Python or NumPy; whole numbers may be written `1e6`. A `Path` is a text or a path object, `SupportsIndex` a whole \
              number. Arrays, which say `Any`, are those of NumPy, torch, JAX or anything with DLPack or the array interface.\n";
-    let constructor = items(CONFIG_STUB).into_iter().find(|item| item.name == "Config.__new__");
-    let constructor = constructor.context("the stub of Config has its keys")?;
+    let stub = stub();
+    let constructor = items(&stub).into_iter().find(|item| item.name == "Settings.__new__");
+    let constructor = constructor.context("the stub of Settings has its keys")?;
     for (title, source) in [
         ("Configurations", CONFIG),
         ("Experiments", EXPERIMENTS),
@@ -34,12 +35,18 @@ pub fn python() -> anyhow::Result<String> {
         ("Models", MODEL),
     ] {
         text += &format!("\n## {title}\n");
-        for item in items(source).iter().filter(|item| item.is_public()) {
+        let inherited = if source == CONFIG { items(SETTINGS) } else { Vec::new() };
+        let members = inherited.into_iter().filter(|item| item.name.starts_with("Settings."));
+        let members = members.map(|item| Item { name: item.name.replace("Settings", "Config"), ..item });
+        for item in items(source).into_iter().chain(members).filter(Item::is_public) {
             ensure!(!item.documentation.is_empty(), "superpose.{} has no docstring", item.name);
             text += &format!("\n### {}\n", item.name);
             let signature = if item.name == "Config" { &constructor.signature } else { &item.signature };
             if !signature.is_empty() {
-                let called = signature.replace("__new__", "Config").replace("\"Config\"", "Config");
+                let called = signature
+                    .replace("__new__", "Config")
+                    .replace("\"Config\"", "Config")
+                    .replace("Self", "Config");
                 text += &format!("\n```text\n{called}\n```\n");
             }
             text += &markdown(&item.documentation);

@@ -12,7 +12,7 @@ use superpose_lab::associative::{CapacityRecord, MemoryRecord};
 use superpose_lab::cell::Entry;
 use superpose_lab::decoders::BoundRecord;
 use superpose_lab::inspect::Inspection;
-use superpose_lab::interval::{Interval, Measure};
+use superpose_lab::interval::{Interval, SampleMean};
 use superpose_lab::phase::PhaseRecord;
 use superpose_lab::plan::PlanRecord;
 use superpose_lab::predict::PredictionRecord;
@@ -47,7 +47,7 @@ fn explained(name: &str) -> Option<&'static str> {
         (Settings::schema_name(), "configuration"),
         (MemorySettings::schema_name(), "the flags of `superpose memory`"),
         (Interval::schema_name(), "interval"),
-        (Measure::schema_name(), "measure"),
+        (SampleMean::schema_name(), "measure"),
         (Budget::schema_name(), "budget"),
     ];
     words.into_iter().find(|(known, _)| known == name).map(|(_, word)| word)

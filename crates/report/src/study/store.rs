@@ -153,17 +153,15 @@ mod tests {
     use superpose_lab::interval::Interval;
 
     use super::*;
+    use superpose_core::Measures;
 
-    fn group(at: Vec<Stored>) -> Group {
+    fn group(at: Vec<Setting>) -> Group {
         let seen = Interval { mean: 0.5, low: 0.4, high: 0.6 };
         Group {
             at,
             config: Settings::default(),
             runs: 3,
-            accuracy: seen,
-            memory_accuracy: seen,
-            one_step_accuracy: seen,
-            lock_rate: seen,
+            measures: Measures::from_fn(|_| seen),
             predicted: Some(0.52),
         }
     }
@@ -174,7 +172,7 @@ mod tests {
         for dim in [32, 64] {
             for samples in [100, 1000, 10_000] {
                 let trigger = Setting::Text("keys".into());
-                groups.push(group(vec![Setting::Integer(dim), Setting::Integer(samples), trigger]));
+                groups.push(group(vec![Setting::Count(dim), Setting::Count(samples), trigger]));
             }
         }
         let section = stored_runs(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
