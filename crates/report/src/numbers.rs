@@ -19,7 +19,7 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn decimal(x: f64) -> String {
     match x.abs() {
         0.0 => "0".into(),
-        size if size < 1e-3 || size >= 1e6 => format!("{x:.2e}"),
+        size if !(1e-3..1e6).contains(&size) => format!("{x:.2e}"),
         size if size >= 100.0 => format!("{x:.1}"),
         _ => format!("{x:.4}"),
     }
