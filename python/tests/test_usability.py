@@ -240,8 +240,11 @@ def test_phase_diagram_names_its_sizes_and_has_a_picture():
     assert list(rows[0]) == ["dim", "samples", "lock_rate", "measured", "predicted", "dominant_part", "dominant_term"]
     assert [row["lock_rate"] for row in rows] == [cell.value for cell in found.cells]
     page = found._repr_html_()
-    assert page.startswith("<h4>Lock rate over dim d and samples N") and page.count("<svg") == 1
-    assert "predicted boundary" in page and "samples N" in page
+    assert page.startswith("<h4>Lock rate over dim d and samples N")
+    measured = page.split('<g shape-rendering="crispEdges">')[1].split("</g>")[0]
+    assert measured.count("<rect") == 36 and ">boundary<" in page and ">predicted boundary<" in page
+    # A dot for each cell that was run, and one in the legend.
+    assert page.count("<circle") == sum(cell.measured for cell in found.cells) + 1
     assert "<th>lock_rate</th>" in page and "cells run" in page
 
 

@@ -39,6 +39,9 @@ impl<X: Into<Value>> From<Option<X>> for Value {
     }
 }
 
+/// The name of a column, and the value that an item has there.
+type Column<X> = (&'static str, fn(&X) -> Value);
+
 /// A table with the name of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -58,7 +61,7 @@ impl Table {
         name: &'static str,
         caption: impl Into<String>,
         items: impl IntoIterator<Item = X>,
-        columns: &[(&'static str, fn(&X) -> Value)],
+        columns: &[Column<X>],
     ) -> Table {
         let rows = items.into_iter().map(|item| columns.iter().map(|(_, value)| value(&item)).collect());
         let (rows, columns) = (rows.collect(), columns.iter().map(|(name, _)| *name).collect());

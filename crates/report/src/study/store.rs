@@ -89,6 +89,9 @@ fn entry<X: Default>(list: &mut Vec<(String, X)>, name: String) -> &mut X {
     &mut list[place].1
 }
 
+/// Names of the lines of a panel, and the groups of each.
+type Lines<'a> = Vec<(String, Vec<&'a Group>)>;
+
 fn picture(summary: &Summary) -> Option<Picture> {
     let Summary { varying, groups, .. } = summary;
     let distinct = |column: usize| {
@@ -113,7 +116,7 @@ fn picture(summary: &Summary) -> Option<Picture> {
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     // Panels and lines in the order of the groups, so that sizes grow from line to line.
-    let mut panels: Vec<(String, Vec<(String, Vec<&Group>)>)> = Vec::new();
+    let mut panels: Vec<(String, Lines<'_>)> = Vec::new();
     for group in groups {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
         entry(entry(&mut panels, title), named(group, &rest)).push(group);
