@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let SettingsFile { values, others } = read("vocab = 1e3\njson = true\ntrigger = \"keys\"", &["json"]).unwrap();
+        let SettingsFile { values, others } =
+            read("vocab = 1e3\njson = true\ntrigger = \"keys\"", &["json"]).unwrap();
         assert_eq!(values.get("vocab"), Some(&Value::Count(1000)));
         assert_eq!(others, [("json", Value::Flag(true))]);
         for (text, message) in [

@@ -4,9 +4,9 @@
 mod known;
 
 use known::{Known, tables};
+use superpose_core::Measure;
 use superpose_core::Settings;
 use superpose_core::random::{Stream, Words};
-use superpose_core::Measure;
 use superpose_lab::threshold::{Criterion, Plan, Question, Search, Step, Threshold, Why};
 use superpose_theory::critical::Parameter;
 

@@ -132,7 +132,10 @@ fn run_matches_the_engine() {
     let settings: Settings = serde_json::from_value(given).unwrap();
     let own = run(&settings.check().unwrap(), &Inputs::default(), &Backend::single(), None, &()).unwrap();
     let record = &done["result"]["record"];
-    assert_eq!(record["accuracy"], serde_json::to_value(own.measures[superpose_core::Measure::Accuracy]).unwrap());
+    assert_eq!(
+        record["accuracy"],
+        serde_json::to_value(own.measures[superpose_core::Measure::Accuracy]).unwrap()
+    );
     assert_eq!(record["noise"], serde_json::to_value(own.noise).unwrap());
     assert_eq!(done["accuracy"], record["accuracy"]);
     let margins = &done["result"]["margins"];
