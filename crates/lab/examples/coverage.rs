@@ -10,15 +10,14 @@ mod known;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use superpose_core::Measure;
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
 use superpose_lab::associative::{self, CapacitySearch};
 use superpose_lab::cell::Runner;
 use superpose_lab::interval::Interval;
-use superpose_lab::threshold::{
-    Criterion, Curve, Measure, Observation, Plan, Question, Threshold, find, shares,
-};
+use superpose_lab::threshold::{Criterion, Curve, Observation, Plan, Question, Threshold, find, shares};
 use superpose_theory::critical::Parameter;
 
 use known::{Dice, Known, tables};
