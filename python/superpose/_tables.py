@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from . import _engine
@@ -100,8 +99,7 @@ def varies(found: Sequence[Row], name: str) -> bool:
 
 
 def _defaults() -> Dict[str, Any]:
-    settings: Dict[str, Any] = json.loads(_engine.Config()._json())
-    return settings
+    return _engine.Config()._settings()
 
 
 def cells(kind: str, values: Dict[str, Any]) -> str:

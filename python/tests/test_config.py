@@ -50,8 +50,8 @@ def test_signature_and_stub_agree_with_the_engine():
     defaults = {"import_" if name == "import" else name: value for name, value in settings.items()}
     shown = {name: parameter.default for name, parameter in inspect.signature(Config).parameters.items()}
     assert shown == defaults
-    stub = ast.parse((pathlib.Path(superpose.__file__).parent / "_config.pyi").read_text())
-    config = next(node for node in stub.body if isinstance(node, ast.ClassDef) and node.name == "Config")
+    stub = ast.parse((pathlib.Path(superpose.__file__).parent / "_settings.pyi").read_text())
+    config = next(node for node in stub.body if isinstance(node, ast.ClassDef) and node.name == "Settings")
     new = next(node for node in config.body if isinstance(node, ast.FunctionDef) and node.name == "__new__")
     names = [argument.arg for argument in new.args.kwonlyargs]
     values = [ast.literal_eval(default) for default in new.args.kw_defaults]

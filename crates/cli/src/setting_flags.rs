@@ -87,7 +87,7 @@ fn flag(setting: &'static Setting) -> Arg {
         .value_name(name)
         .help(help(setting))
         .allow_hyphen_values(matches!(setting.kind, Kind::Count | Kind::Number))
-        .value_parser(move |text: &str| setting.kind.parse(text));
+        .value_parser(move |text: &str| setting.kind.parse(text).and_then(|value| setting.convert(value)));
     let flag = if setting.group.is_empty() { flag } else { flag.help_heading(setting.group) };
     match setting.kind {
         Kind::Flag => flag.num_args(0..=1).default_missing_value("true"),

@@ -199,7 +199,7 @@ fn invalid_record_is_rejected_with_its_line() {
     assert_eq!(signed(lines[0]), lines[0]);
     let write = |name: &str, lines: &[&str]| std::fs::write(at(name), lines.join("\n") + "\n").unwrap();
     let seed = signed(&lines[1].replacen("\"seed\":1", "\"seed\":77", 1));
-    let newer = signed(&lines[2].replacen("{\"key\"", "{\"colour\":1,\"key\"", 1));
+    let newer = signed(&lines[2].replacen("\"format\":1", "\"format\":2", 1));
     let digit = lines[0].find("\"mean\":0.").unwrap() + 9;
     let old = &lines[0][digit..=digit];
     let result =

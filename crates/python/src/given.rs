@@ -74,7 +74,7 @@ pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) 
         }
         let setting = find(settings, &name.extract::<String>()?);
         let setting = setting.map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let value = Given::new(&value)?.put(setting.name, |value| setting.kind.convert(value.clone()))?;
+        let value = Given::new(&value)?.put(setting.name, |value| setting.convert(value.clone()))?;
         values.set(setting, value).map_err(Failure::from)?;
     }
     Ok(values)

@@ -9,7 +9,7 @@ use super::value::{Kind, Value};
 use super::{ConfigError, Values};
 
 /// What is known about one setting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// The name everywhere.
     pub name: &'static str,
@@ -27,6 +27,14 @@ pub struct Setting {
     pub group: &'static str,
     /// The lines of its documentation.
     pub doc: &'static [&'static str],
+    /// Checks that the field takes a value. The error says what is allowed.
+    pub takes: fn(Value) -> Result<(), String>,
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Setting) -> bool {
+        (self.name, self.doc) == (other.name, other.doc)
+    }
 }
 
 impl Setting {
@@ -38,13 +46,26 @@ impl Setting {
         default: &F,
     ) -> Setting {
         let (kind, optional, default) = (F::KIND, F::OPTIONAL, default.to_value());
-        Setting { name, kind, optional, symbol: None, default, range: None, group, doc }
+        let takes = |value| F::from_value(value).map(|_| ());
+        Setting { name, kind, optional, symbol: None, default, range: None, group, doc, takes }
     }
 
     /// What the setting means, as one line.
     pub fn meaning(&self) -> String {
         let lines: Vec<&str> = self.doc.iter().map(|line| line.trim()).collect();
         lines.join(" ").trim_end_matches('.').to_string()
+    }
+
+    /// The value in the form that the setting takes.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn convert(&self, value: Value) -> Result<Value, String> {
+        let value = self.kind.convert(value)?;
+        if value != Value::Null {
+            (self.takes)(value.clone())?;
+        }
+        Ok(value)
     }
 
     /// Checks a value that has the right kind.

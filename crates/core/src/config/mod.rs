@@ -150,7 +150,7 @@ impl Settings {
         match &self.training {
             None => Ok(()),
             Some(training) => {
-                let allowed = "must be 0: this command has the three steps of the early phase; superpose train has more";
+                let allowed = "must be 0 for this command, which has the three steps of the early phase; use superpose train";
                 Err(ConfigError::value("steps", training.steps, allowed))
             }
         }

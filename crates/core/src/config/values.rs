@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::definition::Setting;
-use super::value::{Field, Value};
+use super::value::{Field, Kind, Value};
 use super::{ConfigError, Group};
 
 /// Values by the names of their settings. Settings that are not here have their defaults.
@@ -25,8 +25,12 @@ impl Values {
     /// # Errors
     /// The value is not of the setting's kind.
     pub fn set(&mut self, setting: &Setting, value: Value) -> Result<(), ConfigError> {
-        let shown = value.to_string();
-        match setting.kind.convert(value) {
+        // A number in quotation marks must not look like a number.
+        let shown = match (&value, setting.kind) {
+            (Value::Text(text), Kind::Flag | Kind::Count | Kind::Number) => format!("{text:?}"),
+            _ => value.to_string(),
+        };
+        match setting.convert(value) {
             Ok(Value::Null) => drop(self.0.remove(setting.name)),
             Ok(value) => drop(self.0.insert(setting.name, value)),
             Err(allowed) => return Err(ConfigError::value(setting.name, shown, allowed)),

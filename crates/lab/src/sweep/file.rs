@@ -104,7 +104,7 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Value, SweepError> {
         let found = scalar(value.get_ref()).ok_or_else(|| parameter.kind.allowed());
-        found.and_then(|value| parameter.kind.convert(value)).map_err(|allowed| SweepError::Value {
+        found.and_then(|value| parameter.convert(value)).map_err(|allowed| SweepError::Value {
             line,
             name: parameter.name.into(),
             value: show(value.get_ref()),

@@ -127,6 +127,9 @@ fn read_line(line: &[u8]) -> Result<Entry, LineProblem> {
         return Err(LineProblem::Checksum);
     }
     let entry: Entry = serde_json::from_str(&format!("{content}}}")).map_err(|_| LineProblem::Unreadable)?;
+    if entry.format != Entry::FORMAT {
+        return Err(LineProblem::Unreadable);
+    }
     if Key::at(&entry.config, entry.numerics_revision) != entry.key {
         return Err(LineProblem::Key);
     }
