@@ -3,7 +3,7 @@
 use superpose_lab::study::{LEVEL, MlpPhase};
 
 use super::{Picture, Section};
-use crate::figures::{cause, diagram};
+use crate::records::{cause, diagram};
 use crate::table::Table;
 
 pub fn section(phase: &MlpPhase) -> Section {
