@@ -6,8 +6,9 @@
 mod cases;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemorySettings, Recall};
+use superpose_core::associative::MemorySettings;
 use superpose_core::random::{Stream, Words, unit};
+use superpose_core::words;
 
 use super::{Origin, Part, Study, StudyError, Verdict};
 use crate::associative::{CapacitySearch, over_repeats, recalls, run as repeats};
@@ -17,26 +18,23 @@ use crate::normal::cdf;
 use crate::threshold::{Estimate, Threshold};
 use cases::{Case, cases};
 
-/// A kind of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Linear and Hebbian: number of facts that are all recalled.
-    Hebbian,
-    /// Linear and trained: number of facts recalled with accuracy 0.99.
-    Trained,
-    /// MLP with both layers trained: number of facts recalled with accuracy 0.99.
-    Mlp,
-    /// Linear with mini-batches of Zipf inputs: the error.
-    Zipf,
-    /// Hopfield network: patterns per neuron.
-    Hopfield,
+words! {
+    /// A kind of memory, in the order of the table.
+    Kind {
+        /// Linear and Hebbian: number of facts that are all recalled.
+        Hebbian = "hebbian",
+        /// Linear and trained: number of facts recalled with accuracy 0.99.
+        Trained = "trained",
+        /// MLP with both layers trained: number of facts recalled with accuracy 0.99.
+        Mlp = "mlp",
+        /// Linear with mini-batches of Zipf inputs: the error.
+        Zipf = "zipf",
+        /// Hopfield network: patterns per neuron.
+        Hopfield = "hopfield",
+    }
 }
 
 impl Kind {
-    /// Every kind, in the order of the table.
-    pub const ALL: [Kind; 5] = [Kind::Hebbian, Kind::Trained, Kind::Mlp, Kind::Zipf, Kind::Hopfield];
-
     /// Returns the name in tables.
     pub fn label(self) -> &'static str {
         match self {
@@ -74,13 +72,13 @@ impl Anchor {
     /// Returns our value over the reference, with the errors of both.
     pub fn ratio(&self) -> Option<Interval> {
         let (ours, theirs) = (self.ours?, self.reference?);
-        let end = |x: f64, own: f64, reference: f64, other: f64| {
-            // Independent errors add in squares, on the logarithm.
-            ((x / own).ln().hypot((other / reference).ln())).exp()
+        // Independent errors add in squares, on the logarithm.
+        let factor = |own: f64, other: f64| {
+            let log = |end: f64, mean: f64| (end.max(f64::MIN_POSITIVE) / mean).ln();
+            log(own, ours.mean).hypot(log(other, theirs.mean)).exp()
         };
         let mean = ours.mean / theirs.mean;
-        let low = mean / end(ours.low.max(f64::MIN_POSITIVE), ours.mean, theirs.mean, theirs.high);
-        let high = mean * end(ours.high, ours.mean, theirs.mean, theirs.low.max(f64::MIN_POSITIVE));
+        let (low, high) = (mean / factor(ours.low, theirs.high), mean * factor(ours.high, theirs.low));
         Some(Interval { mean, low, high })
     }
 
@@ -129,18 +127,14 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
         let anchor = if case.kind == Kind::Zipf { error(study, case)? } else { capacity(study, case)? };
         anchors.anchors.push(anchor);
     }
-    let samples: Vec<Sample> = anchors
-        .of(Kind::Zipf)
-        .filter_map(|anchor| {
-            let Interval { mean, low, high } = anchor.ours?;
-            // The fit takes logarithms; a lower end of 0 is replaced by the mirror of the upper end.
-            let low = low.max(mean * mean / high);
-            Some(Sample { sizes: vec![anchor.settings.dim as f64], value: mean, low, high })
-        })
-        .collect();
+    let ours = |kind: Kind| anchors.of(kind).filter_map(|a| Some((a.settings.dim as f64, a.ours?)));
+    let sample = |(dim, Interval { mean, low, high }): (f64, Interval)| {
+        // The fit takes logarithms; a lower end of 0 is replaced by the mirror of the upper end.
+        Sample { sizes: vec![dim], value: mean, low: low.max(mean * mean / high), high }
+    };
+    let samples: Vec<Sample> = ours(Kind::Zipf).map(sample).collect();
+    let loads: Vec<(f64, Interval)> = ours(Kind::Hopfield).collect();
     anchors.zipf_exponent = exponents(&["d"], &samples, study.seed).ok();
-    let loads: Vec<(f64, Interval)> =
-        anchors.of(Kind::Hopfield).filter_map(|a| Some((a.settings.dim as f64, a.ours?))).collect();
     anchors.hopfield_limit = limit(&loads);
     Ok(())
 }
@@ -248,11 +242,8 @@ fn error(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
     let config = settings.check()?;
     let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
     let found = recalls(&all, study.backend, study.stop)?;
-    let missed = |found: &Recall| {
-        let accuracy: SampleMean = found.accuracy.into();
-        SampleMean { mean: 1.0 - accuracy.mean, ..accuracy }
-    };
-    let errors: Vec<SampleMean> = found.iter().map(missed).collect();
+    let accuracies = found.iter().map(|found| SampleMean::from(found.accuracy));
+    let errors: Vec<_> = accuracies.map(|found| SampleMean { mean: 1.0 - found.mean, ..found }).collect();
     let ours = over_repeats(&errors);
     // The reference is a mean over ten seeds and reports no error, so it gets that of ten of our seeds.
     let count = errors.len() as f64;
@@ -302,21 +293,19 @@ mod tests {
 
     #[test]
     fn ratio_has_the_errors_of_both_values() {
-        let anchor = |reference: Interval| Anchor {
+        let anchor = |low: f64, high: f64| Anchor {
             kind: Kind::Hebbian,
             variant: None,
             settings: MemorySettings::default(),
-            reference: Some(reference),
+            reference: Some(Interval { mean: 100.0, low, high }),
             ours: Some(Interval { mean: 105.0, low: 102.0, high: 108.0 }),
             at_reference: None,
             bisection: None,
             runs: 0,
         };
-        let sharp = anchor(Interval { mean: 100.0, low: 100.0, high: 100.0 });
-        assert_eq!(sharp.verdict(), Some(Verdict::Close));
-        let ratio = sharp.ratio().expect("a ratio");
+        assert_eq!(anchor(100.0, 100.0).verdict(), Some(Verdict::Close));
+        assert_eq!(anchor(95.0, 105.0).verdict(), Some(Verdict::Agrees));
+        let ratio = anchor(100.0, 100.0).ratio().expect("a ratio");
         assert!((ratio.low - 1.02).abs() < 1e-9 && (ratio.high - 1.08).abs() < 1e-9, "{ratio:?}");
-        let wide = anchor(Interval { mean: 100.0, low: 95.0, high: 105.0 });
-        assert_eq!(wide.verdict(), Some(Verdict::Agrees));
     }
 }
