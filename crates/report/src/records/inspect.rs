@@ -45,16 +45,14 @@ pub fn inspect(found: &Inspection) -> Document {
         0 => facts.to_string(),
         gaussian => format!("{facts} ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
     };
+    let (gaussian, raw, centred) = (found.gaussian_facts, held(found.raw.facts), held(found.centred.facts));
     page.paragraph(format!(
-        "Of the {} facts of Gaussian vectors of the same dimension, these hold {} as they are and {} after their mean is subtracted.",
-        found.gaussian_facts,
-        held(found.raw.facts),
-        held(found.centred.facts),
+        "Of the {gaussian} facts of Gaussian vectors of the same dimension, these hold {raw} as they are and {centred} after their mean is subtracted."
     ));
-    if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
+    let rows = found.rows;
+    if found.raw.facts.max(found.centred.facts) > rows as u64 {
         page.line(format!(
-            "That is more than the {} rows of the tensor: it is the number for as many rows with the same overlaps.",
-            found.rows
+            "That is more than the {rows} rows of the tensor: it is the number for as many rows with the same overlaps."
         ));
     }
     page.line(format!("{PREDICTED}, {} samples per fact, {outputs}.", found.samples_per_fact));

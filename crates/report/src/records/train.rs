@@ -19,13 +19,10 @@ pub fn train(record: &TrainingRecord) -> Document {
     let training = config.training.clone().unwrap_or_default();
     let batch =
         training.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
-    let mut page = Document::new(format!(
-        "{} steps of {} at rate {} ({}), {batch}",
-        count(training.steps),
-        training.optimiser,
-        training.rate,
-        training.schedule
-    ));
+    let Training { optimiser, rate, schedule, .. } = &training;
+    let steps = count(training.steps);
+    let mut page =
+        Document::new(format!("{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}"));
     page.note(about(config, &training));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);

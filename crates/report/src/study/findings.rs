@@ -1,6 +1,6 @@
 //! Sentences, points and tables about the thresholds that several parts of the study have found.
 
-use superpose_core::config::Activation;
+use superpose_core::Settings;
 use superpose_figure::Chart;
 use superpose_lab::fit::{Comparison, Exponent};
 use superpose_lab::study::{Finding, Verdict};
@@ -85,15 +85,7 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
 
 /// The surrogate lower bound at the sizes of a threshold.
 fn bound(f: &Finding) -> Option<f64> {
-    let point = Point {
-        vocab: f.vocab as f64,
-        dim: f.dim as f64,
-        length: f.length as f64,
-        samples: 1.0,
-        width: None,
-        activation: Activation::Relu,
-        embedding: f.embedding,
-        trigger: f.trigger,
-    };
-    surrogate_lower_bound(&point, f.level)
+    let &Finding { vocab, dim, length, embedding, trigger, level, .. } = f;
+    let settings = Settings { vocab, dim, length, samples: 1, trigger, ..Settings::default() };
+    surrogate_lower_bound(&Point { embedding, ..Point::from(&settings) }, level)
 }
