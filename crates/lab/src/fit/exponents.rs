@@ -12,19 +12,15 @@ use serde::{Deserialize, Serialize};
 use superpose_core::numeric::{Cholesky, dot};
 use superpose_core::random::{Stream, Words, normals};
 
-use crate::interval::student;
+use crate::interval::{Interval, student};
 
 /// A critical value at given sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Sample {
     /// Sizes, in the order of the names.
     pub sizes: Vec<f64>,
-    /// The critical value.
-    pub value: f64,
-    /// Lower end of its 95% interval; the value itself where it is exact.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// The critical value with its 95% interval, whose ends are the value itself where it is exact.
+    pub value: Interval,
 }
 
 /// An exponent with its 95% interval.
@@ -108,14 +104,14 @@ impl<'a> Design<'a> {
             return Err(FitError::TooFew { points: samples.len(), unknowns });
         }
         let good = |x: f64| x > 0.0 && x.is_finite();
-        for (point, s) in samples.iter().enumerate() {
-            let numbers = s.sizes.iter().chain([&s.low, &s.value, &s.high]).all(|&x| good(x));
-            if !numbers || s.sizes.len() != names.len() || s.low > s.value || s.value > s.high {
+        for (point, Sample { sizes, value: Interval { mean, low, high } }) in samples.iter().enumerate() {
+            let numbers = sizes.iter().chain([low, mean, high]).all(|&x| good(x));
+            if !numbers || sizes.len() != names.len() || low > mean || mean > high {
                 return Err(FitError::Point { point });
             }
         }
         let row = |s: &Sample| [1.0].into_iter().chain(s.sizes.iter().map(|x| x.ln())).collect();
-        let error = |s: &Sample| ((s.high / s.low).ln() / (2.0 * 1.96)).max(1e-6);
+        let error = |s: &Sample| ((s.value.high / s.value.low).ln() / (2.0 * 1.96)).max(1e-6);
         let (rows, errors) = samples.iter().map(|s| (row(s), error(s))).unzip();
         Ok(Design { names, rows, errors })
     }
@@ -193,7 +189,7 @@ impl<'a> Design<'a> {
 /// # Errors
 /// Fails if there are too few points, a point is invalid or the sizes do not vary independently.
 pub fn exponents(names: &[&str], samples: &[Sample], seed: u64) -> Result<Exponents, FitError> {
-    let y: Vec<f64> = samples.iter().map(|s| s.value.ln()).collect();
+    let y: Vec<f64> = samples.iter().map(|s| s.value.mean.ln()).collect();
     Design::new(names, samples)?.exponents(&y, seed)
 }
 
@@ -216,7 +212,7 @@ pub fn compare(
     let logs: Vec<f64> = predicted[..samples.len()].iter().map(|p| p.ln()).collect();
     let degenerate = || FitError::Degenerate { names: names.join(", ") };
     let own = design.solve(&logs, observed.scatter).ok_or_else(degenerate)?;
-    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.ln() - log).collect();
+    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.mean.ln() - log).collect();
     let ratio = design.exponents(&ratios, seed)?;
     Ok(Comparison {
         predicted: own[1..].to_vec(),
@@ -238,9 +234,9 @@ mod tests {
         let point = |(i, noise): (usize, &f64)| {
             let (d, l) = (32.0 * 2_f64.powi((i % 4) as i32), 8.0 * 2_f64.powi((i / 4) as i32));
             let predicted = 5e4 * l / (d * d) * (bend * (d / 90.0).ln().powi(2)).exp();
-            let value = predicted * (0.03 * noise).exp();
-            let (low, high) = (value * (-0.0588_f64).exp(), value * 0.0588_f64.exp());
-            (Sample { sizes: vec![d, l], value, low, high }, 0.9 * predicted)
+            let mean = predicted * (0.03 * noise).exp();
+            let (low, high) = (mean * (-0.0588_f64).exp(), mean * 0.0588_f64.exp());
+            (Sample { sizes: vec![d, l], value: Interval { mean, low, high } }, 0.9 * predicted)
         };
         noise.iter().enumerate().map(point).unzip()
     }
@@ -279,7 +275,7 @@ mod tests {
         let same = samples.iter().map(|s| Sample { sizes: vec![s.sizes[0]; 2], ..s.clone() });
         assert!(matches!(error(&same.collect::<Vec<_>>()), FitError::Degenerate { .. }));
         let mut bad = samples;
-        bad[4].low = f64::NAN;
+        bad[4].value.low = f64::NAN;
         assert_eq!(error(&bad), FitError::Point { point: 4 });
     }
 }

@@ -109,8 +109,7 @@ pub(super) fn comparison(
     seed: u64,
 ) -> Option<Comparison> {
     let pair = |finding: &Finding| {
-        let Interval { mean, low, high } = finding.observed()?;
-        Some((Sample { sizes: sizes(finding), value: mean, low, high }, finding.predicted?))
+        Some((Sample { sizes: sizes(finding), value: finding.observed()? }, finding.predicted?))
     };
     let (samples, predicted): (Vec<Sample>, Vec<f64>) = findings.iter().filter_map(pair).unzip();
     compare(names, &samples, &predicted, seed).ok()

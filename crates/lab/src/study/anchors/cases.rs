@@ -3,28 +3,22 @@
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::config::{Embedding, Labels, Optimiser};
 
-use super::Kind;
+use super::{Anchor, Kind};
 use crate::interval::Interval;
 use crate::study::Scale;
 
-/// A memory to measure and the value to compare it with.
-pub(super) struct Case {
-    pub kind: Kind,
-    pub variant: Option<&'static str>,
-    pub settings: MemorySettings,
-    pub reference: Option<Interval>,
-}
-
-impl Case {
-    fn new(kind: Kind, settings: MemorySettings, reference: Option<[f64; 2]>) -> Case {
+impl Anchor {
+    /// An anchor that is not measured yet.
+    pub(super) fn new(kind: Kind, settings: MemorySettings, reference: Option<[f64; 2]>) -> Anchor {
         let reference = reference.map(|[low, high]| Interval { mean: 0.5 * (low + high), low, high });
-        Case { kind, variant: None, settings, reference }
+        let (variant, ours, at_reference, bisection, runs) = (None, None, None, None, 0);
+        Anchor { kind, variant, settings, reference, ours, at_reference, bisection, runs }
     }
 
-    fn variant(&self, variant: &'static str, change: impl FnOnce(&mut MemorySettings)) -> Case {
-        let mut settings = self.settings.clone();
-        change(&mut settings);
-        Case { variant: Some(variant), settings, ..*self }
+    fn variant(&self, variant: &str, change: impl FnOnce(&mut MemorySettings)) -> Anchor {
+        let mut anchor = Anchor { variant: Some(variant.into()), ..self.clone() };
+        change(&mut anchor.settings);
+        anchor
     }
 }
 
@@ -34,12 +28,12 @@ fn guide(constant: f64, parameters: f64) -> f64 {
 }
 
 /// Returns every anchor and its variants, in the order of the table.
-pub(super) fn cases(scale: Scale) -> Vec<Case> {
+pub(super) fn cases(scale: Scale) -> Vec<Anchor> {
     let default = MemorySettings::default;
     let mut cases = Vec::new();
     for (dim, facts) in [(64, 104.0), (128, 343.0), (256, 1130.0)] {
         let settings = MemorySettings { dim, rule: Rule::Hebbian, accuracy: 1.0, ..default() };
-        let case = Case::new(Kind::Hebbian, settings, Some([facts, facts]));
+        let case = Anchor::new(Kind::Hebbian, settings, Some([facts, facts]));
         if dim < 256 || scale > Scale::Quick {
             cases.push(case.variant("Gaussian vectors", |s| s.embedding = Embedding::Gaussian));
         }
@@ -49,7 +43,7 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
     let known = [(16, Some([63.0, 64.0])), (22, Some([100.0, 104.0])), (32, Some([176.0, 183.0]))];
     let others = scale.pick(&[][..], &[45, 64], &[45, 64, 90]);
     for (dim, reference) in known.into_iter().chain(others.iter().map(|&dim| (dim, None))) {
-        let case = Case::new(Kind::Trained, MemorySettings { dim, ..trained.clone() }, reference);
+        let case = Anchor::new(Kind::Trained, MemorySettings { dim, ..trained.clone() }, reference);
         if dim == 16 {
             cases.push(case.variant("every fact right", |s| s.accuracy = 1.0));
             cases.push(case.variant("Gaussian vectors", |s| s.embedding = Embedding::Gaussian));
@@ -64,7 +58,7 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
     for &(dim, ratio) in mlps {
         let settings = MemorySettings { dim, width: Some(ratio * dim), ..trained.clone() };
         let facts = guide(0.35, (ratio * dim * dim) as f64);
-        let case = Case::new(Kind::Mlp, settings, Some([facts, facts]));
+        let case = Anchor::new(Kind::Mlp, settings, Some([facts, facts]));
         if (dim, ratio) == (8, 1) {
             cases.push(case.variant("4,096 steps", |s| s.steps = Some(4096)));
         }
@@ -85,7 +79,7 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
             repeats: scale.pick(30, 100, 400),
             ..default()
         };
-        let case = Case::new(Kind::Zipf, settings, error.map(|error| [error, error]));
+        let case = Anchor::new(Kind::Zipf, settings, error.map(|error| [error, error]));
         if dim == 10 {
             cases.push(case.variant("vectors on the sphere", |s| s.embedding = Embedding::Sphere));
         }
@@ -93,7 +87,7 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
     }
     for &dim in scale.pick(&[256, 512, 1024][..], &[256, 512, 1024, 2048], &[256, 512, 1024, 2048, 4096]) {
         let settings = MemorySettings { dim, rule: Rule::Hopfield, accuracy: 0.5, ..default() };
-        cases.push(Case::new(Kind::Hopfield, settings, (dim > 256).then_some([0.138, 0.138])));
+        cases.push(Anchor::new(Kind::Hopfield, settings, (dim > 256).then_some([0.138, 0.138])));
     }
     cases.sort_by_key(|case| case.kind as usize);
     cases
