@@ -47,7 +47,7 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
         &mut |done, total| bar.set(done as u64, total as u64),
     );
     bar.finish();
-    let found = found.map_err(|error| match error {
+    let (found, _) = found.map_err(|error| match error {
         InspectError::Tensors(error) => file.inside(error).into(),
         other => anyhow::Error::from(other),
     })?;

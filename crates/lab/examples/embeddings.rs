@@ -11,7 +11,7 @@ use superpose_core::Measure;
 use superpose_core::backend::{Backend, View};
 use superpose_core::config::{EmbeddingSettings, Settings, Trigger};
 use superpose_core::random::{Stream, Words, normals};
-use superpose_lab::inspect::{SAMPLES_PER_FACT, inspect, pairs};
+use superpose_lab::inspect::{SAMPLES_PER_FACT, inspect};
 use superpose_lab::run::{Inputs, evaluation};
 use superpose_tensors::{Entry, TensorFile, write};
 use superpose_theory::Memory;
@@ -79,9 +79,8 @@ fn main() {
             let kept = kept.iter().map(|&x| x as f32).collect();
             write(&path, &[Entry::f32("rows", &[rows, keep], kept)]).unwrap();
             let mapped = TensorFile::open(&path).unwrap();
-            let found =
+            let (found, [pairs, _]) =
                 inspect(&mapped.tensors().unwrap(), None, None, 0.99, &backend, &mut |_, _| {}).unwrap();
-            let pairs = pairs(&mapped.tensors().unwrap(), "rows", &backend).unwrap();
             for vocab in VOCABS {
                 let runs: Vec<f64> = (0..SEEDS)
                     .map(|seed| {

@@ -55,21 +55,17 @@ pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
 }
 
 fn knobs(point: &Point) -> Vec<Knob> {
-    let mut knobs: Vec<Knob> = TRIED
-        .into_iter()
-        .filter_map(|size| {
-            let from = size.of(point)?;
-            let to = if size.helps() { 2.0 * from } else { (from / 2.0).floor().max(1.0) };
-            let moved = size.set(point, to);
-            (to != from).then(|| Knob {
-                size,
-                symbol: size.symbol().into(),
-                from: from as u64,
-                to: to as u64,
-                accuracy: Recall::new(&moved).accuracy(moved.length, moved.samples),
-            })
-        })
-        .collect();
+    let knob = |size: Parameter| {
+        let from = size.of(point)?;
+        let to = if size.helps() { 2.0 * from } else { (from / 2.0).floor().max(1.0) };
+        if to == from {
+            return None;
+        }
+        let moved = size.set(point, to);
+        let accuracy = Recall::new(&moved).accuracy(moved.length, moved.samples);
+        Some(Knob { size, symbol: size.symbol().into(), from: from as u64, to: to as u64, accuracy })
+    };
+    let mut knobs: Vec<Knob> = TRIED.into_iter().filter_map(knob).collect();
     knobs.sort_by(|a, b| b.accuracy.total_cmp(&a.accuracy));
     knobs
 }
@@ -86,8 +82,9 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
         None => format!("Recall is {}", percent(accuracy)),
     };
     if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + MIN_GAIN) {
-        let (how, to) = (change(best.size), grouped(best.to as f64));
-        return format!("{limit}; {how} ({} = {to}) helps most, to {}.", best.symbol, percent(best.accuracy));
+        let (times, name) = (if best.size.helps() { "twice" } else { "half" }, name(best.size));
+        let (symbol, to, accuracy) = (&best.symbol, grouped(best.to as f64), percent(best.accuracy));
+        return format!("{limit}; {times} the {name} ({symbol} = {to}) helps most, to {accuracy}.");
     }
     // A factor of 2 is too small, so name the size that needs the smallest factor.
     let target = percent(prediction.target.accuracy);
@@ -113,14 +110,12 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
     }
 }
 
-/// Describes the change of a size.
-fn change(size: Parameter) -> &'static str {
+/// The word for a size in a sentence.
+fn name(size: Parameter) -> &'static str {
     match size {
-        Parameter::Samples => "twice the samples",
-        Parameter::Dim => "twice the dimension",
-        Parameter::Width => "twice the width",
-        Parameter::Length => "half the length",
-        Parameter::Vocab => "half the facts",
+        Parameter::Dim => "dimension",
+        Parameter::Vocab => "facts",
+        other => other.word(),
     }
 }
 
@@ -147,14 +142,14 @@ mod tests {
 
     #[test]
     fn best_knob_comes_first() {
-        let found = at(Settings { samples: 65_536, ..Settings::default() });
+        let settings = Settings { samples: 65_536, ..Settings::default() };
+        let found = at(settings.clone());
         assert!(found.sentence.contains("helps most"), "{}", found.sentence);
         let best = found.knobs[0].clone();
         assert_eq!(best.to, 2 * best.from);
-        let moved = Settings { samples: 65_536, ..Settings::default() };
         let moved = match best.size {
-            Parameter::Dim => Settings { dim: best.to as usize, ..moved },
-            Parameter::Samples => Settings { samples: best.to as usize, ..moved },
+            Parameter::Dim => Settings { dim: best.to as usize, ..settings },
+            Parameter::Samples => Settings { samples: best.to as usize, ..settings },
             other => panic!("{other}"),
         };
         let there = predict(&moved.check().unwrap(), 0.5).unwrap().measures[Measure::Accuracy].unwrap();
@@ -164,15 +159,19 @@ mod tests {
 
     #[test]
     fn every_case_has_a_sentence() {
-        let plenty = at(Settings { vocab: 64, dim: 512, samples: 1_000_000, ..Settings::default() });
-        assert!(plenty.sentence.starts_with("Nothing limits recall"), "{}", plenty.sentence);
-        let far = at(Settings { vocab: 4000, dim: 32, samples: 1000, ..Settings::default() });
-        assert!(far.sentence.contains("no s"), "{}", far.sentence);
+        let at_sizes = |vocab, dim, length, samples| {
+            at(Settings { vocab, dim, length, samples, ..Settings::default() }).sentence
+        };
+        let length = Settings::default().length;
+        for (sentence, part) in [
+            (at_sizes(64, 512, length, 1_000_000), "Nothing limits recall"),
+            (at_sizes(4000, 32, length, 1000), "no s"),
+            (at_sizes(100, 100, 1000, 10_000), "attention"),
+        ] {
+            assert!(sentence.contains(part), "{sentence}");
+        }
         let silent = at(Settings { zipf: Some(1.0), ..Settings::default() });
         assert!(silent.sentence.contains("uniform tokens") && silent.knobs.is_empty());
-        let long =
-            at(Settings { length: 1000, vocab: 100, dim: 100, samples: 10_000, ..Settings::default() });
-        assert!(long.sentence.contains("attention"), "{}", long.sentence);
     }
 
     #[test]

@@ -13,18 +13,16 @@ use crate::run::{Inputs, Instance, Metered, RunError};
 
 /// Seconds of one training, the shortest of `repeat`, without the making of data.
 pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    with_precision!(config.precision, T => train::<T>(config, backend, repeat))
-}
-
-fn train<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
-    let model = Model::new(config, &instance.embeddings);
-    let drawn = instance.samples(config);
-    shortest(repeat, || {
-        let samples = Metered::new(&*drawn, &());
-        let started = Instant::now();
-        std::hint::black_box(early_phase(config, &model, &samples, backend)?);
-        Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+    with_precision!(config.precision, T => {
+        let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
+        let model = Model::new(config, &instance.embeddings);
+        let drawn = instance.samples(config);
+        shortest(repeat, || {
+            let samples = Metered::new(&*drawn, &());
+            let started = Instant::now();
+            std::hint::black_box(early_phase(config, &model, &samples, backend)?);
+            Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+        })
     })
 }
 
@@ -44,32 +42,30 @@ pub fn step_seconds(
     backend: &Backend,
     repeat: usize,
 ) -> Result<f64, RunError> {
-    with_precision!(config.precision, T => step::<T>(config, place, backend, repeat))
-}
-
-fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
-    let model = Model::new(config, &instance.embeddings);
-    let drawn = instance.samples(config);
-    let training = Training::new(1);
-    let mut network = Network::new(config, &training, instance.embeddings.clone(), backend)?;
-    if place == Place::Late {
-        let phase = early_phase(config, &model, &*drawn, backend)?;
-        warm_start(config, &mut network, &phase, &*drawn, backend)?;
-    }
-    let ids: Vec<u32> = (0..config.samples as u32).collect();
-    let update = Update::new(Optimiser::Adam);
-    shortest(repeat, || {
-        let (mut network, samples) = (network.clone(), Metered::new(&*drawn, &()));
-        let started = Instant::now();
-        let found = gradient(&network, &samples, &ids, backend)?;
-        for (tensor, gradient) in network.trained().to_vec().into_iter().zip(&found.tensors) {
-            let columns = network.columns(tensor);
-            let place = network.tensor_mut(tensor);
-            update.step(&mut Moments::default(), place, columns, gradient, training.rate, backend)?;
+    with_precision!(config.precision, T => {
+        let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
+        let model = Model::new(config, &instance.embeddings);
+        let drawn = instance.samples(config);
+        let training = Training::new(1);
+        let mut network = Network::new(config, &training, instance.embeddings.clone(), backend)?;
+        if place == Place::Late {
+            let phase = early_phase(config, &model, &*drawn, backend)?;
+            warm_start(config, &mut network, &phase, &*drawn, backend)?;
         }
-        std::hint::black_box(&network);
-        Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+        let ids: Vec<u32> = (0..config.samples as u32).collect();
+        let update = Update::new(Optimiser::Adam);
+        shortest(repeat, || {
+            let (mut network, samples) = (network.clone(), Metered::new(&*drawn, &()));
+            let started = Instant::now();
+            let found = gradient(&network, &samples, &ids, backend)?;
+            for (tensor, gradient) in network.trained().to_vec().into_iter().zip(&found.tensors) {
+                let columns = network.columns(tensor);
+                let place = network.tensor_mut(tensor);
+                update.step(&mut Moments::default(), place, columns, gradient, training.rate, backend)?;
+            }
+            std::hint::black_box(&network);
+            Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
+        })
     })
 }
 
@@ -77,30 +73,27 @@ fn step<T: Real>(config: &Config, place: Place, backend: &Backend, repeat: usize
 /// softmax is far from uniform: logits and their derivatives, in steps 2 and 3. Blocks of 256 samples, tasks on all
 /// threads, nothing else: what the machine's rate allows.
 pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
-    with_precision!(config.precision, T => products::<T>(config, backend, repeat))
-}
-
-fn products<T: Real>(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     const ROWS: usize = 256;
     const TASKS: usize = 16;
-    let (labels, dim) = (config.label_count(), config.dim);
-    let table = vec![T::ONE; labels * dim];
-    let table = View::new(&table, labels, dim);
-    let blocks = config.samples.div_ceil(ROWS);
-    shortest(repeat, || {
-        let started = Instant::now();
-        backend.map(TASKS, |task| {
-            let mut short = vec![T::ONE; ROWS * dim];
-            let mut long = vec![T::ONE; ROWS * labels];
-            for _ in task * blocks / TASKS..(task + 1) * blocks / TASKS {
-                for _ in 0..2 {
-                    product(&mut long, View::new(&short, ROWS, dim), table.t(), false);
-                    product(&mut short, View::new(&long, ROWS, labels), table, false);
+    let (labels, dim, blocks) = (config.label_count(), config.dim, config.samples.div_ceil(ROWS));
+    with_precision!(config.precision, T => {
+        let table = vec![T::ONE; labels * dim];
+        let table = View::new(&table, labels, dim);
+        shortest(repeat, || {
+            let started = Instant::now();
+            backend.map(TASKS, |task| {
+                let mut short = vec![T::ONE; ROWS * dim];
+                let mut long = vec![T::ONE; ROWS * labels];
+                for _ in task * blocks / TASKS..(task + 1) * blocks / TASKS {
+                    for _ in 0..2 {
+                        product(&mut long, View::new(&short, ROWS, dim), table.t(), false);
+                        product(&mut short, View::new(&long, ROWS, labels), table, false);
+                    }
+                    short.fill(T::ONE);
                 }
-                short.fill(T::ONE);
-            }
-        })?;
-        Ok(started.elapsed().as_secs_f64())
+            })?;
+            Ok(started.elapsed().as_secs_f64())
+        })
     })
 }
 

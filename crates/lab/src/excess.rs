@@ -39,10 +39,10 @@ impl Excess {
         };
         let (name, size, value, _) = SIZES
             .into_iter()
-            .filter_map(|(name, size)| Some((name, size, *size(&mut (**config).clone())?)))
-            .map(|(name, size, value)| {
+            .filter_map(|(name, size)| {
+                let value = *size(&mut (**config).clone())?;
                 let half = with(size, value / 2).map_or(f64::INFINITY, |half| estimate(&half));
-                (name, size, value, half)
+                Some((name, size, value, half))
             })
             .min_by(|a, b| a.3.total_cmp(&b.3))
             .unwrap_or(("samples", SIZES[0].1, config.samples, f64::INFINITY));
@@ -111,12 +111,8 @@ mod tests {
 
     #[test]
     fn no_value_is_named_if_none_fits() {
-        let settings = Settings {
-            vocab: 19_000,
-            dim: 20_000,
-            embedding: EmbeddingSettings::Orthonormal,
-            ..Settings::default()
-        };
+        let embedding = EmbeddingSettings::Orthonormal;
+        let settings = Settings { vocab: 19_000, dim: 20_000, embedding, ..Settings::default() };
         let excess = Excess::find(&settings.check().unwrap(), 1e6, bytes);
         assert_eq!(excess.max, None);
         assert!(excess.message("too much").ends_with("too much"), "{excess:?}");
@@ -124,9 +120,9 @@ mod tests {
 
     #[test]
     fn time_estimates_work_too() {
-        let config =
-            Settings { samples: 10_000_000, length: 100_000, ..Settings::default() }.check().unwrap();
-        let excess = Excess::find(&config, 60.0, |config| estimated_seconds(config, true));
+        let settings = Settings { samples: 10_000_000, length: 100_000, ..Settings::default() };
+        let seconds = |config: &Config| estimated_seconds(config, true);
+        let excess = Excess::find(&settings.check().unwrap(), 60.0, seconds);
         assert!(["samples", "length"].contains(&excess.size));
         assert!(excess.message("x").contains(" up to "), "{excess:?}");
     }

@@ -79,9 +79,8 @@ impl Explore {
         share("accuracy", level)?;
         let config = with_any_dim(settings.clone()).check()?;
         cell::check(&config.repeat(0))?;
-        let axis = |span: Span| {
-            let axis = Axis::new(span.size, span.scale, span.low, span.high, resolution)?;
-            Ok::<_, ConfigError>(axis.at_dim(config.dim))
+        let axis = |Span { size, scale, low, high }: Span| {
+            Axis::new(size, scale, low, high, resolution).map(|axis| axis.at_dim(config.dim))
         };
         let explore = Explore { x: axis(x)?, y: axis(y)?, level, settings, config };
         for x in explore.x.ends() {

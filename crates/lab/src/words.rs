@@ -36,8 +36,6 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        assert_eq!(grouped(1_234_567.0), "1,234,567");
-        assert_eq!(grouped(-1234.0), "-1,234");
-        assert_eq!(grouped(999.0), "999");
+        assert_eq!([1_234_567.0, -1234.0, 999.0].map(grouped), ["1,234,567", "-1,234", "999"]);
     }
 }

@@ -210,6 +210,7 @@ pub fn inspect(
         };
         let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
         superpose_lab::inspect::inspect(&file.tensors()?, tensor, output, accuracy, &backend, &mut progress)
+            .map(|(found, _)| found)
             .map_err(|error| match error {
                 InspectError::Tensors(error) => Failure::from(file.inside(error)),
                 other => Failure::from(other),

@@ -2,6 +2,8 @@
 
 use superpose_figure::Figure;
 
+pub(crate) use Align::{Left, Right};
+
 /// What is said about one record.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -20,35 +22,22 @@ pub enum Block {
     Note(String),
     /// A table.
     Table(Grid),
-    /// Names with a value and a remark each. On a terminal the columns have the given widths, and a remark without a value
-    /// takes the place of the value.
-    Fields {
-        /// Width of the names.
-        name: usize,
-        /// Width of the values, which are aligned to the right.
-        value: usize,
-        /// Name, value and remark.
-        rows: Vec<[String; 3]>,
-    },
+    /// Rows of a name, a value and a remark, and the widths of names and values on a terminal. A remark without a value takes
+    /// the place of the value.
+    Fields([usize; 2], Vec<[String; 3]>),
     /// Names with their sizes, drawn as bars relative to the first one.
     Bars(Vec<(String, f64)>),
-    /// A figure, with a drawing in characters for the terminal.
-    Figure {
-        /// Lines of characters.
-        characters: String,
-        /// The figure for HTML.
-        figure: Box<Figure>,
-    },
+    /// A figure for HTML, and the same in characters for the terminal.
+    Figure(Box<Figure>, String),
     /// An empty line on a terminal.
     Gap,
 }
 
-/// The side to which the text of a column is aligned.
+/// The side to which the text of a column is aligned: words to the left, numbers to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names say it.
 pub enum Align {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 

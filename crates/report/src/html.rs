@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use superpose_figure::{Figure, Theme};
 
-use crate::document::{Align, Block, Document, Grid};
+use crate::document::{Align, Block, Document, Grid, Left, Right};
 use crate::numbers::decimal;
 use crate::study::Section;
 
@@ -45,13 +45,13 @@ impl Document {
                 Block::Heading(words) => format!("<h4>{}</h4>\n", escape(words)),
                 Block::Line(words) | Block::Note(words) => format!("<p>{}</p>\n", escape(words)),
                 Block::Table(grid) => table(grid, ""),
-                Block::Fields { rows, .. } => {
-                    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], &[]);
+                Block::Fields(_, rows) => {
+                    let mut grid = Grid::new(&[Left, Right, Left], &[]);
                     grid.rows = rows.iter().map(|row| row.to_vec()).collect();
                     table(&grid, "")
                 }
                 Block::Bars(parts) => bars(parts),
-                Block::Figure { figure, .. } => figure.svg(Theme::Light),
+                Block::Figure(figure, _) => figure.svg(Theme::Light),
                 Block::Gap => String::new(),
             };
         }
@@ -60,7 +60,7 @@ impl Document {
 }
 
 fn cell(align: Align, html: &str) -> String {
-    let side = if align == Align::Left { "left" } else { "right" };
+    let side = if align == Left { "left" } else { "right" };
     format!("<td style=\"text-align:{side}\">{html}</td>")
 }
 
@@ -88,18 +88,15 @@ fn bars(parts: &[(String, f64)]) -> String {
     for (name, size) in parts {
         let style = "display:inline-block;height:0.7em;background:currentColor";
         let bar = format!("<span style=\"{style};width:{:.0}px\"></span>", BAR * size / largest);
-        let (name, size) = (cell(Align::Left, &escape(name)), cell(Align::Right, &decimal(*size)));
-        let _ = writeln!(html, "<tr>{name}{size}{}</tr>", cell(Align::Left, &bar));
+        let (name, size) = (cell(Left, &escape(name)), cell(Right, &decimal(*size)));
+        let _ = writeln!(html, "<tr>{name}{size}{}</tr>", cell(Left, &bar));
     }
     html + "</tbody></table>\n"
 }
 
 fn picture(figure: &Figure, caption: &str) -> String {
-    let themes = [("light", Theme::Light), ("dark", Theme::Dark)];
-    let drawn: String = themes
-        .iter()
-        .map(|(class, theme)| format!("<div class=\"{class}\">{}</div>", figure.svg(*theme)))
-        .collect();
+    let [light, dark] = [Theme::Light, Theme::Dark].map(|theme| figure.svg(theme));
+    let drawn = format!("<div class=\"light\">{light}</div><div class=\"dark\">{dark}</div>");
     format!("<figure>{drawn}<figcaption>{}</figcaption></figure>\n", escape(caption))
 }
 
@@ -146,9 +143,8 @@ mod tests {
         let section = Section {
             title: "a < b",
             sentences: vec!["x & y".into()],
-            pictures: Vec::new(),
-            tables: Vec::new(),
             headline: "<script>".into(),
+            ..Section::default()
         };
         let html = page("t", &[section], &vec![("seed".into(), "0".into())]);
         assert!(html.contains("a &lt; b") && html.contains("x &amp; y") && html.contains("&lt;script&gt;"));
@@ -159,17 +155,14 @@ mod tests {
     fn blocks_say_the_same_as_text_and_as_html() {
         let mut page = Document::new("a < b");
         page.note("a note");
-        let mut grid = Grid::new(&[Align::Left, Align::Right], &["", "x"]);
+        let mut grid = Grid::new(&[Left, Right], &["", "x"]);
         grid.row(["one", "1.00"]);
         grid.row(["three", "-3.00"]);
         page.table(grid);
         page.gap();
         page.blocks.push(Block::Bars(vec![("long".into(), 0.5), ("short".into(), 0.25)]));
-        let rows = vec![
-            ["seen".into(), "12".into(), "[10, 14]".into()],
-            ["guessed".into(), String::new(), "nothing".into()],
-        ];
-        page.blocks.push(Block::Fields { name: 9, value: 4, rows });
+        let rows = [["seen", "12", "[10, 14]"], ["guessed", "", "nothing"]];
+        page.blocks.push(Block::Fields([9, 4], rows.map(|row| row.map(String::from)).to_vec()));
         let (long, short) = ("█".repeat(40), "█".repeat(20));
         let bars = format!("  long                0.5000  {long}\n  short               0.2500  {short}\n");
         let text =

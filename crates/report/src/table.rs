@@ -70,29 +70,29 @@ impl Table {
 
     /// The table as CSV; an interval takes three columns.
     pub fn csv(&self) -> String {
-        let is_interval =
-            |column: usize| self.rows.iter().any(|row| matches!(row[column], Value::Interval(_)));
-        let wide: Vec<bool> = (0..self.columns.len()).map(is_interval).collect();
+        let width = |column: usize| {
+            let wide = self.rows.iter().any(|row| matches!(row[column], Value::Interval(_)));
+            if wide { 3 } else { 1 }
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let mut text = String::new();
-        let names = self.columns.iter().zip(&wide).flat_map(|(column, wide)| {
+        let names = self.columns.iter().zip(&widths).flat_map(|(column, width)| {
             let name = column.replace(' ', "_");
-            let ends = [format!("{name}_low"), format!("{name}_high")];
-            [name].into_iter().chain(ends.into_iter().filter(|_| *wide))
+            ["", "_low", "_high"].map(|end| format!("{name}{end}")).into_iter().take(*width)
         });
         csv::line(&mut text, names);
         for row in &self.rows {
-            let mut fields = Vec::new();
-            for (value, wide) in row.iter().zip(&wide) {
-                let [first, low, high] = match value {
-                    Value::Text(words) => [words.clone(), String::new(), String::new()],
-                    Value::Count(count) => [count.to_string(), String::new(), String::new()],
-                    Value::Number(number) => [number.to_string(), String::new(), String::new()],
-                    Value::Interval(Interval { mean, low, high }) => [mean, low, high].map(|x| x.to_string()),
-                    Value::Absent => Default::default(),
+            let fields = row.iter().zip(&widths).flat_map(|(value, width)| {
+                let one = |value: String| [value, String::new(), String::new()];
+                let fields = match value {
+                    Value::Text(words) => one(words.clone()),
+                    Value::Count(count) => one(count.to_string()),
+                    Value::Number(number) => one(number.to_string()),
+                    Value::Interval(Interval { mean, low, high }) => [mean, low, high].map(f64::to_string),
+                    Value::Absent => one(String::new()),
                 };
-                fields.push(first);
-                fields.extend([low, high].into_iter().filter(|_| *wide));
-            }
+                fields.into_iter().take(*width)
+            });
             csv::line(&mut text, fields);
         }
         text

@@ -21,9 +21,9 @@ impl Document {
                 Block::Line(words) => push(&mut text, words),
                 Block::Note(words) => push(&mut text, &format!("  {words}")),
                 Block::Table(grid) => table(&mut text, grid),
-                Block::Fields { name, value, rows } => fields(&mut text, *name, *value, rows),
-                Block::Bars(bars) => fields(&mut text, 16, 10, &drawn(bars)),
-                Block::Figure { characters, .. } => push(&mut text, characters),
+                Block::Fields(widths, rows) => fields(&mut text, *widths, rows),
+                Block::Bars(bars) => fields(&mut text, [16, 10], &drawn(bars)),
+                Block::Figure(_, characters) => push(&mut text, characters),
                 Block::Gap => text.push('\n'),
             }
         }
@@ -51,7 +51,7 @@ fn table(text: &mut String, grid: &Grid) {
     }
 }
 
-fn fields(text: &mut String, name_width: usize, value_width: usize, rows: &[[String; 3]]) {
+fn fields(text: &mut String, [name_width, value_width]: [usize; 2], rows: &[[String; 3]]) {
     for [name, value, note] in rows {
         let value = if value.is_empty() { String::new() } else { format!("{value:>value_width$}  ") };
         push(text, &format!("  {name:<name_width$}{value}{note}"));
@@ -60,9 +60,6 @@ fn fields(text: &mut String, name_width: usize, value_width: usize, rows: &[[Str
 
 fn drawn(bars: &[(String, f64)]) -> Vec<[String; 3]> {
     let largest = bars.first().map_or(1.0, |bar| bar.1);
-    let bar = |(name, size): &(String, f64)| {
-        let blocks = (BAR * size / largest).round() as usize;
-        [name.clone(), decimal(*size), "█".repeat(blocks)]
-    };
-    bars.iter().map(bar).collect()
+    let blocks = |size: f64| "█".repeat((BAR * size / largest).round() as usize);
+    bars.iter().map(|(name, size)| [name.clone(), decimal(*size), blocks(*size)]).collect()
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, CancelToken};
 use superpose_figure::{Figure, Theme};
-use superpose_lab::inspect::{self, Held, Inspection, inspect_and_trace};
+use superpose_lab::inspect::{self, Held, Inspection};
 use superpose_lab::plan;
 use superpose_report::{holdings, trade_off};
 use superpose_tensors::Tensors;
@@ -101,8 +101,9 @@ pub async fn inspect(
         check_cost(&tensors, [name.as_deref(), request.output_tensor.as_deref()])?;
         let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single()).with_cancel(cancel.clone());
         let (tensor, output) = (request.tensor.as_deref(), request.output_tensor.as_deref());
-        let found = inspect_and_trace(&tensors, tensor, output, request.accuracy, &backend, &mut |_, _| {});
-        let (found, curve) = found.map_err(ApiError::invalid)?;
+        let found = inspect::inspect(&tensors, tensor, output, request.accuracy, &backend, &mut |_, _| {});
+        let (found, pairs) = found.map_err(ApiError::invalid)?;
+        let curve = inspect::trace(found.dim, &pairs, &backend, &mut || {}).map_err(ApiError::invalid)?;
         Ok(InspectResponse { svg: holdings(&found, &curve).into(), found, curve })
     };
     app.slow.run_cancellable(work).await.map(Json)

@@ -34,39 +34,29 @@ pub struct Collapse {
 
 /// Measures the collapse of curves and their spread at a level; `None` without points or with an invalid scale.
 pub fn collapse(lines: &[Line], level: f64) -> Option<Collapse> {
-    let good = |&(x, y): &(f64, f64)| x > 0.0 && x.is_finite() && y.is_finite();
-    let logs = |line: &Line, scale: f64| -> Vec<(f64, f64)> {
-        let mut points: Vec<(f64, f64)> =
-            line.points.iter().filter(|p| good(p)).map(|&(x, y)| ((x / scale).ln(), y)).collect();
+    let good = |x: f64| x > 0.0 && x.is_finite();
+    let sorted = |mut points: Vec<(f64, f64)>| {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
-    let measure = |rescaled: bool| {
-        let curves: Vec<Vec<(f64, f64)>> =
-            lines.iter().map(|line| logs(line, if rescaled { line.scale } else { 1.0 })).collect();
+    let measure = |scale: fn(&Line) -> f64| {
+        let logs = |line: &Line| {
+            let points = line.points.iter().filter(|(x, y)| good(*x) && y.is_finite());
+            sorted(points.map(|&(x, y)| ((x / scale(line)).ln(), y)).collect())
+        };
+        let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(logs).collect();
         let crossings: Vec<f64> = curves.iter().filter_map(|curve| crossing(curve, level)).collect();
-        let mut all: Vec<(f64, f64)> = curves.concat();
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all = sorted(curves.concat());
         (squares(&all), deviation(&crossings), crossings.len(), all.len())
     };
-    if lines.iter().any(|line| !(line.scale > 0.0 && line.scale.is_finite())) {
-        return None;
-    }
-    let (residual, spread, crossing, count) = measure(true);
-    let (plain, plain_spread, ..) = measure(false);
-    if count == 0 {
+    let (residual, spread, crossing, count) = measure(|line| line.scale);
+    let (plain, plain_spread, ..) = measure(|_| 1.0);
+    if count == 0 || !lines.iter().all(|line| good(line.scale)) {
         return None;
     }
     let quality = if plain > 0.0 { 1.0 - residual / plain } else { 0.0 };
-    let count = count as f64;
-    Some(Collapse {
-        residual: residual / count,
-        plain: plain / count,
-        quality,
-        spread,
-        plain_spread,
-        crossing,
-    })
+    let (residual, plain) = (residual / count as f64, plain / count as f64);
+    Some(Collapse { residual, plain, quality, spread, plain_spread, crossing })
 }
 
 /// Returns where a curve first crosses a level, by interpolation.
@@ -78,11 +68,9 @@ fn crossing(curve: &[(f64, f64)], level: f64) -> Option<f64> {
 
 fn deviation(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
-    if values.len() < 2 {
-        return None;
-    }
     let mean = values.iter().sum::<f64>() / count;
-    Some((values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt())
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (values.len() >= 2).then(|| variance.sqrt())
 }
 
 /// Returns the sum of squares about the isotonic regression of points, given in order.
@@ -129,16 +117,17 @@ mod tests {
 
     #[test]
     fn isotonic_regression_pools_violators() {
-        // 1, 3, 2: the last two become 2.5.
-        assert!((squares(&[(0.0, 1.0), (1.0, 3.0), (2.0, 2.0)]) - 0.5).abs() < 1e-12);
-        // 3, 2, 1: all become 2.
-        assert!((squares(&[(0.0, 3.0), (1.0, 2.0), (2.0, 1.0)]) - 2.0).abs() < 1e-12);
+        // Of 1, 3, 2 the last two become 2.5; of 3, 2, 1 all become 2.
+        for (values, expected) in [([1.0, 3.0, 2.0], 0.5), ([3.0, 2.0, 1.0], 2.0)] {
+            assert!((squares(&values.map(|y| (0.0, y))) - expected).abs() < 1e-12);
+        }
     }
 
     #[test]
     fn invalid_curves_have_no_collapse() {
         assert_eq!(collapse(&[], 0.5), None);
-        assert_eq!(collapse(&[Line { scale: f64::NAN, points: vec![(1.0, 0.5)] }], 0.5), None);
-        assert_eq!(collapse(&[Line { scale: 1.0, points: vec![(f64::NAN, 0.5)] }], 0.5), None);
+        for (scale, x) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
+            assert_eq!(collapse(&[Line { scale, points: vec![(x, 0.5)] }], 0.5), None);
+        }
     }
 }

@@ -12,19 +12,15 @@ use serde::{Deserialize, Serialize};
 use superpose_core::numeric::{Cholesky, dot};
 use superpose_core::random::{Stream, Words, normals};
 
-use crate::interval::student;
+use crate::interval::{Interval, student};
 
 /// A critical value at given sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Sample {
     /// Sizes, in the order of the names.
     pub sizes: Vec<f64>,
-    /// The critical value.
-    pub value: f64,
-    /// Lower end of its 95% interval; the value itself where it is exact.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// The critical value with its 95% interval, whose ends are the value itself where it is exact.
+    pub value: Interval,
 }
 
 /// An exponent with its 95% interval.
@@ -77,27 +73,17 @@ pub struct Comparison {
 
 /// Why points cannot be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum FitError {
-    /// There are not more points than unknowns.
+    /// There are not more points than unknowns, the exponents and the constant.
     #[error("{points} points for {unknowns} unknowns: at least {} are needed", unknowns + 1)]
-    TooFew {
-        /// Number of points.
-        points: usize,
-        /// Number of exponents plus the constant.
-        unknowns: usize,
-    },
+    TooFew { points: usize, unknowns: usize },
     /// A size does not vary, or two sizes vary together.
     #[error("the sizes do not vary independently: {names} cannot be separated")]
-    Degenerate {
-        /// The names.
-        names: String,
-    },
+    Degenerate { names: String },
     /// A number is not positive and finite, or the interval is out of order.
     #[error("point {point}: sizes, value and interval must be positive numbers, in order")]
-    Point {
-        /// The index of the point, from 0.
-        point: usize,
-    },
+    Point { point: usize },
 }
 
 /// Number of refits in the bootstrap.
@@ -118,19 +104,16 @@ impl<'a> Design<'a> {
             return Err(FitError::TooFew { points: samples.len(), unknowns });
         }
         let good = |x: f64| x > 0.0 && x.is_finite();
-        for (point, s) in samples.iter().enumerate() {
-            let numbers = s.sizes.iter().chain([&s.low, &s.value, &s.high]).all(|&x| good(x));
-            if !numbers || s.sizes.len() != names.len() || s.low > s.value || s.value > s.high {
+        for (point, Sample { sizes, value: Interval { mean, low, high } }) in samples.iter().enumerate() {
+            let numbers = sizes.iter().chain([low, mean, high]).all(|&x| good(x));
+            if !numbers || sizes.len() != names.len() || low > mean || mean > high {
                 return Err(FitError::Point { point });
             }
         }
         let row = |s: &Sample| [1.0].into_iter().chain(s.sizes.iter().map(|x| x.ln())).collect();
-        let error = |s: &Sample| ((s.high / s.low).ln() / (2.0 * 1.96)).max(1e-6);
-        Ok(Design {
-            names,
-            rows: samples.iter().map(row).collect(),
-            errors: samples.iter().map(error).collect(),
-        })
+        let error = |s: &Sample| ((s.value.high / s.value.low).ln() / (2.0 * 1.96)).max(1e-6);
+        let (rows, errors) = samples.iter().map(|s| (row(s), error(s))).unzip();
+        Ok(Design { names, rows, errors })
     }
 
     /// Solves weighted least squares; `None` if the system is singular.
@@ -155,14 +138,11 @@ impl<'a> Design<'a> {
         let degrees = (y.len() - self.names.len() - 1) as f64;
         let excess = |scatter: f64| {
             let theta = self.solve(y, scatter)?;
-            let squares: f64 = self
-                .rows
-                .iter()
-                .zip(y)
-                .zip(&self.errors)
-                .map(|((row, y), e)| (y - dot(row, &theta)).powi(2) / (e * e + scatter * scatter))
-                .sum();
-            Some(squares - degrees)
+            let points = self.rows.iter().zip(y).zip(&self.errors);
+            let square = |((row, y), e): ((&Vec<f64>, &f64), &f64)| {
+                (y - dot(row, &theta)).powi(2) / (e * e + scatter * scatter)
+            };
+            Some(points.map(square).sum::<f64>() - degrees)
         };
         let (mut low, mut high) = (0.0, 8.0);
         if excess(0.0)? > 0.0 {
@@ -189,8 +169,7 @@ impl<'a> Design<'a> {
                 *sum += (a - b).powi(2);
             }
         }
-        let degrees = (y.len() - theta.len()) as f64;
-        let quantile = student(degrees).unwrap_or(1.96);
+        let quantile = student((y.len() - theta.len()) as f64).unwrap_or(1.96);
         let exponent = |i: usize| {
             let half = quantile * (squares[i] / REFITS as f64).sqrt();
             Exponent { estimate: theta[i], low: theta[i] - half, high: theta[i] + half }
@@ -210,7 +189,7 @@ impl<'a> Design<'a> {
 /// # Errors
 /// Fails if there are too few points, a point is invalid or the sizes do not vary independently.
 pub fn exponents(names: &[&str], samples: &[Sample], seed: u64) -> Result<Exponents, FitError> {
-    let y: Vec<f64> = samples.iter().map(|s| s.value.ln()).collect();
+    let y: Vec<f64> = samples.iter().map(|s| s.value.mean.ln()).collect();
     Design::new(names, samples)?.exponents(&y, seed)
 }
 
@@ -225,16 +204,15 @@ pub fn compare(
     seed: u64,
 ) -> Result<Comparison, FitError> {
     let design = Design::new(names, samples)?;
-    if let Some(point) =
-        (0..samples.len()).find(|&i| !predicted.get(i).is_some_and(|&p| p > 0.0 && p.is_finite()))
-    {
+    let bad = |&i: &usize| !predicted.get(i).is_some_and(|&p| p > 0.0 && p.is_finite());
+    if let Some(point) = (0..samples.len()).find(bad) {
         return Err(FitError::Point { point });
     }
     let observed = exponents(names, samples, seed)?;
     let logs: Vec<f64> = predicted[..samples.len()].iter().map(|p| p.ln()).collect();
     let degenerate = || FitError::Degenerate { names: names.join(", ") };
     let own = design.solve(&logs, observed.scatter).ok_or_else(degenerate)?;
-    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.ln() - log).collect();
+    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.mean.ln() - log).collect();
     let ratio = design.exponents(&ratios, seed)?;
     Ok(Comparison {
         predicted: own[1..].to_vec(),
@@ -253,21 +231,14 @@ mod tests {
     fn drawn(trial: u64, bend: f64) -> (Vec<Sample>, Vec<f64>) {
         let mut noise = vec![0.0; 12];
         normals(&Words::new(9, Stream::Train, trial), &mut noise);
-        let mut samples = Vec::new();
-        let mut predicted = Vec::new();
-        for (i, noise) in noise.iter().enumerate() {
+        let point = |(i, noise): (usize, &f64)| {
             let (d, l) = (32.0 * 2_f64.powi((i % 4) as i32), 8.0 * 2_f64.powi((i / 4) as i32));
-            let value = 5e4 * l / (d * d) * (bend * (d / 90.0).ln().powi(2)).exp();
-            predicted.push(0.9 * value);
-            let value = value * (0.03 * noise).exp();
-            samples.push(Sample {
-                sizes: vec![d, l],
-                value,
-                low: value * (-0.0588_f64).exp(),
-                high: value * 0.0588_f64.exp(),
-            });
-        }
-        (samples, predicted)
+            let predicted = 5e4 * l / (d * d) * (bend * (d / 90.0).ln().powi(2)).exp();
+            let mean = predicted * (0.03 * noise).exp();
+            let (low, high) = (mean * (-0.0588_f64).exp(), mean * 0.0588_f64.exp());
+            (Sample { sizes: vec![d, l], value: Interval { mean, low, high } }, 0.9 * predicted)
+        };
+        noise.iter().enumerate().map(point).unzip()
     }
 
     #[test]
@@ -289,10 +260,8 @@ mod tests {
         let both = compare(&["d", "L"], &samples, &predicted, 1).unwrap();
         assert!(both.observed.scatter > 0.02);
         assert!(both.agrees.iter().all(|&agrees| agrees), "{both:?}");
-        assert!(
-            both.difference[0].high - both.difference[0].low
-                < both.observed.exponents[0].high - both.observed.exponents[0].low
-        );
+        let width = |exponent: &Exponent| exponent.high - exponent.low;
+        assert!(width(&both.difference[0]) < width(&both.observed.exponents[0]));
         assert!((both.ratio / (1.0 / 0.9) - 1.0).abs() < 0.05);
         let wrong: Vec<f64> = predicted.iter().zip(&samples).map(|(p, s)| p * s.sizes[0].powf(0.5)).collect();
         assert!(!compare(&["d", "L"], &samples, &wrong, 1).unwrap().agrees[0]);
@@ -301,15 +270,12 @@ mod tests {
     #[test]
     fn invalid_points_are_rejected() {
         let (samples, _) = drawn(1, 0.0);
-        assert_eq!(
-            exponents(&["d", "L"], &samples[..3], 1),
-            Err(FitError::TooFew { points: 3, unknowns: 3 })
-        );
-        let same: Vec<Sample> =
-            samples.iter().map(|s| Sample { sizes: vec![s.sizes[0]; 2], ..s.clone() }).collect();
-        assert!(matches!(exponents(&["d", "L"], &same, 1), Err(FitError::Degenerate { .. })));
+        let error = |samples: &[Sample]| exponents(&["d", "L"], samples, 1).unwrap_err();
+        assert_eq!(error(&samples[..3]), FitError::TooFew { points: 3, unknowns: 3 });
+        let same = samples.iter().map(|s| Sample { sizes: vec![s.sizes[0]; 2], ..s.clone() });
+        assert!(matches!(error(&same.collect::<Vec<_>>()), FitError::Degenerate { .. }));
         let mut bad = samples;
-        bad[4].low = f64::NAN;
-        assert_eq!(exponents(&["d", "L"], &bad, 1), Err(FitError::Point { point: 4 }));
+        bad[4].value.low = f64::NAN;
+        assert_eq!(error(&bad), FitError::Point { point: 4 });
     }
 }

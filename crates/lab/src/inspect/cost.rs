@@ -27,30 +27,25 @@ pub fn output_seconds(rows: usize, columns: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use superpose_core::backend::Backend;
-    use superpose_core::random::{Stream, Words, normals};
     use superpose_tensors::Tensors;
 
+    use super::super::{inspect, tests::file, trace};
     use super::*;
 
     /// The time of a prediction depends on the machine, so the test counts predictions.
     #[test]
     fn number_of_predictions_is_not_underestimated() {
-        let (rows, dim) = (400, 32);
-        let mut data = vec![0.0; rows * dim];
-        normals(&Words::new(3, Stream::InputEmbedding, 0), &mut data);
-        let bytes: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let view =
-            safetensors::tensor::TensorView::new(safetensors::Dtype::F64, vec![rows, dim], &bytes).unwrap();
-        let bytes = safetensors::serialize([("rows", view)], None).unwrap();
+        let (bytes, backend) = (file(400, 32, 1.0, 0.0), Backend::single());
         let tensors = Tensors::parse(&bytes).unwrap();
         // Every prediction is reported as a step without work.
         let (mut predictions, mut before) = (0.0, 0);
-        let mut observe = |done, total| {
-            // A point of the trace is predicted for raw and centred rows.
-            predictions += if total == 1 { 2.0 } else { f64::from(u8::from(done == before)) };
+        let mut observe = |done, _| {
+            predictions += f64::from(u8::from(done == before));
             before = done;
         };
-        super::super::inspect_and_trace(&tensors, None, None, 0.9, &Backend::single(), &mut observe).unwrap();
+        let (found, pairs) = inspect(&tensors, None, None, 0.9, &backend, &mut observe).unwrap();
+        // A point of the trace is predicted for raw and centred rows.
+        trace(found.dim, &pairs, &backend, &mut || predictions += 2.0).unwrap();
         assert!((0.3 * PREDICTIONS..=PREDICTIONS).contains(&predictions), "{predictions}");
     }
 }

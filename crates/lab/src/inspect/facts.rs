@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Settings, Trigger};
 use superpose_theory::{Measured, Memory, Point};
 
 use super::SAMPLES_PER_FACT;
@@ -12,8 +12,7 @@ const MAX_FACTS: f64 = 1e12;
 
 /// Returns the number of facts that vectors with these mean statistics hold at an accuracy.
 pub fn facts_by_means(kernel: &Measured, accuracy: f64) -> u64 {
-    let usable = kernel.xi > 0.0 && kernel.s2.is_finite() && kernel.output_coherence.is_finite();
-    if !usable {
+    if !(kernel.xi > 0.0 && kernel.s2.is_finite() && kernel.output_coherence.is_finite()) {
         return 0;
     }
     let at = |vocab| Ok::<_, Infallible>(Memory::measured(vocab, kernel).accuracy(SAMPLES_PER_FACT * vocab));
@@ -30,17 +29,8 @@ pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
 /// Returns the memory accuracy of Gaussian vectors of a dimension.
 pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
     let samples = SAMPLES_PER_FACT * vocab;
-    let point = Point {
-        vocab,
-        dim: dim as f64,
-        length: 1.0,
-        samples,
-        width: None,
-        activation: Activation::Relu,
-        embedding: Embedding::Gaussian,
-        trigger: Trigger::Keys,
-    };
-    Memory::new(&point).accuracy(samples)
+    let settings = Settings { dim, length: 1, trigger: Trigger::Keys, ..Settings::default() };
+    Memory::new(&Point { vocab, samples, ..Point::from(&settings) }).accuracy(samples)
 }
 
 /// Returns the largest number of facts, at least two, at which the accuracy is reached; 0 if there is none. Accuracy falls with facts.

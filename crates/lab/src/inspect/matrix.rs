@@ -23,18 +23,14 @@ pub(super) struct Mapped<'a> {
     failed: Mutex<Option<TensorError>>,
 }
 
-/// Work per row of the phases of an inspection, roughly proportional to their time for wide matrices.
-#[derive(Clone, Copy)]
-pub(super) enum Weight {
-    /// Maximum and mean.
-    Scan = 1,
-    /// Lengths and overlaps with the mean.
-    Lengths = 2,
-    /// Overlaps of the chosen rows with all others.
-    Pairs = 6,
-    /// Overlaps of all pairs.
-    Overlaps = 18,
-}
+/// Work per row of the phases of an inspection, roughly proportional to their time for wide matrices: maximum and mean, ...
+pub(super) const SCAN: usize = 1;
+/// ... lengths and overlaps with the mean, ...
+pub(super) const LENGTHS: usize = 2;
+/// ... overlaps of the chosen rows with all others, ...
+pub(super) const PAIRS: usize = 6;
+/// ... and overlaps of all pairs.
+pub(super) const OVERLAPS: usize = 18;
 
 /// Rows in memory at once.
 const BLOCK: usize = 512;
@@ -64,7 +60,7 @@ impl<'a> Mapped<'a> {
                 largest = row.iter().fold(largest, |largest, x| largest.max(x.abs()));
                 mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / rows as f64);
             }
-            passed(Weight::Scan as usize * block.data.len() / dim);
+            passed(SCAN * block.data.len() / dim);
         }
         // Within 2^1000, so that neither the scale nor its inverse overflows.
         let exponent = if largest > 0.0 { largest.log2().ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
@@ -79,17 +75,11 @@ impl<'a> Mapped<'a> {
         backend: &Backend,
         passed: &mut dyn FnMut(usize),
     ) -> Result<[RowStatistics; 2], InspectError> {
-        let zero = vec![0.0; self.dim];
-        let weighed = &mut |rows: usize| passed(Weight::Overlaps as usize * rows);
+        let weighed = &mut |rows: usize| passed(OVERLAPS * rows);
         let [raw, centred] = Coherence::measure(self, &self.mean, backend, weighed)?;
-        let statistics = |centre: &[f64], coherence| {
-            let mut found =
-                RowStatistics { coherence, scale: self.scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
-            self.diagonal(centre, &mut found, backend)?;
-            Ok::<_, Cancelled>(found)
-        };
-        let found = [statistics(&zero, raw)?, statistics(&self.mean, centred)?];
-        passed(Weight::Lengths as usize * self.rows);
+        let zero = vec![0.0; self.dim];
+        let found = [self.statistics(&zero, raw, backend)?, self.statistics(&self.mean, centred, backend)?];
+        passed(LENGTHS * self.rows);
         self.check()?;
         Ok(found)
     }
@@ -100,13 +90,14 @@ impl<'a> Mapped<'a> {
     }
 
     /// Computes the means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
-    fn diagonal(
+    fn statistics(
         &self,
         centre: &[f64],
-        found: &mut RowStatistics,
+        coherence: Coherence,
         backend: &Backend,
-    ) -> Result<(), Cancelled> {
-        let count = self.rows as f64;
+    ) -> Result<RowStatistics, Cancelled> {
+        let (count, scale) = (self.rows as f64, self.scale);
+        let mut found = RowStatistics { coherence, scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
         let mut block = Vec::new();
         for first in (0..self.rows).step_by(BLOCK) {
             backend.check_cancelled()?;
@@ -126,7 +117,7 @@ impl<'a> Mapped<'a> {
                 found.xi2 += xi * xi / count;
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 

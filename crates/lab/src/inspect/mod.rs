@@ -26,7 +26,7 @@ use superpose_theory::Measured;
 pub use cost::{output_seconds, seconds};
 pub use facts::{facts_by_means, gaussian_facts};
 use facts::{gaussian_accuracy, largest};
-use matrix::{Mapped, Weight};
+use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
 use pairs::Outputs;
 pub use pairs::Pairs;
 
@@ -35,6 +35,7 @@ pub const SAMPLES_PER_FACT: f64 = 100.0;
 
 /// Why a matrix cannot be inspected.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum InspectError {
     /// A tensor is missing or invalid.
     #[error(transparent)]
@@ -44,14 +45,7 @@ pub enum InspectError {
     Accuracy(f64),
     /// The d x d matrices of overlaps would not fit in memory.
     #[error("tensor {tensor} has {dim} columns: at most {max} can be inspected")]
-    TooWide {
-        /// The tensor.
-        tensor: String,
-        /// Its number of columns.
-        dim: usize,
-        /// Maximum number of columns.
-        max: usize,
-    },
+    TooWide { tensor: String, dim: usize, max: usize },
     /// No tensor was named and the file has no matrix.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
@@ -150,55 +144,42 @@ pub struct Held {
     pub gaussian: f64,
 }
 
-/// Inspects a matrix, by default the largest. `progress` receives the work done and the total work, after every block of rows and
-/// every prediction.
-///
-/// # Errors
-/// Fails if the accuracy is out of range, a tensor is missing, invalid or too wide, or the caller cancels.
-pub fn inspect(
-    tensors: &Tensors<'_>,
-    tensor: Option<&str>,
-    output_tensor: Option<&str>,
-    accuracy: f64,
-    backend: &Backend,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<Inspection, InspectError> {
-    inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress).map(|(found, _)| found)
-}
-
-/// The same, and the accuracy against the number of facts.
-///
-/// # Errors
-/// As for [`inspect`].
-pub fn inspect_and_trace(
-    tensors: &Tensors<'_>,
-    tensor: Option<&str>,
-    output_tensor: Option<&str>,
-    accuracy: f64,
-    backend: &Backend,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<(Inspection, Vec<Held>), InspectError> {
-    let (found, [raw, centred]) = inspect_both(tensors, tensor, output_tensor, accuracy, backend, progress)?;
-    let mut curve: Vec<Held> = Vec::new();
-    for power in 1..MAX_POWER {
-        progress(1, 1);
-        let facts = 1_u64 << power;
-        let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
-        let gaussian = gaussian_accuracy(found.dim, facts as f64);
-        curve.push(Held { facts, raw: held(&raw)?, centred: held(&centred)?, gaussian });
-        if curve.last().is_some_and(|last| last.raw.max(last.centred).max(last.gaussian) < FORGOTTEN) {
-            break;
-        }
-    }
-    Ok((found, curve))
-}
-
 /// Accuracy is traced up to this power of two.
 const MAX_POWER: u32 = 30;
 /// Accuracy below which the trace ends.
 const FORGOTTEN: f64 = 0.05;
 
-fn inspect_both(
+/// Returns the accuracy against the number of facts, given the overlaps of raw and centred rows from [`inspect`]. `progress` is
+/// called before every point.
+///
+/// # Errors
+/// Fails if the caller cancels.
+pub fn trace(
+    dim: usize,
+    [raw, centred]: &[Pairs; 2],
+    backend: &Backend,
+    progress: &mut dyn FnMut(),
+) -> Result<Vec<Held>, Cancelled> {
+    let mut curve: Vec<Held> = Vec::new();
+    for power in 1..MAX_POWER {
+        progress();
+        let facts = 1_u64 << power;
+        let held = |pairs: &Pairs| pairs.accuracy(facts as f64, SAMPLES_PER_FACT, backend);
+        let (raw, centred, gaussian) = (held(raw)?, held(centred)?, gaussian_accuracy(dim, facts as f64));
+        curve.push(Held { facts, raw, centred, gaussian });
+        if raw.max(centred).max(gaussian) < FORGOTTEN {
+            break;
+        }
+    }
+    Ok(curve)
+}
+
+/// Inspects a matrix, by default the largest. Returns also the overlaps of pairs of its raw and its centred rows, for predictions
+/// at other numbers of facts. `progress` receives the work done and the total work, after every block of rows and every prediction.
+///
+/// # Errors
+/// Fails if the accuracy is out of range, a tensor is missing, invalid or too wide, or the caller cancels.
+pub fn inspect(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
     output_tensor: Option<&str>,
@@ -214,9 +195,8 @@ fn inspect_both(
         None => tensors.largest_matrix().ok_or_else(|| InspectError::NoMatrix(tensors.listed()))?,
     };
     let rows_of = |name: &str| tensors.shape(name).map_or(0, |shape| shape.first().copied().unwrap_or(0));
-    let (scan, overlaps) = (Weight::Scan as usize, Weight::Overlaps as usize + Weight::Lengths as usize);
-    let total = rows_of(&name) * (scan + overlaps + Weight::Pairs as usize)
-        + output_tensor.map_or(0, |name| rows_of(name) * (scan + overlaps));
+    let total = rows_of(&name) * (SCAN + OVERLAPS + LENGTHS + PAIRS)
+        + output_tensor.map_or(0, |name| rows_of(name) * (SCAN + OVERLAPS + LENGTHS));
     let mut done = 0;
     let mut passed = |work| {
         done += work;
@@ -236,29 +216,26 @@ fn inspect_both(
             expected: format!("must have as many columns as tensor {name}, {}", input.dim),
         }));
     }
-    let (dim, labels) = (input.dim as f64, output.as_ref());
-    let labels = labels.map(|output| output.measure(backend, &mut passed)).transpose()?;
+    let labels = output.as_ref().map(|output| output.measure(backend, &mut passed)).transpose()?;
+    let (rows, dim) = (input.rows, input.dim as f64);
     let (coherence, spread) = match &labels {
         Some([_, centred]) => (centred.coherence.mean_square_cosine, centred.length_spread()),
         None => (1.0 / dim, (2.0 / dim).sqrt()),
     };
     let statistics = input.measure(backend, &mut passed)?;
     let outputs = Outputs { coherence, spread };
-    let weighed = &mut |rows: usize| passed(Weight::Pairs as usize * rows);
+    let weighed = &mut |rows: usize| passed(PAIRS * rows);
     let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed)?;
     input.check()?;
     let mut vectors = Vec::with_capacity(2);
     for (rows, pairs) in statistics.iter().zip(&both) {
         let kernel = Measured { output_coherence: coherence, output_spread: spread, ..rows.kernel() };
-        vectors.push(Vectors {
-            geometry: rows.geometry(),
-            facts: largest(accuracy, |vocab| {
-                passed(0);
-                pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
-            })?,
-            facts_by_means: facts_by_means(&kernel, accuracy),
-            kernel,
-        });
+        let facts = largest(accuracy, |vocab| {
+            passed(0);
+            pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)
+        })?;
+        let facts_by_means = facts_by_means(&kernel, accuracy);
+        vectors.push(Vectors { geometry: rows.geometry(), facts, facts_by_means, kernel });
     }
     let output = output.zip(labels).map(|(output, [raw, centred])| OutputMatrix {
         tensor: output.name.into(),
@@ -266,7 +243,7 @@ fn inspect_both(
         raw: raw.geometry(),
         centred: centred.geometry(),
     });
-    let (rows, dim) = (input.rows, input.dim);
+    let dim = input.dim;
     let found = Inspection {
         tensor: name,
         rows,
@@ -282,26 +259,13 @@ fn inspect_both(
     Ok((found, both))
 }
 
-/// Returns the overlaps of pairs of raw rows of a matrix, for predictions at any number of facts with Gaussian output embeddings.
-///
-/// # Errors
-/// Fails if the tensor is missing or invalid, or the caller cancels.
-pub fn pairs(tensors: &Tensors<'_>, tensor: &str, backend: &Backend) -> Result<Pairs, InspectError> {
-    let input = Mapped::new(tensors, tensor, backend, &mut |_| {})?;
-    let dim = input.dim as f64;
-    let outputs = Outputs { coherence: 1.0 / dim, spread: (2.0 / dim).sqrt() };
-    let [raw, _] = Pairs::measure(&input, &input.mean, outputs, backend, &mut |_| {})?;
-    input.check()?;
-    Ok(raw)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use superpose_core::random::{Stream, Words, normals};
 
     /// Returns a file with Gaussian rows of length about `size`, moved by `shift` along the first axis.
-    fn file(rows: usize, dim: usize, size: f64, shift: f64) -> Vec<u8> {
+    pub(super) fn file(rows: usize, dim: usize, size: f64, shift: f64) -> Vec<u8> {
         let mut data = vec![0.0; rows * dim];
         for (v, row) in data.chunks_mut(dim).enumerate() {
             normals(&Words::new(5, Stream::InputEmbedding, v as u64), row);
@@ -316,7 +280,7 @@ mod tests {
 
     fn look(bytes: &[u8], output: Option<&str>) -> Inspection {
         let tensors = Tensors::parse(bytes).unwrap();
-        inspect(&tensors, None, output, 0.95, &Backend::single(), &mut |_, _| {}).unwrap()
+        inspect(&tensors, None, output, 0.95, &Backend::single(), &mut |_, _| {}).unwrap().0
     }
 
     #[test]
@@ -345,15 +309,14 @@ mod tests {
 
     #[test]
     fn centring_removes_the_effect_of_a_shared_mean() {
-        let (plain, shifted) = (look(&file(2000, 64, 1.0, 0.0), None), look(&file(2000, 64, 1.0, 1.0), None));
+        let [plain, shifted] = [0.0, 1.0].map(|shift| look(&file(2000, 64, 1.0, shift), None));
         assert!(shifted.raw.facts * 2 < plain.raw.facts, "{} {}", shifted.raw.facts, plain.raw.facts);
         assert!(shifted.raw.geometry.mean_cosine > 0.4);
         assert!(shifted.centred.geometry.mean_cosine.abs() < 0.01);
         let ratio = shifted.centred.facts as f64 / plain.centred.facts as f64;
         assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
         // The mean of output embeddings has no effect.
-        let (plain, shifted) =
-            (look(&file(900, 64, 1.0, 0.0), Some("rows")), look(&file(900, 64, 1.0, 1.0), Some("rows")));
+        let [plain, shifted] = [0.0, 1.0].map(|shift| look(&file(900, 64, 1.0, shift), Some("rows")));
         assert_eq!(plain.centred.facts, shifted.centred.facts);
         assert!(shifted.output.unwrap().raw.mean_cosine > 0.4);
     }
@@ -362,12 +325,13 @@ mod tests {
     fn trace_agrees_with_the_number_of_facts() {
         let bytes = file(150, 40, 1.0, 0.3);
         let tensors = Tensors::parse(&bytes).unwrap();
-        let mut shares = Vec::new();
+        let (mut shares, mut points, backend) = (Vec::new(), 0, Backend::single());
         let mut progress = |done: usize, total: usize| shares.push(done as f64 / total as f64);
-        let (found, curve) =
-            inspect_and_trace(&tensors, None, None, 0.9, &Backend::single(), &mut progress).unwrap();
+        let (found, pairs) = inspect(&tensors, None, None, 0.9, &backend, &mut progress).unwrap();
+        let curve = trace(found.dim, &pairs, &backend, &mut || points += 1).unwrap();
         assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
-        assert!(shares.len() > 2 * curve.len() && shares.last() == Some(&1.0), "{shares:?}");
+        assert!(shares.len() > curve.len() && shares.last() == Some(&1.0), "{shares:?}");
+        assert_eq!(points, curve.len());
         assert!(curve.last().unwrap().gaussian < FORGOTTEN && curve[0].gaussian > 0.99);
         for held in &curve {
             assert_eq!(held.raw >= 0.9, held.facts <= found.raw.facts, "{held:?}");

@@ -13,6 +13,8 @@
 //! accuracy = E_v E_b E_z [ (E_w F((sqrt(b) rho - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ].
 //! ```
 
+use std::f64::consts::SQRT_2;
+
 use statrs::function::erf::erfc;
 use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::embedding::Rows;
@@ -85,13 +87,10 @@ impl Pairs {
         // A raw overlap from the centred one: (x + m) . (y + m) = x . y + x . m + (y . m + m . m).
         let along = |row: &[f32]| row.iter().zip(mean).map(|(x, m)| f64::from(*x) * m).sum::<f64>();
         let size: f64 = mean.iter().map(|m| m * m).sum();
-        let mut found: Vec<(f64, [QuerySums; 2])> = chosen
-            .iter()
-            .zip(keys.chunks_exact(dim))
-            .map(|(&row, key)| {
-                (along(key) + size, [QuerySums::new(row, others), QuerySums::new(row, others)])
-            })
-            .collect();
+        let sums = |(&row, key): (&usize, &[f32])| {
+            (along(key) + size, [QuerySums::new(row, others), QuerySums::new(row, others)])
+        };
+        let mut found: Vec<_> = chosen.iter().zip(keys.chunks_exact(dim)).map(sums).collect();
         let mut dots = Vec::new();
         for first in (0..count).step_by(BLOCK) {
             let end = (first + BLOCK).min(count);
@@ -104,11 +103,8 @@ impl Pairs {
             backend.for_chunks(&mut found, 64, |i, part| {
                 let rows = dots.chunks_exact(end - first).skip(i * 64);
                 for ((key, [raw, centred]), row) in part.iter_mut().zip(rows) {
-                    raw.add(
-                        first,
-                        step,
-                        row.iter().zip(with_mean).map(|(&dot, m)| f64::from(dot) + m + *key),
-                    );
+                    let moved = row.iter().zip(with_mean).map(|(&dot, m)| f64::from(dot) + m + *key);
+                    raw.add(first, step, moved);
                     centred.add(first, step, row.iter().map(|&dot| f64::from(dot)));
                 }
             })?;
@@ -148,19 +144,13 @@ impl Query {
                 let weight = length_weight * (-0.5 * z * z).exp();
                 let rho = xi * b.sqrt() + (common + p * b * (xi + kappa).powi(2)).sqrt() * z;
                 let shared = common + outputs.coherence * (rho * rho - common).max(0.0);
-                let behind: f64 = self
-                    .overlaps
-                    .iter()
-                    .map(|&(delta, share)| {
-                        let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
-                        let ahead = b.sqrt() * rho - delta;
-                        // Beyond nine standard deviations the chance is negligible.
-                        if ahead > 9.0 * wrong {
-                            return 0.0;
-                        }
-                        share * 0.5 * erfc(ahead / (wrong * std::f64::consts::SQRT_2))
-                    })
-                    .sum();
+                let chance = |&(delta, share): &(f64, f64)| {
+                    let wrong = (shared + p * (kappa + delta).powi(2)).sqrt();
+                    let ahead = b.sqrt() * rho - delta;
+                    // Beyond nine standard deviations the chance is negligible.
+                    if ahead > 9.0 * wrong { 0.0 } else { share * 0.5 * erfc(ahead / (wrong * SQRT_2)) }
+                };
+                let behind: f64 = self.overlaps.iter().map(chance).sum();
                 sum += weight * ((vocab - 1.0) * (-behind.min(1.0)).ln_1p()).exp();
                 weights += weight;
             }

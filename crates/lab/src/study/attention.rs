@@ -2,13 +2,12 @@
 //! (theory section 5.2).
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
 use superpose_core::config::Config;
+use superpose_core::{Measure, Settings};
 use superpose_theory::{Point, attention::lock_rate};
 
 use super::{Finding, Part, Study, StudyError};
 use crate::interval::{Interval, share};
-use superpose_core::Measure;
 
 /// A measured lock rate.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -81,13 +80,12 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Attention, StudyError> {
     let vocab = scale.pick(192, 256, 512);
     let dims = scale.pick([48, 96], [64, 128], [64, 256]);
     let lengths = scale.pick([64, 128], [64, 256], [128, 512]);
-    let seeds = scale.pick(32, 32, 64);
+    let (seeds, points) = scale.pick((32, 7), (32, 9), (64, 11));
     let mut curves = Vec::new();
     for dim in dims {
         for length in lengths {
             let settings = study.settings(Part::Attention, curves.len(), [vocab, dim, length]);
-            let settings = Settings { repeats: seeds, ..settings };
-            curves.push(curve(study, &settings, scale.pick(7, 9, 11))?);
+            curves.push(curve(study, &Settings { repeats: seeds, ..settings }, points)?);
         }
     }
     let mut beyond = Vec::new();
@@ -115,9 +113,8 @@ fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Resul
         Ok(samples as f64)
     };
     let (low, high) = (reaching(0.15)?, reaching(0.985)?);
-    let mut sizes: Vec<usize> = (0..points)
-        .map(|i| (low * (high / low).powf(i as f64 / (points - 1) as f64)).round() as usize)
-        .collect();
+    let size = |i: usize| (low * (high / low).powf(i as f64 / (points - 1) as f64)).round() as usize;
+    let mut sizes: Vec<usize> = (0..points).map(size).collect();
     sizes.dedup();
     let mut cells: Vec<Config> = Vec::new();
     for (i, &samples) in sizes.iter().enumerate() {

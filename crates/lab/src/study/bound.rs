@@ -40,8 +40,7 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Bounds>) -> Result<(), 
         if study.stop.load(Ordering::Relaxed) {
             return Err(StudyError::Stopped);
         }
-        let settings = study.settings(Part::Bound, i, [vocab, dim, length]);
-        let settings = Settings { repeats: seeds, ..settings };
+        let settings = Settings { repeats: seeds, ..study.settings(Part::Bound, i, [vocab, dim, length]) };
         let mut progress = |decoder: &str, samples: f64| {
             (study.say)(&format!("{decoder} at V = {vocab}, d = {dim}, L = {length}, N = {samples:.0}"));
         };

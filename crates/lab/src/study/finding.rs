@@ -1,13 +1,12 @@
 //! A measured threshold beside its prediction.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Config;
 use superpose_core::config::{Embedding, Trigger};
+use superpose_core::{Config, Measure, words};
 
 use crate::fit::{Comparison, Sample, compare};
 use crate::interval::Interval;
 use crate::threshold::{Search, Threshold};
-use superpose_core::Measure;
 
 /// The level of all thresholds of the study: mean accuracy over seeds.
 pub const LEVEL: f64 = 0.5;
@@ -41,37 +40,26 @@ pub struct Finding {
     pub points: Vec<(u64, f64)>,
 }
 
-/// How a measured ratio compares with 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Its 95% interval contains 1.
-    Agrees,
-    /// Its interval does not, but the ratio is within 15% of 1.
-    Close,
-    /// Neither.
-    Differs,
+words! {
+    /// How a measured ratio compares with 1.
+    Verdict {
+        /// Its 95% interval contains 1.
+        Agrees = "agrees",
+        /// Its interval does not, but the ratio is within 15% of 1.
+        Close = "within 15%",
+        /// Neither.
+        Differs = "differs",
+    }
 }
 
 impl Verdict {
     /// Returns the verdict on a ratio with its interval.
     pub fn of(ratio: &Interval) -> Verdict {
         const CLOSE: f64 = 1.15;
-        if ratio.low <= 1.0 && 1.0 <= ratio.high {
-            Verdict::Agrees
-        } else if (1.0 / CLOSE..=CLOSE).contains(&ratio.mean) {
-            Verdict::Close
-        } else {
-            Verdict::Differs
-        }
-    }
-
-    /// Returns the verdict in words.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Close => "within 15%",
-            Verdict::Differs => "differs",
+        match ratio.mean {
+            _ if ratio.low <= 1.0 && 1.0 <= ratio.high => Verdict::Agrees,
+            mean if (1.0 / CLOSE..=CLOSE).contains(&mean) => Verdict::Close,
+            _ => Verdict::Differs,
         }
     }
 }
@@ -121,8 +109,7 @@ pub(super) fn comparison(
     seed: u64,
 ) -> Option<Comparison> {
     let pair = |finding: &Finding| {
-        let Interval { mean, low, high } = finding.observed()?;
-        Some((Sample { sizes: sizes(finding), value: mean, low, high }, finding.predicted?))
+        Some((Sample { sizes: sizes(finding), value: finding.observed()? }, finding.predicted?))
     };
     let (samples, predicted): (Vec<Sample>, Vec<f64>) = findings.iter().filter_map(pair).unzip();
     compare(names, &samples, &predicted, seed).ok()
@@ -134,12 +121,9 @@ mod tests {
 
     #[test]
     fn verdict_depends_on_the_interval() {
-        let at = |low: f64, high: f64| Verdict::of(&Interval { mean: 0.5 * (low + high), low, high });
-        assert_eq!(at(0.9, 1.1), Verdict::Agrees);
-        assert_eq!(at(1.05, 1.2), Verdict::Close);
-        assert_eq!(at(0.84, 0.95), Verdict::Close);
-        assert_eq!(at(1.1, 3.0), Verdict::Differs);
-        assert_eq!(at(1.2, 1.3), Verdict::Differs);
-        assert_eq!(at(0.5, 0.8), Verdict::Differs);
+        use Verdict::{Agrees, Close, Differs};
+        let intervals = [(0.9, 1.1), (1.05, 1.2), (0.84, 0.95), (1.1, 3.0), (1.2, 1.3), (0.5, 0.8)];
+        let at = |(low, high)| Verdict::of(&Interval { mean: 0.5 * (low + high), low, high });
+        assert_eq!(intervals.map(at), [Agrees, Close, Close, Differs, Differs, Differs]);
     }
 }

@@ -16,10 +16,9 @@ mod training;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, ConfigError, Trigger};
-use superpose_core::words;
+use superpose_core::{Measure, Settings, words};
 use superpose_theory::critical::Parameter;
 
 pub use anchors::{Anchor, Anchors, Kind, Limit};
@@ -36,7 +35,6 @@ use crate::associative::MemoryError;
 use crate::cell::{CellError, Event, NUMERICS_REVISION, Outcome, Runner};
 use crate::run::RunError;
 use crate::threshold::{Criterion, Question, SearchError, find, shares};
-use superpose_core::Measure;
 
 words! {
     /// The extent of the study.
@@ -61,11 +59,6 @@ impl Scale {
         )
     }
 
-    /// Relative half width of the intervals of thresholds.
-    fn half_width(self) -> f64 {
-        self.pick(0.06, 0.04, 0.03)
-    }
-
     /// Returns the value for this scale.
     fn pick<X>(self, quick: X, standard: X, full: X) -> X {
         match self {
@@ -76,68 +69,45 @@ impl Scale {
     }
 }
 
-words! {
-    /// A part of the study, in the order of the report.
-    #[derive(PartialOrd, Ord)]
-    Part {
-        /// Critical N against d, L and V: exponents and collapse.
-        Scaling = "scaling",
-        /// Small and large d by small and large L.
-        Sizes = "sizes",
-        /// Orthogonal against random embeddings.
-        Orthogonal = "orthogonal",
-        /// Phase diagram of the attention-MLP model.
-        Phase = "phase",
-        /// Decoders of the first gradient over the lower bound.
-        Bound = "bound",
-        /// Lock rates, and what the second step contributes.
-        Attention = "attention",
-        /// Training to the end against three steps.
-        Training = "training",
-        /// Associative memories beside reference values from the literature.
-        Anchors = "anchors",
-    }
+/// Defines every part once: its variant and word in [`Part`], and its field in [`Results`].
+macro_rules! parts {
+    ($(#[doc = $doc:literal] $part:ident = $word:literal, $field:ident: $result:ty;)+) => {
+        words! {
+            /// A part of the study, in the order of the report.
+            #[derive(PartialOrd, Ord)]
+            Part { $(#[doc = $doc] $part = $word),+ }
+        }
+
+        /// Results by part; a part that was not run is absent.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        pub struct Results { $(#[doc = $doc] pub $field: Option<$result>),+ }
+
+        impl Results {
+            /// Moves one part from other results into these; returns whether they have it.
+            pub fn take(&mut self, part: Part, from: Results) -> bool {
+                match part { $(Part::$part => from.$field.map(|found| self.$field = Some(found)).is_some()),+ }
+            }
+        }
+    };
 }
 
-/// Results by part; a part that was not run is absent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Results {
-    /// Critical N against d, L and V.
-    pub scaling: Option<Scaling>,
+parts! {
+    /// Critical N against d, L and V: exponents and collapse.
+    Scaling = "scaling", scaling: Scaling;
     /// Small and large d by small and large L.
-    pub sizes: Option<Sizes>,
+    Sizes = "sizes", sizes: Sizes;
     /// Orthogonal against random embeddings.
-    pub orthogonal: Option<Orthogonal>,
+    Orthogonal = "orthogonal", orthogonal: Orthogonal;
     /// Phase diagram of the attention-MLP model.
-    pub phase: Option<MlpPhase>,
-    /// Decoders over the lower bound.
-    pub bound: Option<Bounds>,
-    /// Lock rates.
-    pub attention: Option<Attention>,
-    /// Training to the end.
-    pub training: Option<Training>,
-    /// Associative memories beside reference values.
-    #[serde(default)]
-    pub anchors: Option<Anchors>,
-}
-
-impl Results {
-    /// Moves one part from other results into these; returns whether they have it.
-    pub fn take(&mut self, part: Part, from: Results) -> bool {
-        fn take<X>(place: &mut Option<X>, from: Option<X>) -> bool {
-            from.map(|from| *place = Some(from)).is_some()
-        }
-        match part {
-            Part::Scaling => take(&mut self.scaling, from.scaling),
-            Part::Sizes => take(&mut self.sizes, from.sizes),
-            Part::Orthogonal => take(&mut self.orthogonal, from.orthogonal),
-            Part::Phase => take(&mut self.phase, from.phase),
-            Part::Bound => take(&mut self.bound, from.bound),
-            Part::Attention => take(&mut self.attention, from.attention),
-            Part::Training => take(&mut self.training, from.training),
-            Part::Anchors => take(&mut self.anchors, from.anchors),
-        }
-    }
+    Phase = "phase", phase: MlpPhase;
+    /// Decoders of the first gradient over the lower bound.
+    Bound = "bound", bound: Bounds;
+    /// Lock rates, and what the second step contributes.
+    Attention = "attention", attention: Attention;
+    /// Training to the end against three steps.
+    Training = "training", training: Training;
+    /// Associative memories beside reference values from the literature.
+    Anchors = "anchors", anchors: Anchors;
 }
 
 /// The scale, seed and numerics revision that produced results whose runs are not in the store.
@@ -255,8 +225,8 @@ impl Study<'_, '_> {
         (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
-        let max_runs = self.scale.pick(160, 400, 1000);
-        let plan = question.plan(&predicted, self.scale.half_width(), question.range(), max_runs);
+        let (half_width, max_runs) = self.scale.pick((0.06, 160), (0.04, 400), (0.03, 1000));
+        let plan = question.plan(&predicted, half_width, question.range(), max_runs);
         let (threshold, search) =
             find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
         Ok(Finding::new(question.config(), measure, threshold, predicted.value, &search))

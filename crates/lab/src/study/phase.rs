@@ -1,15 +1,14 @@
 //! Part 4. Phase diagram of the attention-MLP model: parameters m d against samples, partitioned by the dominant noise term.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Settings;
 use superpose_core::config::{Activation, Config};
+use superpose_core::{Measure, Settings};
 use superpose_theory::critical::Parameter;
 
 use super::finding::LEVEL;
 use super::{Part, Study, StudyError};
 use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
 use crate::threshold::shares;
-use superpose_core::Measure;
 
 /// A phase diagram and its model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,12 +50,9 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
     (study.say)("phase diagram of the attention-MLP model");
     let run = |cells: &[Config]| shares(study.runner, cells, measure, &mut *study.observe);
     let diagram = request.map(study.backend.threads(), run)?;
-    let squares: Vec<f64> = diagram
-        .cells
-        .iter()
-        .filter(|cell| cell.measured)
-        .filter_map(|cell| Some((cell.value - cell.predicted?).powi(2)))
-        .collect();
+    let measured = diagram.cells.iter().filter(|cell| cell.measured);
+    let squares: Vec<f64> =
+        measured.filter_map(|cell| Some((cell.value - cell.predicted?).powi(2))).collect();
     let rms = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
     Ok(MlpPhase { config: (*request.config).clone(), x: request.x, y: request.y, diagram, rms })
 }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 
 use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, collapse};
 use crate::interval::Interval;
-use superpose_core::Measure;
 
 /// Critical numbers of samples over a grid of sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,67 +78,48 @@ fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
-    let grid = |dims: [usize; 3], lengths: [usize; 3], vocabs: [usize; 3]| -> Vec<[usize; 3]> {
-        let mut sizes = Vec::new();
-        for d in dims {
-            for l in lengths {
-                sizes.extend(vocabs.map(|v| [d, l, v]));
-            }
-        }
-        sizes
-    };
     let scale = study.scale;
     let one_step = scale.pick(
-        grid([112, 160, 224], [16, 32, 64], [256, 384, 576]),
-        grid([128, 192, 288], [16, 48, 144], [256, 512, 1024]),
-        grid([192, 320, 512], [16, 64, 256], [512, 1024, 2048]),
+        [[112, 160, 224], [16, 32, 64], [256, 384, 576]],
+        [[128, 192, 288], [16, 48, 144], [256, 512, 1024]],
+        [[192, 320, 512], [16, 64, 256], [512, 1024, 2048]],
     );
     let three_step = scale.pick(
-        grid([64, 96, 144], [64, 96, 144], [128, 192, 288]),
-        grid([96, 144, 216], [64, 128, 256], [128, 256, 512]),
-        grid([128, 192, 288], [128, 256, 512], [256, 512, 1024]),
+        [[64, 96, 144], [64, 96, 144], [128, 192, 288]],
+        [[96, 144, 216], [64, 128, 256], [128, 256, 512]],
+        [[128, 192, 288], [128, 256, 512], [256, 512, 1024]],
     );
-    let one_step =
-        family(study, 0, Measure::OneStepAccuracy, "N d^2 ~ L V^2 log V", [-2.0, 1.0, 2.0], &one_step)?;
-    let three_step = family(
-        study,
-        one_step.findings.len(),
-        Measure::Accuracy,
-        "N d^1.5 ~ L^2 sqrt(V log L)",
-        [-1.5, 2.0, 0.5],
-        &three_step,
-    )?;
+    let product = ("N d^2 ~ L V^2 log V", [-2.0, 1.0, 2.0]);
+    let one_step = family(study, 0, Measure::OneStepAccuracy, product, one_step)?;
+    let product = ("N d^1.5 ~ L^2 sqrt(V log L)", [-1.5, 2.0, 0.5]);
+    let three_step = family(study, one_step.findings.len(), Measure::Accuracy, product, three_step)?;
     Ok(Scaling { one_step, three_step })
 }
 
+/// Measures one algorithm at all combinations of dimensions, lengths and vocabularies, given its leading-order product with the
+/// exponents of d, L and V.
 fn family(
     study: &mut Study<'_, '_>,
     first: usize,
     measure: Measure,
-    product: &str,
-    leading: [f64; 3],
-    sizes: &[[usize; 3]],
+    (product, leading): (&str, [f64; 3]),
+    [dims, lengths, vocabs]: [[usize; 3]; 3],
 ) -> Result<Family, StudyError> {
     let mut findings = Vec::new();
-    for (i, &[dim, length, vocab]) in sizes.iter().enumerate() {
-        let mut settings = study.settings(Part::Scaling, first + i, [vocab, dim, length]);
-        if measure == Measure::OneStepAccuracy {
-            // The one-step accuracy is computed over all facts, not over test sequences.
-            settings.test_samples = 256;
+    for [dim, length] in dims.into_iter().flat_map(|dim| lengths.map(|length| [dim, length])) {
+        for vocab in vocabs {
+            let mut settings = study.settings(Part::Scaling, first + findings.len(), [vocab, dim, length]);
+            if measure == Measure::OneStepAccuracy {
+                // The one-step accuracy is computed over all facts, not over test sequences.
+                settings.test_samples = 256;
+            }
+            findings.push(study.samples(settings, measure)?);
         }
-        findings.push(study.samples(settings, measure)?);
     }
     let factors = |f: &Finding| vec![f.dim as f64, f.length as f64, f.vocab as f64];
     let exponents = comparison(&["d", "L", "V"], &findings, factors, study.seed);
-    let mut family = Family {
-        measure,
-        product: product.into(),
-        leading,
-        findings,
-        exponents,
-        onto_product: None,
-        onto_prediction: None,
-    };
+    let (product, onto_product, onto_prediction) = (product.into(), None, None);
+    let mut family = Family { measure, product, leading, findings, exponents, onto_product, onto_prediction };
     let lines = |scale: &dyn Fn(&Finding) -> Option<f64>| -> Vec<Line> {
         let line = |finding: &Finding| {
             let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));

@@ -1,9 +1,9 @@
 //! Part 2. Critical N of both algorithms for small and large d by small and large L, predicted and observed.
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 
 use super::{Finding, Part, Study, StudyError};
-use superpose_core::Measure;
 
 /// Thresholds of three steps and of one step, for each of small and large d, small and large L.
 #[derive(Clone, Debug, Serialize, Deserialize)]

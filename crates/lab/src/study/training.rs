@@ -4,7 +4,7 @@
 //! `V log V = d^2 / 2` (arXiv 2605.10795). Both dimensions are reported beside the measurements.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{self, Config, Schedule};
+use superpose_core::config::{self, Config, Schedule, Trigger};
 use superpose_core::{Measure, Settings};
 use superpose_theory::predict;
 
@@ -56,15 +56,8 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
     let mut places = Vec::new();
     for samples in data {
         for dim in dims {
-            let three = Settings {
-                vocab,
-                dim,
-                length,
-                samples,
-                test_samples: 1024,
-                seed: study.seed_of(Part::Training, places.len()),
-                ..Settings::default()
-            };
+            let three = study.settings(Part::Training, places.len(), [vocab, dim, length]);
+            let three = Settings { samples, trigger: Trigger::Values, ..three };
             let training =
                 config::Training { rate: 0.03, schedule: Schedule::Cosine, ..config::Training::new(steps) };
             let trained = Settings { training: Some(training), ..three.clone() };
@@ -82,20 +75,16 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
         share(&accuracies.collect::<Vec<_>>(), vocab)
     };
     let shares: Vec<Interval> = outcomes.chunks(seeds).map(accuracy).collect();
-    let points = places.iter().zip(shares.chunks(2));
-    let points = points
-        .map(|(&(dim, samples), pair)| TrainingPoint { dim, samples, trained: pair[0], three_steps: pair[1] })
-        .collect();
-    let facts = vocab as f64;
-    Ok(Training {
-        vocab,
-        length,
-        steps,
-        seeds,
-        hebbian_dim: hebbian_dim(vocab, length)?,
-        optimal_dim: (2.0 * facts * facts.ln()).sqrt(),
-        points,
-    })
+    let point = |(&(dim, samples), pair): (&(usize, usize), &[Interval])| TrainingPoint {
+        dim,
+        samples,
+        trained: pair[0],
+        three_steps: pair[1],
+    };
+    let points = places.iter().zip(shares.chunks(2)).map(point).collect();
+    let (facts, hebbian_dim) = (vocab as f64, hebbian_dim(vocab, length)?);
+    let optimal_dim = (2.0 * facts * facts.ln()).sqrt();
+    Ok(Training { vocab, length, steps, seeds, hebbian_dim, optimal_dim, points })
 }
 
 /// Returns the smallest dimension at which the closed form predicts [`CAPACITY_LEVEL`] with unlimited data.
@@ -104,9 +93,8 @@ fn hebbian_dim(vocab: usize, length: usize) -> Result<Option<usize>, StudyError>
     let mut dim = 2;
     while dim < 64 * vocab {
         let config = Settings { vocab, dim, length, samples: DATA, ..Settings::default() }.check()?;
-        if predict(&config).measures[Measure::MemoryAccuracy]
-            .is_some_and(|accuracy| accuracy >= CAPACITY_LEVEL)
-        {
+        let accuracy = predict(&config).measures[Measure::MemoryAccuracy];
+        if accuracy.is_some_and(|accuracy| accuracy >= CAPACITY_LEVEL) {
             return Ok(Some(dim));
         }
         dim += 1 + dim / 32;

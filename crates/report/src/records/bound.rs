@@ -1,9 +1,9 @@
 //! Decoders of the first gradient beside the lower bound.
 
+use superpose_core::Settings;
 use superpose_lab::decoders::{BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
 
-use crate::document::Align::{Left, Right};
-use crate::document::{Document, Grid};
+use crate::document::{Document, Grid, Left, Right};
 
 /// Names of the decoders, in the order of [`DECODERS`].
 const LABELS: [&str; 4] =
@@ -13,13 +13,10 @@ const LABELS: [&str; 4] =
 pub fn bound(record: &BoundRecord) -> Document {
     let config = &record.config;
     let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
+    let (percent, seeds) = (100.0 * record.accuracy, record.seeds);
+    let Settings { vocab, dim, length, .. } = config;
     let mut page = Document::new(format!(
-        "Reading {}% of V = {} facts off the first gradient, {model}d = {}, L = {}, {} seeds",
-        100.0 * record.accuracy,
-        config.vocab,
-        config.dim,
-        config.length,
-        record.seeds
+        "Reading {percent}% of V = {vocab} facts off the first gradient, {model}d = {dim}, L = {length}, {seeds} seeds"
     ));
     page.gap();
     let columns = ["", "critical N", "95% interval", "over the bound"];

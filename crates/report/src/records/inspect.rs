@@ -1,10 +1,12 @@
 //! The embedding matrix of a real model.
 
-use superpose_lab::inspect::{Geometry, Inspection};
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::inspect::{Geometry, Held, Inspection};
 
-use crate::document::Align::{Left, Right};
-use crate::document::{Document, Grid};
-use crate::numbers::fixed;
+use crate::document::{Document, Grid, Left, Right};
+use crate::numbers::{count, fixed};
+
+const PREDICTED: &str = "Predicted for attention on the trigger, trigger in the keys";
 
 /// How the rows overlap, and how many facts they could hold.
 pub fn inspect(found: &Inspection) -> Document {
@@ -21,12 +23,13 @@ pub fn inspect(found: &Inspection) -> Document {
     };
     let mut table =
         geometry(&["raw", "centred", "Gaussian"], &[found.raw.geometry, found.centred.geometry, gaussian]);
-    let facts = [found.raw.facts, found.centred.facts, found.gaussian_facts];
-    let alike = [found.raw.facts_by_means, found.centred.facts_by_means];
+    let mut row = |label: String, facts: &[u64]| {
+        table.row([label].into_iter().chain(facts.iter().map(ToString::to_string)));
+    };
     let label = format!("predicted facts at accuracy {}", found.accuracy);
-    table.row([label].into_iter().chain(facts.map(|facts| facts.to_string())));
-    let label = "the same if all rows were alike".to_string();
-    table.row([label].into_iter().chain(alike.map(|facts| facts.to_string())));
+    row(label, &[found.raw.facts, found.centred.facts, found.gaussian_facts]);
+    let alike = [found.raw.facts_by_means, found.centred.facts_by_means];
+    row("the same if all rows were alike".into(), &alike);
     page.table(table);
     let outputs = match &found.output {
         None => "Gaussian output embeddings".to_string(),
@@ -42,38 +45,52 @@ pub fn inspect(found: &Inspection) -> Document {
         0 => facts.to_string(),
         gaussian => format!("{facts} ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
     };
+    let (gaussian, raw, centred) = (found.gaussian_facts, held(found.raw.facts), held(found.centred.facts));
     page.paragraph(format!(
-        "Of the {} facts of Gaussian vectors of the same dimension, these hold {} as they are and {} after their mean is subtracted.",
-        found.gaussian_facts,
-        held(found.raw.facts),
-        held(found.centred.facts),
+        "Of the {gaussian} facts of Gaussian vectors of the same dimension, these hold {raw} as they are and {centred} after their mean is subtracted."
     ));
-    if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
+    let rows = found.rows;
+    if found.raw.facts.max(found.centred.facts) > rows as u64 {
         page.line(format!(
-            "That is more than the {} rows of the tensor: it is the number for as many rows with the same overlaps.",
-            found.rows
+            "That is more than the {rows} rows of the tensor: it is the number for as many rows with the same overlaps."
         ));
     }
-    page.line(format!(
-        "Predicted for attention on the trigger, trigger in the keys, {} samples per fact, {outputs}.",
-        found.samples_per_fact
-    ));
+    page.line(format!("{PREDICTED}, {} samples per fact, {outputs}.", found.samples_per_fact));
     page
+}
+
+/// Memory accuracy against facts: the rows as they are, minus their mean, and Gaussian vectors beside them.
+pub fn holdings(found: &Inspection, curve: &[Held]) -> Figure {
+    let line = |name: &str, of: fn(&Held) -> f64| {
+        Series::line(name, curve.iter().map(move |held| (held.facts as f64, of(held))))
+    };
+    let chart = Chart::new("", Axis::log("facts V"), Axis::linear("memory accuracy").range(0.0, 1.0))
+        .with(line("rows as they are", |held| held.raw))
+        .with(line("rows minus their mean", |held| held.centred))
+        .with(line("Gaussian vectors", |held| held.gaussian).muted().dashed())
+        .horizontal(found.accuracy, format!("accuracy {}", found.accuracy));
+    Figure::new()
+        .title(format!("What {} rows of dimension {} hold", count(found.rows), found.dim))
+        .note(format!("{PREDICTED}, {} samples per fact.", found.samples_per_fact))
+        .frames(440.0, 280.0)
+        .panel(chart)
 }
 
 /// A table of the statistics of several sets of rows, a column each.
 fn geometry(names: &[&str], columns: &[Geometry]) -> Grid {
     let header: Vec<&str> = [""].iter().chain(names).copied().collect();
     let mut table = Grid::new(&[Left, Right, Right, Right][..header.len()], &header);
-    let mut row = |name: &str, decimals: usize, value: fn(&Geometry) -> f64| {
+    let rows: [(&str, usize, fn(&Geometry) -> f64); 5] = [
+        ("mean square cosine", 6, |g| g.mean_square_cosine),
+        ("effective dimension", 1, |g| g.effective_dimension),
+        ("mean cosine", 4, |g| g.mean_cosine),
+        ("mean length", 4, |g| g.norm_mean),
+        ("spread of lengths", 4, |g| g.norm_cv),
+    ];
+    for (name, decimals, value) in rows {
         let values = columns.iter().map(|geometry| fixed(value(geometry), decimals));
         table.row([name.to_string()].into_iter().chain(values));
-    };
-    row("mean square cosine", 6, |g| g.mean_square_cosine);
-    row("effective dimension", 1, |g| g.effective_dimension);
-    row("mean cosine", 4, |g| g.mean_cosine);
-    row("mean length", 4, |g| g.norm_mean);
-    row("spread of lengths", 4, |g| g.norm_cv);
+    }
     table
 }
 

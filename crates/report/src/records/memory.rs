@@ -5,7 +5,7 @@ use superpose_core::config::Labels;
 use superpose_lab::associative::{CapacityRecord, MemoryRecord};
 use superpose_lab::threshold::Threshold;
 
-use super::end;
+use super::interval;
 use crate::document::{Block, Document};
 use crate::numbers::{count, decimal, grouped};
 
@@ -16,24 +16,20 @@ pub fn memory(record: &MemoryRecord) -> Document {
         Rule::Hopfield => ("patterns", "final overlap", ""),
         _ => ("facts", "margin", "right logit over the best wrong one"),
     };
-    let mut page = Document::new(format!(
-        "Recall of {} {facts}: {}, {} repeats from seed {}",
-        count(config.facts),
-        about(config),
-        config.repeats,
-        config.seed
-    ));
-    let success = format!("share of repeats with accuracy of at least {}", config.accuracy);
+    let MemorySettings { repeats, seed, accuracy, .. } = config;
+    let (number, about) = (count(config.facts), about(config));
+    let mut page =
+        Document::new(format!("Recall of {number} {facts}: {about}, {repeats} repeats from seed {seed}"));
     let rows = [
         ("accuracy", &record.accuracy, format!("share of {facts} recalled")),
-        ("success", &record.success, success),
+        ("success", &record.success, format!("share of repeats with accuracy of at least {accuracy}")),
         (margin, &record.margin, over.into()),
-    ]
-    .map(|(name, value, note)| {
-        let interval = format!("[{}, {}]  {note}", decimal(value.low), decimal(value.high));
-        [name.into(), decimal(value.mean), interval]
+    ];
+    let rows = rows.map(|(name, value, note)| {
+        let [low, high] = [value.low, value.high].map(decimal);
+        [name.into(), decimal(value.mean), format!("[{low}, {high}]  {note}")]
     });
-    page.blocks.push(Block::Fields { name: 16, value: 10, rows: rows.to_vec() });
+    page.blocks.push(Block::Fields([16, 10], rows.to_vec()));
     page.note("Intervals: 95%, over repeats and facts.");
     if record.steps > 0.0 {
         page.line(format!("Steps: {} on average.", grouped(record.steps.round())));
@@ -46,33 +42,27 @@ pub fn memory(record: &MemoryRecord) -> Document {
 pub fn capacity(record: &CapacityRecord) -> Document {
     let config = &record.config;
     let facts = if config.rule == Rule::Hopfield { "patterns" } else { "facts" };
-    let accuracy = config.accuracy;
-    let mut page =
-        Document::new(format!("Most {facts} with accuracy of at least {accuracy} in half of the repeats"));
+    let heading =
+        format!("Most {facts} with accuracy of at least {} in half of the repeats", config.accuracy);
+    let mut page = Document::new(heading);
     page.note(about(config));
     page.gap();
     let mut row = |name: &str, width: usize, value: String, note: String| {
-        let rows = vec![[name.into(), value, note]];
-        page.blocks.push(Block::Fields { name: name.len(), value: width, rows });
+        page.blocks.push(Block::Fields([name.len(), width], vec![[name.into(), value, note]]));
     };
     match record.threshold {
         Threshold::Found(e) => {
-            let interval = format!("[{}, {}]  95% interval", grouped(e.low as f64), grouped(e.high as f64));
-            row(facts, 13, grouped(e.estimate as f64), interval);
+            row(facts, 13, grouped(e.estimate as f64), interval(Some(e.low), Some(e.high)));
         }
         Threshold::Imprecise { estimate, low, high, .. } => {
-            let interval = format!(
-                "[{}, {}]  95% interval; not as precise as {}: the runs were used up",
-                end(low),
-                end(high),
-                record.half_width
-            );
-            row(facts, 13, grouped(estimate as f64), interval);
+            let (interval, half_width) = (interval(low, high), record.half_width);
+            let note = format!("{interval}; not as precise as {half_width}: the runs were used up");
+            row(facts, 13, grouped(estimate as f64), note);
         }
         Threshold::Unreached(tried) => {
-            let range = format!("{} and {}", grouped(tried.low as f64), grouped(tried.high as f64));
+            let [low, high] = [tried.low, tried.high].map(|facts| grouped(facts as f64));
             let success = format!("success in {:.2} to {:.2} of repeats", tried.least, tried.best);
-            row("", 0, String::new(), format!("not found between {range} {facts}: {success}"));
+            row("", 0, String::new(), format!("not found between {low} and {high} {facts}: {success}"));
         }
     }
     if let Some(interval) = record.threshold.interval() {

@@ -1,4 +1,4 @@
-//! One function per kind of record, each of which returns the [`Document`](crate::Document) about it.
+//! One function per kind of record that returns the [`Document`](crate::Document) about it, and the figures of single records.
 
 mod bound;
 mod inspect;
@@ -9,21 +9,24 @@ mod predict;
 mod run;
 mod sweep;
 mod threshold;
+mod trade_off;
 mod train;
 
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::noise::Budget;
 
 pub use bound::bound;
-pub use inspect::inspect;
+pub use inspect::{holdings, inspect};
 pub use memory::{capacity, memory};
-pub use phase::{phase, phase_csv};
+pub(crate) use phase::cause;
+pub use phase::{diagram, phase, phase_csv};
 pub use plan::plan;
 pub use predict::predict;
 pub use run::run;
 pub use sweep::{cell_count, sweep};
 pub use threshold::threshold;
-pub use train::{train, train_csv};
+pub use trade_off::trade_off;
+pub use train::{train, train_csv, trajectory};
 
 use crate::numbers::{count, grouped};
 
@@ -43,10 +46,17 @@ fn trigger(trigger: Trigger) -> &'static str {
     }
 }
 
-/// An end of an interval, which a search may not have found.
-fn end(end: Option<u64>) -> String {
-    end.map_or("?".into(), |end| grouped(end as f64))
+/// A 95% interval, of which a search may not have found both ends.
+fn interval(low: Option<u64>, high: Option<u64>) -> String {
+    let [low, high] = [low, high].map(|end| end.map_or("?".into(), |end| grouped(end as f64)));
+    format!("[{low}, {high}]  95% interval")
 }
+
+/// Titles of the noise budgets of logits and token scores.
+const NOISE: [&str; 2] = [
+    "Noise in the logits, standard deviation over the signal",
+    "Noise in the token scores, standard deviation over the trigger's score",
+];
 
 /// Standard deviations of the noise parts of a budget relative to the signal, in the order of the budget.
 fn noise_parts(budget: &Budget) -> Vec<(String, f64)> {

@@ -1,12 +1,13 @@
 //! A phase diagram: a map, the shares of the causes below the boundary, and the number of runs.
 
+use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
 use superpose_lab::csv;
-use superpose_lab::phase::PhaseRecord;
+use superpose_lab::phase::{Axis as Sizes, Diagram, PhaseRecord, Scale, Size};
 use superpose_lab::words::{blame, capital};
+use superpose_theory::critical::Parameter;
 use superpose_theory::predict::Dominant;
 
 use crate::document::{Block, Document};
-use crate::figures::diagram;
 use crate::numbers::grouped;
 
 /// The map, the causes that the theory gives for the cells below the boundary, and the number of cells run.
@@ -14,36 +15,24 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let map = &record.diagram;
     let (x, y) = (record.x.size, record.y.size);
     let measure = record.measure.label();
-    let mut page = Document::new(format!(
-        "{} over {x} {} and {y} {}, boundary at {}",
-        capital(measure),
-        x.symbol(),
-        y.symbol(),
-        record.accuracy
-    ));
+    let across = format!("{x} {} and {y} {}", x.symbol(), y.symbol());
+    let mut page =
+        Document::new(format!("{} over {across}, boundary at {}", capital(measure), record.accuracy));
     page.gap();
     let figure = diagram("", &record.x, &record.y, measure, map);
-    page.blocks.push(Block::Figure { characters: characters(record), figure: Box::new(figure) });
+    page.blocks.push(Block::Figure(Box::new(figure), characters(record)));
     page.gap();
-    let cause = |(dominant, share): &(Dominant, f64)| {
-        let (part, term) = blame(dominant);
-        format!("{part}: {term} {:.0}%", 100.0 * share)
-    };
-    let causes: Vec<String> = map.shares(record.accuracy).iter().map(cause).collect();
+    let share = |(dominant, share): &(Dominant, f64)| format!("{} {:.0}%", cause(dominant), 100.0 * share);
+    let causes: Vec<String> = map.shares(record.accuracy).iter().map(share).collect();
     if !causes.is_empty() {
         page.line(format!("Below the boundary the theory blames: {}.", causes.join(", ")));
     }
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");
     }
-    page.line(format!(
-        "{} of {} cells run, {} each, the rest filled in; {} runs in {:.1} s.",
-        map.measured,
-        map.cells.len(),
-        if record.repeats == 1 { "1 seed".into() } else { format!("{} seeds", record.repeats) },
-        record.runs,
-        record.seconds
-    ));
+    let seeds = if record.repeats == 1 { "1 seed".into() } else { format!("{} seeds", record.repeats) };
+    let cells = format!("{} of {} cells run, {seeds} each", map.measured, map.cells.len());
+    page.line(format!("{cells}, the rest filled in; {} runs in {:.1} s.", record.runs, record.seconds));
     page
 }
 
@@ -64,6 +53,81 @@ fn characters(record: &PhaseRecord) -> String {
     text + &format!("{:>12} · below 0.2  ░ 0.2  ▒ 0.4  ▓ 0.6  █ from 0.8", "")
 }
 
+/// The part that limits recall and its noise term, in words.
+pub(crate) fn cause(dominant: &Dominant) -> String {
+    let (part, term) = blame(dominant);
+    format!("{part}: {term}")
+}
+
+/// A size in words, with its symbol.
+fn label(size: Size) -> &'static str {
+    match size {
+        Size::Parameters => "parameters m d",
+        Size::One(Parameter::Samples) => "samples N",
+        Size::One(Parameter::Dim) => "dimension d",
+        Size::One(Parameter::Width) => "width m",
+        Size::One(Parameter::Length) => "sequence length L",
+        Size::One(Parameter::Vocab) => "facts V",
+    }
+}
+
+/// Edges of cells around values: half way between neighbours, on the axis's scale.
+fn edges(values: &[u64], scale: Scale) -> Vec<(f64, f64)> {
+    let to = |x: f64| if scale == Scale::Log { x.ln() } else { x };
+    let back = |x: f64| if scale == Scale::Log { x.exp() } else { x };
+    let at: Vec<f64> = values.iter().map(|&value| to(value as f64)).collect();
+    let step = |i: usize| if at.len() > 1 { at[i + 1] - at[i] } else { 0.5 };
+    let edge = |i: usize| {
+        let left = step(i.saturating_sub(1));
+        let right = if i + 1 < at.len() { step(i) } else { left };
+        (back(at[i] - 0.5 * left), back(at[i] + 0.5 * right))
+    };
+    (0..at.len()).map(edge).collect()
+}
+
+/// A phase diagram: what was measured with both boundaries, and what limits recall.
+pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, map: &Diagram) -> Figure {
+    let axis = |sizes: &Sizes, edges: &[(f64, f64)]| {
+        let label = label(sizes.size);
+        let axis = if sizes.scale == Scale::Log { Axis::log(label) } else { Axis::linear(label) };
+        match (edges.first(), edges.last()) {
+            (Some(first), Some(last)) => axis.range(first.0, last.1),
+            _ => axis,
+        }
+    };
+    let (columns, rows) = (edges(&map.columns, x.scale), edges(&map.rows, y.scale));
+    let place = |i: usize| (columns[i % columns.len()], rows[i / columns.len()]);
+    let cells = map.cells.iter().enumerate().map(|(i, cell)| {
+        let (across, up) = place(i);
+        Cell::new(across, up, Some(cell.value))
+    });
+    let run = map.cells.iter().filter(|cell| cell.measured).map(|cell| (cell.x as f64, cell.y as f64));
+    let broken = |pieces: &[Vec<(f64, f64)>]| -> Vec<(f64, f64)> {
+        pieces.iter().flat_map(|piece| piece.iter().copied().chain([(f64::NAN, f64::NAN)])).collect()
+    };
+    let measured = Chart::new("measured", axis(x, &columns), axis(y, &rows))
+        .cells(measure, cells)
+        .line("boundary", broken(&map.boundary))
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed())
+        .with(Series::points("cell that was run", run).small());
+    let mut names: Vec<String> = Vec::new();
+    let mut regions = Vec::new();
+    for (i, cell) in map.cells.iter().enumerate() {
+        let Some(dominant) = cell.dominant else { continue };
+        let name = cause(&dominant);
+        let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        let (across, up) = place(i);
+        regions.push(Region::new(across, up, index));
+    }
+    let limits = Chart::new("what limits recall, predicted", axis(x, &columns), axis(y, &rows))
+        .regions(names, regions)
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+    Figure::new().title(title).columns(2).panel(measured).panel(limits)
+}
+
 /// Every cell as a line of CSV.
 pub fn phase_csv(record: &PhaseRecord) -> String {
     let mut text = String::new();
@@ -73,18 +137,10 @@ pub fn phase_csv(record: &PhaseRecord) -> String {
     for cell in &record.diagram.cells {
         let (part, term) =
             cell.dominant.map_or(("", ""), |dominant| (blame(&dominant).0, dominant.term.word()));
-        csv::line(
-            &mut text,
-            [
-                cell.x.to_string(),
-                cell.y.to_string(),
-                format!("{:.6}", cell.value),
-                u8::from(cell.measured).to_string(),
-                cell.predicted.map_or(String::new(), |predicted| format!("{predicted:.6}")),
-                part.into(),
-                term.into(),
-            ],
-        );
+        let numbers = [cell.x.to_string(), cell.y.to_string(), format!("{:.6}", cell.value)];
+        let predicted = cell.predicted.map_or(String::new(), |predicted| format!("{predicted:.6}"));
+        let others = [u8::from(cell.measured).to_string(), predicted, part.into(), term.into()];
+        csv::line(&mut text, numbers.into_iter().chain(others));
     }
     text
 }

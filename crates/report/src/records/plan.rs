@@ -5,18 +5,15 @@ use superpose_lab::words::blame;
 use superpose_theory::plan::{Plan, checked};
 
 use super::trigger;
-use crate::document::Align::{Left, Right};
-use crate::document::{Document, Grid};
+use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::grouped;
 
 /// The cheapest model, the limit that binds, and the trade-off between dimension and samples.
 pub fn plan(plan: &Plan) -> Document {
     let request = &plan.request;
+    let (facts, length, accuracy) = (grouped(request.facts), grouped(request.length), request.accuracy);
     let mut page = Document::new(format!(
-        "Plan for V = {} facts, sequences of L = {} tokens, recall accuracy {}",
-        grouped(request.facts),
-        grouped(request.length),
-        request.accuracy,
+        "Plan for V = {facts} facts, sequences of L = {length} tokens, recall accuracy {accuracy}"
     ));
     let trigger = trigger(request.trigger);
     page.note(format!("trigger in {trigger}, Gaussian embeddings; cheapest: {CRITERION}"));
@@ -24,11 +21,9 @@ pub fn plan(plan: &Plan) -> Document {
     match &plan.cheapest {
         Some(row) => {
             let width = row.width.map_or(String::new(), |m| format!(", width m = {}", grouped(m)));
+            let [dim, parameters, samples] = [Some(row.dim), row.parameters, row.samples].map(shown);
             page.line(format!(
-                "Cheapest: dimension d = {}{width}, {} trained parameters, N = {} samples.",
-                grouped(row.dim),
-                shown(row.parameters),
-                shown(row.samples),
+                "Cheapest: dimension d = {dim}{width}, {parameters} trained parameters, N = {samples} samples."
             ));
         }
         None => page.line("No model within these limits reaches the accuracy."),

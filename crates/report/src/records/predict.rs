@@ -4,26 +4,19 @@ use superpose_lab::predict::PredictionRecord;
 use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
 
-use super::{model, noise_parts, trigger};
-use crate::document::Align::{Left, Right};
-use crate::document::{Document, Grid};
+use super::{NOISE, model, noise_parts, trigger};
+use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, grouped};
 
 /// Quantities, noise terms, critical values and leading-order conditions.
 pub fn predict(record: &PredictionRecord) -> Document {
     let config = &record.config;
-    let mut page = Document::new(format!(
-        "Predicted recall of V = {} facts from sequences of L = {} tokens",
-        count(config.vocab),
-        count(config.length)
-    ));
+    let [vocab, length, dim, samples] = [config.vocab, config.length, config.dim, config.samples].map(count);
+    let mut page =
+        Document::new(format!("Predicted recall of V = {vocab} facts from sequences of L = {length} tokens"));
+    let (model, embedding, trigger) = (model(config), &config.embedding, trigger(config.trigger));
     page.note(format!(
-        "{}, d = {}, N = {} samples, {} embeddings, trigger in {}",
-        model(config),
-        count(config.dim),
-        count(config.samples),
-        config.embedding,
-        trigger(config.trigger),
+        "{model}, d = {dim}, N = {samples} samples, {embedding} embeddings, trigger in {trigger}"
     ));
     page.gap();
     let mut table = values();
@@ -45,10 +38,7 @@ pub fn predict(record: &PredictionRecord) -> Document {
         (None, reason) => format!("not known; {}", reason.as_deref().unwrap_or("not checked")),
     };
     page.note(format!("Expected error of the recall accuracy: {error}."));
-    for (title, budget) in [
-        ("Noise in the logits, standard deviation over the signal", &record.noise.logits),
-        ("Noise in the token scores, standard deviation over the trigger's score", &record.noise.scores),
-    ] {
+    for (title, budget) in NOISE.into_iter().zip([&record.noise.logits, &record.noise.scores]) {
         let mut table = values();
         noise_parts(budget).into_iter().for_each(|(name, size)| table.row([name, decimal(size)]));
         if !table.rows.is_empty() {
@@ -59,10 +49,8 @@ pub fn predict(record: &PredictionRecord) -> Document {
     if let Some((part, term)) = record.dominant.as_ref().map(blame) {
         page.paragraph(format!("The {part} limits recall; largest noise term there: {term}."));
     }
-    page.heading(format!(
-        "Critical values for recall accuracy {}, the other sizes as given",
-        record.target.accuracy
-    ));
+    let accuracy = record.target.accuracy;
+    page.heading(format!("Critical values for recall accuracy {accuracy}, the other sizes as given"));
     let (at, why) = (&record.critical, &record.critical_reason);
     let mut table = values();
     for (name, value, reason) in [

@@ -8,17 +8,16 @@ use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{model, noise_parts, trigger};
-use crate::document::Align::{Left, Right};
-use crate::document::{Block, Document, Grid};
+use super::{NOISE, model, noise_parts, trigger};
+use crate::document::{Block, Document, Grid, Left, Right};
 use crate::numbers::{count, percent, seconds};
 
 /// Measurements with intervals, the noise budget as bars, and one sentence on what limits recall.
 pub fn run(record: &RunRecord) -> Document {
     let config = &record.config;
-    let facts = (count(config.vocab), count(config.length));
+    let (vocab, length) = (count(config.vocab), count(config.length));
     let mut page =
-        Document::new(format!("Recall of V = {} facts from sequences of L = {} tokens", facts.0, facts.1));
+        Document::new(format!("Recall of V = {vocab} facts from sequences of L = {length} tokens"));
     page.note(about(config));
     let mut table = Grid::new(&[Left, Right, Left, Left], &[]);
     let exact = config.regime == Regime::Exact;
@@ -32,13 +31,10 @@ pub fn run(record: &RunRecord) -> Document {
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
     let rate = if exact { ", in the limit of a small rate" } else { "" };
-    for (title, budget) in [
-        (format!("Noise in the logits, standard deviation over the signal{rate}"), &record.noise.logits),
-        (
-            "Noise in the token scores, standard deviation over the trigger's score".into(),
-            &record.noise.scores,
-        ),
-    ] {
+    let [logits, scores] = NOISE;
+    for (title, budget) in
+        [(format!("{logits}{rate}"), &record.noise.logits), (scores.into(), &record.noise.scores)]
+    {
         page.heading(title);
         match largest_first(budget) {
             parts if parts.is_empty() => page.note("none"),
@@ -46,13 +42,10 @@ pub fn run(record: &RunRecord) -> Document {
         }
     }
     page.paragraph(verdict(record));
-    page.line(format!(
-        "Trained in {}; data {}, evaluation {}{}.",
-        seconds(record.train_seconds),
-        seconds(record.data_seconds),
-        seconds(record.evaluate_seconds),
-        if record.repeats > 1 { ", per repeat" } else { "" }
-    ));
+    let [train, data, evaluate] =
+        [record.train_seconds, record.data_seconds, record.evaluate_seconds].map(seconds);
+    let repeat = if record.repeats > 1 { ", per repeat" } else { "" };
+    page.line(format!("Trained in {train}; data {data}, evaluation {evaluate}{repeat}."));
     page
 }
 
@@ -91,12 +84,12 @@ fn largest_first(budget: &Budget) -> Vec<(String, f64)> {
 
 /// What limits recall in one sentence.
 fn verdict(record: &RunRecord) -> String {
-    let largest = |budget| largest_first(budget).first().map_or("none".into(), |part| part.0.clone());
-    if record.measures[Measure::Accuracy].mean >= 0.99 {
-        let noise = largest(&record.noise.logits);
+    let mean = |measure| record.measures[measure].mean;
+    if mean(Measure::Accuracy) >= 0.99 {
+        let parts = largest_first(&record.noise.logits);
+        let noise = parts.first().map_or("none", |part| &part.0);
         return format!("Recall is all but perfect; the largest noise in the logits: {noise}.");
     }
-    let mean = |measure| record.measures[measure].mean;
     let (memory, lock) = (mean(Measure::MemoryAccuracy), mean(Measure::LockRate));
     let (part, term) = limit_of(&record.config, memory, lock, &record.noise);
     let noise = term.map_or("none".into(), |term| term.word().replace('_', " "));
@@ -106,20 +99,18 @@ fn verdict(record: &RunRecord) -> String {
             0 => " (step 2 found no direction, or not the same one in most repeats)",
             _ => " (step 2 learned to look away from the trigger)",
         };
-        let found = percent(lock);
         return format!(
-            "The attention limits recall: it finds the trigger in {found} of sequences{sign}. Largest noise in the scores: {noise}."
+            "The attention limits recall: it finds the trigger in {} of sequences{sign}. Largest noise in the scores: {noise}.",
+            percent(lock)
         );
     }
     let what = match record.config.zipf {
         Some(_) => "questions, by frequency, are answered",
         None => "facts are recalled",
     };
+    let unseen = percent(unseen(&record.config).unwrap_or(0.0));
     let reason = match term {
-        Some(Term::Coverage) => {
-            let unseen = unseen(&record.config).unwrap_or(0.0);
-            format!("Coverage: about {} of facts are in no sample.", percent(unseen))
-        }
+        Some(Term::Coverage) => format!("Coverage: about {unseen} of facts are in no sample."),
         _ => format!("Largest noise in the logits: {noise}."),
     };
     format!("The memory limits recall: with perfect attention {} of {what}. {reason}", percent(memory))
@@ -130,9 +121,8 @@ fn verdict(record: &RunRecord) -> String {
 fn limit_of(config: &Settings, memory_accuracy: f64, lock_rate: f64, noise: &Noise) -> (Part, Option<Term>) {
     let terms = |budget: &Budget| -> Vec<(Term, f64)> {
         let named = budget.named();
-        let part =
-            |term: Term| (*named.iter().find(|part| part.0 == term.word())?.1).map(|size| (term, size));
-        Term::ALL.iter().copied().filter_map(part).collect()
+        let size = |term: Term| *named.iter().find(|part| part.0 == term.word())?.1;
+        Term::ALL.iter().filter_map(|&term| Some((term, size(term)?))).collect()
     };
     let attention = (lock_rate, &terms(&noise.scores)[..]);
     limit(memory_accuracy, Some(attention), unseen(config), &terms(&noise.logits))

@@ -24,14 +24,10 @@ pub fn sweep(
     }
     let failed: usize = reasons.values().sum();
     let store = store.map_or(String::new(), |store| format!(" in {}", store.display()));
+    let (all, done) = (cell_count(cells), count(cells.saturating_sub(failed)));
+    let (failed, time) = (count(failed), duration(seconds));
     let mut page = Document::default();
-    page.line(format!(
-        "{}{store}: {} done, {} failed. Took {}.",
-        cell_count(cells),
-        count(cells.saturating_sub(failed)),
-        count(failed),
-        duration(seconds)
-    ));
+    page.line(format!("{all}{store}: {done} done, {failed} failed. Took {time}."));
     for (reason, times) in reasons.iter().take(MAX_REASONS) {
         page.note(format!("failed, {times} times: {reason}"));
     }

@@ -1,13 +1,13 @@
-//! A training run: the trained network beside the early phase, and the trajectory.
+//! A training run: the trained network beside the early phase, and the trajectory as text, figure and CSV.
 
 use superpose_core::Measure;
 use superpose_core::config::{Settings, Training};
 use superpose_core::train::TrajectoryPoint;
+use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
 use superpose_lab::train::TrainingRecord;
 
-use crate::document::Align::{Left, Right};
-use crate::document::{Document, Grid};
+use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::count;
 
 /// About as many points of the trajectory are shown, the first and the last among them.
@@ -19,13 +19,10 @@ pub fn train(record: &TrainingRecord) -> Document {
     let training = config.training.clone().unwrap_or_default();
     let batch =
         training.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
-    let mut page = Document::new(format!(
-        "{} steps of {} at rate {} ({}), {batch}",
-        count(training.steps),
-        training.optimiser,
-        training.rate,
-        training.schedule
-    ));
+    let Training { optimiser, rate, schedule, .. } = &training;
+    let steps = count(training.steps);
+    let mut page =
+        Document::new(format!("{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}"));
     page.note(about(config, &training));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);
@@ -39,7 +36,7 @@ pub fn train(record: &TrainingRecord) -> Document {
     }
     page.table(table);
     page.heading("Trajectory");
-    page.table(trajectory(&record.trajectory));
+    page.table(points_table(&record.trajectory));
     page.line(
         "Early cosine: of W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the trigger's score over the spread of the tokens'.",
     );
@@ -50,16 +47,13 @@ pub fn train(record: &TrainingRecord) -> Document {
     page
 }
 
+fn sizes(config: &Settings) -> String {
+    let sizes = [("V", config.vocab), ("d", config.dim), ("L", config.length), ("N", config.samples)];
+    sizes.map(|(symbol, size)| format!("{symbol} = {}", count(size))).join(", ")
+}
+
 fn about(config: &Settings, training: &Training) -> String {
-    let mut text = format!(
-        "V = {}, d = {}, L = {}, N = {}, {} embeddings, seed {}",
-        count(config.vocab),
-        count(config.dim),
-        count(config.length),
-        count(config.samples),
-        config.embedding,
-        config.seed,
-    );
+    let mut text = format!("{}, {} embeddings, seed {}", sizes(config), config.embedding, config.seed);
     if let Some(width) = config.width {
         text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
     }
@@ -79,23 +73,45 @@ fn about(config: &Settings, training: &Training) -> String {
     text
 }
 
-fn trajectory(points: &[TrajectoryPoint]) -> Grid {
+fn points_table(points: &[TrajectoryPoint]) -> Grid {
     let columns = ["step", "loss", "test loss", "accuracy", "lock rate", "early cosine", "trigger lead"];
     let mut table = Grid::new(&[Left, Right, Right, Right, Right, Right, Right], &columns);
     table.indent = 1;
     let every = points.len().div_ceil(POINTS).max(1);
     for (_, point) in points.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == points.len()) {
-        table.row([
-            count(point.step),
-            format!("{:.4}", point.loss),
-            format!("{:.4}", point.test_loss),
-            format!("{:.4}", point.measures[Measure::Accuracy]),
-            format!("{:.4}", point.measures[Measure::LockRate]),
-            format!("{:.3}", point.early_cosine),
-            format!("{:.2}", point.trigger_lead),
-        ]);
+        let (accuracy, lock_rate) = (point.measures[Measure::Accuracy], point.measures[Measure::LockRate]);
+        let numbers = [point.loss, point.test_loss, accuracy, lock_rate].map(|x| format!("{x:.4}"));
+        let attention = [format!("{:.3}", point.early_cosine), format!("{:.2}", point.trigger_lead)];
+        table.row([count(point.step)].into_iter().chain(numbers).chain(attention));
     }
     table
+}
+
+/// Recall, loss, direction and lead over the steps of a training run.
+pub fn trajectory(record: &TrainingRecord) -> Figure {
+    let config = &record.config;
+    let training = config.training.clone().unwrap_or_default();
+    let title = format!("{} at rate {}: {}", training.optimiser, training.rate, sizes(config));
+    let note = "Early cosine: W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the \
+                trigger's score over the standard deviation of the tokens' scores.";
+    let spots = |of: fn(&TrajectoryPoint) -> f64| -> Vec<(f64, f64)> {
+        record.trajectory.iter().map(|point| (point.step as f64, of(point))).collect()
+    };
+    let chart = |title: &str, y: Axis| Chart::new(title, Axis::linear("step"), y);
+    let recall = chart("Recall", Axis::linear("share").range(0.0, 1.0))
+        .line("accuracy", spots(|p| p.measures[Measure::Accuracy]))
+        .line("memory accuracy", spots(|p| p.measures[Measure::MemoryAccuracy]))
+        .line("lock rate", spots(|p| p.measures[Measure::LockRate]))
+        .horizontal(record.early_phase.measures[Measure::Accuracy].mean, "three steps");
+    let loss = chart("Loss", Axis::linear("cross-entropy, nats"))
+        .line("training", spots(|p| p.loss))
+        .line("test", spots(|p| p.test_loss));
+    let direction = chart("Direction of attention", Axis::linear("cosine"))
+        .line("with step 2 of the early phase", spots(|p| p.early_cosine))
+        .line("with the trigger", spots(|p| p.trigger_cosine));
+    let lead = chart("Score of the trigger", Axis::linear("trigger lead"))
+        .line("over the spread of the tokens", spots(|p| p.trigger_lead));
+    Figure::new().title(title).note(note).columns(2).panel(recall).panel(loss).panel(direction).panel(lead)
 }
 
 /// The whole trajectory as CSV, with every digit.

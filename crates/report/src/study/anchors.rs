@@ -6,7 +6,7 @@ use superpose_lab::interval::Interval;
 use superpose_lab::study::{Anchor, Anchors, Kind, Limit, Verdict};
 use superpose_lab::words::capital;
 
-use super::findings::exponent;
+use super::findings::{self, exponent};
 use super::{Picture, Section, spot};
 use crate::numbers::{count, interval, significant};
 use crate::table::{Table, Value};
@@ -15,15 +15,11 @@ use crate::table::{Table, Value};
 const INFINITE_LOAD: f64 = 0.138;
 
 pub fn section(anchors: &Anchors) -> Section {
-    let main: Vec<&Anchor> = Kind::ALL.into_iter().flat_map(|kind| anchors.of(kind)).collect();
+    let main: Vec<&Anchor> = Kind::ALL.iter().flat_map(|&kind| anchors.of(kind)).collect();
     let verdicts: Vec<Verdict> = main.iter().filter_map(|anchor| anchor.verdict()).collect();
-    let tally = |wanted: Verdict| verdicts.iter().filter(|&&verdict| verdict == wanted).count();
+    let (all, [agree, close, differ]) = (verdicts.len(), findings::count(&verdicts));
     let headline = format!(
-        "Of {} reference values from the literature, {} agree with ours (the 95% interval of ours over theirs holds 1), {} more are within 15%, {} differ.",
-        verdicts.len(),
-        tally(Verdict::Agrees),
-        tally(Verdict::Close),
-        tally(Verdict::Differs),
+        "Of {all} reference values from the literature, {agree} agree with ours (the 95% interval of ours over theirs holds 1), {close} more are within 15%, {differ} differ."
     );
     let mut sentences = vec![
         "Associative memories alone: facts are pairs of a key and a value, and nothing has to be found in a sequence. A memory holds N facts when half of the repeats reach the accuracy asked for.".into(),
@@ -31,16 +27,14 @@ pub fn section(anchors: &Anchors) -> Section {
     ];
     sentences.extend(main.iter().filter(|a| a.verdict() != Some(Verdict::Agrees)).filter_map(|a| reason(a)));
     sentences.extend(constants(anchors));
-    sentences.extend(anchors.hopfield_limit.as_ref().map(|limit| {
-        let holds = (limit.value.low..=limit.value.high).contains(&INFINITE_LOAD);
-        format!(
-            "Hopfield networks that are finite hold more than 0.138 patterns per neuron, the value of an infinite one: the load falls with the number of neurons n as {} + {}/sqrt(n). Its limit, {}, {} 0.138.",
-            significant(limit.value.mean),
-            significant(limit.slope),
-            interval(&limit.value),
-            if holds { "agrees with" } else { "is not" }
-        )
-    }));
+    if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
+        let agrees = (value.low..=value.high).contains(&INFINITE_LOAD);
+        let (at_infinity, slope, value) = (significant(value.mean), significant(*slope), interval(value));
+        let verdict = if agrees { "agrees with" } else { "is not" };
+        sentences.push(format!(
+            "Hopfield networks that are finite hold more than 0.138 patterns per neuron, the value of an infinite one: the load falls with the number of neurons n as {at_infinity} + {slope}/sqrt(n). Its limit, {value}, {verdict} 0.138."
+        ));
+    }
     if let Some(fit) = &anchors.zipf_exponent {
         sentences.push(format!(
             "Under Zipf inputs the error falls as d^{}; the reference's asymptotic law is d^-1, its own values fall as d^{} from d = 10 to 20 and d^{} from 20 to 100.",
@@ -49,39 +43,26 @@ pub fn section(anchors: &Anchors) -> Section {
             significant((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
         ));
     }
-    Section {
-        title: "Anchors: associative memories beside the literature",
-        sentences,
-        pictures: vec![picture(anchors)],
-        tables: vec![table(&main, anchors.hopfield_limit.as_ref()), variants(anchors)],
-        headline,
-    }
+    let title = "Anchors: associative memories beside the literature";
+    let tables = vec![table(&main, anchors.hopfield_limit.as_ref()), variants(anchors)];
+    Section { title, sentences, pictures: vec![picture(anchors)], tables, headline }
 }
 
 /// What was measured about a difference.
 fn reason(anchor: &Anchor) -> Option<String> {
-    let ratio = anchor.ratio()?;
-    let mut text = format!(
-        "{}, {}: ours is {} times the reference.",
-        capital(anchor.kind.label()),
-        sizes(&anchor.settings),
-        interval(&ratio)
-    );
-    if let Some(share) = &anchor.at_reference {
-        text += &format!(
-            " At the reference's own number the criterion is met in {} of repeats.",
-            interval(share)
-        );
+    let (kind, sizes, ratio) = (capital(anchor.kind.label()), sizes(&anchor.settings), anchor.ratio()?);
+    let mut text = format!("{kind}, {sizes}: ours is {} times the reference.", interval(&ratio));
+    if let Some(share) = anchor.at_reference.as_ref().map(interval) {
+        text += &format!(" At the reference's own number the criterion is met in {share} of repeats.");
     }
     // An infinite network's value is not a search's result.
     let searched = anchor.bisection.as_ref().filter(|_| anchor.kind != Kind::Hopfield);
     if let (Some(range), Some(reference)) = (searched, &anchor.reference) {
         let within = range.low <= reference.high && reference.low <= range.high;
+        let holds = if within { "holds" } else { "does not hold" };
+        let [low, high] = [range.low, range.high].map(significant);
         text += &format!(
-            " Of plain bisections with five repeats at each number, 95% would end between {} and {}, which {} the reference.",
-            significant(range.low),
-            significant(range.high),
-            if within { "holds" } else { "does not hold" }
+            " Of plain bisections with five repeats at each number, 95% would end between {low} and {high}, which {holds} the reference."
         );
     }
     Some(text)
@@ -89,21 +70,23 @@ fn reason(anchor: &Anchor) -> Option<String> {
 
 /// `N log N` over the number of parameters, where it tends to a constant.
 fn constants(anchors: &Anchors) -> Vec<String> {
-    let sentence = |(kind, limit): (Kind, &str)| {
-        let at = |anchor: &Anchor| {
-            let load = significant(load(anchor, anchor.ours?.mean));
-            Some(format!("{load} at {}", sizes(&anchor.settings)))
-        };
-        let found: Vec<String> = anchors.of(kind).filter_map(at).collect();
-        let (kind, found) = (kind.label(), Some(found.join(", ")).filter(|found| !found.is_empty())?);
-        Some(format!("N log N over the number of parameters, {kind}: {found}; {limit}."))
-    };
     let limits = [
         (Kind::Hebbian, "the reference's d^2/(N log N) near 8 is 0.125"),
         (Kind::Trained, "in theory it falls to 1/2 as d grows"),
         (Kind::Mlp, "the reference's guide line is 1/0.35 = 2.86"),
     ];
-    limits.into_iter().filter_map(sentence).collect()
+    let at = |anchor: &Anchor| {
+        let load = significant(load(anchor, anchor.ours?.mean));
+        Some(format!("{load} at {}", sizes(&anchor.settings)))
+    };
+    let loads =
+        limits.map(|(kind, limit)| (kind, anchors.of(kind).filter_map(at).collect::<Vec<_>>(), limit));
+    let found = loads.into_iter().filter(|(_, loads, _)| !loads.is_empty());
+    let sentence = |(kind, loads, limit): (Kind, Vec<String>, &str)| {
+        let (kind, loads) = (kind.label(), loads.join(", "));
+        format!("N log N over the number of parameters, {kind}: {loads}; {limit}.")
+    };
+    found.map(sentence).collect()
 }
 
 /// `N log N` over the number of parameters.
@@ -207,51 +190,37 @@ fn variants(anchors: &Anchors) -> Table {
 }
 
 fn picture(anchors: &Anchors) -> Picture {
-    type Scale<'a> = &'a dyn Fn(&Anchor, f64) -> f64;
-    let points = |kind: Kind, value: Scale<'_>| -> Vec<(f64, f64, f64, f64)> {
+    type Scale = fn(&Anchor, f64) -> f64;
+    let ours = |kind: Kind, value: Scale| {
         let found = anchors.of(kind).filter_map(|anchor| Some((anchor, anchor.ours?)));
-        found
-            .map(|(a, i)| (a.settings.dim as f64, value(a, i.mean), value(a, i.low), value(a, i.high)))
-            .collect()
+        found.map(move |(a, i)| (a.settings.dim as f64, value(a, i.mean), value(a, i.low), value(a, i.high)))
     };
-    let theirs = |kind: Kind, value: Scale<'_>| -> Vec<(f64, f64)> {
+    let theirs = |kind: Kind, value: Scale| {
         let found = anchors.of(kind).filter_map(|anchor| Some((anchor, anchor.reference?)));
-        found.map(|(a, r)| (a.settings.dim as f64, value(a, r.mean))).collect()
+        found.map(move |(a, r)| (a.settings.dim as f64, value(a, r.mean)))
     };
-    let plain = |_: &Anchor, x: f64| x;
-    let mut stored = Chart::new(
-        "facts stored",
-        Axis::log("dimension d"),
-        Axis::log("N log N over parameters").range(0.05, 6.0),
-    );
+    let dims = || Axis::log("dimension d");
+    let mut stored =
+        Chart::new("facts stored", dims(), Axis::log("N log N over parameters").range(0.05, 6.0));
     for kind in [Kind::Hebbian, Kind::Trained] {
-        stored = stored.points(kind.label(), points(kind, &load)).line("", theirs(kind, &load));
+        stored = stored.points(kind.label(), ours(kind, load)).line("", theirs(kind, load));
     }
-    stored = stored.points(Kind::Mlp.label(), points(Kind::Mlp, &load));
+    stored = stored.points(Kind::Mlp.label(), ours(Kind::Mlp, load));
     stored = stored.horizontal(0.5, "1/2").horizontal(1.0 / 0.35, "1/0.35");
-    let zipf = Chart::new("Zipf inputs", Axis::log("dimension d"), Axis::log("error"))
-        .points("ours", points(Kind::Zipf, &plain))
-        .with(Series::line("reference", theirs(Kind::Zipf, &plain)).dashed());
-    let loads = anchors
-        .of(Kind::Hopfield)
-        .filter_map(|anchor| Some(spot(1.0 / (anchor.settings.dim as f64).sqrt(), &anchor.ours?)));
-    let mut hopfield = Chart::new(
-        "Hopfield network",
-        Axis::linear("1/sqrt(neurons)").range(0.0, 0.07),
-        Axis::linear("patterns per neuron").range(0.12, 0.2),
-    )
-    .points("ours", loads.collect::<Vec<_>>())
-    .horizontal(INFINITE_LOAD, "0.138");
+    let zipf = Chart::new("Zipf inputs", dims(), Axis::log("error"))
+        .points("ours", ours(Kind::Zipf, |_, x| x))
+        .with(Series::line("reference", theirs(Kind::Zipf, |_, x| x)).dashed());
+    let neurons = Axis::linear("1/sqrt(neurons)").range(0.0, 0.07);
+    let patterns = Axis::linear("patterns per neuron").range(0.12, 0.2);
+    let load = |a: &Anchor| Some(spot(1.0 / (a.settings.dim as f64).sqrt(), &a.ours?));
+    let mut hopfield = Chart::new("Hopfield network", neurons, patterns)
+        .points("ours", anchors.of(Kind::Hopfield).filter_map(load))
+        .horizontal(INFINITE_LOAD, "0.138");
     if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
         hopfield = hopfield.line("", [(0.0, value.mean), (0.07, value.mean + 0.07 * slope)]);
     }
-    Picture {
-        name: "anchors",
-        caption: "Ours as points with 95% intervals, reference values as lines. Left: N log N over the number of parameters at capacity. Middle: error under Zipf inputs. Right: load at which half of the networks still retrieve half of their patterns, and the line to an infinite network.".into(),
-        figure: Figure::new()
-            .title("Associative memories beside the literature")
-            .panel(stored)
-            .panel(zipf)
-            .panel(hopfield),
-    }
+    let figure = Figure::new().title("Associative memories beside the literature");
+    let figure = figure.panel(stored).panel(zipf).panel(hopfield);
+    let caption = "Ours as points with 95% intervals, reference values as lines. Left: N log N over the number of parameters at capacity. Middle: error under Zipf inputs. Right: load at which half of the networks still retrieve half of their patterns, and the line to an infinite network.".into();
+    Picture { name: "anchors", caption, figure }
 }

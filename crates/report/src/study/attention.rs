@@ -1,7 +1,7 @@
 //! Part 6: lock rates, and what the second step contributes.
 
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::study::Attention;
+use superpose_lab::study::{Attention, Beyond};
 
 use super::findings::tally;
 use super::{Picture, Section, distinct, spot};
@@ -12,31 +12,24 @@ pub fn section(attention: &Attention) -> Section {
     let points: Vec<_> = attention.curves.iter().flat_map(|curve| &curve.points).collect();
     let inside =
         points.iter().filter(|p| p.measured.low <= p.predicted && p.predicted <= p.measured.high).count();
-    let (rms, seeds) = attention.rms();
-    let gains: Vec<String> = attention
-        .beyond
-        .iter()
-        .filter_map(|beyond| Some(format!("{} at L = {}", interval(&beyond.gain()?), beyond.one_step.length)))
-        .collect();
+    let (all, seeds, (rms, explained)) = (points.len(), attention.seeds, attention.rms());
+    let [rms, explained] = [rms, explained].map(significant);
+    let rates = format!(
+        "Lock rate: the prediction lies inside the 95% interval at {inside} of {all} points ({seeds} seeds each); rms difference {rms}, of which seeds explain about {explained}."
+    );
+    let gain =
+        |beyond: &Beyond| Some(format!("{} at L = {}", interval(&beyond.gain()?), beyond.one_step.length));
+    let gains: Vec<String> = attention.beyond.iter().filter_map(gain).collect();
     let headline = match gains.is_empty() {
         true => "No model has thresholds of both one step and three.".into(),
         false => format!("One-step over three-step critical N: {}.", gains.join(", ")),
     };
+    let thresholds = attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step]);
     Section {
         title: "Attention: what the second step learns",
-        sentences: vec![
-            format!(
-                "Lock rate: the prediction lies inside the 95% interval at {inside} of {} points ({} seeds each); rms difference {}, of which seeds explain about {}.",
-                points.len(),
-                attention.seeds,
-                significant(rms),
-                significant(seeds),
-            ),
-            headline.clone(),
-            tally(attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step])),
-        ],
+        sentences: vec![rates, headline.clone(), tally(thresholds)],
         pictures: vec![picture(attention)],
-        tables: vec![rates(attention), gains_table(attention)],
+        tables: vec![rates_table(attention), gains_table(attention)],
         headline,
     }
 }
@@ -50,8 +43,8 @@ fn picture(attention: &Attention) -> Picture {
         let mut chart = Chart::new(format!("L = {length}"), Axis::log("samples N"), rate);
         for curve in attention.curves.iter().filter(|curve| curve.length == length) {
             let name = format!("d = {}", curve.dim);
-            let seen: Vec<_> = curve.points.iter().map(|p| spot(p.samples as f64, &p.measured)).collect();
-            let line: Vec<_> = curve.points.iter().map(|p| (p.samples as f64, p.predicted)).collect();
+            let seen = curve.points.iter().map(|p| spot(p.samples as f64, &p.measured));
+            let line = curve.points.iter().map(|p| (p.samples as f64, p.predicted));
             chart = chart.points(name.clone(), seen).line(name, line);
         }
         figure = figure.panel(chart);
@@ -59,7 +52,7 @@ fn picture(attention: &Attention) -> Picture {
     Picture { name: "attention", caption: "Lock rate against the number of samples.".into(), figure }
 }
 
-fn rates(attention: &Attention) -> Table {
+fn rates_table(attention: &Attention) -> Table {
     let points = attention.curves.iter().flat_map(|curve| curve.points.iter().map(move |p| (curve, p)));
     Table::new(
         "lock_rate",

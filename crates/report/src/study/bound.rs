@@ -10,10 +10,9 @@ use crate::numbers::significant;
 use crate::table::{Table, Value};
 
 pub fn section(bounds: &Bounds) -> Section {
-    let headline = match bounds.smallest_ratio() {
+    let headline = match bounds.smallest_ratio().map(significant) {
         Some(ratio) => format!(
-            "Every decoder of the first gradient needs at least {} times the samples of the surrogate lower bound.",
-            significant(ratio)
+            "Every decoder of the first gradient needs at least {ratio} times the samples of the surrogate lower bound."
         ),
         None => "No decoder reached the accuracy.".into(),
     };
@@ -42,15 +41,13 @@ pub fn section(bounds: &Bounds) -> Section {
 fn past(record: &BoundRecord) -> Option<String> {
     let best = record.decoders.values().filter_map(|critical| critical.estimate).min_by(f64::total_cmp)?;
     let (three, ratio) = (record.three_step.estimate?, ratio(&record.three_step)?);
-    let place = if ratio.high < 1.0 {
-        "gets past the bound"
-    } else if ratio.low > 1.0 {
-        "does not get past the bound"
-    } else {
-        "may or may not get past the bound"
+    let place = match ratio {
+        Interval { high, .. } if high < 1.0 => "gets",
+        Interval { low, .. } if low > 1.0 => "does not get",
+        _ => "may or may not get",
     };
-    let gain = significant(best / three);
-    Some(format!("{place} at {} (the best decoder needs {gain} times its samples)", model(record)))
+    let (model, gain) = (model(record), significant(best / three));
+    Some(format!("{place} past the bound at {model} (the best decoder needs {gain} times its samples)"))
 }
 
 /// Critical N over the bound, with its interval.
@@ -106,11 +103,8 @@ fn picture(bounds: &Bounds) -> Picture {
             let ratio = critical.and_then(ratio);
             ratio.map_or(Bar::from(f64::NAN), |ratio| Bar::from((ratio.mean, ratio.low, ratio.high)))
         };
-        bars = bars.series(model(record), named(record).map(bar).collect::<Vec<_>>());
+        bars = bars.series(model(record), named(record).map(bar));
     }
-    Picture {
-        name: "bound",
-        caption: "Critical N of each decoder over the surrogate lower bound, with 95% intervals; below 1 would beat the bound, which only the three-step algorithm may.".into(),
-        figure: Figure::new().panel(bars),
-    }
+    let caption = "Critical N of each decoder over the surrogate lower bound, with 95% intervals; below 1 would beat the bound, which only the three-step algorithm may.".into();
+    Picture { name: "bound", caption, figure: Figure::new().panel(bars) }
 }

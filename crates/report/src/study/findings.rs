@@ -1,6 +1,6 @@
 //! Sentences, points and tables about the thresholds that several parts of the study have found.
 
-use superpose_core::config::Activation;
+use superpose_core::Settings;
 use superpose_figure::Chart;
 use superpose_lab::fit::{Comparison, Exponent};
 use superpose_lab::study::{Finding, Verdict};
@@ -19,42 +19,43 @@ pub fn exponent(exponent: &Exponent) -> String {
 pub fn exponents(comparison: Option<&Comparison>) -> String {
     let Some(comparison) = comparison else { return "too few thresholds for a fit".into() };
     let part = |(i, name): (usize, &String)| {
-        let (observed, predicted) = (&comparison.observed.exponents[i], comparison.predicted[i]);
-        let verdict = if observed.holds(predicted) { "agrees" } else { "differs" };
+        let predicted = comparison.predicted[i];
+        let verdict = if comparison.observed.exponents[i].holds(predicted) { "agrees" } else { "differs" };
         let sharper = if comparison.agrees[i] { "holds 0" } else { "does not hold 0" };
+        let [observed, difference] =
+            [&comparison.observed.exponents[i], &comparison.difference[i]].map(exponent);
         format!(
-            "{name}: {} observed, {predicted:.2} closed form: {verdict} within the error bar (fitted to the ratio of both, where much of the scatter cancels, the difference is {}, which {sharper})",
-            exponent(observed),
-            exponent(&comparison.difference[i]),
+            "{name}: {observed} observed, {predicted:.2} closed form: {verdict} within the error bar (fitted to the ratio of both, where much of the scatter cancels, the difference is {difference}, which {sharper})"
         )
     };
     comparison.observed.names.iter().enumerate().map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// How many verdicts are that the values agree, are within 15% and differ.
+pub fn count(verdicts: &[Verdict]) -> [usize; 3] {
+    [Verdict::Agrees, Verdict::Close, Verdict::Differs]
+        .map(|verdict| verdicts.iter().filter(|&&other| other == verdict).count())
 }
 
 /// How many of the thresholds agree with the closed form.
 pub fn tally<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     let ratios: Vec<_> = findings.into_iter().map(Finding::ratio).collect();
     let verdicts: Vec<Verdict> = ratios.iter().flatten().map(Verdict::of).collect();
-    let count = |verdict: Verdict| verdicts.iter().filter(|&&other| other == verdict).count();
-    let mut text = format!(
-        "Of {} thresholds, {} agree with the prediction (the 95% interval of observed over predicted holds 1), {} more are within 15% of it, {} differ",
-        ratios.len(),
-        count(Verdict::Agrees),
-        count(Verdict::Close),
-        count(Verdict::Differs),
-    );
-    let without = ratios.len() - verdicts.len();
-    if without > 0 {
-        text += &format!(", {without} have no interval or no prediction");
-    }
-    text + "."
+    let (all, [agree, close, differ]) = (ratios.len(), count(&verdicts));
+    let without = match all - verdicts.len() {
+        0 => String::new(),
+        without => format!(", {without} have no interval or no prediction"),
+    };
+    format!(
+        "Of {all} thresholds, {agree} agree with the prediction (the 95% interval of observed over predicted holds 1), {close} more are within 15% of it, {differ} differ{without}."
+    )
 }
 
 /// Adds observed thresholds as points and predicted ones as a line of the same name.
 pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Finding) -> usize) -> Chart {
     let seen = findings.iter().filter_map(|f| Some(spot(x(f) as f64, &f.observed()?)));
     let line = findings.iter().filter_map(|f| Some((x(f) as f64, f.predicted?)));
-    chart.points(name.clone(), seen.collect::<Vec<_>>()).line(name, line.collect::<Vec<_>>())
+    chart.points(name.clone(), seen).line(name, line)
 }
 
 /// The table of thresholds, with the surrogate lower bound for one step.
@@ -84,15 +85,7 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
 
 /// The surrogate lower bound at the sizes of a threshold.
 fn bound(f: &Finding) -> Option<f64> {
-    let point = Point {
-        vocab: f.vocab as f64,
-        dim: f.dim as f64,
-        length: f.length as f64,
-        samples: 1.0,
-        width: None,
-        activation: Activation::Relu,
-        embedding: f.embedding,
-        trigger: f.trigger,
-    };
-    surrogate_lower_bound(&point, f.level)
+    let &Finding { vocab, dim, length, embedding, trigger, level, .. } = f;
+    let settings = Settings { vocab, dim, length, samples: 1, trigger, ..Settings::default() };
+    surrogate_lower_bound(&Point { embedding, ..Point::from(&settings) }, level)
 }

@@ -31,7 +31,7 @@ pub struct Picture {
 }
 
 /// A part of the report.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Section {
     /// Its title.
     pub title: &'static str,

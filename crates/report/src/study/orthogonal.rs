@@ -15,11 +15,9 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
         format!("Orthonormal embeddings (d = V + 2): {}.", exponents(orthonormal_exponents.as_ref())),
     ];
     for (name, findings) in [("random", random), ("orthonormal", orthonormal)] {
-        if let Some([short, long]) = growth(findings) {
+        if let Some([short, long]) = growth(findings).map(|growth| growth.map(significant)) {
             sentences.push(format!(
-                "With {name} embeddings, going from the fewest to the most facts multiplies the critical N by {} at the shortest sequences and by {} at the longest.",
-                significant(short),
-                significant(long)
+                "With {name} embeddings, going from the fewest to the most facts multiplies the critical N by {short} at the shortest sequences and by {long} at the longest."
             ));
         }
     }
@@ -30,20 +28,17 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
     let of_facts = |fit: &Option<Comparison>| {
         fit.as_ref().map_or("(no fit)".into(), |fit| exponent(&fit.observed.exponents[1]))
     };
-    Section {
-        title: "Orthogonal against random embeddings",
-        headline: format!(
-            "One-step critical N grows with the number of facts as V^{} for random and V^{} for orthonormal embeddings.",
-            of_facts(random_exponents),
-            of_facts(orthonormal_exponents)
-        ),
-        sentences,
-        pictures: vec![picture(orthogonal)],
-        tables: vec![
-            thresholds("orthogonal_random", "One step, random embeddings", random),
-            thresholds("orthogonal_orthonormal", "One step, orthonormal embeddings", orthonormal),
-        ],
-    }
+    let exponents = [random_exponents, orthonormal_exponents].map(of_facts);
+    let headline = format!(
+        "One-step critical N grows with the number of facts as V^{} for random and V^{} for orthonormal embeddings.",
+        exponents[0], exponents[1]
+    );
+    let tables = vec![
+        thresholds("orthogonal_random", "One step, random embeddings", random),
+        thresholds("orthogonal_orthonormal", "One step, orthonormal embeddings", orthonormal),
+    ];
+    let title = "Orthogonal against random embeddings";
+    Section { title, headline, sentences, pictures: vec![picture(orthogonal)], tables }
 }
 
 /// Critical N at the most facts over that at the fewest, at the shortest and the longest sequences.

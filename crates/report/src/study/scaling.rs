@@ -19,13 +19,11 @@ pub fn section(scaling: &Scaling) -> Section {
         ));
         sentences.push(tally(&family.findings));
         if let (Some(product), Some(prediction)) = (&family.onto_product, &family.onto_prediction) {
+            let [plain, over_product, over_prediction] =
+                [product.plain, product.residual, prediction.residual].map(significant);
+            let (less, still_less) = (100.0 * product.quality, 100.0 * prediction.quality);
             sentences.push(format!(
-                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {}; against N over the leading-order product {} ({:.0}% less), against N over the predicted critical N {} ({:.0}% less).",
-                significant(product.plain),
-                significant(product.residual),
-                100.0 * product.quality,
-                significant(prediction.residual),
-                100.0 * prediction.quality,
+                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {plain}; against N over the leading-order product {over_product} ({less:.0}% less), against N over the predicted critical N {over_prediction} ({still_less:.0}% less)."
             ));
         }
     }
@@ -56,42 +54,35 @@ pub fn section(scaling: &Scaling) -> Section {
 }
 
 fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
-    let lengths = distinct(&family.findings, |f| f.length);
-    let dims = distinct(&family.findings, |f| f.dim);
+    type Size = fn(&Finding) -> usize;
     let vocabs = distinct(&family.findings, |f| f.vocab);
     let vocab = vocabs.get(vocabs.len() / 2).copied().unwrap_or(0);
-    let at = |length: usize, dim: usize| {
-        family.findings.iter().filter(move |f| f.vocab == vocab && f.length == length && f.dim == dim)
+    // Critical N against one size, a line for each value of the other.
+    let chart = |(symbol, label, size): (&str, &str, Size), (other_symbol, other): (&str, Size)| {
+        let sizes = distinct(&family.findings, size);
+        let axis = Axis::log(label).ticks(sizes.iter().map(|&size| size as f64));
+        let title = format!("against {symbol}, V = {vocab}");
+        let mut chart = Chart::new(title, axis, Axis::log("critical samples N")).ordered();
+        for value in distinct(&family.findings, other) {
+            let mut found: Vec<&Finding> =
+                family.findings.iter().filter(|f| f.vocab == vocab && other(f) == value).collect();
+            found.sort_by_key(|f| size(f));
+            chart = beside(chart, format!("{other_symbol} = {value}"), &found, size);
+        }
+        chart
     };
-    let chart = |symbol: &str, label: &str, sizes: &[usize]| {
-        let ticks: Vec<f64> = sizes.iter().map(|&size| size as f64).collect();
-        let axis = Axis::log(label).ticks(ticks);
-        Chart::new(format!("against {symbol}, V = {vocab}"), axis, Axis::log("critical samples N")).ordered()
-    };
-    let mut by_dim = chart("d", "dimension d", &dims);
-    for &length in &lengths {
-        let found: Vec<&Finding> = dims.iter().flat_map(|&dim| at(length, dim)).collect();
-        by_dim = beside(by_dim, format!("L = {length}"), &found, |f| f.dim);
-    }
-    let mut by_length = chart("L", "sequence length L", &lengths);
-    for &dim in &dims {
-        let found: Vec<&Finding> = lengths.iter().flat_map(|&length| at(length, dim)).collect();
-        by_length = beside(by_length, format!("d = {dim}"), &found, |f| f.length);
-    }
+    let by_dim = chart(("d", "dimension d", |f| f.dim), ("L", |f| f.length));
+    let by_length = chart(("L", "sequence length L", |f| f.length), ("d", |f| f.dim));
     let runs: Vec<_> = family.collapsed().iter().map(|(x, seen)| spot(*x, seen)).collect();
-    let collapse = Chart::new(
-        "all sizes, collapsed",
-        Axis::log("N over predicted critical N").range(0.25, 4.0),
-        Axis::linear("mean accuracy").range(0.0, 1.0),
-    )
-    .points("all sizes together", runs)
-    .horizontal(0.5, "level 0.5");
+    let samples = Axis::log("N over predicted critical N").range(0.25, 4.0);
+    let accuracy = Axis::linear("mean accuracy").range(0.0, 1.0);
+    let collapse = Chart::new("all sizes, collapsed", samples, accuracy)
+        .points("all sizes together", runs)
+        .horizontal(0.5, "level 0.5");
     let figure = Figure::new()
         .title(format!("Critical number of samples, {algorithm}"))
-        .note("Points: observed with 95% intervals. Lines: closed form.")
-        .panel(by_dim)
-        .panel(by_length)
-        .panel(collapse);
+        .note("Points: observed with 95% intervals. Lines: closed form.");
+    let figure = figure.panel(by_dim).panel(by_length).panel(collapse);
     let caption = format!(
         "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy over all runs of all sizes, N in units of the predicted critical N."
     );

@@ -1,6 +1,6 @@
 //! Part 2: small and large d by small and large L.
 
-use superpose_lab::study::Sizes;
+use superpose_lab::study::{Finding, Sizes};
 
 use super::Section;
 use super::findings::{tally, thresholds};
@@ -11,21 +11,14 @@ pub fn section(sizes: &Sizes) -> Section {
     let worst = ratios.max_by(|a, b| a.1.mean.ln().abs().total_cmp(&b.1.mean.ln().abs()));
     let mut sentences = vec![tally(&sizes.findings)];
     let mut headline = "No threshold of the table was found.".to_string();
-    if let Some((finding, ratio)) = worst {
+    if let Some((Finding { dim, length, measure, .. }, ratio)) = worst {
+        let (ratio, measure) = (interval(&ratio), measure.label());
         headline = format!(
-            "Small and large d by small and large L: observed over predicted critical N is {} at worst (d = {}, L = {}, {}).",
-            interval(&ratio),
-            finding.dim,
-            finding.length,
-            finding.measure.label(),
+            "Small and large d by small and large L: observed over predicted critical N is {ratio} at worst (d = {dim}, L = {length}, {measure})."
         );
         sentences.push(headline.clone());
     }
-    Section {
-        title: "Small and large d by small and large L",
-        sentences,
-        pictures: Vec::new(),
-        tables: vec![thresholds("sizes", "Both algorithms", &sizes.findings)],
-        headline,
-    }
+    let tables = vec![thresholds("sizes", "Both algorithms", &sizes.findings)];
+    let title = "Small and large d by small and large L";
+    Section { title, sentences, pictures: Vec::new(), tables, headline }
 }

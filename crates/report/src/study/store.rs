@@ -21,25 +21,18 @@ pub fn stored_runs(summary: &Summary) -> Section {
         true => "nothing varies but the seed".into(),
         false => format!("what varies: {}", varying.join(", ")),
     };
-    let compared: Vec<f64> = groups
-        .iter()
-        .filter_map(|group| Some(group.measures[Measure::Accuracy].mean - group.predicted?))
-        .collect();
+    let difference = |group: &Group| Some(group.measures[Measure::Accuracy].mean - group.predicted?);
+    let compared: Vec<f64> = groups.iter().filter_map(difference).collect();
     let mut sentences = vec![format!("{runs}; {what}.")];
     if !compared.is_empty() {
-        let rms = (compared.iter().map(|x| x * x).sum::<f64>() / compared.len() as f64).sqrt();
+        let count = compared.len();
+        let rms = (compared.iter().map(|x| x * x).sum::<f64>() / count as f64).sqrt();
         sentences.push(format!(
-            "Accuracy differs from the closed form by {rms:.3} rms over {} configurations, seeds included.",
-            compared.len()
+            "Accuracy differs from the closed form by {rms:.3} rms over {count} configurations, seeds included."
         ));
     }
-    Section {
-        title: "Runs",
-        headline: format!("{runs}."),
-        sentences,
-        pictures: picture(summary).into_iter().collect(),
-        tables: vec![table(summary)],
-    }
+    let (pictures, tables) = (picture(summary).into_iter().collect(), vec![table(summary)]);
+    Section { title: "Runs", headline: format!("{runs}."), sentences, pictures, tables }
 }
 
 fn table(summary: &Summary) -> Table {
@@ -52,16 +45,10 @@ fn table(summary: &Summary) -> Table {
             Setting::Number(x) => Value::Number(*x),
             Setting::Text(x) => Value::Text(x.to_string()),
         };
-        let mut row: Vec<Value> = group.at.iter().map(shown).collect();
-        row.extend([
-            group.runs.into(),
-            group.measures[Measure::Accuracy].into(),
-            group.predicted.into(),
-            group.measures[Measure::MemoryAccuracy].into(),
-            group.measures[Measure::OneStepAccuracy].into(),
-            group.measures[Measure::LockRate].into(),
-        ]);
-        row
+        let others = [Measure::MemoryAccuracy, Measure::OneStepAccuracy, Measure::LockRate];
+        let accuracy = [group.runs.into(), group.measures[Measure::Accuracy].into(), group.predicted.into()];
+        let measured = accuracy.into_iter().chain(others.map(|measure| group.measures[measure].into()));
+        group.at.iter().map(shown).chain(measured).collect()
     };
     Table {
         name: "runs",
@@ -121,20 +108,17 @@ fn picture(summary: &Summary) -> Option<Picture> {
         let title = panel.map(|column| named(group, &[column])).unwrap_or_default();
         entry(entry(&mut panels, title), named(group, &rest)).push(group);
     }
-    let mut figure = Figure::new()
+    let figure = Figure::new()
         .title("Accuracy over what varies")
         .note("Points: means over seeds with 95% intervals. Lines: closed form.");
-    if panels.len() == 1 {
-        figure = figure.frames(440.0, 280.0);
-    }
+    let mut figure = if panels.len() == 1 { figure.frames(440.0, 280.0) } else { figure };
     for (title, lines) in panels {
         let y = Axis::linear("accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, Axis::log(varying[x]), y);
         let many = lines.len() > MAX_LINES;
         for (name, groups) in lines {
             let at = |group: &&Group| number(&group.at[x]).unwrap_or(1.0);
-            let points: Vec<_> =
-                groups.iter().map(|group| spot(at(group), &group.measures[Measure::Accuracy])).collect();
+            let points = groups.iter().map(|group| spot(at(group), &group.measures[Measure::Accuracy]));
             let line: Vec<_> =
                 groups.iter().filter_map(|group| Some((at(group), group.predicted?))).collect();
             // Where there are too many lines to tell apart, all look the same.
@@ -151,33 +135,24 @@ fn picture(summary: &Summary) -> Option<Picture> {
 
 #[cfg(test)]
 mod tests {
-    use superpose_core::Settings;
+    use superpose_core::{Measures, Settings};
     use superpose_figure::Theme;
     use superpose_lab::interval::Interval;
 
     use super::*;
-    use superpose_core::Measures;
 
     fn group(at: Vec<Setting>) -> Group {
-        let seen = Interval { mean: 0.5, low: 0.4, high: 0.6 };
-        Group {
-            at,
-            config: Settings::default(),
-            runs: 3,
-            measures: Measures::from_fn(|_| seen),
-            predicted: Some(0.52),
-        }
+        let measures = Measures::from_fn(|_| Interval { mean: 0.5, low: 0.4, high: 0.6 });
+        Group { at, config: Settings::default(), runs: 3, measures, predicted: Some(0.52) }
     }
 
     #[test]
     fn the_axis_is_the_setting_with_most_values() {
-        let mut groups = Vec::new();
-        for dim in [32, 64] {
-            for samples in [100, 1000, 10_000] {
-                let trigger = Setting::Text("keys".into());
-                groups.push(group(vec![Setting::Count(dim), Setting::Count(samples), trigger]));
-            }
-        }
+        let at = |dim, samples| {
+            group(vec![Setting::Count(dim), Setting::Count(samples), Setting::Text("keys".into())])
+        };
+        let groups = [32, 64].into_iter().flat_map(|dim| [100, 1000, 10_000].map(|samples| at(dim, samples)));
+        let groups = groups.collect();
         let section = stored_runs(&Summary { varying: vec!["dim", "samples", "trigger"], groups, read: 18 });
         assert_eq!(section.pictures[0].caption, "Accuracy against samples.");
         let svg = section.pictures[0].figure.svg(Theme::Light);

@@ -19,33 +19,26 @@ pub fn section(training: &Training) -> Section {
     let better = training.points.iter().filter(|p| p.trained.low > p.three_steps.high).count();
     let worse = training.points.iter().filter(|p| p.trained.high < p.three_steps.low).count();
     let hebbian = training.hebbian_dim.map_or("no dimension".into(), |dim| format!("d = {dim}"));
+    let (seeds, all, optimal) = (training.seeds, training.points.len(), significant(training.optimal_dim));
     let sentences = vec![
         format!(
-            "V = {vocab}, L = {length}: {steps} steps of AdamW on M and W from zero, beside the three steps of the early phase on the same samples, {} seeds each.",
-            training.seeds
+            "V = {vocab}, L = {length}: {steps} steps of AdamW on M and W from zero, beside the three steps of the early phase on the same samples, {seeds} seeds each."
         ),
         format!(
             "With N = {max_samples} samples, half of the facts are recalled from {trained} on after training and from {three} on after three steps."
         ),
         format!(
-            "Of {} points training is better by more than the intervals at {better} and worse at {worse}.",
-            training.points.len()
+            "Of {all} points training is better by more than the intervals at {better} and worse at {worse}."
         ),
         format!(
-            "For {} of the facts, with unlimited data and the attention placed on the trigger, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {} on (arXiv 2605.10795).",
-            CAPACITY_LEVEL,
-            significant(training.optimal_dim)
+            "For {CAPACITY_LEVEL} of the facts, with unlimited data and the attention placed on the trigger, the Hebbian rule needs {hebbian} by the closed form; the best matrix holds all facts from d = sqrt(2 V log V) = {optimal} on (arXiv 2605.10795)."
         ),
     ];
-    Section {
-        title: "Training to the end",
-        headline: format!(
-            "With N = {max_samples}, half of {vocab} facts are recalled from {trained} on after {steps} steps of training, and from {three} on after three."
-        ),
-        sentences,
-        pictures: vec![picture(training)],
-        tables: vec![table(training)],
-    }
+    let headline = format!(
+        "With N = {max_samples}, half of {vocab} facts are recalled from {trained} on after {steps} steps of training, and from {three} on after three."
+    );
+    let (pictures, tables) = (vec![picture(training)], vec![table(training)]);
+    Section { title: "Training to the end", headline, sentences, pictures, tables }
 }
 
 fn picture(training: &Training) -> Picture {
@@ -53,37 +46,26 @@ fn picture(training: &Training) -> Picture {
         Chart::new("", Axis::log("dimension d"), Axis::linear("recall accuracy").range(0.0, 1.0)).ordered();
     for (color, samples) in distinct(&training.points, |p| p.samples).into_iter().enumerate() {
         let points = || training.points.iter().filter(|p| p.samples == samples);
-        let spots = |of: fn(&TrainingPoint) -> Interval| {
-            points().map(|p| spot(p.dim as f64, &of(p))).collect::<Vec<_>>()
-        };
         let name = format!("N = {samples}");
-        let line = |of: fn(&TrainingPoint) -> Interval| points().map(move |p| (p.dim as f64, of(p).mean));
+        let line = |name: &str, of: fn(&TrainingPoint) -> Interval| {
+            Series::line(name, points().map(move |p| (p.dim as f64, of(p).mean))).color(color)
+        };
+        let trained = points().map(|p| spot(p.dim as f64, &p.trained));
         chart = chart
-            .with(Series::points(name.clone(), spots(|p| p.trained)).color(color))
-            .with(Series::line(name.clone(), line(|p| p.trained)).color(color))
-            .with(
-                Series::line(format!("{name}, three steps"), line(|p| p.three_steps)).color(color).dashed(),
-            );
+            .with(Series::points(&name, trained).color(color))
+            .with(line(&name, |p| p.trained))
+            .with(line(&format!("{name}, three steps"), |p| p.three_steps).dashed());
     }
     chart = chart.vertical(training.optimal_dim, "best matrix");
     if let Some(dim) = training.hebbian_dim {
         chart = chart.vertical(dim as f64, "Hebbian rule");
     }
-    let figure = Figure::new()
-        .title(format!(
-            "Accuracy at the end of training and after three steps, V = {}, L = {}",
-            training.vocab, training.length
-        ))
-        .note(
-            "Solid: trained, with 95% intervals. Dashed: three steps on the same samples. Upright lines: capacity of the Hebbian rule and of the best matrix.",
-        )
-        .frames(560.0, 320.0)
-        .panel(chart);
-    Picture {
-        name: "training",
-        caption: "Recall at the end of training (solid) and after three steps (dashed) against the dimension, for several numbers of samples; the dimensions at which the Hebbian rule and the best matrix hold all facts.".into(),
-        figure,
-    }
+    let Training { vocab, length, .. } = training;
+    let title = format!("Accuracy at the end of training and after three steps, V = {vocab}, L = {length}");
+    let note = "Solid: trained, with 95% intervals. Dashed: three steps on the same samples. Upright lines: capacity of the Hebbian rule and of the best matrix.";
+    let figure = Figure::new().title(title).note(note).frames(560.0, 320.0).panel(chart);
+    let caption = "Recall at the end of training (solid) and after three steps (dashed) against the dimension, for several numbers of samples; the dimensions at which the Hebbian rule and the best matrix hold all facts.".into();
+    Picture { name: "training", caption, figure }
 }
 
 fn table(training: &Training) -> Table {

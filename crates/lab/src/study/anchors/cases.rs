@@ -1,35 +1,24 @@
 //! The associative memories that are measured, with their reference values and variants.
 
 use superpose_core::associative::{MemorySettings, Rule};
-use superpose_core::config::Optimiser;
-use superpose_core::config::{Embedding, Labels};
+use superpose_core::config::{Embedding, Labels, Optimiser};
 
-use super::Kind;
+use super::{Anchor, Kind};
 use crate::interval::Interval;
 use crate::study::Scale;
 
-/// A memory to measure and the value to compare it with.
-pub(super) struct Case {
-    pub kind: Kind,
-    pub variant: Option<&'static str>,
-    pub settings: MemorySettings,
-    pub reference: Option<Interval>,
-}
-
-impl Case {
-    fn new(kind: Kind, settings: MemorySettings, low: f64, high: f64) -> Case {
-        let mean = 0.5 * (low + high);
-        Case { kind, variant: None, settings, reference: Some(Interval { mean, low, high }) }
+impl Anchor {
+    /// An anchor that is not measured yet.
+    pub(super) fn new(kind: Kind, settings: MemorySettings, reference: Option<[f64; 2]>) -> Anchor {
+        let reference = reference.map(|[low, high]| Interval { mean: 0.5 * (low + high), low, high });
+        let (variant, ours, at_reference, bisection, runs) = (None, None, None, None, 0);
+        Anchor { kind, variant, settings, reference, ours, at_reference, bisection, runs }
     }
 
-    fn without_reference(self) -> Case {
-        Case { reference: None, ..self }
-    }
-
-    fn variant(&self, variant: &'static str, change: impl FnOnce(&mut MemorySettings)) -> Case {
-        let mut settings = self.settings.clone();
-        change(&mut settings);
-        Case { variant: Some(variant), settings, ..*self }
+    fn variant(&self, variant: &str, change: impl FnOnce(&mut MemorySettings)) -> Anchor {
+        let mut anchor = Anchor { variant: Some(variant.into()), ..self.clone() };
+        change(&mut anchor.settings);
+        anchor
     }
 }
 
@@ -39,29 +28,27 @@ fn guide(constant: f64, parameters: f64) -> f64 {
 }
 
 /// Returns every anchor and its variants, in the order of the table.
-pub(super) fn cases(scale: Scale) -> Vec<Case> {
+pub(super) fn cases(scale: Scale) -> Vec<Anchor> {
     let default = MemorySettings::default;
     let mut cases = Vec::new();
     for (dim, facts) in [(64, 104.0), (128, 343.0), (256, 1130.0)] {
         let settings = MemorySettings { dim, rule: Rule::Hebbian, accuracy: 1.0, ..default() };
-        let case = Case::new(Kind::Hebbian, settings, facts, facts);
+        let case = Anchor::new(Kind::Hebbian, settings, Some([facts, facts]));
         if dim < 256 || scale > Scale::Quick {
             cases.push(case.variant("Gaussian vectors", |s| s.embedding = Embedding::Gaussian));
         }
         cases.push(case);
     }
-    for (dim, low, high) in [(16, 63.0, 64.0), (22, 100.0, 104.0), (32, 176.0, 183.0)] {
-        let settings = MemorySettings { dim, rule: Rule::Trained, accuracy: 0.99, ..default() };
-        let case = Case::new(Kind::Trained, settings, low, high);
+    let trained = MemorySettings { rule: Rule::Trained, accuracy: 0.99, ..default() };
+    let known = [(16, Some([63.0, 64.0])), (22, Some([100.0, 104.0])), (32, Some([176.0, 183.0]))];
+    let others = scale.pick(&[][..], &[45, 64], &[45, 64, 90]);
+    for (dim, reference) in known.into_iter().chain(others.iter().map(|&dim| (dim, None))) {
+        let case = Anchor::new(Kind::Trained, MemorySettings { dim, ..trained.clone() }, reference);
         if dim == 16 {
             cases.push(case.variant("every fact right", |s| s.accuracy = 1.0));
             cases.push(case.variant("Gaussian vectors", |s| s.embedding = Embedding::Gaussian));
         }
         cases.push(case);
-    }
-    for dim in scale.pick(&[][..], &[45, 64][..], &[45, 64, 90][..]) {
-        let settings = MemorySettings { dim: *dim, rule: Rule::Trained, accuracy: 0.99, ..default() };
-        cases.push(Case::new(Kind::Trained, settings, 0.0, 0.0).without_reference());
     }
     let mlps: &[(usize, usize)] = scale.pick(
         &[(8, 1), (11, 1)],
@@ -69,16 +56,15 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
         &[(8, 1), (8, 4), (11, 1), (11, 4), (16, 1), (16, 2), (16, 4), (22, 1), (22, 2), (32, 1), (32, 2)],
     );
     for &(dim, ratio) in mlps {
-        let width = Some(ratio * dim);
-        let settings = MemorySettings { dim, width, rule: Rule::Trained, accuracy: 0.99, ..default() };
+        let settings = MemorySettings { dim, width: Some(ratio * dim), ..trained.clone() };
         let facts = guide(0.35, (ratio * dim * dim) as f64);
-        let case = Case::new(Kind::Mlp, settings, facts, facts);
+        let case = Anchor::new(Kind::Mlp, settings, Some([facts, facts]));
         if (dim, ratio) == (8, 1) {
             cases.push(case.variant("4,096 steps", |s| s.steps = Some(4096)));
         }
         cases.push(case);
     }
-    for (dim, error) in [(10, 0.0295), (20, 0.0113), (50, f64::NAN), (100, 0.00068)] {
+    for (dim, error) in [(10, Some(0.0295)), (20, Some(0.0113)), (50, None), (100, Some(0.00068))] {
         let settings = MemorySettings {
             facts: 100,
             dim,
@@ -93,16 +79,15 @@ pub(super) fn cases(scale: Scale) -> Vec<Case> {
             repeats: scale.pick(30, 100, 400),
             ..default()
         };
-        let case = Case::new(Kind::Zipf, settings, error, error);
+        let case = Anchor::new(Kind::Zipf, settings, error.map(|error| [error, error]));
         if dim == 10 {
             cases.push(case.variant("vectors on the sphere", |s| s.embedding = Embedding::Sphere));
         }
-        cases.push(if error.is_nan() { case.without_reference() } else { case });
+        cases.push(case);
     }
-    for neurons in scale.pick(&[256, 512, 1024][..], &[256, 512, 1024, 2048], &[256, 512, 1024, 2048, 4096]) {
-        let settings = MemorySettings { dim: *neurons, rule: Rule::Hopfield, accuracy: 0.5, ..default() };
-        let case = Case::new(Kind::Hopfield, settings, 0.138, 0.138);
-        cases.push(if *neurons == 256 { case.without_reference() } else { case });
+    for &dim in scale.pick(&[256, 512, 1024][..], &[256, 512, 1024, 2048], &[256, 512, 1024, 2048, 4096]) {
+        let settings = MemorySettings { dim, rule: Rule::Hopfield, accuracy: 0.5, ..default() };
+        cases.push(Anchor::new(Kind::Hopfield, settings, (dim > 256).then_some([0.138, 0.138])));
     }
     cases.sort_by_key(|case| case.kind as usize);
     cases

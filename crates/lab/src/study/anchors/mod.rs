@@ -6,8 +6,9 @@
 mod cases;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemorySettings, Recall};
+use superpose_core::associative::MemorySettings;
 use superpose_core::random::{Stream, Words, unit};
+use superpose_core::words;
 
 use super::{Origin, Part, Study, StudyError, Verdict};
 use crate::associative::{CapacitySearch, over_repeats, recalls, run as repeats};
@@ -15,28 +16,25 @@ use crate::fit::{Exponents, Sample, exponents};
 use crate::interval::{Interval, SampleMean, student};
 use crate::normal::cdf;
 use crate::threshold::{Estimate, Threshold};
-use cases::{Case, cases};
+use cases::cases;
 
-/// A kind of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Linear and Hebbian: number of facts that are all recalled.
-    Hebbian,
-    /// Linear and trained: number of facts recalled with accuracy 0.99.
-    Trained,
-    /// MLP with both layers trained: number of facts recalled with accuracy 0.99.
-    Mlp,
-    /// Linear with mini-batches of Zipf inputs: the error.
-    Zipf,
-    /// Hopfield network: patterns per neuron.
-    Hopfield,
+words! {
+    /// A kind of memory, in the order of the table.
+    Kind {
+        /// Linear and Hebbian: number of facts that are all recalled.
+        Hebbian = "hebbian",
+        /// Linear and trained: number of facts recalled with accuracy 0.99.
+        Trained = "trained",
+        /// MLP with both layers trained: number of facts recalled with accuracy 0.99.
+        Mlp = "mlp",
+        /// Linear with mini-batches of Zipf inputs: the error.
+        Zipf = "zipf",
+        /// Hopfield network: patterns per neuron.
+        Hopfield = "hopfield",
+    }
 }
 
 impl Kind {
-    /// Every kind, in the order of the table.
-    pub const ALL: [Kind; 5] = [Kind::Hebbian, Kind::Trained, Kind::Mlp, Kind::Zipf, Kind::Hopfield];
-
     /// Returns the name in tables.
     pub fn label(self) -> &'static str {
         match self {
@@ -74,13 +72,13 @@ impl Anchor {
     /// Returns our value over the reference, with the errors of both.
     pub fn ratio(&self) -> Option<Interval> {
         let (ours, theirs) = (self.ours?, self.reference?);
-        let end = |x: f64, own: f64, reference: f64, other: f64| {
-            // Independent errors add in squares, on the logarithm.
-            ((x / own).ln().hypot((other / reference).ln())).exp()
+        // Independent errors add in squares, on the logarithm.
+        let factor = |own: f64, other: f64| {
+            let log = |end: f64, mean: f64| (end.max(f64::MIN_POSITIVE) / mean).ln();
+            log(own, ours.mean).hypot(log(other, theirs.mean)).exp()
         };
         let mean = ours.mean / theirs.mean;
-        let low = mean / end(ours.low.max(f64::MIN_POSITIVE), ours.mean, theirs.mean, theirs.high);
-        let high = mean * end(ours.high, ours.mean, theirs.mean, theirs.low.max(f64::MIN_POSITIVE));
+        let (low, high) = (mean / factor(ours.low, theirs.high), mean * factor(ours.high, theirs.low));
         Some(Interval { mean, low, high })
     }
 
@@ -124,35 +122,35 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
     let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let kept = known.take().filter(|known| known.origin == origin);
     let anchors = known.insert(kept.unwrap_or(new));
-    for (i, mut case) in cases(study.scale).into_iter().enumerate().skip(anchors.anchors.len()) {
-        case.settings.seed = study.seed_of(Part::Anchors, i);
-        let anchor = if case.kind == Kind::Zipf { error(study, case)? } else { capacity(study, case)? };
+    for (i, mut anchor) in cases(study.scale).into_iter().enumerate().skip(anchors.anchors.len()) {
+        anchor.settings.seed = study.seed_of(Part::Anchors, i);
+        if anchor.kind == Kind::Zipf {
+            error(study, &mut anchor)?
+        } else {
+            capacity(study, &mut anchor)?
+        }
         anchors.anchors.push(anchor);
     }
-    let samples: Vec<Sample> = anchors
-        .of(Kind::Zipf)
-        .filter_map(|anchor| {
-            let Interval { mean, low, high } = anchor.ours?;
-            // The fit takes logarithms; a lower end of 0 is replaced by the mirror of the upper end.
-            let low = low.max(mean * mean / high);
-            Some(Sample { sizes: vec![anchor.settings.dim as f64], value: mean, low, high })
-        })
-        .collect();
+    let ours = |kind: Kind| anchors.of(kind).filter_map(|a| Some((a.settings.dim as f64, a.ours?)));
+    let sample = |(dim, Interval { mean, low, high }): (f64, Interval)| {
+        // The fit takes logarithms; a lower end of 0 is replaced by the mirror of the upper end.
+        let low = low.max(mean * mean / high);
+        Sample { sizes: vec![dim], value: Interval { mean, low, high } }
+    };
+    let samples: Vec<Sample> = ours(Kind::Zipf).map(sample).collect();
+    let loads: Vec<(f64, Interval)> = ours(Kind::Hopfield).collect();
     anchors.zipf_exponent = exponents(&["d"], &samples, study.seed).ok();
-    let loads: Vec<(f64, Interval)> =
-        anchors.of(Kind::Hopfield).filter_map(|a| Some((a.settings.dim as f64, a.ours?))).collect();
     anchors.hopfield_limit = limit(&loads);
     Ok(())
 }
 
 /// Measures how many facts a memory holds; for a Hopfield network, per neuron.
-fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
-    let Case { kind, variant, settings, reference } = case;
-    let scale = study.scale;
+fn capacity(study: &mut Study<'_, '_>, anchor: &mut Anchor) -> Result<(), StudyError> {
+    let (kind, settings, scale) = (anchor.kind, anchor.settings.clone(), study.scale);
     let (half_width, max_runs) = match kind {
-        Kind::Mlp => (scale.pick(0.08, 0.04, 0.03), scale.pick(60, 120, 300)),
-        Kind::Trained => (scale.pick(0.03, 0.015, 0.01), scale.pick(60, 300, 600)),
-        _ => (scale.pick(0.02, 0.01, 0.005), scale.pick(400, 2000, 5000)),
+        Kind::Mlp => scale.pick((0.08, 60), (0.04, 120), (0.03, 300)),
+        Kind::Trained => scale.pick((0.03, 60), (0.015, 300), (0.01, 600)),
+        _ => scale.pick((0.02, 400), (0.01, 2000), (0.005, 5000)),
     };
     let name = format!("{} at d = {}", kind.label(), settings.dim);
     let search = CapacitySearch::new(&settings, half_width, max_runs)?;
@@ -166,31 +164,24 @@ fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError>
         Threshold::Imprecise { crossing, slope, .. } => Some((crossing, slope)),
         Threshold::Unreached(_) => None,
     };
-    let bisection = curve.map(|(crossing, slope)| bisections(crossing, slope, study.seed)).map(scaled);
-    let mut anchor = Anchor {
-        kind,
-        variant: variant.map(Into::into),
-        reference,
-        ours: found.threshold.interval().map(scaled),
-        at_reference: None,
-        bisection,
-        runs: found.runs,
-        settings: MemorySettings { repeats: 1, ..settings.clone() },
-    };
+    anchor.ours = found.threshold.interval().map(scaled);
+    anchor.bisection = curve.map(|(crossing, slope)| scaled(bisections(crossing, slope, study.seed)));
+    anchor.runs = found.runs;
+    anchor.settings.repeats = 1;
     if let Some(reference) = anchor.reference.filter(|_| anchor.variant.is_none()) {
         (study.say)(&format!("{name}, at the reference"));
-        let settings = MemorySettings {
+        let config = MemorySettings {
             facts: (reference.mean * over).round() as usize,
             repeats: if kind == Kind::Hebbian { scale.pick(60, 400, 1000) } else { scale.pick(20, 60, 200) },
             // Beyond the seeds of the search.
             seed: settings.seed + 25_000,
             ..settings
         };
-        let config = settings.check()?;
+        let config = config.check()?;
         anchor.at_reference = Some(repeats(&config, study.backend, study.stop, &mut |_| {})?.success);
         anchor.runs += config.repeats;
     }
-    Ok(anchor)
+    Ok(())
 }
 
 /// Simulates plain bisection with five repeats at each number of facts and returns the median and the middle 95% of its results.
@@ -199,34 +190,31 @@ fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError>
 fn bisections(crossing: f64, slope: f64, seed: u64) -> Interval {
     const REPEATS: usize = 5;
     const TIMES: usize = 4000;
-    let mut ends: Vec<f64> = (0..TIMES as u64)
-        .map(|time| {
-            let mut words = [0; 2 * REPEATS * 20];
-            Words::new(seed, Stream::Test, time).fill(0, &mut words);
-            let mut draws = words.chunks_exact(2).map(|pair| unit(pair[0], pair[1]));
-            let (mut low, mut high) = (crossing / 8.0, crossing * 8.0);
-            while high / low > 1.01 {
-                let facts = 0.5 * (low + high);
-                let share = cdf(slope * (crossing / facts).ln());
-                let successes = draws.by_ref().take(REPEATS).filter(|&draw| draw < share).count();
-                if 2 * successes >= REPEATS { low = facts } else { high = facts }
-            }
-            low
-        })
-        .collect();
+    let bisection = |time: u64| {
+        let mut words = [0; 2 * REPEATS * 20];
+        Words::new(seed, Stream::Test, time).fill(0, &mut words);
+        let mut draws = words.chunks_exact(2).map(|pair| unit(pair[0], pair[1]));
+        let (mut low, mut high) = (crossing / 8.0, crossing * 8.0);
+        while high / low > 1.01 {
+            let facts = 0.5 * (low + high);
+            let share = cdf(slope * (crossing / facts).ln());
+            let successes = draws.by_ref().take(REPEATS).filter(|&draw| draw < share).count();
+            if 2 * successes >= REPEATS { low = facts } else { high = facts }
+        }
+        low
+    };
+    let mut ends: Vec<f64> = (0..TIMES as u64).map(bisection).collect();
     ends.sort_by(f64::total_cmp);
     Interval { mean: ends[TIMES / 2], low: ends[TIMES / 40], high: ends[TIMES - 1 - TIMES / 40] }
 }
 
 /// Fits a value on `size^(-1/2)` by weighted least squares and extrapolates to 0. Errors are enlarged where the scatter exceeds them.
 fn limit(values: &[(f64, Interval)]) -> Option<Limit> {
-    let points: Vec<(f64, f64, f64)> = values
-        .iter()
-        .map(|(size, value)| {
-            let error = ((value.high - value.low) / 3.92).max(1e-9);
-            (1.0 / size.sqrt(), value.mean, 1.0 / (error * error))
-        })
-        .collect();
+    let point = |(size, value): &(f64, Interval)| {
+        let error = ((value.high - value.low) / 3.92).max(1e-9);
+        (1.0 / size.sqrt(), value.mean, 1.0 / (error * error))
+    };
+    let points: Vec<(f64, f64, f64)> = values.iter().map(point).collect();
     let degrees = points.len().checked_sub(2).filter(|&degrees| degrees > 0)? as f64;
     let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, y, w)| w * f(x, y)).sum::<f64>();
     let (w, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
@@ -240,19 +228,15 @@ fn limit(values: &[(f64, Interval)]) -> Option<Limit> {
 }
 
 /// Measures the error of a memory, weighted by how often facts are asked.
-fn error(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
+fn error(study: &mut Study<'_, '_>, anchor: &mut Anchor) -> Result<(), StudyError> {
     /// Number of seeds of the reference.
     const REFERENCE_SEEDS: f64 = 10.0;
-    let Case { kind, variant, settings, reference } = case;
-    (study.say)(&format!("{} at d = {}", kind.label(), settings.dim));
-    let config = settings.check()?;
+    (study.say)(&format!("{} at d = {}", anchor.kind.label(), anchor.settings.dim));
+    let config = anchor.settings.clone().check()?;
     let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
     let found = recalls(&all, study.backend, study.stop)?;
-    let missed = |found: &Recall| {
-        let accuracy: SampleMean = found.accuracy.into();
-        SampleMean { mean: 1.0 - accuracy.mean, ..accuracy }
-    };
-    let errors: Vec<SampleMean> = found.iter().map(missed).collect();
+    let accuracies = found.iter().map(|found| SampleMean::from(found.accuracy));
+    let errors: Vec<_> = accuracies.map(|found| SampleMean { mean: 1.0 - found.mean, ..found }).collect();
     let ours = over_repeats(&errors);
     // The reference is a mean over ten seeds and reports no error, so it gets that of ten of our seeds.
     let count = errors.len() as f64;
@@ -260,21 +244,14 @@ fn error(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError> {
         let variance = errors.iter().map(|e| (e.mean - ours.mean).powi(2)).sum::<f64>() / (count - 1.0);
         quantile * (variance / REFERENCE_SEEDS).sqrt()
     });
-    let reference = reference.map(|r| Interval {
-        mean: r.mean,
-        low: (r.mean - half).max(r.mean * r.mean / (r.mean + half)),
-        high: r.mean + half,
-    });
-    Ok(Anchor {
-        kind,
-        variant: variant.map(Into::into),
-        settings: (*config).clone(),
-        reference,
-        ours: Some(ours),
-        at_reference: None,
-        bisection: None,
-        runs: errors.len(),
-    })
+    if let Some(Interval { mean, low, high }) = &mut anchor.reference {
+        *high = *mean + half;
+        *low = (*mean - half).max(*mean * *mean / *high);
+    }
+    anchor.settings = (*config).clone();
+    anchor.ours = Some(ours);
+    anchor.runs = errors.len();
+    Ok(())
 }
 
 #[cfg(test)]
@@ -302,21 +279,13 @@ mod tests {
 
     #[test]
     fn ratio_has_the_errors_of_both_values() {
-        let anchor = |reference: Interval| Anchor {
-            kind: Kind::Hebbian,
-            variant: None,
-            settings: MemorySettings::default(),
-            reference: Some(reference),
+        let anchor = |low: f64, high: f64| Anchor {
             ours: Some(Interval { mean: 105.0, low: 102.0, high: 108.0 }),
-            at_reference: None,
-            bisection: None,
-            runs: 0,
+            ..Anchor::new(Kind::Hebbian, MemorySettings::default(), Some([low, high]))
         };
-        let sharp = anchor(Interval { mean: 100.0, low: 100.0, high: 100.0 });
-        assert_eq!(sharp.verdict(), Some(Verdict::Close));
-        let ratio = sharp.ratio().expect("a ratio");
+        assert_eq!(anchor(100.0, 100.0).verdict(), Some(Verdict::Close));
+        assert_eq!(anchor(95.0, 105.0).verdict(), Some(Verdict::Agrees));
+        let ratio = anchor(100.0, 100.0).ratio().expect("a ratio");
         assert!((ratio.low - 1.02).abs() < 1e-9 && (ratio.high - 1.08).abs() < 1e-9, "{ratio:?}");
-        let wide = anchor(Interval { mean: 100.0, low: 95.0, high: 105.0 });
-        assert_eq!(wide.verdict(), Some(Verdict::Agrees));
     }
 }

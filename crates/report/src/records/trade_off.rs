@@ -11,12 +11,8 @@ use crate::numbers::{grouped, short};
 /// The trade-off curves, the cheapest model marked.
 pub fn trade_off(plan: &Plan) -> Figure {
     let request = &plan.request;
-    let title = format!(
-        "{} facts, sequences of {} tokens, recall accuracy {}",
-        grouped(request.facts),
-        grouped(request.length),
-        request.accuracy
-    );
+    let (facts, length, accuracy) = (grouped(request.facts), grouped(request.length), request.accuracy);
+    let title = format!("{facts} facts, sequences of {length} tokens, recall accuracy {accuracy}");
     let figure = Figure::new().title(title).note(note(plan));
     let free_width = request.has_mlp() && request.width.is_none();
     match free_width {
@@ -27,8 +23,8 @@ pub fn trade_off(plan: &Plan) -> Figure {
 
 /// What the curves are, what binds, and where they are checked.
 fn note(plan: &Plan) -> String {
-    let reached =
-        if plan.cheapest.is_some() { "" } else { "No model within these limits reaches the accuracy. " };
+    let none = "No model within these limits reaches the accuracy. ";
+    let reached = if plan.cheapest.is_some() { "" } else { none };
     let count = plan.curve.iter().filter(|row| is_checked(plan, row)).count();
     let kind = match count {
         0 => "Predicted, and extrapolated everywhere (dashed). Checked",
@@ -72,18 +68,11 @@ fn samples(plan: &Plan, free_width: bool) -> Chart {
             chart = chart.vertical(dim, "most parameters");
         }
     }
-    match plan.cheapest.and_then(|row| Some((row.dim, row.samples?))) {
-        Some((dim, samples)) => {
-            let text = format!("cheapest: d = {}, N = {}", grouped(dim), short(samples));
-            chart.mark(dim, samples, text)
-        }
-        None => chart,
-    }
+    mark(chart, plan, |row| row.samples, |samples| format!("N = {}", short(samples)))
 }
 
 fn widths(plan: &Plan) -> Chart {
-    let axes = (Axis::log("dimension d"), Axis::log("width m needed"));
-    let chart = Chart::new("Width for each dimension", axes.0, axes.1);
+    let chart = Chart::new("Width for each dimension", Axis::log("dimension d"), Axis::log("width m needed"));
     let mut chart = curve(chart, plan, |row| row.width);
     if let Some(limit) = plan.request.max_parameters {
         let rows =
@@ -91,10 +80,13 @@ fn widths(plan: &Plan) -> Chart {
         let line = rows.map(|row| (row.dim, limit / row.dim));
         chart = chart.with(Series::line("most parameters, d m", line).muted().dotted());
     }
-    match plan.cheapest.and_then(|row| Some((row.dim, row.width?))) {
-        Some((dim, width)) => {
-            chart.mark(dim, width, format!("cheapest: d = {}, m = {}", grouped(dim), grouped(width)))
-        }
+    mark(chart, plan, |row| row.width, |width| format!("m = {}", grouped(width)))
+}
+
+/// Marks the cheapest model, if there is one.
+fn mark(chart: Chart, plan: &Plan, value: fn(&Row) -> Option<f64>, words: fn(f64) -> String) -> Chart {
+    match plan.cheapest.and_then(|row| Some((row.dim, value(&row)?))) {
+        Some((dim, y)) => chart.mark(dim, y, format!("cheapest: d = {}, {}", grouped(dim), words(y))),
         None => chart,
     }
 }
