@@ -38,6 +38,7 @@ use superpose_tensors::{Element, Entry, TensorError};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum RunError {
     /// An input tensor is missing or invalid.
     #[error(transparent)]
@@ -47,26 +48,12 @@ pub enum RunError {
     Config(#[from] ConfigError),
     /// The run does not fit in memory.
     #[error("{}", excess.message(&format!("this needs about {} of memory, and {} are available", readable(*needed), readable(*available))))]
-    TooLarge {
-        /// Bytes needed.
-        needed: f64,
-        /// Bytes available.
-        available: f64,
-        /// The size to reduce.
-        excess: Excess,
-    },
+    TooLarge { needed: f64, available: f64, excess: Excess },
     /// A checkpoint has another configuration.
     #[error(
         "{name} = {given}: the checkpoint was made with {saved}; use that value, give only the checkpoint, or give another file"
     )]
-    Checkpoint {
-        /// The setting.
-        name: String,
-        /// The value given.
-        given: String,
-        /// The value in the checkpoint.
-        saved: String,
-    },
+    Checkpoint { name: String, given: String, saved: String },
     /// Training diverged.
     #[error(transparent)]
     Diverged(#[from] Diverged),
@@ -74,14 +61,7 @@ pub enum RunError {
     #[error(
         "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
     )]
-    NotFinite {
-        /// Rate of step 1.
-        eta: f64,
-        /// Rate of step 2.
-        gamma: f64,
-        /// Rate of step 3.
-        eta2: f64,
-    },
+    NotFinite { eta: f64, gamma: f64, eta2: f64 },
     /// The run was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

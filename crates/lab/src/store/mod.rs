@@ -7,7 +7,6 @@
 //! them here.
 
 mod columns;
-mod error;
 mod export;
 mod rows;
 mod schema;
@@ -21,8 +20,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
 
+pub use crate::cell::StoreError;
 pub use columns::{COLUMNS, Column, ColumnType, cell_settings, values};
-pub use error::StoreError;
 #[cfg(feature = "parquet")]
 pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};

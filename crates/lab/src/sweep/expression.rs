@@ -51,6 +51,7 @@ pub struct ExpressionError {
 
 /// A problem of a formula.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum Problem {
     /// Something else is expected.
     #[error("{0} expected")]
@@ -63,12 +64,7 @@ pub enum Problem {
     Function(String),
     /// A function has the wrong number of arguments.
     #[error("{name} takes {wanted} argument{}", if *.wanted == 1 { "" } else { "s" })]
-    Arguments {
-        /// The function.
-        name: &'static str,
-        /// Its number of arguments.
-        wanted: usize,
-    },
+    Arguments { name: &'static str, wanted: usize },
     /// The nesting is too deep.
     #[error("more than {MAX_DEPTH} nested brackets")]
     Deep,

@@ -26,15 +26,11 @@ pub struct Merged {
 
 /// Why a merge failed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum MergeError {
     /// A file or folder cannot be read.
     #[error("{}: {error}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        error: std::io::Error,
-    },
+    Io { path: PathBuf, error: std::io::Error },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -42,84 +42,39 @@ struct Axis {
 
 /// Why a sweep is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum SweepError {
     /// The text is not TOML.
     #[error("line {line}: {reason}")]
-    Toml {
-        /// The line.
-        line: usize,
-        /// The message of the parser.
-        reason: String,
-    },
+    Toml { line: usize, reason: String },
     /// A key is unknown.
     #[error("line {line}: unknown key {name}: {note}")]
-    Unknown {
-        /// The line.
-        line: usize,
-        /// The key.
-        name: String,
-        /// The known keys.
-        note: String,
-    },
+    Unknown { line: usize, name: String, note: String },
     /// A value is not allowed.
     #[error("line {line}: {name} = {value}: {allowed}")]
-    Value {
-        /// The line.
-        line: usize,
-        /// The key.
-        name: String,
-        /// The value.
-        value: String,
-        /// The allowed values.
-        allowed: String,
-    },
+    Value { line: usize, name: String, value: String, allowed: String },
     /// A parameter is given twice.
     #[error(
         "line {line}: {name} is given twice: above, under [axes], in [[points]] or under [rays], once each"
     )]
-    Twice {
-        /// The line of the second one.
-        line: usize,
-        /// The parameter.
-        name: String,
-    },
+    Twice { line: usize, name: String },
     /// Parameters exclude each other.
     #[error(transparent)]
     Together(#[from] ConfigError),
     /// Rays depend on each other in a circle.
     #[error("[rays] {name}: its formula depends on itself")]
-    Circle {
-        /// One of the rays.
-        name: &'static str,
-    },
+    Circle { name: &'static str },
     /// There are too many cells.
     #[error(
         "the axes make {cells:.0} cells; at most {MAX_CELLS:.0} are allowed: use fewer values or repeats"
     )]
-    TooMany {
-        /// Their number.
-        cells: f64,
-    },
+    TooMany { cells: f64 },
     /// A formula has no valid value.
     #[error("[rays] {name} = {formula} with {point}: {what}")]
-    Ray {
-        /// The parameter.
-        name: &'static str,
-        /// Its formula.
-        formula: String,
-        /// The combination.
-        point: String,
-        /// The problem.
-        what: String,
-    },
+    Ray { name: &'static str, formula: String, point: String, what: String },
     /// A combination is not a valid configuration.
     #[error("the cell with {point}: {error}")]
-    Config {
-        /// The combination.
-        point: String,
-        /// The error.
-        error: ConfigError,
-    },
+    Config { point: String, error: ConfigError },
 }
 
 impl Sweep {

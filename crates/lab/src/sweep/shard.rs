@@ -17,25 +17,14 @@ const MARK: &str = ",\"checksum\":\"";
 
 /// Why a shard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ShardError {
     /// The file cannot be read or written.
     #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        error: std::io::Error,
-    },
+    Io { path: PathBuf, error: std::io::Error },
     /// A line is invalid.
     #[error("{}, line {line}: {problem}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: usize,
-        /// The problem.
-        problem: LineProblem,
-    },
+    Line { path: PathBuf, line: usize, problem: LineProblem },
 }
 
 /// The problem of a line of a shard.

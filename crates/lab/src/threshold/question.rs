@@ -66,18 +66,14 @@ pub struct Share {
 
 /// Work that could not be finished.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum SearchError {
     /// A size on the way cannot be run beside the others.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A run failed.
     #[error("{what}: {error}")]
-    Cell {
-        /// Which: the sizes.
-        what: String,
-        /// Why.
-        error: CellError,
-    },
+    Cell { what: String, error: CellError },
     /// Results could not be kept or read.
     #[error(transparent)]
     Store(#[from] StoreError),
