@@ -216,24 +216,28 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Takes all entries or, when `check` refuses one, none. `check` sees each entry beside what the store has for its key.
-    pub fn take<E: From<StoreError>>(
+    /// Takes all entries or, when `check` refuses one, none; returns whether it took them. `check` receives the number of each
+    /// entry and what the store has for its key.
+    pub fn take(
         &mut self,
         entries: &[Entry],
-        mut check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let failed = |error| E::from(StoreError::sqlite(self.path, error));
+        mut check: impl FnMut(usize, Option<&Entry>) -> bool,
+    ) -> Result<bool, StoreError> {
+        let failed = |error| StoreError::sqlite(self.path, error);
         // Rolled back when dropped before the commit.
         let lot = self.transaction.savepoint().map_err(failed)?;
         for (i, entry) in entries.iter().enumerate() {
             let there = row(&lot, self.path, entry.key, rows::read)?;
-            check(i, there.as_ref())?;
+            if !check(i, there.as_ref()) {
+                return Ok(false);
+            }
             if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
                 let mut insert = lot.prepare_cached(rows::INSERT).map_err(failed)?;
                 rows::write(&mut insert, entry).map_err(failed)?;
             }
         }
-        lot.commit().map_err(failed)
+        lot.commit().map_err(failed)?;
+        Ok(true)
     }
 
     /// Makes it last.
@@ -253,7 +257,7 @@ impl Results for Store {
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         let mut batch = self.batch()?;
-        batch.take(entries, |_, _| Ok::<_, StoreError>(()))?;
+        batch.take(entries, |_, _| true)?;
         batch.commit()
     }
 }
