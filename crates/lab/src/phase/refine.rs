@@ -38,11 +38,11 @@ impl Refine {
         }
     }
 
-    /// Returns the cells to measure next as (column, row); none when the map is complete.
-    pub fn ask(&mut self) -> Vec<(usize, usize)> {
+    /// Returns the cells to measure next as (column, row); `None` when the map is complete.
+    pub fn ask(&mut self) -> Option<Vec<(usize, usize)>> {
         let left = self.max.saturating_sub(self.taken.iter().filter(|&&taken| taken).count());
         if self.columns == 0 || self.rows == 0 || left == 0 {
-            return Vec::new();
+            return None;
         }
         let mut chosen = match self.measured.is_empty() {
             true => self.coarse(left),
@@ -52,7 +52,7 @@ impl Refine {
         for &(column, row) in &chosen {
             self.taken[row * self.columns + column] = true;
         }
-        chosen
+        Some(chosen).filter(|chosen| !chosen.is_empty())
     }
 
     /// Adds the measured accuracy of a cell, from this number of independent answers.

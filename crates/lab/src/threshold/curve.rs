@@ -123,22 +123,15 @@ impl Curve {
             let moved = step.iter().map(|s| s.abs()).fold(shift.abs() * theta[1], f64::max);
             if size <= 4.0 && moved < 1e-6 || round == MAX_ROUNDS - 1 {
                 settled = moved < 0.01;
-                let fit = Sums::new(data, origin, scale, theta, spread, reach);
-                done = Some((fit, theta));
+                done = Some(Sums::new(data, origin, scale, theta, spread, reach));
                 break;
             }
         }
-        let (fit, theta) = done?;
+        let fit = done?;
         let hessian = factor(fit.hessian)?;
         let degrees = fit.runs - 2.0;
-        let mut curve = Curve {
-            crossing: origin,
-            slope: theta[1],
-            spread: fit.spread,
-            runs: fit.runs,
-            low: None,
-            high: None,
-        };
+        let (slope, spread, runs) = (theta[1], fit.spread, fit.runs);
+        let mut curve = Curve { crossing: origin, slope, spread, runs, low: None, high: None };
         if degrees < 1.0 || !settled {
             return Some(curve);
         }

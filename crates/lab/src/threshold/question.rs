@@ -1,7 +1,7 @@
 //! What a threshold is asked of: a model, the size that varies, what is measured and what counts as reached.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, ConfigError, Embedding, Labels};
+use superpose_core::config::{Config, ConfigError, Embedding, Labels, Settings};
 use superpose_core::measure::{Measure, Scale};
 use superpose_core::words;
 use superpose_theory::Point;
@@ -13,20 +13,8 @@ use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
 
-/// A measure of one run that thresholds can be searched for, and the independent answers behind it. Testing a fact twice
-/// says nothing about other facts, so a share of facts has no more answers than there are facts.
-///
-/// # Errors
-/// The measure is no share.
-pub fn check_measure(measure: Measure) -> Result<(), ConfigError> {
-    if measure.is_share() {
-        return Ok(());
-    }
-    let shares: Vec<&str> =
-        Measure::ALL.iter().filter(|measure| measure.is_share()).map(|measure| measure.word()).collect();
-    Err(ConfigError::value("measure", measure, format!("must be one of {}", shares.join(", "))))
-}
-
+/// Returns the share and the independent answers behind it. Testing a fact twice says nothing about other facts, so a share of
+/// facts has no more answers than there are facts.
 fn share_of(measure: Measure, outcome: &Outcome, facts: usize) -> Share {
     let estimate = &outcome.measures[measure];
     let max = if measure.scale() == Scale::ShareOfFacts { facts } else { usize::MAX };
@@ -82,10 +70,8 @@ pub enum SearchError {
 impl SearchError {
     /// A run that failed, by its sizes.
     pub(crate) fn cell(config: &Config, error: CellError) -> SearchError {
-        let what = format!(
-            "V = {}, d = {}, L = {}, N = {}, seed {}",
-            config.vocab, config.dim, config.length, config.samples, config.seed
-        );
+        let Settings { vocab, dim, length, samples, seed, .. } = &**config;
+        let what = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, seed {seed}");
         SearchError::Cell { what, error }
     }
 }
@@ -147,7 +133,15 @@ impl Question {
             };
             return Err(ConfigError::value("accuracy", level, allowed));
         }
-        check_measure(measure)?;
+        if !measure.is_share() {
+            let shares = Measure::ALL.iter().filter(|measure| measure.is_share());
+            let words: Vec<&str> = shares.map(|measure| measure.word()).collect();
+            return Err(ConfigError::value(
+                "measure",
+                measure,
+                format!("must be one of {}", words.join(", ")),
+            ));
+        }
         let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
         if config.import.is_some() {
             return fixed("imported tensors have fixed sizes; leave out import");
@@ -240,9 +234,7 @@ impl Question {
             _ => self.solve(&point, level, share),
         };
         match solved.value() {
-            Some(value) => {
-                Predicted { value: Some(value), slope: Some(slope_of(share, value)), reason: None }
-            }
+            Some(x) => Predicted { value: Some(x), slope: Some(slope_of(share, x)), reason: None },
             None => silent(solved.reason(self.parameter).unwrap_or_default()),
         }
     }
@@ -250,10 +242,9 @@ impl Question {
     /// Solves for measures that [`critical`] does not know: down from the top by factors of two, then by bisection.
     fn solve(&self, point: &Point, level: f64, share: impl Fn(f64) -> f64) -> Critical {
         let (first, last) = self.parameter.range(point);
-        let (first, last) = (first, last.min(1e9));
         let helps = self.parameter.helps();
         let reaches = |x: f64| share(x) >= level;
-        let mut high = last;
+        let mut high = last.min(1e9);
         if reaches(high) != helps {
             return match helps {
                 true => Critical::Unreachable { end: high, accuracy: share(high), dominant: None },
@@ -266,7 +257,7 @@ impl Question {
                 high = low;
                 continue;
             }
-            let (mut low, mut high) = (low, high);
+            let mut low = low;
             while high - low > 1.0 {
                 let middle = (0.5 * (low + high)).floor();
                 if reaches(middle) == helps { high = middle } else { low = middle }
@@ -296,7 +287,7 @@ impl Question {
 }
 
 /// Sets a size.
-pub fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value: usize) {
+pub fn set(settings: &mut Settings, parameter: Parameter, value: usize) {
     match parameter {
         Parameter::Samples => settings.samples = value,
         Parameter::Dim => settings.dim = value,

@@ -138,10 +138,7 @@ where
     let samples = instance.samples(config);
     let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
-    let saved = match from {
-        Some(from) => Some(from.state(network()?)?),
-        None => None,
-    };
+    let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.
     let mut failed = None;
