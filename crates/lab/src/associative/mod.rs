@@ -135,11 +135,9 @@ pub fn recalls(
     backend: &Backend,
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
-    let found = backend.try_map(configs.len(), |i| {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Cancelled);
-        }
-        recall(&configs[i], &backend.alone())
+    let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
+        true => Err(Cancelled),
+        false => recall(&configs[i], &backend.alone()),
     })?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {
         Some((config, _)) => Err(MemoryError::NotFinite { rate: config.training_rate() }),

@@ -130,11 +130,6 @@ impl Store {
         StoreError::sqlite(&self.path, error)
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Number of cells with an outcome, and of those that failed.
     pub fn counts(&self) -> Result<(usize, usize), StoreError> {
         let sql = "SELECT count(outcome), count(*) - count(outcome) FROM cells";

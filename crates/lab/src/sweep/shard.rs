@@ -159,11 +159,6 @@ impl Shard {
         self.known.contains_key(key)
     }
 
-    /// Returns the number of cells in the shard.
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
     /// Whether it has no cells.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()

@@ -120,17 +120,17 @@ impl Survey {
             (0..shares).map(|share| (Shard::path(folder, share + 1, shares), share)).collect();
         let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
         for path in shards {
-            let content = match read(&path) {
-                Ok(content) => content,
+            let entries = match read(&path) {
+                Ok(content) => content.entries,
                 Err(error) => {
                     survey.damaged.push(error);
                     continue;
                 }
             };
             let own = own.get(&path);
-            let strange = content.entries.iter().position(|entry| !places.contains_key(&entry.key));
+            let strange = entries.iter().position(|entry| !places.contains_key(&entry.key));
             survey.foreign.extend(strange.map(|line| (path.clone(), line + 1)));
-            for entry in content.entries {
+            for entry in entries {
                 let Some(&cell) = places.get(&entry.key) else { continue };
                 if !learn(cell, &entry.result, &mut found[cell]) {
                     continue;

@@ -206,14 +206,6 @@ impl Question {
         }
     }
 
-    /// The mean measure that the theory solves for. For all facts at once, facts are taken as independent.
-    fn level_of_mean(&self) -> f64 {
-        match self.criterion {
-            Criterion::Mean => self.level,
-            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
-        }
-    }
-
     /// What the theory says.
     pub fn predicted(&self) -> Predicted {
         let silent = |reason: String| Predicted { value: None, slope: None, reason: Some(reason) };
@@ -221,7 +213,11 @@ impl Question {
             return silent(reason.text().into());
         }
         let point = Point::from(&self.config);
-        let level = self.level_of_mean();
+        // For all facts at once, facts are taken as independent.
+        let level = match self.criterion {
+            Criterion::Mean => self.level,
+            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
+        };
         let share = |x: f64| {
             let x = x.max(self.parameter.range(&point).0);
             predict_measure(self.measure, &self.parameter.set(&point, x)).unwrap_or(f64::NAN)
@@ -274,15 +270,8 @@ impl Question {
     pub fn plan(&self, predicted: &Predicted, half_width: f64, range: (u64, u64), max_runs: usize) -> Plan {
         let own = self.parameter.of(&Point::from(&self.config)).unwrap_or(1.0);
         let start = predicted.value.unwrap_or(own).clamp(range.0 as f64, range.1 as f64);
-        Plan {
-            target: self.level,
-            half_width,
-            range,
-            rises: self.parameter.helps(),
-            start,
-            slope: predicted.slope.unwrap_or(1.0),
-            max_runs,
-        }
+        let (rises, slope) = (self.parameter.helps(), predicted.slope.unwrap_or(1.0));
+        Plan { target: self.level, half_width, range, rises, start, slope, max_runs }
     }
 }
 
