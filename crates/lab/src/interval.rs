@@ -71,11 +71,10 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Interval of a share between 0 and 1, from one tally or estimate per repeat.
 ///
-/// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
-/// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
-/// 1 most of all), so the interval never gets narrower than Wilson's, with as many items in a repeat as it was tested on
-/// but no more than it has `facts`: testing a fact twice tells nothing about other facts. With one repeat Wilson's
-/// interval for the test items is all there is, and it says nothing about other seeds.
+/// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items. With several
+/// repeats Student's t on their means covers both. It fails when all repeats agree (most often at 0 or 1), so the interval is never
+/// narrower than Wilson's, whose items are the test items of a repeat but at most its `facts`: testing a fact twice says nothing
+/// about other facts. With one repeat it is Wilson's interval for the test items, which says nothing about other seeds.
 pub fn share<M: Copy + Into<SampleMean>>(repeats: &[M], facts: usize) -> Interval {
     let repeats = &measures(repeats);
     let max = if repeats.len() == 1 { usize::MAX } else { facts };
@@ -186,7 +185,7 @@ mod tests {
         let (facts, items, truth) = (20, 500, 0.992);
         for repeats in [2, 5, 20] {
             let rate = coverage(truth, facts, |trial| {
-                let words = |repeat| Words::new(3, Stream::Test, trial * 100 + repeat);
+                let words = |repeat: u64| Words::new(3, Stream::Test, trial * 100 + repeat);
                 let known = |repeat| count_below(truth, facts, &words(repeat));
                 (0..repeats).map(|repeat| tally(items * known(repeat) / facts, items)).collect()
             });

@@ -13,8 +13,8 @@ use superpose_core::with_precision;
 use super::{CellError, Outcome, check};
 use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 
-/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again.
-/// Whatever goes wrong inside is the cell's failure and nobody else's. A backend that is told to stop leaves it undone.
+/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again. Errors and
+/// panics inside are the cell's failure; a cancelled backend leaves the cell undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check(config)?;
     let run = || with_precision!(config.precision, T => measure_as::<T>(config, noise, backend));

@@ -35,7 +35,7 @@ pub enum CellError {
     /// The configuration is not that of a cell.
     #[error(transparent)]
     Refused(#[from] ConfigError),
-    /// The memory that is free now does not hold it. Nothing about the cell: elsewhere, or later, it may run, so this is never kept.
+    /// It does not fit in the memory that is free now. Elsewhere or later it may run, so this is never kept.
     #[error("needs about {} of memory, and {} are free: elsewhere, or with fewer threads, it may run", readable(*needed), readable(*available))]
     TooLarge { needed: f64, available: f64 },
     /// The work was stopped before this cell was done.

@@ -1,4 +1,4 @@
-//! Where results are kept while and after they are made.
+//! Results and places that keep them.
 
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ impl Results for Memory {
     }
 }
 
-/// Whether what was found now takes the place of what was there: the one rule of every place for results.
+/// Whether a new result replaces an earlier one: the rule of every place for results.
 pub(crate) fn replaces(there: &Known, now: &Known) -> bool {
     match (there, now) {
         (Err(_), _) => true,

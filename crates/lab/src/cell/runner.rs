@@ -21,7 +21,7 @@ use crate::memory;
 /// Finished cells are kept this often.
 const COMMIT: Duration = Duration::from_millis(100);
 
-/// What happens while cells run, told on the caller's thread.
+/// An event while cells run, reported on the caller's thread.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Known cells have been looked up.
@@ -44,8 +44,8 @@ pub enum Event<'a> {
         /// The seconds that had been estimated.
         estimated: f64,
     },
-    /// Stopping: all that is finished has been kept, and some cells are still being run. Told again and again until they
-    /// end; whoever does not want to wait may leave the program here and loses nothing but them.
+    /// Stopping: finished cells have been kept, and some cells still run. Repeated until they end; a caller that exits here
+    /// loses only these cells.
     Waiting,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Runner<'a> {
                 let sender = sender.clone();
                 let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
                 scope.spawn(move || {
-                    // Where threads cannot be had one is enough, and the bits are the same.
+                    // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
                     let backend = backend.with_cancel(leave);
                     while !broken.load(Ordering::Relaxed)
@@ -247,7 +247,7 @@ impl<'a> Runner<'a> {
             }
             drop(sender);
             let result = self.collect(jobs, &receiver, finished);
-            // With an error the workers must end: they see this, or that nobody listens.
+            // After an error the workers end: they see this flag or the closed channel.
             broken.store(true, Ordering::Relaxed);
             drop(receiver);
             result

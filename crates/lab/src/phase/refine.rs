@@ -37,10 +37,7 @@ impl Refine {
         if self.columns == 0 || self.rows == 0 || left == 0 {
             return None;
         }
-        let mut chosen = match self.measured.is_empty() {
-            true => self.coarse(left),
-            false => self.worst(left),
-        };
+        let mut chosen = if self.measured.is_empty() { self.coarse(left) } else { self.worst(left) };
         chosen.truncate(left);
         for &(column, row) in &chosen {
             self.taken[row * self.columns + column] = true;

@@ -141,10 +141,8 @@ pub fn values(entry: &Entry) -> Vec<Json> {
     match &entry.result {
         Ok(outcome) => {
             for (_, estimate) in outcome.measures.iter() {
-                values.extend(match estimate.is_missing() {
-                    true => [Json::Null, Json::Null, Json::Null],
-                    false => [json!(estimate.mean), json!(estimate.variance), json!(estimate.items)],
-                });
+                let numbers = [json!(estimate.mean), json!(estimate.variance), json!(estimate.items)];
+                values.extend(numbers.map(|number| if estimate.is_missing() { Json::Null } else { number }));
             }
             let noise = outcome.noise.map(|noise| json!(noise).to_string());
             values.extend([json!(outcome.trigger_sign), json!(noise), json!(outcome.seconds)]);

@@ -16,7 +16,7 @@ pub enum ExportError {
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The Parquet library says no.
+    /// The Parquet library failed.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),

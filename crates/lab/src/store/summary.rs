@@ -1,4 +1,4 @@
-//! What a store says on the whole: means over seeds, for every configuration that it has, by what varies among them.
+//! A summary of a store: means over seeds of every configuration, by the settings that vary among them.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ mod tests {
     use crate::cell::Runner;
 
     #[test]
-    fn seeds_are_brought_together_and_sizes_told_apart() {
+    fn seeds_are_averaged_and_sizes_kept_apart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
         let mut cells = Vec::new();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_store_has_nothing_to_say() {
+    fn summary_of_an_empty_store_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store.sqlite")).unwrap();
         let summary = Summary::read(&store, 10).unwrap();

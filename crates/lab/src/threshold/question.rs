@@ -1,4 +1,4 @@
-//! What a threshold is asked of: a model, the size that varies, what is measured and what counts as reached.
+//! The question of a threshold search: a model, the size that varies, what is measured and what counts as reached.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Embedding, Labels, Settings};
@@ -171,8 +171,8 @@ impl Question {
         settings.check()
     }
 
-    /// Sizes to search when none are given: what runs in about a second at the configuration's other sizes, 2^23 tokens of data (fewer where many steps pass over
-    /// them), or four times the prediction where that is more.
+    /// Sizes to search when none are given: those that run in about a second at the other sizes of the configuration, 2^23 tokens of
+    /// data (fewer with many training steps), or four times the prediction where that is more.
     pub fn range(&self) -> (u64, u64) {
         let config = &self.config;
         let steps = config.training.as_ref().map_or(1, |training| training.steps as u64);
@@ -286,7 +286,7 @@ pub fn set(settings: &mut Settings, parameter: Parameter, value: usize) {
     }
 }
 
-/// Searches to the end: `run` measures a batch of configurations. Returns the answer and the search, with all that it was told.
+/// Searches to the end: `run` measures a batch of configurations. Returns the answer and the search with its results.
 pub fn find<E: From<ConfigError>>(
     question: &Question,
     plan: Plan,
