@@ -71,11 +71,10 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Interval of a share between 0 and 1, from one tally or estimate per repeat.
 ///
-/// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items.
-/// With several repeats Student's t on their means covers both. It fails when all repeats happen to agree (at 0 or
-/// 1 most of all), so the interval never gets narrower than Wilson's, with as many items in a repeat as it was tested on
-/// but no more than it has `facts`: testing a fact twice tells nothing about other facts. With one repeat Wilson's
-/// interval for the test items is all there is, and it says nothing about other seeds.
+/// Two sources of error: repeats differ (other facts, embeddings, data), and each is tested on finitely many items. With several
+/// repeats Student's t on their means covers both. It fails when all repeats agree (most often at 0 or 1), so the interval is never
+/// narrower than Wilson's, whose items are the test items of a repeat but at most its `facts`: testing a fact twice says nothing
+/// about other facts. With one repeat it is Wilson's interval for the test items, which says nothing about other seeds.
 pub fn share<M: Copy + Into<SampleMean>>(repeats: &[M], facts: usize) -> Interval {
     let repeats = &measures(repeats);
     let max = if repeats.len() == 1 { usize::MAX } else { facts };
@@ -163,25 +162,33 @@ mod tests {
         assert!(i.low == 0.0 && (i.high - 0.1611).abs() < 5e-5, "{i:?}");
     }
 
+    /// Returns how many of these random numbers, from 0 to 1, are below `bound`.
+    fn count_below(bound: f64, count: usize, words: &Words) -> usize {
+        let mut numbers = vec![0; 2 * count];
+        words.fill(0, &mut numbers);
+        numbers.chunks(2).filter(|w| unit(w[0], w[1]) < bound).count()
+    }
+
+    /// Returns how often the interval of `tallies`, given a trial, covers the truth.
+    fn coverage(truth: f64, facts: usize, tallies: impl Fn(u64) -> Vec<Tally>) -> f64 {
+        let trials = 2000;
+        let covers = |trial: &u64| {
+            let i = share(&tallies(*trial), facts);
+            i.low <= truth && truth <= i.high
+        };
+        (0..trials).filter(covers).count() as f64 / trials as f64
+    }
+
     /// Facts are few, each is recalled or not, and repeats often agree: the case that Student's interval cannot do.
     #[test]
     fn coverage_holds_when_nearly_all_is_recalled() {
-        let (trials, facts, items, truth) = (2000, 20, 500, 0.992);
+        let (facts, items, truth) = (20, 500, 0.992);
         for repeats in [2, 5, 20] {
-            let mut covered = 0;
-            for trial in 0..trials {
-                let tallies: Vec<Tally> = (0..repeats)
-                    .map(|r| {
-                        let mut words = vec![0; 2 * facts];
-                        Words::new(3, Stream::Test, trial * 100 + r as u64).fill(0, &mut words);
-                        let known = words.chunks(2).filter(|w| unit(w[0], w[1]) < truth).count();
-                        tally(items * known / facts, items)
-                    })
-                    .collect();
-                let i = share(&tallies, facts);
-                covered += usize::from(i.low <= truth && truth <= i.high);
-            }
-            let rate = covered as f64 / trials as f64;
+            let rate = coverage(truth, facts, |trial| {
+                let words = |repeat: u64| Words::new(3, Stream::Test, trial * 100 + repeat);
+                let known = |repeat| count_below(truth, facts, &words(repeat));
+                (0..repeats).map(|repeat| tally(items * known(repeat) / facts, items)).collect()
+            });
             assert!(rate >= 0.93, "{repeats} repeats: {rate}");
         }
     }
@@ -189,25 +196,15 @@ mod tests {
     /// Intervals cover as often as they say: shares that vary from repeat to repeat, tested on finitely many items.
     #[test]
     fn coverage_is_as_stated() {
-        let (trials, repeats, items) = (2000, 5, 400);
-        let mut covered = 0;
-        for trial in 0..trials {
+        let (repeats, items, truth) = (5, 400, 0.6);
+        let rate = coverage(truth, 1000, |trial| {
             let mut shift = vec![0.0; repeats];
             normals(&Words::new(1, Stream::Train, trial), &mut shift);
-            let tallies: Vec<Tally> = (0..repeats)
-                .map(|r| {
-                    let mut words = vec![0; 2 * items];
-                    Words::new(2, Stream::Test, trial * 10 + r as u64).fill(0, &mut words);
-                    let p = 0.6 + 0.04 * shift[r];
-                    let hits = words.chunks(2).filter(|w| unit(w[0], w[1]) < p).count();
-                    tally(hits, items)
-                })
-                .collect();
-            let i = share(&tallies, 1000);
-            covered += usize::from(i.low <= 0.6 && 0.6 <= i.high);
-        }
+            let words = |repeat: usize| Words::new(2, Stream::Test, trial * 10 + repeat as u64);
+            let hits = |repeat: usize| count_below(truth + 0.04 * shift[repeat], items, &words(repeat));
+            (0..repeats).map(|repeat| tally(hits(repeat), items)).collect()
+        });
         // 0.95 nominal, a little more because of the floor; five standard errors are 0.024.
-        let rate = covered as f64 / trials as f64;
         assert!((0.93..=0.98).contains(&rate), "{rate}");
     }
 }

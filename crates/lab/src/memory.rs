@@ -43,22 +43,15 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let written =
         if export { embeddings + 2.0 * d * p * real + d * d * real + n * (12.0 * l + 32.0) } else { 0.0 };
     // The network, its gradients by task and the optimiser's moments.
-    let training = match &config.training {
-        None => 0.0,
-        Some(training) => {
-            let h = training.heads as f64;
-            let taught = if training.train_embeddings { (tokens + labels) * d } else { 0.0 };
-            let first = if training.train_first_layer { width * d } else { 0.0 };
-            let trained = h * d * (p + d) + taught + first;
-            let rotary = training.positions == Positions::Rotary;
-            let scores = h * tokens * if rotary { l } else { 1.0 };
-            embeddings
-                + trained * (2.0 * real + 24.0 + (tasks + 2.0) * 8.0)
-                + scores * (real + tasks * 8.0)
-                + threads * h * block
-                + 8.0 * n
-        }
-    };
+    let training = config.training.as_ref().map_or(0.0, |training| {
+        let h = training.heads as f64;
+        let taught = if training.train_embeddings { (tokens + labels) * d } else { 0.0 };
+        let first = if training.train_first_layer { width * d } else { 0.0 };
+        let trained = (h * d * (p + d) + taught + first) * (2.0 * real + 24.0 + (tasks + 2.0) * 8.0);
+        let rotary = training.positions == Positions::Rotary;
+        let scores = h * tokens * if rotary { l } else { 1.0 } * (real + tasks * 8.0);
+        embeddings + trained + scores + threads * h * block + 8.0 * n
+    });
     throughout + [draw, train, evaluate, budget, written, training].into_iter().fold(0.0, f64::max)
 }
 

@@ -115,15 +115,9 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     share("accuracy", accuracy)?;
     let prediction = theory(config);
     let point = Point::from(config);
-    let solved: Result<Vec<Critical>, _> = match uncovered(config) {
-        Some(reason) => Err(reason),
-        None => Ok(solve(&point, accuracy)),
-    };
-    let of = |parameter: Parameter| Parameter::ALL.iter().position(|&p| p == parameter).unwrap_or(0);
-    let expected = match &solved {
-        Err(reason) => Err(reason.text().to_owned()),
-        Ok(_) => expected_error(&point),
-    };
+    let solved =
+        uncovered(config).map_or_else(|| Ok(solve(&point, accuracy)), |why| Err(why.text().to_owned()));
+    let expected = solved.as_ref().map_err(String::clone).and_then(|_| expected_error(&point));
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
         measures: prediction.measures,
@@ -132,12 +126,10 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
         noise: budgets(&prediction.noise, config),
         dominant: prediction.dominant,
         target: Target::recall(accuracy),
-        critical: ByParameter::new(|p| {
-            solved.as_ref().ok().and_then(|all| all[of(p)].value()).map(|x| x as u64)
-        }),
+        critical: ByParameter::new(|p| Some(solved.as_ref().ok()?[p as usize].value()? as u64)),
         critical_reason: ByParameter::new(|p| match &solved {
-            Ok(all) => all[of(p)].reason(p),
-            Err(reason) => Some(reason.text().to_owned()),
+            Ok(all) => all[p as usize].reason(p),
+            Err(reason) => Some(reason.clone()),
         }),
         conditions: prediction.conditions.iter().map(Condition::from).collect(),
         gaps: prediction.gaps.iter().map(silence).collect(),
@@ -156,7 +148,7 @@ fn solve(point: &Point, accuracy: f64) -> Vec<Critical> {
 }
 
 /// Noise by the names and in the units of a run: the lead sets gamma so that the trigger's score is `lead ln(L + 1)`.
-pub fn budgets(noise: &Terms, config: &Settings) -> Noise {
+fn budgets(noise: &Terms, config: &Settings) -> Noise {
     let logits = noise.logits.map_or(Budget::default(), |logits| Parts {
         signal: Some(logits.signal),
         mean_bias: Some(logits.mean_bias),

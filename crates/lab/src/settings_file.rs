@@ -9,12 +9,9 @@ use crate::sweep::scalar;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} ({content}): {reason}")]
 pub struct FileError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The start of what stands there.
-    pub content: String,
-    /// What is wrong with it.
-    pub reason: String,
+    line: usize,
+    content: String,
+    reason: String,
 }
 
 /// The content of a file.
@@ -36,9 +33,8 @@ pub fn read(text: &str, others: &[&'static str]) -> Result<SettingsFile, FileErr
         let content = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
         FileError { line: line + 1, content, reason }
     };
-    let table = DeTable::parse(text).map_err(|error| {
-        wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', " "))
-    })?;
+    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let table = DeTable::parse(text).map_err(|e| wrong(start(&e), e.message().replace('\n', " ")))?;
     let mut file = SettingsFile::default();
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();

@@ -83,7 +83,7 @@ fn reading_does_not_write() {
     let torn = &whole[..whole.len() - 9];
     std::fs::write(&path, torn).unwrap();
     let mut shard = Shard::peek(&path, None).unwrap();
-    assert_eq!(shard.len(), 2);
+    assert_eq!(cells(3).iter().filter(|cell| shard.has(&Key::new(cell))).count(), 2);
     let config = cells(4).remove(3);
     let entry = Entry::new(Key::new(&config), &config, Err("no".into()));
     assert!(shard.keep(&[entry]).is_err());

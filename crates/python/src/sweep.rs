@@ -112,9 +112,7 @@ fn millionths(seconds: f64) -> u64 {
 /// The sentence for someone who wrote no lines.
 fn without_line(error: SweepError) -> Failure {
     Failure(match error {
-        SweepError::Toml { reason, .. } => reason,
-        SweepError::Unknown { name, note, .. } => format!("unknown key {name}: {note}"),
-        SweepError::Value { name, value, allowed, .. } => format!("{name} = {value}: {allowed}"),
+        SweepError::Line { problem, .. } => problem,
         SweepError::Twice { name, .. } => {
             format!("{name} is given twice: as a key, in axes, in points or in rays, once each")
         }

@@ -18,30 +18,21 @@ use crate::memory::readable;
 
 /// Why an experiment on a memory failed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum MemoryError {
     /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Training diverged.
     #[error("rate = {rate}: the weights became infinite; try a smaller rate")]
-    NotFinite {
-        /// The rate.
-        rate: f64,
-    },
+    NotFinite { rate: f64 },
     /// The memory does not fit.
     #[error(
         "facts = {facts}: needs about {} of memory, and {} are available; fewer facts or threads need less",
         readable(*needed),
         readable(*available)
     )]
-    TooLarge {
-        /// Number of facts.
-        facts: usize,
-        /// Bytes needed.
-        needed: f64,
-        /// Bytes available.
-        available: f64,
-    },
+    TooLarge { facts: usize, needed: f64, available: f64 },
     /// The search was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -144,11 +135,9 @@ pub fn recalls(
     backend: &Backend,
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
-    let found = backend.try_map(configs.len(), |i| {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Cancelled);
-        }
-        recall(&configs[i], &backend.alone())
+    let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
+        true => Err(Cancelled),
+        false => recall(&configs[i], &backend.alone()),
     })?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {
         Some((config, _)) => Err(MemoryError::NotFinite { rate: config.training_rate() }),

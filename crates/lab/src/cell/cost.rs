@@ -88,28 +88,19 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         + if config.regime == Regime::Exact { vocab * labels * (2.0 * p * fma + EXPONENTIAL) } else { 0.0 };
     let evaluate = recall + 2.0 * asked * answer + placed + 3.0 * products + n * SAMPLE;
 
-    let budget = match noise {
-        true => {
-            let again = if config.regime == Regime::Exact { limit } else { 0.0 };
-            let queries = test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL);
-            1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma)
-        }
-        false => 0.0,
-    };
+    let again = if config.regime == Regime::Exact { limit } else { 0.0 };
+    let queries = test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL);
+    let budget = if noise { 1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma) } else { 0.0 };
     // A step: scores and weights, values picked and their derivatives, logits and residuals; a reading now and then.
-    let training = match &config.training {
-        None => 0.0,
-        Some(training) => {
-            let steps = training.steps;
-            let (h, batch) = (count(training.heads), count(training.batch_size(config.samples)));
-            let embeddings =
-                if training.train_embeddings { labels * d * fma + 4.0 * l * d * entry } else { 0.0 };
-            let logits = labels * ((h * p + d) * fma + EXPONENTIAL);
-            let through = 2.0 * h * (forward + d * p * fma + picked + l * (ACCESS + EXPONENTIAL));
-            let step = batch * (read + through + logits + embeddings) + 16.0 * h * d * (p + 4.0 * d);
-            let readings = count(steps).min(count(steps) / count(training.record_every()) + 1.0);
-            count(steps) * step + readings * (recall + asked * answer)
-        }
-    };
+    let training = config.training.as_ref().map_or(0.0, |training| {
+        let (h, batch) = (count(training.heads), count(training.batch_size(config.samples)));
+        let embeddings = if training.train_embeddings { labels * d * fma + 4.0 * l * d * entry } else { 0.0 };
+        let logits = labels * ((h * p + d) * fma + EXPONENTIAL);
+        let through = 2.0 * h * (forward + d * p * fma + picked + l * (ACCESS + EXPONENTIAL));
+        let step = batch * (read + through + logits + embeddings) + 16.0 * h * d * (p + 4.0 * d);
+        let steps = count(training.steps);
+        let readings = steps.min(steps / count(training.record_every()) + 1.0);
+        steps * step + readings * (recall + asked * answer)
+    });
     1e-9 * (CELL + draw + train + evaluate + budget + training)
 }

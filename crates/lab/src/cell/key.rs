@@ -12,8 +12,8 @@ use superpose_core::config::schema::Sparse;
 pub const NUMERICS_REVISION: u32 = 1;
 
 /// A hash of the full configuration, seed included, and the numerics revision: 128 bits of BLAKE3, in hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key([u8; 16]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(u128);
 
 impl Key {
     /// The key under today's [`NUMERICS_REVISION`].
@@ -34,19 +34,13 @@ impl Key {
             .update(serde_json::to_string(&Sparse(settings)).expect("settings are plain values").as_bytes());
         let mut key = [0; 16];
         hasher.finalize_xof().fill(&mut key);
-        Key(key)
+        Key(u128::from_be_bytes(key))
     }
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{:032x}", self.0)
     }
 }
 
@@ -57,8 +51,7 @@ impl FromStr for Key {
         if text.len() != 32 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(wrong);
         }
-        let number = u128::from_str_radix(text, 16).map_err(|_| wrong)?;
-        Ok(Key(number.to_be_bytes()))
+        u128::from_str_radix(text, 16).map(Key).map_err(|_| wrong)
     }
 }
 

@@ -13,8 +13,8 @@ use superpose_core::with_precision;
 use super::{CellError, Outcome, check};
 use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
 
-/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again.
-/// Whatever goes wrong inside is the cell's failure and nobody else's. A backend that is told to stop leaves it undone.
+/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again. Errors and
+/// panics inside are the cell's failure; a cancelled backend leaves the cell undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check(config)?;
     let run = || with_precision!(config.precision, T => measure_as::<T>(config, noise, backend));
@@ -37,8 +37,7 @@ fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Resul
     let instance = Instance::<T>::new(config, &Inputs { output, ..Inputs::default() }, backend)?;
     let samples = instance.samples(config);
     let learned = learn(config, &instance, &*samples, backend, None, &mut |_| true)?;
-    let trigger_sign = learned.phase.trigger_sign;
-    let mut outcome = Outcome::new(&learned.evaluation, trigger_sign);
+    let mut outcome = Outcome::new(&learned.evaluation, learned.phase.trigger_sign);
     // The budget is the early phase's, also of a model that was trained after it.
     if noise {
         let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);

@@ -4,6 +4,7 @@
 //! day, as long as [`NUMERICS_REVISION`] is the same. So a cell that has been run once, anywhere, need not be run again.
 
 mod cost;
+mod error;
 mod key;
 mod measure;
 mod order;
@@ -12,6 +13,7 @@ mod results;
 mod runner;
 
 pub use cost::seconds as estimated_seconds;
+pub use error::StoreError;
 pub use key::{Key, NUMERICS_REVISION};
 pub use measure::measure;
 pub use order::deal;
@@ -25,24 +27,17 @@ use superpose_core::config::{Config, ConfigError, Embedding};
 
 /// Why there is no outcome for a cell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum CellError {
     /// The run failed, now or when it was recorded.
     #[error("{reason}")]
-    Failed {
-        /// What the run said.
-        reason: String,
-    },
+    Failed { reason: String },
     /// The configuration is not that of a cell.
     #[error(transparent)]
     Refused(#[from] ConfigError),
-    /// The memory that is free now does not hold it. Nothing about the cell: elsewhere, or later, it may run, so this is never kept.
+    /// It does not fit in the memory that is free now. Elsewhere or later it may run, so this is never kept.
     #[error("needs about {} of memory, and {} are free: elsewhere, or with fewer threads, it may run", readable(*needed), readable(*available))]
-    TooLarge {
-        /// Bytes that the run would take.
-        needed: f64,
-        /// Bytes that there are.
-        available: f64,
-    },
+    TooLarge { needed: f64, available: f64 },
     /// The work was stopped before this cell was done.
     #[error("stopped before it was done")]
     Stopped,

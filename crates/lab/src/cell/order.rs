@@ -1,4 +1,4 @@
-//! Which cell when and where: long ones first, shares of equal time.
+//! The order of cells and their distribution: long ones first, shares of equal time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ pub fn longest_first(seconds: &[f64]) -> Vec<usize> {
     order
 }
 
-/// Deals cells to `shares` so that they take about equal time: the longest first, each to whoever has least so far.
+/// Deals cells to `shares` so that they take about equal time: the longest first, each to the share with the least time so far.
 /// Returns the numbers of the cells of every share, longest first.
 pub fn deal(seconds: &[f64], shares: usize) -> Vec<Vec<usize>> {
     let mut dealt = vec![Vec::new(); shares];

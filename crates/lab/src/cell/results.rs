@@ -1,4 +1,4 @@
-//! Where results are kept while and after they are made.
+//! Results and places that keep them.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use superpose_core::config::schema::Sparse;
 use superpose_core::config::{Config, Settings};
 
-use super::{Key, NUMERICS_REVISION, Outcome};
-use crate::store::StoreError;
+use super::{Key, NUMERICS_REVISION, Outcome, StoreError};
 
 /// What is known of a cell: its outcome, or why it has none.
 pub type Known = Result<Outcome, String>;
@@ -24,8 +23,8 @@ pub struct Entry {
     #[serde(serialize_with = "sparse")]
     pub config: Settings,
     /// What came out.
-    #[serde(with = "known")]
-    #[schemars(with = "known::Form<Outcome, String>")]
+    #[serde(with = "KnownForm")]
+    #[schemars(with = "KnownForm")]
     pub result: Known,
     /// The [`NUMERICS_REVISION`] of the engine that ran it.
     pub numerics_revision: u32,
@@ -50,7 +49,7 @@ impl Entry {
     }
 }
 
-/// A place for results. [`Memory`] or a [`Store`](crate::store::Store).
+/// A place for results: [`Memory`], a store or a shard.
 pub trait Results {
     /// What is known of these cells; those that are not in the answer are not known.
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError>;
@@ -75,7 +74,7 @@ impl Results for Memory {
     }
 }
 
-/// Whether what was found now takes the place of what was there: the one rule of every place for results.
+/// Whether a new result replaces an earlier one: the rule of every place for results.
 pub(crate) fn replaces(there: &Known, now: &Known) -> bool {
     match (there, now) {
         (Err(_), _) => true,
@@ -96,31 +95,13 @@ fn sparse<S: Serializer>(settings: &Settings, serializer: S) -> Result<S::Ok, S:
 }
 
 /// `{"done": ...}` or `{"failed": "why"}`.
-mod known {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Known, Outcome};
-
-    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
-    #[serde(rename_all = "lowercase")]
-    pub enum Form<O, S> {
-        /// The measures.
-        Done(O),
-        /// Why there are none.
-        Failed(S),
-    }
-
-    pub fn serialize<S: Serializer>(known: &Known, serializer: S) -> Result<S::Ok, S::Error> {
-        match known {
-            Ok(outcome) => Form::<_, &str>::Done(outcome).serialize(serializer),
-            Err(reason) => Form::<&Outcome, _>::Failed(reason).serialize(serializer),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Known, D::Error> {
-        Ok(match Form::<Outcome, String>::deserialize(deserializer)? {
-            Form::Done(outcome) => Ok(outcome),
-            Form::Failed(reason) => Err(reason),
-        })
-    }
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(remote = "Known")]
+enum KnownForm {
+    /// The measures.
+    #[serde(rename = "done")]
+    Ok(Outcome),
+    /// Why there are none.
+    #[serde(rename = "failed")]
+    Err(String),
 }

@@ -15,14 +15,13 @@ use superpose_core::measure::{Measure, Missing};
 
 use super::order::{longest_first, wide};
 use super::results::{Entry, Known, Memory, Results};
-use super::{CellError, Key, Outcome, check, estimated_seconds, measure};
+use super::{CellError, Key, Outcome, StoreError, check, estimated_seconds, measure};
 use crate::memory;
-use crate::store::StoreError;
 
 /// Finished cells are kept this often.
 const COMMIT: Duration = Duration::from_millis(100);
 
-/// What happens while cells run, told on the caller's thread.
+/// An event while cells run, reported on the caller's thread.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Known cells have been looked up.
@@ -45,8 +44,8 @@ pub enum Event<'a> {
         /// The seconds that had been estimated.
         estimated: f64,
     },
-    /// Stopping: all that is finished has been kept, and some cells are still being run. Told again and again until they
-    /// end; whoever does not want to wait may leave the program here and loses nothing but them.
+    /// Stopping: finished cells have been kept, and some cells still run. Repeated until they end; a caller that exits here
+    /// loses only these cells.
     Waiting,
 }
 
@@ -141,8 +140,9 @@ impl<'a> Runner<'a> {
         observe: &mut dyn FnMut(Event<'_>),
     ) -> Result<Vec<Result<Outcome, CellError>>, StoreError> {
         let mut outcomes: Vec<Option<Result<Outcome, CellError>>> = vec![None; cells.len()];
+        // The first place of each cell.
         let mut first: HashMap<Key, usize> = HashMap::with_capacity(cells.len());
-        let mut same = vec![usize::MAX; cells.len()];
+        let mut same: Vec<usize> = (0..cells.len()).collect();
         let mut asked: Vec<(Key, usize)> = Vec::with_capacity(cells.len());
         for (i, config) in cells.iter().enumerate() {
             match check(config) {
@@ -180,29 +180,21 @@ impl<'a> Runner<'a> {
         let seconds = estimates.iter().sum();
         observe(Event::Planned { cells: keys.len(), done, failed, seconds });
 
-        let jobs: Vec<Job<'_>> = longest_first(&estimates)
-            .into_iter()
-            .map(|j| Job {
-                cell: missing[j].1,
-                key: missing[j].0,
-                config: &cells[missing[j].1],
-                estimated: estimates[j],
-            })
-            .collect();
-        self.work(&jobs, &mut |job, result| {
-            observe(match result {
-                Some(result) => {
-                    let event = outcomes[job.cell].insert(result);
-                    Event::Finished { config: job.config, result: event, estimated: job.estimated }
+        let job = |j: usize| {
+            let (key, cell) = missing[j];
+            Job { cell, key, config: &cells[cell], estimated: estimates[j] }
+        };
+        let jobs: Vec<Job<'_>> = longest_first(&estimates).into_iter().map(job).collect();
+        self.work(&jobs, &mut |finished| {
+            observe(match finished {
+                Some((Job { cell, config, estimated, .. }, result)) => {
+                    Event::Finished { config, result: outcomes[*cell].insert(result), estimated: *estimated }
                 }
                 None => Event::Waiting,
             });
         })?;
 
-        let outcome = |i: usize| outcomes[i].clone().unwrap_or(Err(CellError::Stopped));
-        Ok((0..cells.len())
-            .map(|i| if same[i] == usize::MAX { outcome(i) } else { outcome(same[i]) })
-            .collect())
+        Ok(same.into_iter().map(|i| outcomes[i].clone().unwrap_or(Err(CellError::Stopped))).collect())
     }
 
     /// Runs the jobs, given longest first.
@@ -213,14 +205,8 @@ impl<'a> Runner<'a> {
             jobs.iter().partition(|job| self.threads > 1 && bytes(job) > narrow);
         let estimates: Vec<f64> = rest.iter().map(|job| job.estimated).collect();
         first.extend(rest.drain(..wide(&estimates, self.threads)));
-
-        if !first.is_empty() {
-            self.share(&first, 1, self.threads, finished)?;
-        }
-        if !rest.is_empty() {
-            self.share(&rest, self.threads.min(rest.len()), 1, finished)?;
-        }
-        Ok(())
+        self.share(&first, 1.min(first.len()), self.threads, finished)?;
+        self.share(&rest, self.threads.min(rest.len()), 1, finished)
     }
 
     /// Runs the jobs on so many workers with so many threads each.
@@ -234,12 +220,9 @@ impl<'a> Runner<'a> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
         let (noise, available, stop, leave) = (self.noise, self.memory, self.stop, self.leave.clone());
-        let run = |config: &Config, backend: &Backend| {
-            let needed = memory::run_bytes(config, threads, false, false);
-            if needed > available {
-                return Err(CellError::TooLarge { needed, available });
-            }
-            measure(config, noise, backend)
+        let run = |config, backend: &Backend| match memory::run_bytes(config, threads, false, false) {
+            needed if needed > available => Err(CellError::TooLarge { needed, available }),
+            _ => measure(config, noise, backend),
         };
         std::thread::scope(|scope| {
             // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
@@ -248,7 +231,7 @@ impl<'a> Runner<'a> {
                 let sender = sender.clone();
                 let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
                 scope.spawn(move || {
-                    // Where threads cannot be had one is enough, and the bits are the same.
+                    // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
                     let backend = backend.with_cancel(leave);
                     while !broken.load(Ordering::Relaxed)
@@ -264,7 +247,7 @@ impl<'a> Runner<'a> {
             }
             drop(sender);
             let result = self.collect(jobs, &receiver, finished);
-            // With an error the workers must end: they see this, or that nobody listens.
+            // After an error the workers end: they see this flag or the closed channel.
             broken.store(true, Ordering::Relaxed);
             drop(receiver);
             result
@@ -299,7 +282,7 @@ impl<'a> Runner<'a> {
                     Err(CellError::TooLarge { .. } | CellError::Refused(_) | CellError::Stopped) => None,
                 };
                 entries.extend(known.map(|known| Entry::new(job.key, job.config, known)));
-                finished(job, Some(result));
+                finished(Some((job, result)));
             }
             if over || since.elapsed() >= COMMIT {
                 if !entries.is_empty() {
@@ -307,11 +290,8 @@ impl<'a> Runner<'a> {
                     entries.clear();
                 }
                 since = Instant::now();
-                if self.stopped()
-                    && !over
-                    && let Some(job) = jobs.first()
-                {
-                    finished(job, None);
+                if self.stopped() && !over {
+                    finished(None);
                 }
             }
             if over {
@@ -321,8 +301,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Hears of each finished job, and with `None` of waiting for the last ones.
-type Finished<'a> = dyn FnMut(&Job<'_>, Option<Result<Outcome, CellError>>) + 'a;
+/// Receives each finished job, and `None` while it waits for the last ones.
+type Finished<'a> = dyn FnMut(Option<(&Job<'_>, Result<Outcome, CellError>)>) + 'a;
 
 /// A cell to run.
 struct Job<'a> {

@@ -45,8 +45,7 @@ impl Size {
         match self {
             Size::One(parameter) => set(settings, parameter, value as usize),
             Size::Parameters => {
-                let width = (value as f64 / settings.dim as f64).round().max(1.0);
-                settings.width = Some(width as usize);
+                settings.width = Some((value as f64 / settings.dim as f64).round().max(1.0) as usize);
             }
         }
     }
@@ -163,7 +162,7 @@ impl Axis {
     /// Returns the first and the last value.
     pub fn ends(&self) -> [u64; 2] {
         let values = self.values();
-        [values.first().copied().unwrap_or(self.low), values.last().copied().unwrap_or(self.high)]
+        [values[0], values[values.len() - 1]]
     }
 }
 

@@ -43,15 +43,11 @@ impl Kernel {
     /// Returns the candidates. Without a prediction the smooth part is the whole map, so its amplitudes are larger.
     fn candidates(predicted: bool) -> Vec<Kernel> {
         let smooth: &[f64] = if predicted { &[0.1, 0.3, 0.9] } else { &[1.0, 2.5] };
-        let mut all = Vec::new();
-        for &smooth in smooth {
-            for length in [4.0, 9.0] {
-                for lines in [0.05, 0.15, 0.4] {
-                    all.push(Kernel { smooth, length, lines, along: 7.0 });
-                }
-            }
-        }
-        all
+        let kernel = |smooth, length, lines| Kernel { smooth, length, lines, along: 7.0 };
+        let lengths = smooth.iter().flat_map(|&smooth| [4.0, 9.0].map(|length| (smooth, length)));
+        lengths
+            .flat_map(|(smooth, length)| [0.05, 0.15, 0.4].map(|lines| kernel(smooth, length, lines)))
+            .collect()
     }
 
     fn between(&self, a: (usize, usize), b: (usize, usize)) -> f64 {
@@ -106,20 +102,18 @@ pub(super) fn fill(columns: usize, rows: usize, predicted: &[f64], measured: &[M
         let belief = |i| Belief { accuracy: normal::cdf(base(i % columns, i / columns) + mean), error: 0.5 };
         return (0..columns * rows).map(belief).collect();
     };
-    (0..columns * rows)
-        .map(|i| {
-            let cell = (i % columns, i / columns);
-            let across: Vec<f64> = places.iter().map(|&place| kernel.between(place, cell)).collect();
-            let z = base(cell.0, cell.1) + mean + dot(&across, &solved.weights);
-            let mut explained = across;
-            solved.cholesky.solve_lower(&mut explained);
-            let variance = (kernel.between(cell, cell) - dot(&explained, &explained)).max(0.0);
-            // The chord over one standard deviation: where the CDF is flat, its slope would underestimate the error.
-            let sd = variance.sqrt();
-            let error = 0.5 * (normal::cdf(z + sd) - normal::cdf(z - sd));
-            Belief { accuracy: normal::cdf(z), error }
-        })
-        .collect()
+    let belief = |i| {
+        let cell = (i % columns, i / columns);
+        let mut across: Vec<f64> = places.iter().map(|&place| kernel.between(place, cell)).collect();
+        let z = base(cell.0, cell.1) + mean + dot(&across, &solved.weights);
+        solved.cholesky.solve_lower(&mut across);
+        let variance = (kernel.between(cell, cell) - dot(&across, &across)).max(0.0);
+        // The chord over one standard deviation: where the CDF is flat, its slope would underestimate the error.
+        let sd = variance.sqrt();
+        let error = 0.5 * (normal::cdf(z + sd) - normal::cdf(z - sd));
+        Belief { accuracy: normal::cdf(z), error }
+    };
+    (0..columns * rows).map(belief).collect()
 }
 
 /// Returns the variance of the probit of a measured accuracy due to its finite number of test items.

@@ -11,12 +11,13 @@ mod record;
 mod refine;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_theory::Point;
-use superpose_theory::predict::{Dominant, uncovered};
+use superpose_theory::predict::{Dominant, predict_measure, uncovered};
 
 use crate::threshold::{SearchError, Share};
-use superpose_core::Measure;
 
 pub(crate) use axis::closed_form;
 pub use axis::{Axis, MAX_VALUES, MIN_VALUES, Scale, Size};
@@ -137,11 +138,7 @@ impl Request {
         let guide = if self.trust { predicted.clone() } else { Vec::new() };
         let mut refine = Refine::new(columns.len(), rows.len(), guide, self.max_cells, self.tolerance);
         let repeats = self.repeats.max(1);
-        loop {
-            let wanted = refine.ask();
-            if wanted.is_empty() {
-                break;
-            }
+        while let Some(wanted) = refine.ask() {
             let mut cells = Vec::with_capacity(wanted.len() * repeats);
             for &(c, r) in &wanted {
                 let config = Settings { repeats, ..self.at(columns[c], rows[r]) }.check()?;
@@ -154,27 +151,22 @@ impl Request {
             }
         }
         let map = refine.map();
-        let cells: Vec<Cell> = map
-            .iter()
-            .enumerate()
-            .map(|(i, &(value, measured))| Cell {
-                x: columns[i % columns.len()],
-                y: rows[i / columns.len()],
-                value,
-                measured,
-                predicted: predicted.get(i).copied(),
-                dominant: dominant.get(i).copied().flatten(),
-            })
-            .collect();
+        let cell = |(i, &(value, measured)): (usize, &(f64, bool))| Cell {
+            x: columns[i % columns.len()],
+            y: rows[i / columns.len()],
+            value,
+            measured,
+            predicted: predicted.get(i).copied(),
+            dominant: dominant.get(i).copied().flatten(),
+        };
+        let cells = map.iter().enumerate().map(cell).collect();
         let real = |values: &[u64]| values.iter().map(|&v| v as f64).collect::<Vec<_>>();
         let (xs, ys) = (real(&columns), real(&rows));
         let values: Vec<f64> = map.iter().map(|cell| cell.0).collect();
         Ok(Diagram {
             boundary: boundary(&xs, &ys, &values, self.level),
-            predicted_boundary: match predicted.is_empty() {
-                true => Vec::new(),
-                false => boundary(&xs, &ys, &predicted, self.level),
-            },
+            // Empty without a prediction.
+            predicted_boundary: boundary(&xs, &ys, &predicted, self.level),
             measured: refine.measured(),
             columns,
             rows,
@@ -188,26 +180,15 @@ impl Request {
             return Default::default();
         }
         let (accuracy, dominant) = closed_form(&Point::from(&self.config), &self.x, &self.y, threads);
-        match self.measure {
-            Measure::Accuracy => (accuracy, dominant),
-            _ => (
-                self.points(threads, |point| {
-                    superpose_theory::predict::predict_measure(self.measure, point).unwrap_or(f64::NAN)
-                }),
-                dominant,
-            ),
+        if self.measure == Measure::Accuracy {
+            return (accuracy, dominant);
         }
-    }
-
-    /// Applies a function to the point of every cell, row by row.
-    fn points<R: Send>(&self, threads: usize, f: impl Fn(&Point) -> R + Sync) -> Vec<R> {
         let (columns, rows) = (self.x.values(), self.y.values());
-        let backend = superpose_core::backend::Backend::cpu(threads)
-            .unwrap_or_else(|_| superpose_core::backend::Backend::single());
-        let row =
-            |r: usize| -> Vec<R> { columns.iter().map(|&x| f(&Point::from(&self.at(x, rows[r])))).collect() };
-        let points = backend.map(rows.len(), row).expect("nothing cancels this backend");
-        points.into_iter().flatten().collect()
+        let value = |x, y| predict_measure(self.measure, &Point::from(&self.at(x, y))).unwrap_or(f64::NAN);
+        let row = |r: usize| -> Vec<f64> { columns.iter().map(|&x| value(x, rows[r])).collect() };
+        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+        let values = backend.map(rows.len(), row).expect("nothing cancels this backend");
+        (values.concat(), dominant)
     }
 }
 

@@ -25,34 +25,24 @@ impl Refine {
     /// Returns a map of `columns` by `rows` of which at most `max` cells are measured, until no other cell has an expected error
     /// above `tolerance`. `predicted` has the predicted accuracy of each cell or is empty.
     pub fn new(columns: usize, rows: usize, predicted: Vec<f64>, max: usize, tolerance: f64) -> Refine {
-        let predicted = if predicted.len() == columns * rows { predicted } else { Vec::new() };
-        Refine {
-            columns,
-            rows,
-            predicted,
-            measured: Vec::new(),
-            taken: vec![false; columns * rows],
-            max: max.min(columns * rows),
-            tolerance,
-            beliefs: None,
-        }
+        let cells = columns * rows;
+        let predicted = if predicted.len() == cells { predicted } else { Vec::new() };
+        let (taken, max) = (vec![false; cells], max.min(cells));
+        Refine { columns, rows, predicted, measured: Vec::new(), taken, max, tolerance, beliefs: None }
     }
 
-    /// Returns the cells to measure next as (column, row); none when the map is complete.
-    pub fn ask(&mut self) -> Vec<(usize, usize)> {
+    /// Returns the cells to measure next as (column, row); `None` when the map is complete.
+    pub fn ask(&mut self) -> Option<Vec<(usize, usize)>> {
         let left = self.max.saturating_sub(self.taken.iter().filter(|&&taken| taken).count());
         if self.columns == 0 || self.rows == 0 || left == 0 {
-            return Vec::new();
+            return None;
         }
-        let mut chosen = match self.measured.is_empty() {
-            true => self.coarse(left),
-            false => self.worst(left),
-        };
+        let mut chosen = if self.measured.is_empty() { self.coarse(left) } else { self.worst(left) };
         chosen.truncate(left);
         for &(column, row) in &chosen {
             self.taken[row * self.columns + column] = true;
         }
-        chosen
+        Some(chosen).filter(|chosen| !chosen.is_empty())
     }
 
     /// Adds the measured accuracy of a cell, from this number of independent answers.
@@ -78,9 +68,7 @@ impl Refine {
     }
 
     fn believe(&mut self) -> &[Belief] {
-        let (columns, rows) = (self.columns, self.rows);
-        let (predicted, measured) = (&self.predicted, &self.measured);
-        self.beliefs.get_or_insert_with(|| fill(columns, rows, predicted, measured))
+        self.beliefs.get_or_insert_with(|| fill(self.columns, self.rows, &self.predicted, &self.measured))
     }
 
     fn coarse(&self, left: usize) -> Vec<(usize, usize)> {
@@ -115,11 +103,8 @@ impl Refine {
             let (c, r) = (i % columns, i / columns);
             let beside =
                 |&(a, b): &(usize, usize)| a == c && b.abs_diff(r) <= 1 || b == r && a.abs_diff(c) <= 1;
-            if !chosen.iter().any(beside) {
+            if chosen.len() < batch && !chosen.iter().any(beside) {
                 chosen.push((c, r));
-                if chosen.len() == batch {
-                    break;
-                }
             }
         }
         chosen

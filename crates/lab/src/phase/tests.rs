@@ -20,20 +20,12 @@ fn smooth_map_is_interpolated() {
                 .collect(),
         };
         let mut refine = Refine::new(columns, rows, predicted, max, 0.01);
-        loop {
-            let wanted = refine.ask();
-            if wanted.is_empty() {
-                break;
-            }
+        while let Some(wanted) = refine.ask() {
             wanted.iter().for_each(|&(c, r)| refine.tell(c, r, truth(c, r), 2000.0));
         }
         assert!(refine.measured() <= max);
-        let map = refine.map();
-        let off = map
-            .iter()
-            .enumerate()
-            .filter(|(i, m)| (m.0 - truth(i % columns, i / columns)).abs() > 0.05)
-            .count();
+        let wrong = |&(i, m): &(usize, (f64, bool))| (m.0 - truth(i % columns, i / columns)).abs() > 0.05;
+        let off = refine.map().into_iter().enumerate().filter(wrong).count();
         assert!(off < 20, "{offset:?}: {off} cells are off, {} measured", refine.measured());
     }
 }
@@ -43,11 +35,7 @@ fn refinement_ends_for_arbitrary_accuracies() {
     for (columns, rows, max) in [(1, 1, 1), (2, 7, 3), (5, 5, 25), (9, 4, 0), (12, 12, 500)] {
         let mut refine = Refine::new(columns, rows, Vec::new(), max, 0.0);
         let mut told = 0;
-        loop {
-            let wanted = refine.ask();
-            if wanted.is_empty() {
-                break;
-            }
+        while let Some(wanted) = refine.ask() {
             for (c, r) in wanted {
                 told += 1;
                 let wild = if told % 3 == 0 { f64::NAN } else { f64::from(told % 2) };

@@ -35,13 +35,9 @@ struct Sizes {
     token_rows: Option<usize>,
     /// Rows of `z_out`.
     label_rows: Option<usize>,
-    /// Embedding dimension.
     dim: Option<usize>,
-    /// Sequence length.
     length: Option<usize>,
-    /// Training samples.
     samples: Option<usize>,
-    /// Width of the MLP.
     width: Option<usize>,
 }
 
@@ -80,11 +76,8 @@ impl Import {
         };
         if import.labels.is_some() && !(import.tokens.is_some() && import.position.is_some()) {
             let missing = if import.tokens.is_none() { "tokens" } else { "position" };
-            return Err(TensorError::Missing {
-                name: format!("{missing} (needed with labels: a label belongs to the token at a position)"),
-                present: import.names().join(", "),
-            }
-            .into());
+            let name = format!("{missing} (needed with labels: a label belongs to the token at a position)");
+            return Err(TensorError::Missing { name, present: import.names().join(", ") }.into());
         }
         Ok(import)
     }
@@ -123,11 +116,11 @@ impl Import {
             if let Some(tensor) = tensor {
                 let (count, columns) = tensor.matrix()?;
                 *rows = Some(count);
-                dim.agree(&tensor.name, &tensor.shape, columns)?;
+                dim.agree(tensor, columns)?;
             }
         }
         for tensor in [&self.z_trig, &self.z_eos].into_iter().flatten() {
-            dim.agree(&tensor.name, &tensor.shape, tensor.vector()?)?;
+            dim.agree(tensor, tensor.vector()?)?;
         }
         if let Some(tokens) = &self.tokens {
             let [count, length] = tokens.shape[..] else {
@@ -137,7 +130,7 @@ impl Import {
                 return Err(tokens.shaped("must have at least one sample and one position"));
             }
             sizes.length = Some(length);
-            samples.agree(&tokens.name, &tokens.shape, count)?;
+            samples.agree(tokens, count)?;
         }
         for tensor in [&self.position, &self.labels].into_iter().flatten() {
             let [count] = tensor.shape[..] else {
@@ -146,7 +139,7 @@ impl Import {
             if count == 0 {
                 return Err(tensor.shaped("must have at least one entry"));
             }
-            samples.agree(&tensor.name, &tensor.shape, count)?;
+            samples.agree(tensor, count)?;
         }
         sizes.dim = dim.first.map(|(_, size)| size);
         sizes.samples = samples.first.map(|(_, size)| size);
@@ -162,17 +155,15 @@ impl Import {
         let floats = [&self.z_in, &self.z_out, &self.w_in, &self.z_trig, &self.z_eos].into_iter().flatten();
         let dim_of = floats.map(|tensor| tensor.name.clone()).next().unwrap_or_default() + " (columns)";
         let vocab_of = if self.z_in.is_some() { "z_in (rows, without noise tokens)" } else { "z_out (rows)" };
-        let set = |parameter: &str, tensor: &str, have: &mut usize, size: Option<usize>| match size {
-            Some(size) if given(parameter) && *have != size => Err(TensorError::Shape {
-                name: tensor.into(),
-                got: vec![size],
-                expected: format!("{parameter} was given as {have}; omit it or use the same value"),
-            }),
-            Some(size) => {
-                *have = size;
-                Ok(())
+        let shape = |name: &str, got, expected| Err(TensorError::Shape { name: name.into(), got, expected });
+        let set = |parameter: &str, tensor: &str, have: &mut usize, size: Option<usize>| {
+            let size = size.unwrap_or(*have);
+            if given(parameter) && *have != size {
+                let expected = format!("{parameter} was given as {have}; omit it or use the same value");
+                return shape(tensor, vec![size], expected);
             }
-            None => Ok(()),
+            *have = size;
+            Ok(())
         };
         set("dim", &dim_of, &mut settings.dim, sizes.dim)?;
         set("length", "tokens (columns)", &mut settings.length, sizes.length)?;
@@ -185,26 +176,18 @@ impl Import {
         let vocab = match sizes.token_rows.map(|rows| rows.checked_sub(settings.noise_vocab.unwrap_or(0))) {
             Some(Some(vocab)) if vocab >= 2 => Some(vocab),
             Some(_) => {
-                return Err(TensorError::Shape {
-                    name: "z_in".into(),
-                    got: vec![sizes.token_rows.unwrap_or(0), settings.dim],
-                    expected: "needs noise_vocab rows and at least 2 more".into(),
-                });
+                let got = vec![sizes.token_rows.unwrap_or(0), settings.dim];
+                return shape("z_in", got, "needs noise_vocab rows and at least 2 more".into());
             }
             None if settings.labels == Labels::Permutation => sizes.label_rows,
             None => None,
         };
         set("vocab", vocab_of, &mut settings.vocab, vocab)?;
         if let Some(rows) = sizes.label_rows.filter(|&rows| rows != settings.label_count()) {
-            return Err(TensorError::Shape {
-                name: "z_out".into(),
-                got: vec![rows, settings.dim],
-                expected: format!(
-                    "must have a row per label, {} with labels = {}; for fewer classes than tokens set labels = mod:{rows}",
-                    settings.label_count(),
-                    settings.labels
-                ),
-            });
+            let (count, labels) = (settings.label_count(), &settings.labels);
+            let classes = format!("for fewer classes than tokens set labels = mod:{rows}");
+            let expected = format!("must have a row per label, {count} with labels = {labels}; {classes}");
+            return shape("z_out", vec![rows, settings.dim], expected);
         }
         Ok(())
     }
@@ -227,10 +210,9 @@ impl Import {
     ) -> Result<(Stored, Task), RunError> {
         let all_given = self.tokens.is_some() && self.position.is_some();
         let generated = (!all_given).then(|| Stored::copy(drawn, backend)).transpose()?;
-        let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match (own, &generated) {
-            (Some(own), _) => own.data.clone(),
-            (None, Some(generated)) => other(generated).to_vec(),
-            (None, None) => Vec::new(),
+        let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match own {
+            Some(own) => own.data.clone(),
+            None => generated.as_ref().map_or(Vec::new(), |generated| other(generated).to_vec()),
         };
         let tokens = pick(&self.tokens, Stored::tokens);
         let position = pick(&self.position, Stored::position);
@@ -268,36 +250,24 @@ fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -
     let mut used = vec![false; config.label_count()];
     best.iter().flatten().for_each(|&(_, label)| used[label as usize] = true);
     let mut free = (0..config.label_count() as u32).filter(|&label| !used[label as usize]);
-    let own = task.facts().iter();
-    best.iter()
-        .zip(own)
-        .map(|(best, &own)| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1))
-        .collect()
+    let mut label =
+        |best: &Option<(usize, u32)>, own| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1);
+    best.iter().zip(task.facts()).map(|(best, &own)| label(best, own)).collect()
 }
 
 /// Rejects a zero vector, because scores and gamma are proportional to the length of `z_eos`. A tensor without entries passes.
 fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
-    match tensor.data.is_empty() || tensor.data.iter().any(|&x| x != 0.0) {
-        true => Ok(tensor),
-        false => Err(TensorError::Value {
-            name: tensor.name,
-            value: "0".into(),
-            index: 0,
-            expected: "some entry must differ from 0".into(),
-        }),
+    if tensor.data.is_empty() || tensor.data.iter().any(|&x| x != 0.0) {
+        return Ok(tensor);
     }
+    let expected = "some entry must differ from 0".into();
+    Err(TensorError::Value { name: tensor.name, value: "0".into(), index: 0, expected })
 }
 
 pub(super) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
-    match values.iter().position(|&value| value as usize >= bound) {
-        None => Ok(()),
-        Some(index) => Err(TensorError::Value {
-            name: name.into(),
-            value: values[index].to_string(),
-            index,
-            expected: format!("every entry must be below {what} = {bound}"),
-        }),
-    }
+    let Some(index) = values.iter().position(|&value| value as usize >= bound) else { return Ok(()) };
+    let expected = format!("every entry must be below {what} = {bound}");
+    Err(TensorError::Value { name: name.into(), value: values[index].to_string(), index, expected })
 }
 
 /// A size that several tensors must share.
@@ -307,15 +277,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn agree(&mut self, name: &str, got: &[usize], size: usize) -> Result<(), TensorError> {
-        let (other, have) = self.first.get_or_insert_with(|| (name.into(), size));
+    fn agree<X>(&mut self, tensor: &Tensor<X>, size: usize) -> Result<(), TensorError> {
+        let (other, have) = self.first.get_or_insert_with(|| (tensor.name.clone(), size));
         match *have == size {
             true => Ok(()),
-            false => Err(TensorError::Shape {
-                name: name.into(),
-                got: got.to_vec(),
-                expected: format!("{} must be {have}, as in tensor {other}", self.parameter),
-            }),
+            false => Err(tensor.shaped(format!("{} must be {have}, as in tensor {other}", self.parameter))),
         }
     }
 }

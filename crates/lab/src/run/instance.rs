@@ -52,11 +52,8 @@ impl Inputs {
             let rows = EmbeddingRows { file: TensorFile::open(file.as_ref())?, tensor: tensor.clone() };
             let (count, dim) = rows.size(tensor)?;
             if given("dim") && settings.dim != dim {
-                return Err(wrong(
-                    "dim",
-                    settings.dim,
-                    format!("tensor {tensor} has {dim} columns; omit dim"),
-                ));
+                let have = format!("tensor {tensor} has {dim} columns; omit dim");
+                return Err(wrong("dim", settings.dim, have));
             }
             settings.dim = dim;
             if settings.token_count() > count {
@@ -66,19 +63,16 @@ impl Inputs {
             }
             inputs.rows = Some(rows);
         }
-        inputs.output = match settings.output_embedding.as_deref() {
-            Some("tied") => Some(OutputRows::Tied),
-            Some(name) => Some(OutputRows::Tensor(name.into())),
-            None => None,
-        };
+        inputs.output = settings.output_embedding.as_deref().map(|name| match name {
+            "tied" => OutputRows::Tied,
+            name => OutputRows::Tensor(name.into()),
+        });
         if let (Some(rows), Some(OutputRows::Tensor(name))) = (&inputs.rows, &inputs.output) {
             let (input, output) = (rows.size(&rows.tensor)?, rows.size(name)?);
             if input != output {
-                return Err(RunError::Tensors(TensorError::Shape {
-                    name: name.clone(),
-                    got: vec![output.0, output.1],
-                    expected: format!("must have the shape of tensor {}, {input:?}", rows.tensor),
-                }));
+                let expected = format!("must have the shape of tensor {}, {input:?}", rows.tensor);
+                let got = vec![output.0, output.1];
+                return Err(TensorError::Shape { name: name.clone(), got, expected }.into());
             }
         }
         if let Some(path) = &settings.import {
@@ -137,11 +131,10 @@ impl EmbeddingRows {
         let shape = self.file.tensors()?.shape(tensor).map_err(|error| self.file.inside(error))?;
         match shape[..] {
             [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
-            _ => Err(self.file.inside(TensorError::Shape {
-                name: tensor.into(),
-                got: shape,
-                expected: "must be a matrix with at least one row and column".into(),
-            })),
+            _ => {
+                let expected = "must be a matrix with at least one row and column".into();
+                Err(self.file.inside(TensorError::Shape { name: tensor.into(), got: shape, expected }))
+            }
         }
     }
 
@@ -157,16 +150,11 @@ impl EmbeddingRows {
 /// Returns the entries in the precision of a run, or an error if one overflows it.
 pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
     let data: Vec<T> = tensor.data.iter().map(|&x| T::from_f64(x)).collect();
-    match data.iter().position(|x| !x.to_f64().is_finite()) {
-        None => Ok(data),
-        Some(index) => Err(TensorError::Value {
-            name: tensor.name.clone(),
-            value: format!("{:e}", tensor.data[index]),
-            index,
-            expected: "every entry must be below 3.4e38 in size with precision f32; use f64 for larger ones"
-                .into(),
-        }),
-    }
+    let Some(index) = data.iter().position(|x| !x.to_f64().is_finite()) else { return Ok(data) };
+    let expected =
+        "every entry must be below 3.4e38 in size with precision f32; use f64 for larger ones".into();
+    let value = format!("{:e}", tensor.data[index]);
+    Err(TensorError::Value { name: tensor.name.clone(), value, index, expected })
 }
 
 /// A repeat before training.

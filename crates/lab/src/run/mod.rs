@@ -38,6 +38,7 @@ use superpose_tensors::{Element, Entry, TensorError};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum RunError {
     /// An input tensor is missing or invalid.
     #[error(transparent)]
@@ -47,26 +48,12 @@ pub enum RunError {
     Config(#[from] ConfigError),
     /// The run does not fit in memory.
     #[error("{}", excess.message(&format!("this needs about {} of memory, and {} are available", readable(*needed), readable(*available))))]
-    TooLarge {
-        /// Bytes needed.
-        needed: f64,
-        /// Bytes available.
-        available: f64,
-        /// The size to reduce.
-        excess: Excess,
-    },
+    TooLarge { needed: f64, available: f64, excess: Excess },
     /// A checkpoint has another configuration.
     #[error(
         "{name} = {given}: the checkpoint was made with {saved}; use that value, give only the checkpoint, or give another file"
     )]
-    Checkpoint {
-        /// The setting.
-        name: String,
-        /// The value given.
-        given: String,
-        /// The value in the checkpoint.
-        saved: String,
-    },
+    Checkpoint { name: String, given: String, saved: String },
     /// Training diverged.
     #[error(transparent)]
     Diverged(#[from] Diverged),
@@ -74,14 +61,7 @@ pub enum RunError {
     #[error(
         "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
     )]
-    NotFinite {
-        /// Rate of step 1.
-        eta: f64,
-        /// Rate of step 2.
-        gamma: f64,
-        /// Rate of step 3.
-        eta2: f64,
-    },
+    NotFinite { eta: f64, gamma: f64, eta2: f64 },
     /// The run was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -149,17 +129,13 @@ fn run_repeats(
     progress: &dyn Progress,
 ) -> Result<Vec<Repeat>, RunError> {
     config.three_steps_only()?;
-    let mut repeats = Vec::with_capacity(config.repeats);
-    for repeat in 0..config.repeats {
+    let run = |repeat| {
         let config = config.repeat(repeat);
-        let export = export.filter(|_| repeat == 0);
-        let look = look && repeat == 0;
+        let (export, look) = (export.filter(|_| repeat == 0), look && repeat == 0);
         progress.repeat(repeat);
-        repeats.push(with_precision!(config.precision, T => {
-            run_repeat::<T>(&config, inputs, backend, export, look, progress)?
-        }));
-    }
-    Ok(repeats)
+        with_precision!(config.precision, T => run_repeat::<T>(&config, inputs, backend, export, look, progress))
+    };
+    (0..config.repeats).map(run).collect()
 }
 
 /// Trains and evaluates the first repeat without its noise budget, which is what sweeps need.
@@ -167,17 +143,11 @@ fn run_repeats(
 /// # Errors
 /// Fails if an input tensor is invalid or a number overflows.
 pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
-    with_precision!(config.precision, T => evaluation_as::<T>(config, inputs, backend))
-}
-
-fn evaluation_as<T: Real>(
-    config: &Config,
-    inputs: &Inputs,
-    backend: &Backend,
-) -> Result<Evaluation, RunError> {
-    let instance = Instance::<T>::new(config, inputs, backend)?;
-    let samples = instance.samples(config);
-    Ok(learn(config, &instance, &*samples, backend, None, &mut |_| true)?.evaluation)
+    with_precision!(config.precision, T => {
+        let instance = Instance::<T>::new(config, inputs, backend)?;
+        let learned = learn(config, &instance, &*instance.samples(config), backend, None, &mut |_| true)?;
+        Ok(learned.evaluation)
+    })
 }
 
 fn run_repeat<T: Real + Element>(
@@ -264,10 +234,7 @@ pub(crate) fn train<T: Real>(
     backend: &Backend,
 ) -> Result<EarlyPhase<T>, RunError> {
     let phase = early_phase(config, model, samples, backend)?;
-    if phase.is_finite() {
-        return Ok(phase);
-    }
-    Err(not_finite(config, &phase))
+    if phase.is_finite() { Ok(phase) } else { Err(not_finite(config, &phase)) }
 }
 
 pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError {
@@ -293,11 +260,11 @@ fn write<T: Real + Element>(
         entry("w1", &[dim, dim], &phase.w1_matrix(model)),
         entry("m2", &[dim, p], &phase.m2),
     ];
-    if let Some(w_in) = &e.w_in {
-        entries.push(entry("w_in", &[p, dim], w_in));
-    }
-    entries.push(Entry::whole("tokens", &[count, samples.length()], samples.tokens()));
-    entries.push(Entry::whole("position", &[count], samples.position()));
-    entries.push(Entry::whole("labels", &[count], samples.labels()));
+    entries.extend(e.w_in.as_ref().map(|w_in| entry("w_in", &[p, dim], w_in)));
+    entries.extend([
+        Entry::whole("tokens", &[count, samples.length()], samples.tokens()),
+        Entry::whole("position", &[count], samples.position()),
+        Entry::whole("labels", &[count], samples.labels()),
+    ]);
     superpose_tensors::write(path, &entries)
 }

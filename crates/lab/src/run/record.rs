@@ -92,10 +92,8 @@ fn majority(signs: &[i8]) -> i8 {
 
 /// The mean of each part over the repeats that have it.
 fn mean_budget(repeats: &[Repeat], of: fn(&Noise) -> &Budget) -> Budget {
-    let collect = |mut sums: Parts<Vec<f64>>, budget: &Budget| {
-        sums = sums.zip(budget, |sum, part| sum.iter().copied().chain(*part).collect());
-        sums
-    };
-    let values = repeats.iter().map(|repeat| of(&repeat.noise)).fold(Parts::default(), collect);
+    let values = repeats.iter().fold(Parts::<Vec<f64>>::default(), |values, repeat| {
+        values.zip(of(&repeat.noise), |values, part| values.iter().copied().chain(*part).collect())
+    });
     values.map(|values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
 }

@@ -79,10 +79,8 @@ impl Seen {
 impl SeenExample {
     fn new(example: &Example) -> SeenExample {
         let mut order: Vec<usize> = (0..example.tokens.len()).collect();
-        order.sort_by(|&a, &b| {
-            let first = |i: usize| (i == example.position, example.weights[i]);
-            first(b).0.cmp(&first(a).0).then(first(b).1.total_cmp(&first(a).1))
-        });
+        let weight = |i: usize| if i == example.position { f64::INFINITY } else { example.weights[i] };
+        order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
         let rest = order.get(MAX_TOKENS..).map_or(0.0, |rest| rest.iter().map(|&i| example.weights[i]).sum());
         order.truncate(MAX_TOKENS);
         order.sort_unstable();
@@ -139,13 +137,8 @@ mod tests {
             assert_eq!(histogram.counts.iter().sum::<usize>(), values.len());
             assert_eq!(histogram.edges.len(), histogram.counts.len() + 1);
             assert!(histogram.edges.contains(&0.0), "{values:?}");
-            let below: usize = histogram
-                .counts
-                .iter()
-                .zip(&histogram.edges[1..])
-                .filter(|(_, edge)| **edge <= 0.0)
-                .map(|(count, _)| count)
-                .sum();
+            let bins = histogram.counts.iter().zip(&histogram.edges[1..]);
+            let below: usize = bins.filter(|(_, edge)| **edge <= 0.0).map(|(count, _)| count).sum();
             assert_eq!(below, values.iter().filter(|&&x| x < 0.0).count(), "{values:?}");
         }
     }

@@ -46,65 +46,49 @@ pub fn cell_settings() -> impl Iterator<Item = &'static Setting> {
 
 /// All columns, in the order of the view.
 pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
-    let column = |name: &str, kind, meaning: &str, expression: &str| Column {
-        name: name.into(),
-        kind,
-        meaning: meaning.into(),
-        expression: expression.into(),
-    };
     use ColumnType::{Integer, Real, Text};
+    let status = "CASE WHEN outcome IS NULL THEN 'failed' ELSE 'done' END";
     let mut columns = vec![
         column("key", Text, "hash of configuration, seed and numerics revision", "key"),
-        column(
-            "status",
-            Text,
-            "`done`, or `failed`",
-            "CASE WHEN outcome IS NULL THEN 'failed' ELSE 'done' END",
-        ),
+        column("status", Text, "`done`, or `failed`", status),
         column("reason", Text, "why it failed", "reason"),
     ];
     columns.extend(cell_settings().map(|setting| {
-        column(setting.name, column_type(setting.kind), &setting.meaning(), &setting_expression(setting))
+        column(setting.name, column_type(setting.kind), setting.meaning(), setting_expression(setting))
     }));
+    let extract = |place: &str| format!("json_extract(outcome, '$.{place}')");
     let Kind::Word(measures) = Measure::KIND else { return columns };
     for (name, meaning) in measures {
-        let of = |field: &str| format!("json_extract(outcome, '$.{name}.{field}')");
+        let of = |field: &str| extract(&format!("{name}.{field}"));
+        let variance = format!("variance of an item about the mean of `{name}`");
+        let items = format!("items that `{name}` is the mean of");
         columns.extend([
-            column(name, Real, meaning.trim().trim_end_matches('.'), &of("mean")),
-            column(
-                &format!("{name}_variance"),
-                Real,
-                &format!("variance of an item about the mean of `{name}`"),
-                &of("variance"),
-            ),
-            column(
-                &format!("{name}_items"),
-                Integer,
-                &format!("items that `{name}` is the mean of"),
-                &of("items"),
-            ),
+            column(*name, Real, meaning.trim().trim_end_matches('.'), of("mean")),
+            column(format!("{name}_variance"), Real, variance, of("variance")),
+            column(format!("{name}_items"), Integer, items, of("items")),
         ]);
     }
+    let sign = "sign of what step 2 gave the trigger";
+    let revision = "of the engine that ran it; another one gives other results";
     columns.extend([
-        column(
-            "trigger_sign",
-            Integer,
-            "sign of what step 2 gave the trigger",
-            "json_extract(outcome, '$.trigger_sign')",
-        ),
-        column("noise", Text, "noise budget as JSON, where asked for", "json_extract(outcome, '$.noise')"),
-        column("seconds", Real, "time of the run", "json_extract(outcome, '$.seconds')"),
+        column("trigger_sign", Integer, sign, extract("trigger_sign")),
+        column("noise", Text, "noise budget as JSON, where asked for", extract("noise")),
+        column("seconds", Real, "time of the run", extract("seconds")),
         column("config", Text, "the settings that differ from their defaults, as JSON", "config"),
-        column(
-            "numerics_revision",
-            Integer,
-            "of the engine that ran it; another one gives other results",
-            "numerics_revision",
-        ),
+        column("numerics_revision", Integer, revision, "numerics_revision"),
         column("version", Text, "of the program that ran it", "version"),
     ]);
     columns
 });
+
+fn column(
+    name: impl Into<String>,
+    kind: ColumnType,
+    meaning: impl Into<String>,
+    expression: impl Into<String>,
+) -> Column {
+    Column { name: name.into(), kind, meaning: meaning.into(), expression: expression.into() }
+}
 
 /// The statement that makes the view.
 pub(super) fn view() -> String {
@@ -134,9 +118,8 @@ fn setting_expression(setting: &Setting) -> String {
     match (setting.name, setting.group) {
         ("steps", _) => given,
         (_, "Training") => {
-            format!(
-                "CASE WHEN json_extract(config, '$.steps') IS NOT NULL THEN coalesce({given}, {default}) END"
-            )
+            let trained = "json_extract(config, '$.steps') IS NOT NULL";
+            format!("CASE WHEN {trained} THEN coalesce({given}, {default}) END")
         }
         _ => format!("coalesce({given}, {default})"),
     }
@@ -158,10 +141,8 @@ pub fn values(entry: &Entry) -> Vec<Json> {
     match &entry.result {
         Ok(outcome) => {
             for (_, estimate) in outcome.measures.iter() {
-                values.extend(match estimate.is_missing() {
-                    true => [Json::Null, Json::Null, Json::Null],
-                    false => [json!(estimate.mean), json!(estimate.variance), json!(estimate.items)],
-                });
+                let numbers = [json!(estimate.mean), json!(estimate.variance), json!(estimate.items)];
+                values.extend(numbers.map(|number| if estimate.is_missing() { Json::Null } else { number }));
             }
             let noise = outcome.noise.map(|noise| json!(noise).to_string());
             values.extend([json!(outcome.trigger_sign), json!(noise), json!(outcome.seconds)]);

@@ -16,7 +16,7 @@ pub enum ExportError {
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The Parquet library says no.
+    /// The Parquet library failed.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),
@@ -31,14 +31,12 @@ pub fn csv(store: &Store, out: &mut dyn Write) -> Result<(), ExportError> {
     store.entries(&mut |entry| {
         line.clear();
         let values = values(&entry).into_iter().enumerate().filter(|(column, _)| shown(column));
-        csv::line(
-            &mut line,
-            values.map(|(_, value)| match value {
-                Value::Null => String::new(),
-                Value::String(text) => text,
-                number => number.to_string(),
-            }),
-        );
+        let field = |(_, value)| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            number => number.to_string(),
+        };
+        csv::line(&mut line, values.map(field));
         Ok(out.write_all(line.as_bytes())?)
     })
 }
@@ -65,19 +63,16 @@ pub fn parquet(store: &Store, out: &mut (dyn Write + Send)) -> Result<(), Export
     use super::{Column, ColumnType};
 
     const ROWS: usize = 1 << 16;
-    let fields: Result<Vec<_>, _> = COLUMNS
-        .iter()
-        .map(|column| {
-            let (physical, logical) = match column.kind {
-                ColumnType::Integer => (Type::INT64, None),
-                ColumnType::Real => (Type::DOUBLE, None),
-                ColumnType::Text => (Type::BYTE_ARRAY, Some(LogicalType::String)),
-            };
-            let field =
-                Schema::primitive_type_builder(&column.name, physical).with_repetition(Repetition::OPTIONAL);
-            field.with_logical_type(logical).build().map(Arc::new)
-        })
-        .collect();
+    let field = |column: &Column| {
+        let (physical, logical) = match column.kind {
+            ColumnType::Integer => (Type::INT64, None),
+            ColumnType::Real => (Type::DOUBLE, None),
+            ColumnType::Text => (Type::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let field = Schema::primitive_type_builder(&column.name, physical);
+        field.with_repetition(Repetition::OPTIONAL).with_logical_type(logical).build().map(Arc::new)
+    };
+    let fields: Result<Vec<_>, _> = COLUMNS.iter().map(field).collect();
     let schema = Arc::new(Schema::group_type_builder("results").with_fields(fields?).build()?);
     let mut writer =
         SerializedFileWriter::new(&mut *out, schema, Arc::new(WriterProperties::builder().build()))?;

@@ -7,7 +7,6 @@
 //! them here.
 
 mod columns;
-mod error;
 mod export;
 mod rows;
 mod schema;
@@ -21,8 +20,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
 
+pub use crate::cell::StoreError;
 pub use columns::{COLUMNS, Column, ColumnType, cell_settings, values};
-pub use error::StoreError;
 #[cfg(feature = "parquet")]
 pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};
@@ -47,27 +46,20 @@ impl Store {
     /// Opens the store, or makes a new one where there is no file or an empty one. A file of something else, a damaged
     /// or a newer one is an error and is not touched.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        Store::connect(path, flags, schema::recognise(path)?)
     }
 
     /// Opens a store that must be there.
     pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
-        let size = std::fs::metadata(path).map_err(|error| StoreError::io(path, error))?.len();
-        if size == 0 {
-            return Err(StoreError::Foreign { path: path.into(), what: "it is empty" });
-        }
-        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        std::fs::metadata(path).map_err(|error| StoreError::io(path, error))?;
+        Store::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, not_empty(path)?)
     }
 
-    /// Opens a file that this process has opened as a store before, without looking it over again. Other connections to it may be
-    /// open: looking it over would close the file once, and with that the system would drop their locks.
+    /// Opens a file that this process has opened as a store before, without checking it again. Other connections to it may be
+    /// open: a check would close the file once, and with that the system would drop their locks.
     pub fn reopen(path: &Path) -> Result<Store, StoreError> {
         Store::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, 0)
-    }
-
-    fn open_with(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
-        let size = schema::recognise(path)?;
-        Store::connect(path, flags, size)
     }
 
     /// Connects, and checks the pages of a file of that many bytes.
@@ -87,20 +79,14 @@ impl Store {
     /// Opens a store to look things up in while others may write it, over a network, too: without locks, and without
     /// anything but the file itself. Something written a moment ago may not be seen.
     pub fn peek(path: &Path) -> Result<Store, StoreError> {
-        let size = schema::recognise(path)?;
-        if size == 0 {
-            return Err(StoreError::Foreign { path: path.into(), what: "it is empty" });
-        }
+        not_empty(path)?;
         let failed = |error| StoreError::sqlite(path, error);
         let whole = std::path::absolute(path).map_err(|error| StoreError::io(path, error))?;
-        let escaped: String = whole
-            .to_string_lossy()
-            .chars()
-            .map(|c| match c {
-                '%' | '?' | '#' => format!("%{:02x}", c as u32),
-                c => c.to_string(),
-            })
-            .collect();
+        let escape = |c| match c {
+            '%' | '?' | '#' => format!("%{:02x}", c as u32),
+            c => c.to_string(),
+        };
+        let escaped: String = whole.to_string_lossy().chars().map(escape).collect();
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let uri = format!("file:{escaped}?immutable=1");
@@ -111,34 +97,26 @@ impl Store {
 
     /// Finds pages that are not what they should be.
     fn check_pages(&self) -> Result<(), StoreError> {
-        let answer: Result<String, _> =
-            self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-        match answer {
-            Ok(answer) if answer == "ok" => Ok(()),
-            Ok(answer) => Err(self.damaged(answer)),
-            Err(error) => Err(self.failed(error)),
+        let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        match answer.map_err(|error| self.failed(error))? {
+            answer if answer == "ok" => Ok(()),
+            answer => Err(self.damaged(answer)),
         }
     }
 
     /// Brings the file to this program's schema.
     fn prepare(&mut self) -> Result<(), StoreError> {
-        let path = self.path.clone();
-        let failed = |error| StoreError::sqlite(&path, error);
-        schema::prepare(&mut self.connection, &path)?;
-        let mode: String =
-            self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
-        if mode != "wal" {
-            let mode: String = self
-                .connection
-                .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-                .map_err(failed)?;
-            if mode != "wal" {
-                return Err(StoreError::NoLog { path });
-            }
+        let failed = |error| StoreError::sqlite(&self.path, error);
+        schema::prepare(&mut self.connection, &self.path)?;
+        let is_log = |sql| -> Result<bool, StoreError> {
+            let mode: String = self.connection.query_row(sql, [], |row| row.get(0)).map_err(failed)?;
+            Ok(mode == "wal")
+        };
+        if !is_log("PRAGMA journal_mode")? && !is_log("PRAGMA journal_mode = WAL")? {
+            return Err(StoreError::NoLog { path: self.path.clone() });
         }
-        self.connection
-            .execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;")
-            .map_err(failed)?;
+        let options = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;";
+        self.connection.execute_batch(options).map_err(failed)?;
         self.connection.set_prepared_statement_cache_capacity(32);
         Ok(())
     }
@@ -152,17 +130,11 @@ impl Store {
         StoreError::sqlite(&self.path, error)
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Number of cells with an outcome, and of those that failed.
     pub fn counts(&self) -> Result<(usize, usize), StoreError> {
         let sql = "SELECT count(outcome), count(*) - count(outcome) FROM cells";
-        self.connection
-            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .map_err(|error| self.failed(error))
+        let counts = self.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        counts.map_err(|error| self.failed(error))
     }
 
     /// Everything, in the order of keys.
@@ -170,9 +142,10 @@ impl Store {
         &self,
         each: &mut dyn FnMut(Entry) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement = self.connection.prepare(rows::SELECT_ALL).map_err(|error| self.failed(error))?;
-        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
-        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+        let failed = |error| self.failed(error);
+        let mut statement = self.connection.prepare(rows::SELECT_ALL).map_err(failed)?;
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
             each(rows::read(row).map_err(|what| self.damaged(what))?)?;
         }
         Ok(())
@@ -197,86 +170,74 @@ impl Store {
 
     /// The entry of a cell.
     pub fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        self.row(key, rows::read)
-    }
-
-    /// What `read` makes of the row of a cell.
-    fn row<R>(&self, key: Key, read: fn(&Row<'_>) -> Result<R, String>) -> Result<Option<R>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached(rows::SELECT).map_err(|error| self.failed(error))?;
-        let mut rows = statement.query([key.to_string()]).map_err(|error| self.failed(error))?;
-        match rows.next().map_err(|error| self.failed(error))? {
-            Some(row) => read(row).map(Some).map_err(|what| self.damaged(what)),
-            None => Ok(None),
-        }
-    }
-
-    /// Takes all entries or, when `check` refuses one, none, in one transaction. `check` sees each entry beside what the store
-    /// has for its key.
-    pub fn take<E: From<StoreError>>(
-        &mut self,
-        entries: &[Entry],
-        check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut batch = self.batch()?;
-        batch.take(entries, check)?;
-        Ok(batch.commit()?)
+        row(&self.connection, &self.path, key, rows::read)
     }
 
     /// Begins a transaction.
     pub fn batch(&mut self) -> Result<Batch<'_>, StoreError> {
-        let path = self.path.clone();
+        let failed = |error| StoreError::sqlite(&self.path, error);
         // Rolled back when dropped before the commit.
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| StoreError::sqlite(&path, error))?;
-        Ok(Batch { transaction, path })
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        Ok(Batch { transaction: begun.map_err(failed)?, path: &self.path })
     }
+}
+
+/// Returns the size of a file that must not be empty.
+fn not_empty(path: &Path) -> Result<u64, StoreError> {
+    match schema::recognise(path)? {
+        0 => Err(StoreError::Foreign { path: path.into(), what: "it is empty" }),
+        size => Ok(size),
+    }
+}
+
+/// Returns what `read` makes of the row of a cell.
+fn row<R>(
+    connection: &Connection,
+    path: &Path,
+    key: Key,
+    read: fn(&Row<'_>) -> Result<R, String>,
+) -> Result<Option<R>, StoreError> {
+    let failed = |error| StoreError::sqlite(path, error);
+    let mut statement = connection.prepare_cached(rows::SELECT).map_err(failed)?;
+    let mut rows = statement.query([key.to_string()]).map_err(failed)?;
+    let row = rows.next().map_err(failed)?;
+    row.map(read).transpose().map_err(|what| StoreError::Damaged { path: path.into(), what })
 }
 
 /// A transaction that takes several lots of entries. Lost unless committed.
 pub struct Batch<'a> {
     transaction: Transaction<'a>,
-    path: PathBuf,
+    path: &'a Path,
 }
 
 impl Batch<'_> {
-    /// Takes all entries or, when `check` refuses one, none. `check` sees each entry beside what the store has for its key.
-    pub fn take<E: From<StoreError>>(
+    /// Takes all entries or, when `check` refuses one, none; returns whether it took them. `check` receives the number of each
+    /// entry and what the store has for its key.
+    pub fn take(
         &mut self,
         entries: &[Entry],
-        mut check: impl FnMut(usize, Option<&Entry>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let path = self.path.clone();
-        let failed = |error| E::from(StoreError::sqlite(&path, error));
+        mut check: impl FnMut(usize, Option<&Entry>) -> bool,
+    ) -> Result<bool, StoreError> {
+        let failed = |error| StoreError::sqlite(self.path, error);
         // Rolled back when dropped before the commit.
         let lot = self.transaction.savepoint().map_err(failed)?;
-        {
-            let mut select = lot.prepare_cached(rows::SELECT).map_err(failed)?;
-            let mut insert = lot.prepare_cached(rows::INSERT).map_err(failed)?;
-            for (i, entry) in entries.iter().enumerate() {
-                let mut rows = select.query([entry.key.to_string()]).map_err(failed)?;
-                let there = match rows.next().map_err(failed)? {
-                    Some(row) => Some(
-                        rows::read(row)
-                            .map_err(|what| E::from(StoreError::Damaged { path: path.clone(), what }))?,
-                    ),
-                    None => None,
-                };
-                drop(rows);
-                check(i, there.as_ref())?;
-                if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
-                    rows::write(&mut insert, entry).map_err(failed)?;
-                }
+        for (i, entry) in entries.iter().enumerate() {
+            let there = row(&lot, self.path, entry.key, rows::read)?;
+            if !check(i, there.as_ref()) {
+                return Ok(false);
+            }
+            if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
+                let mut insert = lot.prepare_cached(rows::INSERT).map_err(failed)?;
+                rows::write(&mut insert, entry).map_err(failed)?;
             }
         }
-        lot.commit().map_err(failed)
+        lot.commit().map_err(failed)?;
+        Ok(true)
     }
 
     /// Makes it last.
     pub fn commit(self) -> Result<(), StoreError> {
-        self.transaction.commit().map_err(|error| StoreError::sqlite(&self.path, error))
+        self.transaction.commit().map_err(|error| StoreError::sqlite(self.path, error))
     }
 }
 
@@ -284,14 +245,14 @@ impl Results for Store {
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
         let mut known = HashMap::new();
         for &key in keys {
-            if let Some(result) = self.row(key, rows::read_known)? {
-                known.insert(key, result);
-            }
+            known.extend(row(&self.connection, &self.path, key, rows::read_known)?.map(|found| (key, found)));
         }
         Ok(known)
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        self.take(entries, |_, _| Ok(()))
+        let mut batch = self.batch()?;
+        batch.take(entries, |_, _| true)?;
+        batch.commit()
     }
 }

@@ -37,10 +37,7 @@ pub fn read_known(row: &Row<'_>) -> Result<Known, String> {
     let outcome: Option<&str> = row.get_ref(2).map_err(wrong)?.as_str_or_null().map_err(|e| e.to_string())?;
     match outcome {
         Some(text) => serde_json::from_str(text).map(Ok).map_err(|error| format!("outcome: {error}")),
-        None => {
-            let reason: Option<String> = row.get(3).map_err(wrong)?;
-            Ok(Err(reason.unwrap_or_default()))
-        }
+        None => Ok(Err(row.get::<_, Option<String>>(3).map_err(wrong)?.unwrap_or_default())),
     }
 }
 

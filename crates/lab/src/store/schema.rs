@@ -44,9 +44,6 @@ pub fn recognise(path: &Path) -> Result<u64, StoreError> {
 }
 
 /// Makes the tables of a new file, and the view of results where it is not that of this program.
-///
-/// # Errors
-/// The file has another layout, or cannot be read or written.
 pub fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     if is_ready(connection, path)? {
@@ -71,9 +68,6 @@ fn version(connection: &Connection) -> rusqlite::Result<usize> {
 }
 
 /// Checks that the file has the layout of this program.
-///
-/// # Errors
-/// The file has another layout, or cannot be read.
 pub fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     match version(connection).map_err(|error| StoreError::sqlite(path, error))? {
         FORMAT => Ok(()),
@@ -84,16 +78,13 @@ pub fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreEr
 /// Whether the file has the tables and the view of this program.
 fn is_ready(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
-    match version(connection).map_err(failed)? {
-        0 => Ok(false),
-        _ => {
-            check_version(connection, path)?;
-            let sql = "SELECT sql FROM sqlite_master WHERE name = 'results' AND type = 'view'";
-            let view: Option<String> =
-                connection.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
-            Ok(view.is_some_and(|view| view == columns::view()))
-        }
+    if version(connection).map_err(failed)? == 0 {
+        return Ok(false);
     }
+    check_version(connection, path)?;
+    let sql = "SELECT sql FROM sqlite_master WHERE name = 'results' AND type = 'view'";
+    let view: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
+    Ok(view.is_some_and(|view| view == columns::view()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a store says on the whole: means over seeds, for every configuration that it has, by what varies among them.
+//! A summary of a store: means over seeds of every configuration, by the settings that vary among them.
 
 use std::collections::BTreeMap;
 
@@ -81,12 +81,8 @@ impl Summary {
             let at: Vec<Value> =
                 names.iter().map(|name| values.get(name).cloned().unwrap_or(Value::Null)).collect();
             let sorted: Sorted = at.iter().map(place).collect();
-            let found = seeds.entry(sorted).or_insert_with(|| Seeds {
-                at,
-                config: entry.config.clone(),
-                measures: Vec::new(),
-            });
-            found.measures.push(outcome.measures);
+            let new = || Seeds { at, config: entry.config.clone(), measures: Vec::new() };
+            seeds.entry(sorted).or_insert_with(new).measures.push(outcome.measures);
             Ok(())
         })?;
         let all: Vec<Seeds> = seeds.into_values().collect();
@@ -118,14 +114,14 @@ mod tests {
     use crate::cell::Runner;
 
     #[test]
-    fn seeds_are_brought_together_and_sizes_told_apart() {
+    fn seeds_are_averaged_and_sizes_kept_apart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
         let mut cells = Vec::new();
         for samples in [2000, 500, 10_000] {
-            let settings =
+            let sizes =
                 Settings { vocab: 30, dim: 24, length: 4, samples, repeats: 3, ..Settings::default() };
-            let config = settings.check().unwrap();
+            let config = sizes.check().unwrap();
             cells.extend((0..3).map(|repeat| config.repeat(repeat)));
         }
         let mut runner = Runner::new(1).with_results(Store::open(&path).unwrap());
@@ -136,16 +132,15 @@ mod tests {
         assert_eq!((summary.varying, summary.read), (vec!["samples"], 9));
         let sizes: Vec<&[Value]> = summary.groups.iter().map(|group| &group.at[..]).collect();
         assert_eq!(sizes, [500, 2000, 10_000].map(|n| [Value::Count(n)]));
-        let mean =
-            outcomes[..3].iter().map(|o| o.as_ref().unwrap().measures[Measure::Accuracy].mean).sum::<f64>()
-                / 3.0;
+        let accuracy = |i: usize| outcomes[i].as_ref().unwrap().measures[Measure::Accuracy].mean;
+        let mean = (0..3).map(accuracy).sum::<f64>() / 3.0;
         assert!((summary.groups[1].measures[Measure::Accuracy].mean - mean).abs() < 1e-12);
         assert!(summary.groups.iter().all(|group| group.runs == 3 && group.predicted.is_some()));
         assert_eq!(Summary::read(&store, 4).unwrap().read, 4);
     }
 
     #[test]
-    fn an_empty_store_has_nothing_to_say() {
+    fn summary_of_an_empty_store_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store.sqlite")).unwrap();
         let summary = Summary::read(&store, 10).unwrap();

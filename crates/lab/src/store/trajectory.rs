@@ -11,8 +11,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn keep_trajectory(&mut self, key: Key, points: &[TrajectoryPoint]) -> Result<(), StoreError> {
-        let path = self.path.clone();
-        let failed = |error| StoreError::sqlite(&path, error);
+        let failed = |error| StoreError::sqlite(&self.path, error);
         let transaction = self.connection.transaction().map_err(failed)?;
         transaction.execute("DELETE FROM points WHERE key = ?1", [key.to_string()]).map_err(failed)?;
         for point in points {

@@ -6,93 +6,57 @@
 use std::fmt;
 
 /// A formula.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Expression {
     root: Node,
+    names: Vec<String>,
     text: String,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Node {
     Number(f64),
     Name(String),
     Negative(Box<Node>),
     Operation(char, Box<Node>, Box<Node>),
-    Function(&'static str, Vec<Node>),
+    Function(fn(f64) -> f64, Box<Node>),
+    Fold(f64, fn(f64, f64) -> f64, Vec<Node>),
 }
 
-/// The functions and their numbers of arguments; `None` for one or more.
-const FUNCTIONS: [(&str, Option<usize>); 11] = [
-    ("sqrt", Some(1)),
-    ("ln", Some(1)),
-    ("log2", Some(1)),
-    ("log10", Some(1)),
-    ("exp", Some(1)),
-    ("round", Some(1)),
-    ("floor", Some(1)),
-    ("ceil", Some(1)),
-    ("abs", Some(1)),
-    ("min", None),
-    ("max", None),
+/// The functions of one argument.
+const FUNCTIONS: [(&str, fn(f64) -> f64); 9] = [
+    ("sqrt", f64::sqrt),
+    ("ln", libm::log),
+    ("log2", libm::log2),
+    ("log10", libm::log10),
+    ("exp", libm::exp),
+    ("round", f64::round),
+    ("floor", f64::floor),
+    ("ceil", f64::ceil),
+    ("abs", f64::abs),
 ];
+
+/// The functions of one or more arguments, with their values for none.
+type Fold = (&'static str, f64, fn(f64, f64) -> f64);
+const FOLDS: [Fold; 2] = [("min", f64::INFINITY, f64::min), ("max", f64::NEG_INFINITY, f64::max)];
 
 /// Maximum nesting of brackets, functions and signs.
 const MAX_DEPTH: usize = 64;
 
-/// The problem of a formula and its position.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("character {place}: {problem}")]
-pub struct ExpressionError {
-    /// The character, counted from 1.
-    pub place: usize,
-    /// The problem.
-    pub problem: Problem,
-}
-
-/// A problem of a formula.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// Something else is expected.
-    #[error("{0} expected")]
-    Expected(&'static str),
-    /// A number cannot be parsed.
-    #[error("{0:?} is not a number")]
-    Number(String),
-    /// A function is unknown.
-    #[error("{0} is not a function; there are sqrt, ln, log2, log10, exp, round, floor, ceil, abs, min, max")]
-    Function(String),
-    /// A function has the wrong number of arguments.
-    #[error("{name} takes {wanted} argument{}", if *.wanted == 1 { "" } else { "s" })]
-    Arguments {
-        /// The function.
-        name: &'static str,
-        /// Its number of arguments.
-        wanted: usize,
-    },
-    /// The nesting is too deep.
-    #[error("more than {MAX_DEPTH} nested brackets")]
-    Deep,
-}
-
 impl Expression {
-    /// Parses a formula.
-    ///
-    /// # Errors
-    /// Fails at the first problem; the error names its position.
-    pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        let mut parser = Parser { rest: text, text, depth: 0 };
+    /// Parses a formula. The error names the position of the first problem.
+    pub fn parse(text: &str) -> Result<Expression, String> {
+        let mut parser = Parser { rest: text, text, depth: 0, names: Vec::new() };
         let root = parser.sum()?;
         match parser.peek() {
-            None => Ok(Expression { root, text: text.into() }),
-            Some(_) => Err(parser.expected("an operator or the end")),
+            None => Ok(Expression { root, names: parser.names, text: text.into() }),
+            Some(_) => Err(parser.wrong("an operator or the end expected")),
         }
     }
 
     /// Returns the names in the formula.
-    pub fn names(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        self.root.names(&mut names);
-        names
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Returns the value, given those of the names; `None` if a name has no value.
@@ -108,16 +72,6 @@ impl fmt::Display for Expression {
 }
 
 impl Node {
-    fn names<'a>(&'a self, names: &mut Vec<&'a str>) {
-        match self {
-            Node::Number(_) => {}
-            Node::Name(name) => names.push(name),
-            Node::Negative(inner) => inner.names(names),
-            Node::Operation(_, left, right) => [left, right].iter().for_each(|node| node.names(names)),
-            Node::Function(_, arguments) => arguments.iter().for_each(|node| node.names(names)),
-        }
-    }
-
     fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         Some(match self {
             Node::Number(x) => *x,
@@ -133,34 +87,23 @@ impl Node {
                     _ => libm::pow(a, b),
                 }
             }
-            Node::Function(name, arguments) => {
-                let values: Option<Vec<f64>> = arguments.iter().map(|argument| argument.value(of)).collect();
-                let values = values?;
-                let x = values[0];
-                match *name {
-                    "sqrt" => x.sqrt(),
-                    "ln" => libm::log(x),
-                    "log2" => libm::log2(x),
-                    "log10" => libm::log10(x),
-                    "exp" => libm::exp(x),
-                    "round" => x.round(),
-                    "floor" => x.floor(),
-                    "ceil" => x.ceil(),
-                    "abs" => x.abs(),
-                    "min" => values.iter().copied().fold(f64::INFINITY, f64::min),
-                    _ => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-                }
+            Node::Function(function, argument) => function(argument.value(of)?),
+            Node::Fold(start, function, arguments) => {
+                arguments.iter().try_fold(*start, |value, node| Some(function(value, node.value(of)?)))?
             }
         })
     }
 }
 
-/// A recursive-descent parser of sums, products, signs and powers.
+/// A recursive-descent parser of sums, products, signs and powers. An error names its position.
 struct Parser<'a> {
     rest: &'a str,
     text: &'a str,
     depth: usize,
+    names: Vec<String>,
 }
+
+type Parsed = Result<Node, String>;
 
 impl Parser<'_> {
     /// Returns the next character that is not a space.
@@ -185,27 +128,34 @@ impl Parser<'_> {
         word.into()
     }
 
-    fn wrong(&self, problem: Problem) -> ExpressionError {
+    fn wrong(&self, problem: impl fmt::Display) -> String {
         let read = &self.text[..self.text.len() - self.rest.len()];
-        ExpressionError { place: read.chars().count() + 1, problem }
+        format!("character {}: {problem}", read.chars().count() + 1)
     }
 
-    fn expected(&self, what: &'static str) -> ExpressionError {
-        self.wrong(Problem::Expected(what))
+    fn too_deep(&self) -> String {
+        self.wrong(format!("more than {MAX_DEPTH} nested brackets"))
     }
 
-    fn operations(
-        &mut self,
-        signs: [char; 2],
-        next: fn(&mut Self) -> Result<Node, ExpressionError>,
-    ) -> Result<Node, ExpressionError> {
+    /// Parses something nested.
+    fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.too_deep());
+        }
+        let node = parse(self)?;
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn operations(&mut self, signs: [char; 2], next: fn(&mut Self) -> Parsed) -> Parsed {
         let mut left = next(self)?;
         // A sum is nested to the left, as deep as it is long.
         let mut length = 0;
         while let Some(sign) = self.peek().filter(|sign| signs.contains(sign)) {
             length += 1;
             if length > MAX_DEPTH {
-                return Err(self.wrong(Problem::Deep));
+                return Err(self.too_deep());
             }
             self.take(sign);
             left = Node::Operation(sign, Box::new(left), Box::new(next(self)?));
@@ -213,76 +163,55 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn sum(&mut self) -> Result<Node, ExpressionError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(self.wrong(Problem::Deep));
-        }
-        let sum = self.operations(['+', '-'], Self::product)?;
-        self.depth -= 1;
-        Ok(sum)
+    fn sum(&mut self) -> Parsed {
+        self.deeper(|parser| parser.operations(['+', '-'], Self::product))
     }
 
-    fn product(&mut self) -> Result<Node, ExpressionError> {
+    fn product(&mut self) -> Parsed {
         self.operations(['*', '/'], Self::sign)
     }
 
     /// `-x ^ 2` is `-(x ^ 2)`.
-    fn sign(&mut self) -> Result<Node, ExpressionError> {
+    fn sign(&mut self) -> Parsed {
         match self.take('-') {
-            true => {
-                self.depth += 1;
-                if self.depth > MAX_DEPTH {
-                    return Err(self.wrong(Problem::Deep));
-                }
-                let inner = self.sign()?;
-                self.depth -= 1;
-                Ok(Node::Negative(Box::new(inner)))
-            }
+            true => Ok(Node::Negative(Box::new(self.deeper(Self::sign)?))),
             false => self.power(),
         }
     }
 
     /// `x ^ y ^ z` is `x ^ (y ^ z)`.
-    fn power(&mut self) -> Result<Node, ExpressionError> {
+    fn power(&mut self) -> Parsed {
         let base = self.atom()?;
-        if !self.take('^') {
-            return Ok(base);
+        match self.take('^') {
+            true => Ok(Node::Operation('^', Box::new(base), Box::new(self.deeper(Self::sign)?))),
+            false => Ok(base),
         }
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(self.wrong(Problem::Deep));
-        }
-        let exponent = self.sign()?;
-        self.depth -= 1;
-        Ok(Node::Operation('^', Box::new(base), Box::new(exponent)))
     }
 
-    fn atom(&mut self) -> Result<Node, ExpressionError> {
+    fn atom(&mut self) -> Parsed {
         match self.peek() {
             Some('(') => {
                 self.take('(');
                 let inner = self.sum()?;
-                if self.take(')') { Ok(inner) } else { Err(self.expected("a closing bracket")) }
+                if self.take(')') { Ok(inner) } else { Err(self.wrong("a closing bracket expected")) }
             }
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_ascii_alphabetic() => {
-                let before = self.rest;
+                let start = self.wrong("");
                 let word = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 if self.peek() == Some('(') {
-                    self.function(&word, before.len())
-                } else {
-                    Ok(Node::Name(word))
+                    return self.function(&word, &start);
                 }
+                self.names.push(word.clone());
+                Ok(Node::Name(word))
             }
-            _ => Err(self.expected("a number, a parameter's name or a bracket")),
+            _ => Err(self.wrong("a number, a parameter's name or a bracket expected")),
         }
     }
 
     /// Parses a number such as 4096, 65_536, 1e6 or 2.5e-3.
-    fn number(&mut self) -> Result<Node, ExpressionError> {
-        let digits = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
-        let mut word = self.take_while(digits);
+    fn number(&mut self) -> Parsed {
+        let mut word = self.take_while(|c| c.is_ascii_digit() || c == '_' || c == '.');
         if self.rest.starts_with(['e', 'E']) {
             word.push('e');
             self.rest = &self.rest[1..];
@@ -292,25 +221,32 @@ impl Parser<'_> {
             }
             word += &self.take_while(|c| c.is_ascii_digit());
         }
-        word.replace('_', "").parse().map(Node::Number).map_err(|_| self.wrong(Problem::Number(word)))
+        let number = word.replace('_', "").parse().map(Node::Number);
+        number.map_err(|_| self.wrong(format!("{word:?} is not a number")))
     }
 
-    fn function(&mut self, word: &str, before: usize) -> Result<Node, ExpressionError> {
-        let Some(&(name, wanted)) = FUNCTIONS.iter().find(|(name, _)| *name == word) else {
-            let place = self.text[..self.text.len() - before].chars().count() + 1;
-            return Err(ExpressionError { place, problem: Problem::Function(word.into()) });
-        };
+    /// Parses the arguments of the function `word`, which begins at the position that `start` names.
+    fn function(&mut self, word: &str, start: &str) -> Parsed {
+        let function = FUNCTIONS.iter().find(|(name, _)| *name == word);
+        let fold = FOLDS.iter().find(|(name, ..)| *name == word);
+        if function.is_none() && fold.is_none() {
+            let names: Vec<&str> = FUNCTIONS.iter().map(|f| f.0).chain(FOLDS.iter().map(|f| f.0)).collect();
+            return Err(format!("{start}{word} is not a function; there are {}", names.join(", ")));
+        }
         self.take('(');
         let mut arguments = vec![self.sum()?];
         while self.take(',') {
             arguments.push(self.sum()?);
         }
         if !self.take(')') {
-            return Err(self.expected("a comma or a closing bracket"));
+            return Err(self.wrong("a comma or a closing bracket expected"));
         }
-        match wanted {
-            Some(wanted) if wanted != arguments.len() => Err(self.wrong(Problem::Arguments { name, wanted })),
-            _ => Ok(Node::Function(name, arguments)),
+        match (fold, function) {
+            (Some(&(_, start, fold)), _) => Ok(Node::Fold(start, fold, arguments)),
+            (None, Some(&(_, function))) if arguments.len() == 1 => {
+                Ok(Node::Function(function, Box::new(arguments.remove(0))))
+            }
+            _ => Err(self.wrong(format!("{word} takes 1 argument"))),
         }
     }
 }
@@ -362,7 +298,7 @@ mod tests {
             ("1.2.3", "character 6: \"1.2.3\" is not a number"),
             ("ä", "character 1: a number"),
         ] {
-            let error = Expression::parse(text).unwrap_err().to_string();
+            let error = Expression::parse(text).unwrap_err();
             assert!(error.starts_with(message), "{text}: {error}");
         }
         for text in ["(".repeat(100_000), "-".repeat(100_000), "2^".repeat(100_000), "1+".repeat(100_000)] {

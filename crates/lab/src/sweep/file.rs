@@ -3,25 +3,28 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use superpose_core::config::{Kind, Setting, Value, Values, check_given};
+use superpose_core::config::{ConfigError, Kind, Setting, Value, Values, check_given};
 
 use super::expression::Expression;
-
-use super::{Axis, Sweep, SweepError};
+use super::{Point, Ray, Sweep, SweepError};
 use crate::store::cell_settings;
 
-/// Values of one axis, at most.
-const STEPS: u64 = 1_000_000;
+/// Maximum number of values of an axis.
+const MAX_STEPS: f64 = 1e6;
 
 /// Reads a sweep.
 pub fn read(text: &str) -> Result<Sweep, SweepError> {
     let line = |start: usize| text[..start.min(text.len())].matches('\n').count() + 1;
-    let table = DeTable::parse(text).map_err(|error| SweepError::Toml {
+    let table = DeTable::parse(text).map_err(|error| SweepError::Line {
         line: error.span().map_or(1, |span| line(span.start)),
-        reason: error.message().replace('\n', " "),
+        problem: error.message().replace('\n', " "),
     })?;
-    let mut reader = Reader { line: &line, given: Vec::new() };
-    reader.file(table.get_ref())
+    Reader { line: &line, given: Vec::new() }.file(table.get_ref())
+}
+
+/// A value that is not allowed.
+fn wrong(line: usize, name: &str, value: &str, allowed: &str) -> SweepError {
+    SweepError::Line { line, problem: format!("{name} = {value}: {allowed}") }
 }
 
 struct Reader<'a> {
@@ -44,12 +47,7 @@ impl Reader<'_> {
         let mut sweep =
             Sweep { base: Values::default(), axes: Vec::new(), rays: Vec::new(), repeats: 1, noise: false };
         for (name, line, value) in self.entries(table) {
-            let wrong = |allowed: &'static str| SweepError::Value {
-                line,
-                name: name.into(),
-                value: show(value.get_ref()),
-                allowed: allowed.into(),
-            };
+            let wrong = |allowed| wrong(line, name, &show(value.get_ref()), allowed);
             match (name, value.get_ref()) {
                 ("axes", DeValue::Table(axes)) => {
                     for entry in self.entries(axes) {
@@ -66,24 +64,21 @@ impl Reader<'_> {
                 }
                 ("rays", _) => return Err(wrong("must be a table, [rays]")),
                 ("repeats", value) => {
-                    let repeats = number(value).filter(|x| x.fract() == 0.0 && (1.0..=1e6).contains(x));
-                    sweep.repeats =
-                        repeats.ok_or_else(|| wrong("must be a whole number from 1 to 1000000"))? as usize;
+                    let allowed = "must be a whole number from 1 to 1000000";
+                    sweep.repeats = whole(value, 1e6).ok_or_else(|| wrong(allowed))?;
                 }
                 ("noise", DeValue::Boolean(noise)) => sweep.noise = *noise,
                 ("noise", _) => return Err(wrong("must be true or false")),
                 _ => {
                     let parameter = self.parameter(name, line)?;
                     let value = self.value(parameter, line, value)?;
-                    sweep
-                        .base
-                        .set(parameter, value)
-                        .map_err(|error| SweepError::Toml { line, reason: error.to_string() })?;
+                    let failed = |error: ConfigError| SweepError::Line { line, problem: error.to_string() };
+                    sweep.base.set(parameter, value).map_err(failed)?;
                 }
             }
         }
         check_given(|name| self.given.iter().any(|parameter| parameter.name == name))?;
-        sweep.rays = self.in_order(sweep.rays)?;
+        sweep.rays = Self::in_order(sweep.rays)?;
         Ok(sweep)
     }
 
@@ -104,23 +99,18 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Value, SweepError> {
         let found = scalar(value.get_ref()).ok_or_else(|| parameter.kind.allowed());
-        found.and_then(|value| parameter.convert(value)).map_err(|allowed| SweepError::Value {
-            line,
-            name: parameter.name.into(),
-            value: show(value.get_ref()),
-            allowed,
-        })
+        let converted = found.and_then(|value| parameter.convert(value));
+        converted.map_err(|allowed| wrong(line, parameter.name, &show(value.get_ref()), &allowed))
     }
 
-    /// A list of values, or a range.
-    fn axis(&mut self, (name, line, value): Entry<'_, '_>) -> Result<Axis, SweepError> {
+    /// A list of values, or a range. Equal neighbours are one value.
+    fn axis(&mut self, (name, line, value): Entry<'_, '_>) -> Result<Vec<Point>, SweepError> {
         let parameter = self.parameter(name, line)?;
-        let values = match value.get_ref() {
+        let mut values = match value.get_ref() {
             DeValue::Array(list) => {
                 let line = |value: &Spanned<_>| (self.line)(value.span().start);
-                list.iter()
-                    .map(|value| self.value(parameter, line(value), value))
-                    .collect::<Result<Vec<_>, _>>()?
+                let values = list.iter().map(|value| self.value(parameter, line(value), value));
+                values.collect::<Result<Vec<_>, _>>()?
             }
             DeValue::Table(range) => self.range(parameter, line, range)?,
             other => {
@@ -128,29 +118,13 @@ impl Reader<'_> {
                     DeValue::String(_) => "must be a list or a range here; formulas stand under [rays]",
                     _ => "must be a list, or a range { from, to, steps, scale }",
                 };
-                return Err(SweepError::Value {
-                    line,
-                    name: name.into(),
-                    value: show(other),
-                    allowed: allowed.into(),
-                });
+                return Err(wrong(line, name, &show(other), allowed));
             }
         };
-        let mut points: Vec<Vec<(&'static Setting, Value)>> = Vec::with_capacity(values.len());
-        for value in values {
-            let point = vec![(parameter, value)];
-            if points.last() != Some(&point) {
-                points.push(point);
-            }
-        }
-        match points.is_empty() {
-            true => Err(SweepError::Value {
-                line,
-                name: name.into(),
-                value: "[]".into(),
-                allowed: "must have a value".into(),
-            }),
-            false => Ok(Axis { points }),
+        values.dedup();
+        match values.is_empty() {
+            true => Err(wrong(line, name, "[]", "must have a value")),
+            false => Ok(values.into_iter().map(|value| vec![(parameter, value)]).collect()),
         }
     }
 
@@ -161,11 +135,8 @@ impl Reader<'_> {
         line: usize,
         range: &DeTable<'_>,
     ) -> Result<Vec<Value>, SweepError> {
-        let wrong = |name: &str, value: String, allowed: &str| SweepError::Value {
-            line,
-            name: format!("{}, {name}", parameter.name),
-            value,
-            allowed: allowed.into(),
+        let wrong = |name: &str, value: &str, allowed: &str| {
+            wrong(line, &format!("{}, {name}", parameter.name), value, allowed)
         };
         let (mut from, mut to, mut steps, mut geometric) = (None, None, None, false);
         for (name, _, value) in self.entries(range) {
@@ -173,28 +144,23 @@ impl Reader<'_> {
             match (name, value) {
                 ("from", value) => from = number(value).filter(|x| x.is_finite()),
                 ("to", value) => to = number(value).filter(|x| x.is_finite()),
-                ("steps", value) => {
-                    steps = number(value)
-                        .filter(|x| x.fract() == 0.0 && (1.0..=STEPS as f64).contains(x))
-                        .map(|x| x as u64)
-                }
+                ("steps", value) => steps = whole(value, MAX_STEPS),
                 ("scale", DeValue::String(word)) if matches!(word.as_ref(), "linear" | "geometric") => {
                     geometric = word.as_ref() == "geometric";
                 }
-                ("scale", value) => return Err(wrong("scale", show(value), "must be linear or geometric")),
-                _ => return Err(wrong(name, show(value), "a range has from, to, steps and scale")),
+                ("scale", value) => return Err(wrong("scale", &show(value), "must be linear or geometric")),
+                _ => return Err(wrong(name, &show(value), "a range has from, to, steps and scale")),
             }
         }
-        let number = "must be given, a number";
-        let from = from.ok_or_else(|| wrong("from", "(none)".into(), number))?;
-        let to = to.ok_or_else(|| wrong("to", "(none)".into(), number))?;
-        let steps = steps.ok_or_else(|| {
-            wrong("steps", "(none)".into(), "must be given, a whole number from 1 to 1000000")
-        })?;
+        let missing = |name, allowed| wrong(name, "(none)", allowed);
+        let from = from.ok_or_else(|| missing("from", "must be given, a number"))?;
+        let to = to.ok_or_else(|| missing("to", "must be given, a number"))?;
+        let allowed = "must be given, a whole number from 1 to 1000000";
+        let steps = steps.ok_or_else(|| missing("steps", allowed))?;
         if geometric && !(from > 0.0 && to > 0.0) {
-            return Err(wrong("scale", "geometric".into(), "needs from and to above 0"));
+            return Err(wrong("scale", "geometric", "needs from and to above 0"));
         }
-        let at = |step: u64| {
+        let at = |step: usize| {
             let share = step as f64 / (steps - 1).max(1) as f64;
             match (step, geometric) {
                 (0, _) => from,
@@ -203,22 +169,17 @@ impl Reader<'_> {
                 (_, false) => from + (to - from) * share,
             }
         };
-        let value = |step: u64| {
+        let value = |step: usize| {
             let x = at(step);
-            from_number(parameter, x).map_err(|allowed| wrong("from or to", x.to_string(), &allowed))
+            from_number(parameter, x).map_err(|allowed| wrong("from or to", &x.to_string(), &allowed))
         };
         (0..steps).map(value).collect()
     }
 
     /// Settings that move together, point by point.
-    fn points(&mut self, line: usize, points: &[Spanned<DeValue<'_>>]) -> Result<Axis, SweepError> {
-        let wrong = |line, allowed: &str| SweepError::Value {
-            line,
-            name: "points".into(),
-            value: "(this one)".into(),
-            allowed: allowed.into(),
-        };
-        let mut axis = Axis { points: Vec::new() };
+    fn points(&mut self, line: usize, points: &[Spanned<DeValue<'_>>]) -> Result<Vec<Point>, SweepError> {
+        let wrong = |line, allowed| wrong(line, "points", "(this one)", allowed);
+        let mut axis: Vec<Point> = Vec::new();
         for (i, point) in points.iter().enumerate() {
             let line = (self.line)(point.span().start);
             let DeValue::Table(table) = point.get_ref() else {
@@ -230,59 +191,44 @@ impl Reader<'_> {
                 values.push((parameter, self.value(parameter, line, value)?));
             }
             values.sort_by_key(|(parameter, _)| parameter.name);
-            let names = |values: &[(&'static Setting, Value)]| -> Vec<&'static Setting> {
-                values.iter().map(|v| v.0).collect()
-            };
-            if axis.points.first().is_some_and(|first| names(first) != names(&values)) {
+            let names = |values: &Point| -> Vec<_> { values.iter().map(|v| v.0).collect() };
+            if axis.first().is_some_and(|first| names(first) != names(&values)) {
                 return Err(wrong(line, "must have the parameters of the first point"));
             }
-            axis.points.push(values);
+            axis.push(values);
         }
-        match axis.points.first().is_none_or(Vec::is_empty) {
+        match axis.first().is_none_or(Vec::is_empty) {
             true => Err(wrong(line, "must have a parameter")),
             false => Ok(axis),
         }
     }
 
     /// A parameter that follows from the others.
-    fn ray(
-        &mut self,
-        (name, line, value): Entry<'_, '_>,
-    ) -> Result<(&'static Setting, Expression), SweepError> {
+    fn ray(&mut self, (name, line, value): Entry<'_, '_>) -> Result<Ray, SweepError> {
         let parameter = self.parameter(name, line)?;
-        let wrong = |allowed: String| SweepError::Value {
-            line,
-            name: name.into(),
-            value: show(value.get_ref()),
-            allowed,
-        };
+        let wrong = |allowed: &str| wrong(line, name, &show(value.get_ref()), allowed);
         let DeValue::String(formula) = value.get_ref() else {
-            return Err(wrong(
-                "must be a formula in quotation marks, such as \"sqrt(2 * vocab * ln(vocab))\"".into(),
-            ));
+            let example = "must be a formula in quotation marks, such as \"sqrt(2 * vocab * ln(vocab))\"";
+            return Err(wrong(example));
         };
         if !is_number(parameter) {
-            return Err(wrong("no formula gives a word".into()));
+            return Err(wrong("no formula gives a word"));
         }
-        let formula = Expression::parse(formula).map_err(|error| wrong(error.to_string()))?;
+        let formula = Expression::parse(formula).map_err(|error| wrong(&error))?;
         for name in formula.names() {
             if !cell_settings().any(|setting| setting.name == name && is_number(setting)) {
-                return Err(wrong(format!("{name} is not a parameter that is a number")));
+                return Err(wrong(&format!("{name} is not a parameter that is a number")));
             }
         }
         Ok((parameter, formula))
     }
 
     /// Rays such that each comes after those it needs.
-    fn in_order(
-        &self,
-        mut rays: Vec<(&'static Setting, Expression)>,
-    ) -> Result<Vec<(&'static Setting, Expression)>, SweepError> {
-        let mut ordered: Vec<(&'static Setting, Expression)> = Vec::new();
+    fn in_order(mut rays: Vec<Ray>) -> Result<Vec<Ray>, SweepError> {
+        let mut ordered = Vec::new();
         while !rays.is_empty() {
-            let waits = |ray: &(&'static Setting, Expression)| {
-                rays.iter().any(|(parameter, _)| ray.1.names().contains(&parameter.name))
-            };
+            let needs = |ray: &Ray, name| ray.1.names().iter().any(|needed| needed == name);
+            let waits = |ray: &Ray| rays.iter().any(|(parameter, _)| needs(ray, parameter.name));
             let Some(next) = rays.iter().position(|ray| !waits(ray)) else {
                 return Err(SweepError::Circle { name: rays[0].0.name });
             };
@@ -293,18 +239,17 @@ impl Reader<'_> {
 }
 
 fn known(name: &str, line: usize) -> Result<&'static Setting, SweepError> {
-    cell_settings().find(|setting| setting.name == name && name != "repeats").ok_or_else(|| SweepError::Unknown {
-        line,
-        name: name.into(),
-        note: match name {
+    cell_settings().find(|setting| setting.name == name).ok_or_else(|| {
+        let note = match name {
             "import" | "embedding_file" | "embedding_tensor" => {
                 "a sweep takes no files, since a result must follow from its configuration; superpose run does".into()
             }
             _ => {
                 let names: Vec<&str> = cell_settings().map(|setting| setting.name).collect();
                 format!("there are axes, points, rays, repeats, noise, {}", names.join(", "))
-            },
-        },
+            }
+        };
+        SweepError::Line { line, problem: format!("unknown key {name}: {note}") }
     })
 }
 
@@ -336,6 +281,11 @@ pub fn scalar(value: &DeValue<'_>) -> Option<Value> {
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
     scalar(value)?.as_f64()
+}
+
+/// A whole number from 1 to `max`.
+fn whole(value: &DeValue<'_>, max: f64) -> Option<usize> {
+    number(value).filter(|x| x.fract() == 0.0 && (1.0..=max).contains(x)).map(|x| x as usize)
 }
 
 /// A value as a person would recognise it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::shard::{LineProblem, ShardError, read};
+use super::shard::{ShardError, read};
 use crate::cell::Key;
 use crate::store::{Batch, Store, StoreError};
 
@@ -24,30 +24,14 @@ pub struct Merged {
     pub copies: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Why a merge failed.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// A file or folder cannot be read.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        error: std::io::Error,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// Returns the shards in the given files and folders, each once.
 ///
 /// # Errors
 /// Fails if a file or folder cannot be read.
-pub fn shards_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, MergeError> {
+pub fn shards_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
     let mut shards = BTreeSet::new();
     for path in paths {
-        let failed = |error| MergeError::Io { path: path.clone(), error };
+        let failed = |error| StoreError::io(path, error);
         if !std::fs::metadata(path).map_err(failed)?.is_dir() {
             shards.insert(path.clone());
             continue;
@@ -71,7 +55,7 @@ pub fn merge(
     shards: &[PathBuf],
     store: &mut Store,
     each: &mut dyn FnMut(&Path),
-) -> Result<Merged, MergeError> {
+) -> Result<Merged, StoreError> {
     let mut merged = Merged::default();
     let mut firsts = HashMap::new();
     // Keys are in random order, so every commit writes pages all over the index. Hence few large commits, but not so large that
@@ -105,41 +89,27 @@ fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<
     };
     let entries = &content.entries;
     let (mut added, mut known) = (0, 0);
+    let mut conflict = None;
     let taken = batch.take(entries, |i, there| {
-        let (now, there) = (&entries[i].result, there.map(|there| &there.result));
-        match (now, there) {
-            (Ok(now), Some(Ok(there))) if !now.agrees(there) => return Err(Refused::Line(i + 1)),
+        match (&entries[i].result, there.map(|there| &there.result)) {
+            (Ok(now), Some(Ok(there))) if !now.agrees(there) => conflict = Some(i + 1),
             (_, Some(Ok(_))) | (Err(_), Some(Err(_))) => known += 1,
             _ => added += 1,
         }
-        Ok(())
-    });
-    match taken {
-        Ok(()) => {
-            merged.shards += 1;
-            merged.added += added;
-            merged.known += known;
-            if content.torn {
-                merged.torn.push((path.into(), entries.len() + 1));
-            }
+        conflict.is_none()
+    })?;
+    if let Some(line) = conflict {
+        let problem =
+            "the store has another result for this cell: one of the two was made by a different program";
+        merged.refused.push(ShardError::Line { path: path.into(), line, problem });
+    }
+    if taken {
+        merged.shards += 1;
+        merged.added += added;
+        merged.known += known;
+        if content.torn {
+            merged.torn.push((path.into(), entries.len() + 1));
         }
-        Err(Refused::Line(line)) => {
-            let problem = LineProblem::Conflict;
-            merged.refused.push(ShardError::Line { path: path.into(), line, problem });
-        }
-        Err(Refused::Store(error)) => return Err(error),
     }
     Ok(entries.first().map(|entry| entry.key))
-}
-
-/// Why a shard was not merged.
-enum Refused {
-    Line(usize),
-    Store(StoreError),
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Refused {
-        Refused::Store(error)
-    }
 }

@@ -9,10 +9,9 @@ mod merge;
 mod shard;
 mod survey;
 
-pub use expression::{Expression, ExpressionError, Problem};
 pub(crate) use file::scalar;
-pub use merge::{MergeError, Merged, merge, shards_in};
-pub use shard::{LineProblem, Shard, ShardError};
+pub use merge::{Merged, merge, shards_in};
+pub use shard::{Shard, ShardError};
 pub use survey::{ShareSurvey, Survey, fingerprint};
 
 use std::collections::HashSet;
@@ -20,106 +19,56 @@ use std::collections::HashSet;
 use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Value, Values, find};
 
 use crate::cell::{self, Key};
+use expression::Expression;
 
 /// Maximum number of cells of a sweep.
 pub const MAX_CELLS: f64 = 1e7;
 
 /// A description of cells.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Sweep {
     base: Values,
-    axes: Vec<Axis>,
-    rays: Vec<(&'static Setting, Expression)>,
+    axes: Vec<Vec<Point>>,
+    rays: Vec<Ray>,
     repeats: usize,
     noise: bool,
 }
 
-/// The values of an axis; each sets one parameter or several together.
-#[derive(Clone, Debug, PartialEq)]
-struct Axis {
-    points: Vec<Vec<(&'static Setting, Value)>>,
-}
+/// A value on an axis: it sets one parameter or several together.
+type Point = Vec<(&'static Setting, Value)>;
+
+/// A parameter that follows from others by a formula.
+type Ray = (&'static Setting, Expression);
 
 /// Why a sweep is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum SweepError {
-    /// The text is not TOML.
-    #[error("line {line}: {reason}")]
-    Toml {
-        /// The line.
-        line: usize,
-        /// The message of the parser.
-        reason: String,
-    },
-    /// A key is unknown.
-    #[error("line {line}: unknown key {name}: {note}")]
-    Unknown {
-        /// The line.
-        line: usize,
-        /// The key.
-        name: String,
-        /// The known keys.
-        note: String,
-    },
-    /// A value is not allowed.
-    #[error("line {line}: {name} = {value}: {allowed}")]
-    Value {
-        /// The line.
-        line: usize,
-        /// The key.
-        name: String,
-        /// The value.
-        value: String,
-        /// The allowed values.
-        allowed: String,
-    },
+    /// A line is not TOML, or has an unknown key or a value that is not allowed.
+    #[error("line {line}: {problem}")]
+    Line { line: usize, problem: String },
     /// A parameter is given twice.
     #[error(
         "line {line}: {name} is given twice: above, under [axes], in [[points]] or under [rays], once each"
     )]
-    Twice {
-        /// The line of the second one.
-        line: usize,
-        /// The parameter.
-        name: String,
-    },
+    Twice { line: usize, name: String },
     /// Parameters exclude each other.
     #[error(transparent)]
     Together(#[from] ConfigError),
     /// Rays depend on each other in a circle.
     #[error("[rays] {name}: its formula depends on itself")]
-    Circle {
-        /// One of the rays.
-        name: &'static str,
-    },
+    Circle { name: &'static str },
     /// There are too many cells.
     #[error(
         "the axes make {cells:.0} cells; at most {MAX_CELLS:.0} are allowed: use fewer values or repeats"
     )]
-    TooMany {
-        /// Their number.
-        cells: f64,
-    },
+    TooMany { cells: f64 },
     /// A formula has no valid value.
     #[error("[rays] {name} = {formula} with {point}: {what}")]
-    Ray {
-        /// The parameter.
-        name: &'static str,
-        /// Its formula.
-        formula: String,
-        /// The combination.
-        point: String,
-        /// The problem.
-        what: String,
-    },
+    Ray { name: &'static str, formula: String, point: String, what: String },
     /// A combination is not a valid configuration.
     #[error("the cell with {point}: {error}")]
-    Config {
-        /// The combination.
-        point: String,
-        /// The error.
-        error: ConfigError,
-    },
+    Config { point: String, error: ConfigError },
 }
 
 impl Sweep {
@@ -129,8 +78,7 @@ impl Sweep {
     /// Fails if the text is invalid or has too many cells; the error names the line.
     pub fn read(text: &str) -> Result<Sweep, SweepError> {
         let sweep = file::read(text)?;
-        let cells =
-            sweep.axes.iter().map(|axis| axis.points.len() as f64).product::<f64>() * sweep.repeats as f64;
+        let cells = sweep.axes.iter().map(|axis| axis.len() as f64).product::<f64>() * sweep.repeats as f64;
         if cells > MAX_CELLS {
             return Err(SweepError::TooMany { cells });
         }
@@ -143,13 +91,9 @@ impl Sweep {
     }
 
     /// Returns the number of combinations including repeats; some may be the same cell.
+    #[allow(clippy::len_without_is_empty)] // It is never empty.
     pub fn len(&self) -> usize {
-        self.axes.iter().map(|axis| axis.points.len()).product::<usize>() * self.repeats
-    }
-
-    /// Whether there is no combination, which never happens.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.axes.iter().map(Vec::len).product::<usize>() * self.repeats
     }
 
     /// Returns all cells, each once, with the repeats and then the last axis changing fastest.
@@ -176,8 +120,8 @@ impl Sweep {
         let mut point: Vec<&(&'static Setting, Value)> = Vec::new();
         let mut rest = number;
         for axis in self.axes.iter().rev() {
-            point.extend(&axis.points[rest % axis.points.len()]);
-            rest /= axis.points.len();
+            point.extend(&axis[rest % axis.len()]);
+            rest /= axis.len();
         }
         let text = |rays: &[String]| {
             let axes = point.iter().map(|(parameter, value)| format!("{} = {value}", parameter.name));
@@ -194,16 +138,12 @@ impl Sweep {
                 Some(value) => value.as_f64(),
                 None => find(Settings::settings(), name).ok()?.default.as_f64(),
             };
-            let wrong = |what: String| SweepError::Ray {
-                name: parameter.name,
-                formula: formula.to_string(),
-                point: text(&[]),
-                what,
-            };
+            let name = parameter.name;
+            let wrong = |what| SweepError::Ray { name, formula: formula.to_string(), point: text(&[]), what };
             let x = formula.value(&of).ok_or_else(|| wrong("one of its names has no value".into()))?;
             let value =
                 file::from_number(parameter, x).map_err(|allowed| wrong(format!("{x}, but it {allowed}")))?;
-            followed.push(format!("{} = {value}", parameter.name));
+            followed.push(format!("{name} = {value}"));
             values.set(parameter, value).map_err(|error| wrong(error.to_string()))?;
         }
         let mut settings = Settings::read(&values).map_err(failed)?;

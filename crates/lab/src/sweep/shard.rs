@@ -17,49 +17,18 @@ const MARK: &str = ",\"checksum\":\"";
 
 /// Why a shard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ShardError {
     /// The file cannot be read or written.
     #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        error: std::io::Error,
-    },
+    Io { path: PathBuf, error: std::io::Error },
     /// A line is invalid.
     #[error("{}, line {line}: {problem}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: usize,
-        /// The problem.
-        problem: LineProblem,
-    },
+    Line { path: PathBuf, line: usize, problem: &'static str },
 }
 
-/// The problem of a line of a shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LineProblem {
-    /// It was not written by a sweep.
-    #[error("not a record of superpose sweep")]
-    Foreign,
-    /// It was changed after it was written.
-    #[error("the checksum does not fit: the line was edited or damaged")]
-    Checksum,
-    /// Its checksum is right, but its content cannot be read.
-    #[error("a record that this version cannot read")]
-    Unreadable,
-    /// Its key does not belong to its configuration.
-    #[error("the key does not fit the configuration")]
-    Key,
-    /// Its numbers cannot come from a run.
-    #[error("numbers that cannot come from a run")]
-    Impossible,
-    /// Another result for the same cell is in the store.
-    #[error("the store has another result for this cell: one of the two was made by a different program")]
-    Conflict,
-}
+const FOREIGN: &str = "not a record of superpose sweep";
+const UNREADABLE: &str = "a record that this version cannot read";
 
 /// A shard's content.
 #[derive(Debug)]
@@ -83,16 +52,12 @@ pub(super) fn read(path: &Path) -> Result<Content, ShardError> {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut entries = Vec::new();
     for (i, line) in bytes[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let entry = read_line(&line[..line.len() - 1]).map_err(|problem| ShardError::Line {
-            path: path.into(),
-            line: i + 1,
-            problem,
-        })?;
-        entries.push(entry);
+        let failed = |problem| ShardError::Line { path: path.into(), line: i + 1, problem };
+        entries.push(read_line(&line[..line.len() - 1]).map_err(failed)?);
     }
     // A file that is one incomplete line of something else is not a shard.
     if entries.is_empty() && !bytes.is_empty() && !b"{\"key\":\"".starts_with(&bytes[..bytes.len().min(8)]) {
-        return Err(ShardError::Line { path: path.into(), line: 1, problem: LineProblem::Foreign });
+        return Err(ShardError::Line { path: path.into(), line: 1, problem: FOREIGN });
     }
     Ok(Content { entries, whole: whole as u64, torn: whole < bytes.len() })
 }
@@ -120,21 +85,22 @@ fn write_line(entry: &Entry) -> String {
     line + MARK + &checksum + "\"}\n"
 }
 
-fn read_line(line: &[u8]) -> Result<Entry, LineProblem> {
-    let line = std::str::from_utf8(line).map_err(|_| LineProblem::Foreign)?;
-    let (content, rest) = line.rsplit_once(MARK).ok_or(LineProblem::Foreign)?;
+/// Reads and validates a line. The error is the problem of the line.
+fn read_line(line: &[u8]) -> Result<Entry, &'static str> {
+    let line = std::str::from_utf8(line).map_err(|_| FOREIGN)?;
+    let (content, rest) = line.rsplit_once(MARK).ok_or(FOREIGN)?;
     if rest.strip_suffix("\"}") != Some(&checksum(content)) {
-        return Err(LineProblem::Checksum);
+        return Err("the checksum does not fit: the line was edited or damaged");
     }
-    let entry: Entry = serde_json::from_str(&format!("{content}}}")).map_err(|_| LineProblem::Unreadable)?;
+    let entry: Entry = serde_json::from_str(&format!("{content}}}")).map_err(|_| UNREADABLE)?;
     if entry.format != Entry::FORMAT {
-        return Err(LineProblem::Unreadable);
+        return Err(UNREADABLE);
     }
     if Key::at(&entry.config, entry.numerics_revision) != entry.key {
-        return Err(LineProblem::Key);
+        return Err("the key does not fit the configuration");
     }
     if entry.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {
-        return Err(LineProblem::Impossible);
+        return Err("numbers that cannot come from a run");
     }
     Ok(entry)
 }
@@ -194,11 +160,6 @@ impl Shard {
     /// Whether the shard has this cell.
     pub fn has(&self, key: &Key) -> bool {
         self.known.contains_key(key)
-    }
-
-    /// Returns the number of cells in the shard.
-    pub fn len(&self) -> usize {
-        self.known.len()
     }
 
     /// Whether it has no cells.

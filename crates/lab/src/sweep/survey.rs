@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use superpose_core::config::Config;
 
-use super::merge::{MergeError, shards_in};
+use super::merge::shards_in;
 use super::shard::{Shard, ShardError, read};
 use crate::cell::{Key, Known, Results, deal, estimated_seconds};
 use crate::store::{Store, StoreError};
@@ -79,7 +79,7 @@ impl Survey {
         store: Option<&mut Store>,
         folder: &Path,
         shares: usize,
-    ) -> Result<Survey, MergeError> {
+    ) -> Result<Survey, StoreError> {
         let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, noise)).collect();
         let dealt = if shares == 0 { Vec::new() } else { deal(&seconds, shares) };
         let mut share_of = vec![usize::MAX; cells.len()];
@@ -90,12 +90,13 @@ impl Survey {
         let places: HashMap<Key, usize> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
 
         let mut found = vec![Found::default(); cells.len()];
-        let mut pace = Pace::default();
+        let (mut measured, mut estimated) = (0.0, 0.0);
         let mut learn = |cell: usize, result: &Known, found: &mut Found| match result {
             Ok(outcome) if noise && outcome.noise.is_none() => false,
             Ok(outcome) => {
                 if !found.done {
-                    pace.add(outcome.seconds, seconds[cell]);
+                    measured += outcome.seconds;
+                    estimated += seconds[cell];
                 }
                 found.done = true;
                 true
@@ -106,7 +107,8 @@ impl Survey {
             }
         };
         if let Some(store) = store {
-            for (key, result) in find(store, &keys)? {
+            // While another process writes the store, a read may fail on a half-written page, so it is tried twice.
+            for (key, result) in store.find(&keys).or_else(|_| store.find(&keys))? {
                 let cell = places[&key];
                 found[cell].seen |= learn(cell, &result, &mut found[cell]);
                 found[cell].stored = found[cell].done;
@@ -118,17 +120,17 @@ impl Survey {
             (0..shares).map(|share| (Shard::path(folder, share + 1, shares), share)).collect();
         let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
         for path in shards {
-            let content = match read(&path) {
-                Ok(content) => content,
+            let entries = match read(&path) {
+                Ok(content) => content.entries,
                 Err(error) => {
                     survey.damaged.push(error);
                     continue;
                 }
             };
             let own = own.get(&path);
-            let strange = content.entries.iter().position(|entry| !places.contains_key(&entry.key));
+            let strange = entries.iter().position(|entry| !places.contains_key(&entry.key));
             survey.foreign.extend(strange.map(|line| (path.clone(), line + 1)));
-            for entry in content.entries {
+            for entry in entries {
                 let Some(&cell) = places.get(&entry.key) else { continue };
                 if !learn(cell, &entry.result, &mut found[cell]) {
                     continue;
@@ -163,7 +165,7 @@ impl Survey {
         if survey.astray == 0 {
             survey.astray_in = None;
         }
-        survey.pace = pace.ratio();
+        survey.pace = if measured > 0.0 && estimated > 0.0 { measured / estimated } else { 1.0 };
         Ok(survey)
     }
 
@@ -181,27 +183,4 @@ pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
         hasher.update(word.as_bytes());
     }
     hasher.finalize().to_hex()[..16].into()
-}
-
-/// Reads from a store. While another process writes it, a read may fail on a half-written page, so it is tried twice.
-fn find(store: &mut Store, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
-    store.find(keys).or_else(|_| store.find(keys))
-}
-
-/// Sums of measured and estimated times.
-#[derive(Default)]
-struct Pace {
-    measured: f64,
-    estimated: f64,
-}
-
-impl Pace {
-    fn add(&mut self, measured: f64, estimated: f64) {
-        self.measured += measured;
-        self.estimated += estimated;
-    }
-
-    fn ratio(&self) -> f64 {
-        if self.measured > 0.0 && self.estimated > 0.0 { self.measured / self.estimated } else { 1.0 }
-    }
 }

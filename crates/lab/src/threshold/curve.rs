@@ -8,7 +8,7 @@
 //!
 //! The crossing `x*`, the slope `b` and the spread `phi` are fitted. Real curves are not normal CDFs: they have floors, ceilings
 //! and skews. So the bend `k` varies within [`BEND`] and [`CHANGE`], which widens the interval by the effect of an unknown bend, and
-//! runs count less the farther they are from the crossing ([`nearness`]). The spread combines test noise and seed-to-seed spread,
+//! runs count less the farther they are from the crossing. The spread combines test noise and seed-to-seed spread,
 //! up to runs that recall all or nothing (`phi` = 1); it is at least what the finite number of test items implies.
 //!
 //! The interval is Fieller's: all `x` at which the fitted curve is within Student's quantile times its standard error of the
@@ -72,11 +72,6 @@ const NEAR: f64 = 1.5;
 /// Number of nearest runs that always count.
 const ALWAYS_COUNTED: usize = 6;
 
-/// Returns the weight of a run: 1 near the crossing, a half at the distance `near`, almost 0 beyond twice that.
-fn nearness(distance: f64, near: f64) -> f64 {
-    1.0 / (1.0 + (distance / near).powi(6))
-}
-
 impl Curve {
     /// Fits the curve to runs on both sides of the crossing, from initial guesses of the crossing (`start`) and the slope. Runs
     /// beyond `reach` count less. Returns `None` if there are fewer than two sizes or the fit diverges.
@@ -123,22 +118,15 @@ impl Curve {
             let moved = step.iter().map(|s| s.abs()).fold(shift.abs() * theta[1], f64::max);
             if size <= 4.0 && moved < 1e-6 || round == MAX_ROUNDS - 1 {
                 settled = moved < 0.01;
-                let fit = Sums::new(data, origin, scale, theta, spread, reach);
-                done = Some((fit, theta));
+                done = Some(Sums::new(data, origin, scale, theta, spread, reach));
                 break;
             }
         }
-        let (fit, theta) = done?;
+        let fit = done?;
         let hessian = factor(fit.hessian)?;
         let degrees = fit.runs - 2.0;
-        let mut curve = Curve {
-            crossing: origin,
-            slope: theta[1],
-            spread: fit.spread,
-            runs: fit.runs,
-            low: None,
-            high: None,
-        };
+        let (slope, spread, runs) = (theta[1], fit.spread, fit.runs);
+        let mut curve = Curve { crossing: origin, slope, spread, runs, low: None, high: None };
         if degrees < 1.0 || !settled {
             return Some(curve);
         }
@@ -206,7 +194,8 @@ impl Sums {
             let eta = eta.clamp(-4.0, 4.0);
             let mean = cdf(eta);
             let (height, variance) = (density(eta), mean * (1.0 - mean));
-            let weight = nearness(run.x - origin, near);
+            // 1 near the crossing, a half at the distance `near`, almost 0 beyond twice that.
+            let weight = 1.0 / (1.0 + ((run.x - origin) / near).powi(6));
             for i in 0..3 {
                 sums.gradient[i] += weight * height * (run.y - mean) / variance * row[i];
                 for j in 0..3 {

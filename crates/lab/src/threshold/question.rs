@@ -1,7 +1,7 @@
-//! What a threshold is asked of: a model, the size that varies, what is measured and what counts as reached.
+//! The question of a threshold search: a model, the size that varies, what is measured and what counts as reached.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, ConfigError, Embedding, Labels};
+use superpose_core::config::{Config, ConfigError, Embedding, Labels, Settings};
 use superpose_core::measure::{Measure, Scale};
 use superpose_core::words;
 use superpose_theory::Point;
@@ -13,20 +13,8 @@ use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
 
-/// A measure of one run that thresholds can be searched for, and the independent answers behind it. Testing a fact twice
-/// says nothing about other facts, so a share of facts has no more answers than there are facts.
-///
-/// # Errors
-/// The measure is no share.
-pub fn check_measure(measure: Measure) -> Result<(), ConfigError> {
-    if measure.is_share() {
-        return Ok(());
-    }
-    let shares: Vec<&str> =
-        Measure::ALL.iter().filter(|measure| measure.is_share()).map(|measure| measure.word()).collect();
-    Err(ConfigError::value("measure", measure, format!("must be one of {}", shares.join(", "))))
-}
-
+/// Returns the share and the independent answers behind it. Testing a fact twice says nothing about other facts, so a share of
+/// facts has no more answers than there are facts.
 fn share_of(measure: Measure, outcome: &Outcome, facts: usize) -> Share {
     let estimate = &outcome.measures[measure];
     let max = if measure.scale() == Scale::ShareOfFacts { facts } else { usize::MAX };
@@ -66,18 +54,14 @@ pub struct Share {
 
 /// Work that could not be finished.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum SearchError {
     /// A size on the way cannot be run beside the others.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A run failed.
     #[error("{what}: {error}")]
-    Cell {
-        /// Which: the sizes.
-        what: String,
-        /// Why.
-        error: CellError,
-    },
+    Cell { what: String, error: CellError },
     /// Results could not be kept or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -86,10 +70,8 @@ pub enum SearchError {
 impl SearchError {
     /// A run that failed, by its sizes.
     pub(crate) fn cell(config: &Config, error: CellError) -> SearchError {
-        let what = format!(
-            "V = {}, d = {}, L = {}, N = {}, seed {}",
-            config.vocab, config.dim, config.length, config.samples, config.seed
-        );
+        let Settings { vocab, dim, length, samples, seed, .. } = &**config;
+        let what = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, seed {seed}");
         SearchError::Cell { what, error }
     }
 }
@@ -151,7 +133,15 @@ impl Question {
             };
             return Err(ConfigError::value("accuracy", level, allowed));
         }
-        check_measure(measure)?;
+        if !measure.is_share() {
+            let shares = Measure::ALL.iter().filter(|measure| measure.is_share());
+            let words: Vec<&str> = shares.map(|measure| measure.word()).collect();
+            return Err(ConfigError::value(
+                "measure",
+                measure,
+                format!("must be one of {}", words.join(", ")),
+            ));
+        }
         let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
         if config.import.is_some() {
             return fixed("imported tensors have fixed sizes; leave out import");
@@ -181,8 +171,8 @@ impl Question {
         settings.check()
     }
 
-    /// Sizes to search when none are given: what runs in about a second at the configuration's other sizes, 2^23 tokens of data (fewer where many steps pass over
-    /// them), or four times the prediction where that is more.
+    /// Sizes to search when none are given: those that run in about a second at the other sizes of the configuration, 2^23 tokens of
+    /// data (fewer with many training steps), or four times the prediction where that is more.
     pub fn range(&self) -> (u64, u64) {
         let config = &self.config;
         let steps = config.training.as_ref().map_or(1, |training| training.steps as u64);
@@ -216,14 +206,6 @@ impl Question {
         }
     }
 
-    /// The mean measure that the theory solves for. For all facts at once, facts are taken as independent.
-    fn level_of_mean(&self) -> f64 {
-        match self.criterion {
-            Criterion::Mean => self.level,
-            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
-        }
-    }
-
     /// What the theory says.
     pub fn predicted(&self) -> Predicted {
         let silent = |reason: String| Predicted { value: None, slope: None, reason: Some(reason) };
@@ -231,7 +213,11 @@ impl Question {
             return silent(reason.text().into());
         }
         let point = Point::from(&self.config);
-        let level = self.level_of_mean();
+        // For all facts at once, facts are taken as independent.
+        let level = match self.criterion {
+            Criterion::Mean => self.level,
+            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
+        };
         let share = |x: f64| {
             let x = x.max(self.parameter.range(&point).0);
             predict_measure(self.measure, &self.parameter.set(&point, x)).unwrap_or(f64::NAN)
@@ -244,9 +230,7 @@ impl Question {
             _ => self.solve(&point, level, share),
         };
         match solved.value() {
-            Some(value) => {
-                Predicted { value: Some(value), slope: Some(slope_of(share, value)), reason: None }
-            }
+            Some(x) => Predicted { value: Some(x), slope: Some(slope_of(share, x)), reason: None },
             None => silent(solved.reason(self.parameter).unwrap_or_default()),
         }
     }
@@ -254,10 +238,9 @@ impl Question {
     /// Solves for measures that [`critical`] does not know: down from the top by factors of two, then by bisection.
     fn solve(&self, point: &Point, level: f64, share: impl Fn(f64) -> f64) -> Critical {
         let (first, last) = self.parameter.range(point);
-        let (first, last) = (first, last.min(1e9));
         let helps = self.parameter.helps();
         let reaches = |x: f64| share(x) >= level;
-        let mut high = last;
+        let mut high = last.min(1e9);
         if reaches(high) != helps {
             return match helps {
                 true => Critical::Unreachable { end: high, accuracy: share(high), dominant: None },
@@ -270,7 +253,7 @@ impl Question {
                 high = low;
                 continue;
             }
-            let (mut low, mut high) = (low, high);
+            let mut low = low;
             while high - low > 1.0 {
                 let middle = (0.5 * (low + high)).floor();
                 if reaches(middle) == helps { high = middle } else { low = middle }
@@ -287,20 +270,13 @@ impl Question {
     pub fn plan(&self, predicted: &Predicted, half_width: f64, range: (u64, u64), max_runs: usize) -> Plan {
         let own = self.parameter.of(&Point::from(&self.config)).unwrap_or(1.0);
         let start = predicted.value.unwrap_or(own).clamp(range.0 as f64, range.1 as f64);
-        Plan {
-            target: self.level,
-            half_width,
-            range,
-            rises: self.parameter.helps(),
-            start,
-            slope: predicted.slope.unwrap_or(1.0),
-            max_runs,
-        }
+        let (rises, slope) = (self.parameter.helps(), predicted.slope.unwrap_or(1.0));
+        Plan { target: self.level, half_width, range, rises, start, slope, max_runs }
     }
 }
 
 /// Sets a size.
-pub fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value: usize) {
+pub fn set(settings: &mut Settings, parameter: Parameter, value: usize) {
     match parameter {
         Parameter::Samples => settings.samples = value,
         Parameter::Dim => settings.dim = value,
@@ -310,7 +286,7 @@ pub fn set(settings: &mut superpose_core::Settings, parameter: Parameter, value:
     }
 }
 
-/// Searches to the end: `run` measures a batch of configurations. Returns the answer and the search, with all that it was told.
+/// Searches to the end: `run` measures a batch of configurations. Returns the answer and the search with its results.
 pub fn find<E: From<ConfigError>>(
     question: &Question,
     plan: Plan,

@@ -98,11 +98,6 @@ impl Search {
         self.data.len()
     }
 
-    /// Returns the plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
     /// Returns the sizes and shares so far, in the order received.
     pub fn told(&self) -> impl Iterator<Item = (u64, f64)> {
         self.values.iter().copied().zip(self.data.iter().map(|run| run.y))
@@ -122,24 +117,13 @@ impl Search {
             Ok(wanted) => wanted,
             Err(answer) => return Step::Done(answer),
         };
-        let first = self.asked;
-        let trials: Vec<Trial> = (first..)
-            .zip(wanted)
-            .map(|(number, x)| Trial { value: self.value(x), number })
-            .take(left)
-            .collect();
+        let trial = |(number, x)| Trial { value: self.value(x), number };
+        let trials: Vec<Trial> = (self.asked..).zip(wanted).map(trial).take(left).collect();
         if trials.is_empty() {
             return Step::Done(self.undecided());
         }
         self.asked += trials.len() as u64;
         Step::Run(trials)
-    }
-
-    /// Returns the curve fitted to the results so far.
-    pub fn curve(&self) -> Option<Curve> {
-        let places = self.places();
-        let (left, right) = self.bracket(&places)?;
-        Curve::fit(&self.data, self.plan.target, 0.5 * (left + right), self.plan.slope, self.reach())
     }
 
     /// Returns the positions of the next runs, or as an error the result.
@@ -153,20 +137,16 @@ impl Search {
         let Some((low, high)) = self.bracket(&places) else {
             let below = places.iter().any(|place| place.mean < self.plan.target);
             let above = places.iter().any(|place| place.mean >= self.plan.target);
-            let mut wanted = Vec::new();
             let reach = (last.x - first.x).clamp(step, 2.0);
-            if below {
-                wanted.extend(self.outward(last, 1.0, reach, left)?);
-            }
+            let mut wanted = if below { self.outward(last, 1.0, reach, left)? } else { Vec::new() };
             if above {
                 wanted.extend(self.outward(first, -1.0, reach, left)?);
             }
             return Ok(wanted);
         };
-        let Some(curve) =
-            Curve::fit(&self.data, self.plan.target, 0.5 * (low + high), self.plan.slope, self.reach())
-        else {
-            return if left == 0 { Err(self.undecided()) } else { Ok(vec![0.5 * (low + high); 2]) };
+        let (middle, reach) = (0.5 * (low + high), 2.5 * self.distance());
+        let Some(curve) = Curve::fit(&self.data, self.plan.target, middle, self.plan.slope, reach) else {
+            return if left == 0 { Err(self.undecided()) } else { Ok(vec![middle; 2]) };
         };
         let estimate = self.estimate(&curve);
         if let Some(estimate) = estimate.filter(|estimate| self.precise(estimate, &curve)) {
@@ -189,14 +169,10 @@ impl Search {
         Ok(self.pair(centre, distance).into_iter().cycle().take(2 * pairs).collect())
     }
 
-    /// Returns the distance of runs from the crossing: far enough for the slope, near enough for a small bend.
+    /// Returns the distance of runs from the crossing: far enough for the slope, near enough for a small bend. Runs beyond 2.5 times
+    /// this distance count less.
     fn distance(&self) -> f64 {
         (DISTANCE * self.plan.half_width).min(MAX_DISTANCE)
-    }
-
-    /// Returns the distance beyond which runs count less.
-    fn reach(&self) -> f64 {
-        2.5 * self.distance()
     }
 
     /// Steps outward from the sizes so far; at the end of the range, the result may be that the target is not crossed.
@@ -206,11 +182,10 @@ impl Search {
             return Err(self.undecided());
         }
         if (end - edge.x) * direction > 1e-9 {
-            let step = |factor: f64| {
-                let x = edge.x + direction * factor * reach;
-                if direction > 0.0 { x.min(end) } else { x.max(end) }
-            };
-            return Ok(vec![step(1.0), step(2.5)]);
+            let (low, high) = (end.min(edge.x), end.max(edge.x));
+            return Ok([1.0, 2.5]
+                .map(|factor| (edge.x + direction * factor * reach).clamp(low, high))
+                .into());
         }
         if edge.runs < AT_THE_END.0 {
             return Ok(vec![end; AT_THE_END.0 - edge.runs]);
@@ -219,21 +194,21 @@ impl Search {
         let half = quantile * (edge.variance / edge.runs as f64).sqrt();
         if (edge.mean - self.plan.target).abs() > half {
             let why = if direction > 0.0 { Why::Below } else { Why::Above };
-            return Err(Threshold::Unreached(self.unreached(why)));
+            return Err(self.unreached(why));
         }
         if edge.runs < AT_THE_END.1 { Ok(vec![end; 6]) } else { Err(self.undecided()) }
     }
 
     fn undecided(&self) -> Threshold {
-        Threshold::Unreached(self.unreached(Why::Undecided))
+        self.unreached(Why::Undecided)
     }
 
-    fn unreached(&self, why: Why) -> Unreached {
+    fn unreached(&self, why: Why) -> Threshold {
         let places = self.places();
         let best = places.iter().map(|place| place.mean).fold(0.0, f64::max);
         let least = places.iter().map(|place| place.mean).fold(1.0, f64::min);
         let (low, high) = self.values.iter().fold((u64::MAX, 0), |(l, h), &v| (l.min(v), h.max(v)));
-        Unreached { why, low: low.min(high), high, best, least }
+        Threshold::Unreached(Unreached { why, low: low.min(high), high, best, least })
     }
 
     fn imprecise(&self, curve: &Curve) -> Threshold {
@@ -242,21 +217,23 @@ impl Search {
         if curve.low.is_none() && curve.high.is_none() || !(first..=last).contains(&curve.crossing) {
             return self.undecided();
         }
-        let value = |x: f64| self.real(x);
-        let (low, high) = match self.plan.rises {
-            true => (curve.low, curve.high),
-            false => (curve.high, curve.low),
-        };
+        let (crossing, [low, high]) = (self.real(curve.crossing), self.interval(curve));
         Threshold::Imprecise {
-            estimate: self.whole(value(curve.crossing)),
-            low: low.map(|x| self.whole(value(x))),
-            high: high.map(|x| self.whole(value(x))),
-            crossing: value(curve.crossing),
-            crossing_low: low.map(value),
-            crossing_high: high.map(value),
+            estimate: self.whole(crossing),
+            low: low.map(|x| self.whole(x)),
+            high: high.map(|x| self.whole(x)),
+            crossing,
+            crossing_low: low,
+            crossing_high: high,
             slope: curve.slope,
             spread: curve.spread,
         }
+    }
+
+    /// Returns the ends of the interval as sizes, the smaller first.
+    fn interval(&self, curve: &Curve) -> [Option<f64>; 2] {
+        let ends = if self.plan.rises { [curve.low, curve.high] } else { [curve.high, curve.low] };
+        ends.map(|end| end.map(|x| self.real(x)))
     }
 
     /// Whether the interval is as narrow as requested, from enough runs near the crossing.
@@ -269,15 +246,15 @@ impl Search {
     }
 
     fn estimate(&self, curve: &Curve) -> Option<Estimate> {
-        let (a, b) = (self.real(curve.low?), self.real(curve.high?));
-        let crossing = self.real(curve.crossing);
+        let (crossing, [low, high]) = (self.real(curve.crossing), self.interval(curve));
+        let (crossing_low, crossing_high) = (low?, high?);
         Some(Estimate {
             estimate: self.whole(crossing),
-            low: self.whole(a.min(b)),
-            high: self.whole(a.max(b)),
+            low: self.whole(crossing_low),
+            high: self.whole(crossing_high),
             crossing,
-            crossing_low: a.min(b),
-            crossing_high: a.max(b),
+            crossing_low,
+            crossing_high,
             slope: curve.slope,
             spread: curve.spread,
         })
@@ -307,23 +284,17 @@ impl Search {
         for (&value, run) in self.values.iter().zip(&self.data) {
             groups.entry(value).or_default().push(run);
         }
-        let mut places: Vec<Place> = groups
-            .into_values()
-            .map(|runs| {
-                let count = runs.len() as f64;
-                let mean = runs.iter().map(|run| run.y).sum::<f64>() / count;
-                let squares: f64 = runs.iter().map(|run| (run.y - mean).powi(2)).sum();
-                let items = runs.iter().map(|run| run.items).sum::<f64>() / count;
-                let middle = mean.clamp(0.5 / items, 1.0 - 0.5 / items);
-                let min = middle * (1.0 - middle) / items;
-                Place {
-                    x: runs[0].x,
-                    runs: runs.len(),
-                    mean,
-                    variance: (squares / (count - 1.0).max(1.0)).max(min),
-                }
-            })
-            .collect();
+        let place = |runs: Vec<&Observation>| {
+            let count = runs.len() as f64;
+            let mean = runs.iter().map(|run| run.y).sum::<f64>() / count;
+            let squares: f64 = runs.iter().map(|run| (run.y - mean).powi(2)).sum();
+            let items = runs.iter().map(|run| run.items).sum::<f64>() / count;
+            let middle = mean.clamp(0.5 / items, 1.0 - 0.5 / items);
+            let min = middle * (1.0 - middle) / items;
+            let variance = (squares / (count - 1.0).max(1.0)).max(min);
+            Place { x: runs[0].x, runs: runs.len(), mean, variance }
+        };
+        let mut places: Vec<Place> = groups.into_values().map(place).collect();
         places.sort_by(|a, b| a.x.total_cmp(&b.x));
         places
     }

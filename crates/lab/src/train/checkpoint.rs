@@ -18,12 +18,9 @@ use crate::run::RunError;
 /// The value of `kind` in the header of a checkpoint.
 const KIND: &str = "superpose checkpoint";
 
-fn first(tensor: Tensor) -> String {
-    format!("{tensor}.first")
-}
-
-fn second(tensor: Tensor) -> String {
-    format!("{tensor}.second")
+/// Returns the names of the optimiser's moments of a tensor.
+fn moments_of(tensor: Tensor) -> [String; 2] {
+    ["first", "second"].map(|name| format!("{tensor}.{name}"))
 }
 
 /// Writes a checkpoint.
@@ -39,11 +36,9 @@ pub fn write<T: Real + Element>(
         let data = network.tensor(tensor);
         let shape = [data.len() / network.columns(tensor), network.columns(tensor)];
         entries.push(T::entry(tensor.word(), &shape, data.to_vec()));
-        for (name, memory) in [(first(tensor), &moments.first), (second(tensor), &moments.second)] {
-            if !memory.is_empty() {
-                entries.push(Entry::f64(&name, &shape, memory.clone()));
-            }
-        }
+        let memories = moments_of(tensor).into_iter().zip([&moments.first, &moments.second]);
+        let kept = memories.filter(|(_, memory)| !memory.is_empty());
+        entries.extend(kept.map(|(name, memory)| Entry::f64(&name, &shape, memory.clone())));
     }
     let texts = [
         ("kind", KIND.to_string()),
@@ -115,16 +110,14 @@ impl Checkpoint {
         for name in given.keys().chain(saved.keys()) {
             let (given, saved) = (given.get(name), saved.get(name));
             if given != saved {
-                let name = name.clone();
-                return Err(RunError::Checkpoint { name, given: show(given), saved: show(saved) });
+                return Err(RunError::Checkpoint {
+                    name: name.clone(),
+                    given: show(given),
+                    saved: show(saved),
+                });
             }
         }
         Ok(())
-    }
-
-    /// Returns the number of steps taken.
-    pub fn step(&self) -> usize {
-        self.counters.step
     }
 
     /// Returns the trajectory so far.
@@ -155,8 +148,8 @@ impl Checkpoint {
                 true => read(&name, place.len()).map_err(inside),
                 false => Ok(Vec::new()),
             };
-            let steps = self.counters.step as u64;
-            moments.push(Moments { steps, first: memory(first(tensor))?, second: memory(second(tensor))? });
+            let [first, second] = moments_of(tensor).map(memory);
+            moments.push(Moments { steps: self.counters.step as u64, first: first?, second: second? });
         }
         Ok(State { network, moments, counters: self.counters.clone() })
     }

@@ -136,12 +136,9 @@ where
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
-    let mut trajectory: Vec<TrajectoryPoint> = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
+    let mut trajectory = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
-    let saved = match from {
-        Some(from) => Some(from.state(network()?)?),
-        None => None,
-    };
+    let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.
     let mut failed = None;
@@ -166,23 +163,18 @@ where
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let early = learned.early;
-    let Some((state, end)) = learned.trained else {
-        return Ok(Finish::Interrupted { step: 0 });
-    };
+    let Some((state, end)) = learned.trained else { return Ok(Finish::Interrupted { step: 0 }) };
     let step = state.counters.step;
     if end == End::Interrupted {
         return Ok(Finish::Interrupted { step });
     }
-    let sign = learned.phase.trigger_sign;
-    let outcome =
-        Outcome { seconds: started.elapsed().as_secs_f64(), ..Outcome::new(&learned.evaluation, sign) };
+    let (sign, seconds) = (learned.phase.trigger_sign, started.elapsed().as_secs_f64());
     let record = TrainingRecord {
         config: (**config).clone(),
         steps_taken: step,
         stopped_early: end == End::Stopped,
-        outcome,
-        early_phase: Outcome::new(&early, sign),
+        outcome: Outcome { seconds, ..Outcome::new(&learned.evaluation, sign) },
+        early_phase: Outcome::new(&learned.early, sign),
         trajectory,
         version: env!("CARGO_PKG_VERSION").into(),
     };

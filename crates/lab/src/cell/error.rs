@@ -1,4 +1,4 @@
-//! What can be wrong with a store, in words that say what to do.
+//! The error of a place for results. The messages say what to do.
 
 use std::path::{Path, PathBuf};
 
@@ -6,83 +6,38 @@ use rusqlite::ErrorCode;
 
 /// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum StoreError {
     /// The file or its folder cannot be read or written.
     #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: std::io::Error,
-    },
+    Io { path: PathBuf, error: std::io::Error },
     /// The file belongs to something else.
     #[error("{}: not a store of superpose ({what}); it was left alone", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        what: &'static str,
-    },
+    Foreign { path: PathBuf, what: &'static str },
     /// The file is a store, but parts of it cannot be read.
     #[error("{}: the store is damaged ({what}); it was left alone", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        what: String,
-    },
+    Damaged { path: PathBuf, what: String },
     /// The file has another layout.
     #[error("{}: the store has layout version {found}, this program reads version {known}: {}; it was left alone", path.display(), if found > known { "use a newer superpose" } else { "it was written before the first release; run its cells again into a new file" })]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: usize,
-        /// The version of this program.
-        known: usize,
-    },
+    Format { path: PathBuf, found: usize, known: usize },
     /// No write-ahead log could be made beside the file.
     #[error("{}: the file system does not allow a write-ahead log; put the store on a local disk", path.display())]
-    NoLog {
-        /// The file.
-        path: PathBuf,
-    },
+    NoLog { path: PathBuf },
     /// The disk is full.
     #[error("{}: the disk is full; everything committed before is safe, and a second run continues there", path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// The disk does not read or write.
     #[error("{}: {error}: is the disk full, or gone? Everything committed before is safe, and a second run continues there", path.display())]
-    Disk {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        error: rusqlite::Error,
-    },
+    Disk { path: PathBuf, error: rusqlite::Error },
     /// The folder or the file cannot be written.
     #[error("{}: cannot be written: {error}", path.display())]
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        error: rusqlite::Error,
-    },
+    ReadOnly { path: PathBuf, error: rusqlite::Error },
     /// Another process has been writing for a minute.
     #[error("{}: another process keeps the store locked; try again when it has finished", path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// Any other error of the database.
     #[error("{}: {error}", path.display())]
-    Sqlite {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        error: rusqlite::Error,
-    },
+    Sqlite { path: PathBuf, error: rusqlite::Error },
 }
 
 impl StoreError {
@@ -95,7 +50,7 @@ impl StoreError {
         }
     }
 
-    pub(super) fn sqlite(path: &Path, error: rusqlite::Error) -> StoreError {
+    pub(crate) fn sqlite(path: &Path, error: rusqlite::Error) -> StoreError {
         let path = path.into();
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => {
