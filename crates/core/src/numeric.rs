@@ -40,10 +40,6 @@ impl Cholesky {
     }
 
     /// Factors a matrix that is positive definite up to rounding; pivots that rounding made negative become tiny positive ones.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn nearly_definite(matrix: Vec<f64>, dim: usize, backend: &Backend) -> Result<Cholesky, Cancelled> {
         Cholesky::factor(matrix, dim, |pivot, _| {
             backend.check_cancelled()?;
@@ -98,7 +94,6 @@ impl Cholesky {
     /// The inverse of `A`, row-major.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn inverse(&self, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
         let (dim, root) = (self.dim, &self.root);

@@ -93,7 +93,6 @@ impl View for &Entry<'_> {
 /// The path that a file would be written to, with symbolic links resolved.
 ///
 /// # Errors
-///
 /// When the folder does not exist or the path is something other than an ordinary file.
 pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
     let failed = |source| TensorError::File { path: path.to_owned(), source };
@@ -116,7 +115,6 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
 /// Writes the tensors to a temporary file in the folder of `path` and renames it.
 ///
 /// # Errors
-///
 /// When the file cannot be written.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
     write_with(path, entries, None)
@@ -125,7 +123,6 @@ pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
 /// The same with named texts in the header of the file.
 ///
 /// # Errors
-///
 /// When the file cannot be written.
 pub fn write_with(
     path: &Path,

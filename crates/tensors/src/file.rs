@@ -20,7 +20,6 @@ impl TensorFile {
     /// Maps the file.
     ///
     /// # Errors
-    ///
     /// When the file cannot be opened or mapped.
     #[allow(unsafe_code)]
     pub fn open(path: &Path) -> Result<TensorFile, TensorError> {
@@ -38,7 +37,6 @@ impl TensorFile {
     /// The tensors of the file.
     ///
     /// # Errors
-    ///
     /// When the header is not valid.
     pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
         Tensors::parse(&self.map).map_err(|error| self.inside(error))
@@ -47,7 +45,6 @@ impl TensorFile {
     /// The texts in the header of the file, by name.
     ///
     /// # Errors
-    ///
     /// When the header is not valid.
     pub fn metadata(&self) -> Result<HashMap<String, String>, TensorError> {
         match SafeTensors::read_metadata(&self.map) {
@@ -103,7 +100,6 @@ impl Tensor<f64> {
     /// A tensor of the given row-major numbers.
     ///
     /// # Errors
-    ///
     /// When a number is not finite.
     pub fn finite(name: &str, shape: &[usize], data: Vec<f64>) -> Result<Tensor<f64>, TensorError> {
         Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data)? })

@@ -68,10 +68,7 @@ const MAX_EXACT: usize = 1 << 24;
 impl MemorySettings {
     /// Number of labels: rows of values.
     pub fn label_count(&self) -> usize {
-        match self.labels {
-            Labels::Permutation => self.facts,
-            Labels::Mod(classes) => classes,
-        }
+        self.labels.count(self.facts)
     }
 
     /// Features of a key.

@@ -33,7 +33,6 @@ impl Hopfield {
     /// Stores random patterns.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn store(
         patterns: usize,
@@ -49,7 +48,6 @@ impl Hopfield {
     /// Stores given patterns of +1 and -1, a row each.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Result<Hopfield, Cancelled> {
         let rows = View::new(&patterns, patterns.len() / neurons, neurons);
@@ -87,7 +85,6 @@ impl Hopfield {
     /// Starts the dynamics from stored patterns; returns the fraction retrieved, by [`RETRIEVED`], and the final overlaps.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn recall(&self, backend: &Backend) -> Result<Recall, Cancelled> {
         let neurons = self.neurons;

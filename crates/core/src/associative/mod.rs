@@ -46,7 +46,6 @@ pub struct Recall {
 /// Builds the memory of a configuration, with its first seed, and queries it for every fact.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, Cancelled> {
     if config.rule == Rule::Hopfield {

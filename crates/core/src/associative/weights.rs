@@ -27,7 +27,6 @@ impl<T: Real> Weights<T> {
     /// `M = sum_i v_{l_i} k_i^T`.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn hebbian(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>, Cancelled> {
         let (dim, targets) = (pairs.dim, pairs.targets());
@@ -37,10 +36,6 @@ impl<T: Real> Weights<T> {
     }
 
     /// The `M` that minimises `sum_i |v_{l_i} - M k_i|^2`, in 64 bits; if there are many, the one of smallest norm, up to a ridge of 1e-9.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn least_squares(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>, Cancelled> {
         let dim = pairs.dim;
         let wide = |rows: &[T]| rows.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();

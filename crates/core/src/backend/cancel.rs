@@ -38,7 +38,6 @@ impl CancelToken {
     /// Returns an error if the work was cancelled, for use with `?` between pieces of work.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] after [`CancelToken::cancel`].
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }

@@ -22,7 +22,6 @@ impl Backend {
     /// A backend with the given number of CPU threads.
     ///
     /// # Errors
-    ///
     /// When the operating system cannot start the threads.
     pub fn cpu(threads: usize) -> Result<Backend, ThreadPoolBuildError> {
         let pool = match threads {
@@ -55,7 +54,6 @@ impl Backend {
     /// Returns an error if the work was cancelled. Long tasks call this before every block.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the token was cancelled.
     pub fn check_cancelled(&self) -> Result<(), Cancelled> {
         self.cancel.check()
@@ -64,7 +62,6 @@ impl Backend {
     /// Runs the tasks `0..count` and returns their results in order.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the token was cancelled before the last task started.
     pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>, Cancelled> {
         self.try_map(count, |i| Ok(task(i)))
@@ -73,7 +70,6 @@ impl Backend {
     /// Runs the tasks `0..count`, which may fail, and returns their results in order.
     ///
     /// # Errors
-    ///
     /// The error of the first task, in order, that failed or was skipped because of a cancellation.
     pub fn try_map<R: Send, E: Send + From<Cancelled>>(
         &self,
@@ -97,7 +93,6 @@ impl Backend {
     /// Runs a task on each chunk of `data`; the last chunk may be shorter.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the token was cancelled; some chunks are then unchanged.
     pub fn for_chunks<T: Send>(
         &self,
@@ -123,7 +118,6 @@ impl Backend {
     /// enough rows for all threads.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the token was cancelled; `out` is then incomplete.
     pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) -> Result<(), Cancelled> {
         let panel = if a.rows() >= 1024 { 256 } else { 64 };

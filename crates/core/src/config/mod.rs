@@ -126,10 +126,7 @@ impl Settings {
 
     /// Number of labels: rows of `z_out`, classes of the softmax.
     pub fn label_count(&self) -> usize {
-        match self.labels {
-            Labels::Permutation => self.vocab,
-            Labels::Mod(classes) => classes,
-        }
+        self.labels.count(self.vocab)
     }
 
     /// Rows of the input embedding: the facts' tokens, then the noise tokens.
@@ -282,33 +279,17 @@ impl Deref for Config {
 
 /// A configuration that cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ConfigError {
     /// A value outside its range, by itself or beside the other values.
     #[error("{parameter} = {value}: {allowed}")]
-    Value {
-        /// The parameter's name.
-        parameter: &'static str,
-        /// The value given.
-        value: String,
-        /// The values that are allowed.
-        allowed: String,
-    },
+    Value { parameter: &'static str, value: String, allowed: String },
     /// Parameters that do not go together.
     #[error("{names}: {why}")]
-    Together {
-        /// The parameters given.
-        names: String,
-        /// The reason.
-        why: &'static str,
-    },
+    Together { names: String, why: &'static str },
     /// A name that no setting has.
     #[error("unknown key {name}: there are {names}")]
-    Unknown {
-        /// The name given.
-        name: String,
-        /// The names of all settings.
-        names: String,
-    },
+    Unknown { name: String, names: String },
 }
 
 impl ConfigError {

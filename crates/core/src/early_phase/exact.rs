@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::model::{Attention, Model, Response, Want, descent};
 use crate::task::Samples;
 
-use super::{EarlyPhase, Limit, SecondStep, narrow, query};
+use super::{EarlyPhase, Limit, narrow, query, second_step};
 
 pub fn run<T: Real>(
     config: &Config,
@@ -22,12 +22,11 @@ pub fn run<T: Real>(
     let still = vec![T::ZERO; model.dim()];
     let want = Want { query: true, m: false, loss: false };
     let u = descent(model, &response, &still, samples, want, backend)?.query;
-    let second = SecondStep::new(config, model, samples.length(), &u);
-    let query = query(&second.w1, model);
+    let mut phase = second_step(config, model, samples.length(), m1.clone(), &u);
+    let query = query(&phase.w1, model);
 
     let want = Want { m: true, query: false, loss: false };
     let step = descent(model, &response, &query, samples, want, backend)?.m;
-    let SecondStep { gamma, eta2, w1, trigger_sign } = second;
-    let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + eta2 * step)).collect();
-    Ok(EarlyPhase { m1, w1, m2, gamma, eta2, trigger_sign })
+    phase.m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + phase.eta2 * step)).collect();
+    Ok(phase)
 }

@@ -19,7 +19,7 @@ use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
-use super::{EarlyPhase, SecondStep, narrow};
+use super::{EarlyPhase, narrow, second_step};
 
 /// How label-wise sums over tokens are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,15 +82,12 @@ impl<'a, T: Real> Limit<'a, T> {
     /// The three steps.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>, Cancelled> {
         let model = self.model;
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
         let u = self.query_step(&m1)?;
-        let second = SecondStep::new(config, model, self.samples.length(), &u);
-        let SecondStep { gamma, eta2, w1, trigger_sign } = second;
-        let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign };
+        let mut phase = second_step(config, model, self.samples.length(), m1, &u);
         let attention = phase.attention(model, self.backend)?;
         phase.m2 = narrow(&self.value_step(&attention)?.m);
         Ok(phase)
@@ -99,7 +96,6 @@ impl<'a, T: Real> Limit<'a, T> {
     /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep, Cancelled> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
@@ -134,10 +130,6 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
     /// `W1 = gamma u z_eos^T`.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>, Cancelled> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();

@@ -38,7 +38,6 @@ impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
         model.attention(&query(&self.w1, model), backend)
@@ -58,7 +57,6 @@ impl<T: Real> EarlyPhase<T> {
 /// Runs the three steps of a configuration on the given samples.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn early_phase<T: Real>(
     config: &Config,
@@ -78,30 +76,24 @@ fn query<T: Real>(w1: &[T], model: &Model<'_, T>) -> Vec<T> {
     w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect()
 }
 
-/// Step 2 once its direction `u` is known: the rates, `gamma u`, and the sign of `u . z_trig`.
-struct SecondStep<T> {
-    gamma: f64,
-    eta2: f64,
-    w1: Vec<T>,
-    trigger_sign: i8,
-}
-
-impl<T: Real> SecondStep<T> {
-    fn new(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> Self {
-        let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
-        let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
-        let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
-        let by_lead = match trigger_sign {
-            0 => None,
-            _ => Some(config.lead * (length as f64).ln_1p() / (eos * trigger.abs())),
-        };
-        let rate = config.gamma.or(by_lead);
-        let gamma = rate.unwrap_or(0.0);
-        // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
-        let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
-        let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
-        SecondStep { gamma, eta2, w1, trigger_sign }
-    }
+/// Step 2 once its direction `u` is known. The phase lacks `m2`, which is step 3.
+fn second_step<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    length: usize,
+    m1: Vec<T>,
+    u: &[f64],
+) -> EarlyPhase<T> {
+    let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+    let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
+    let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
+    let by_lead = || config.lead * (length as f64).ln_1p() / (eos * trigger.abs());
+    let rate = config.gamma.or_else(|| (trigger_sign != 0).then(by_lead));
+    let gamma = rate.unwrap_or(0.0);
+    // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
+    let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
+    let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
+    EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign }
 }
 
 pub(crate) fn narrow<T: Real>(x: &[f64]) -> Vec<T> {

@@ -9,7 +9,6 @@ use crate::task::Samples;
 /// The frequency of each fact's token as the informative one: `f_w = n_w / N`.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
     const TASKS: usize = 8;
@@ -38,7 +37,6 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
 /// at value matrix `m`, or that of a uniform softmax without one.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,

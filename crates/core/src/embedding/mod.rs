@@ -32,7 +32,6 @@ impl<T: Real> Embeddings<T> {
     /// those of the file.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>, Cancelled> {
         let (dim, seed) = (config.dim, config.seed);
@@ -72,17 +71,6 @@ fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) 
     let mut rows = vec![T::ZERO; width * dim];
     fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0)?;
     Ok(rows)
-}
-
-/// Rows of entries N(0, 1/columns), for parameters that cannot start at zero.
-pub(crate) fn start_rows<T: Real>(
-    seed: u64,
-    stream: Stream,
-    rows: usize,
-    columns: usize,
-    backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
-    table(Embedding::Gaussian, seed, stream, rows, columns, backend)
 }
 
 /// Rows of a table, each a function of (seed, stream, row).

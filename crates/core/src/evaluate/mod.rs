@@ -28,19 +28,17 @@ pub fn evaluate<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Evaluation, Cancelled> {
-    let (answers, attended) = recall(model, phase, test, backend)?;
+    let parts = answers(model, phase, test, backend, |part: &mut Evaluation, answer| {
+        part.add_answer(answer.logits, answer.label);
+        part.add_attention(answer.weights, answer.position);
+    })?;
+    let mut measures = Evaluation::default();
+    parts.iter().for_each(|part| measures.merge(part));
     let queries = queries(config, model, task, test.count());
     let memory = memory_matrix(config, model, task, phase, frequency, backend)?;
-    let memory_accuracy = ask(model, task, &memory, &queries, Ask::Informative, backend)?;
-    let one_step_accuracy = ask(model, task, &phase.m1, &queries, Ask::Plain, backend)?;
-    Ok(Measures::from_fn(|measure| match measure {
-        Measure::Accuracy => answers.accuracy,
-        Measure::MemoryAccuracy => memory_accuracy,
-        Measure::OneStepAccuracy => one_step_accuracy,
-        Measure::LockRate => attended.lock_rate,
-        Measure::AttentionMass => attended.attention_mass,
-        Measure::Margin => answers.margin,
-    }))
+    measures[Measure::MemoryAccuracy] = ask(model, task, &memory, &queries, Ask::Informative, backend)?;
+    measures[Measure::OneStepAccuracy] = ask(model, task, &phase.m1, &queries, Ask::Plain, backend)?;
+    Ok(measures)
 }
 
 /// The value matrix of a model whose attention was placed in step 3.
@@ -63,61 +61,23 @@ fn memory_matrix<T: Real>(
     })
 }
 
-/// How well labels are told from logits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Answers {
-    pub accuracy: Tally,
-    pub margin: Tally,
-}
-
-impl Answers {
-    pub fn add<T: Real>(&mut self, logits: &[T], label: u32) {
-        let answer = top(logits, label as usize);
-        self.accuracy.add(1.0, answer.credit);
-        self.margin.add(1.0, answer.margin);
+impl Evaluation {
+    /// Adds the logits of one sequence with the given right label.
+    pub(crate) fn add_answer<T: Real>(&mut self, logits: &[T], label: usize) {
+        let answer = top(logits, label);
+        self[Measure::Accuracy].add(1.0, answer.credit);
+        self[Measure::Margin].add(1.0, answer.margin);
     }
 
-    pub fn merge(&mut self, other: &Answers) {
-        self.accuracy.merge(&other.accuracy);
-        self.margin.merge(&other.margin);
-    }
-}
-
-/// How well the attention finds the informative position.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Attended {
-    pub lock_rate: Tally,
-    pub attention_mass: Tally,
-}
-
-impl Attended {
-    pub fn add<T: Real>(&mut self, weights: &[T], position: u32) {
-        self.lock_rate.add(1.0, top(weights, position as usize).credit);
-        self.attention_mass.add(1.0, weights[position as usize].to_f64());
+    /// Adds the attention weights of one sequence with the given informative position.
+    pub(crate) fn add_attention<T: Real>(&mut self, weights: &[T], position: usize) {
+        self[Measure::LockRate].add(1.0, top(weights, position).credit);
+        self[Measure::AttentionMass].add(1.0, weights[position].to_f64());
     }
 
-    pub fn merge(&mut self, other: &Attended) {
-        self.lock_rate.merge(&other.lock_rate);
-        self.attention_mass.merge(&other.attention_mass);
+    pub(crate) fn merge(&mut self, other: &Evaluation) {
+        Measure::ALL.iter().for_each(|&measure| self[measure].merge(&other[measure]));
     }
-}
-
-fn recall<T: Real>(
-    model: &Model<'_, T>,
-    phase: &EarlyPhase<T>,
-    test: &dyn Samples,
-    backend: &Backend,
-) -> Result<(Answers, Attended), Cancelled> {
-    let parts = answers(model, phase, test, backend, |part: &mut (Answers, Attended), answer| {
-        part.0.add(answer.logits, answer.label as u32);
-        part.1.add(answer.weights, answer.position as u32);
-    })?;
-    let mut total = (Answers::default(), Attended::default());
-    for (answers, attended) in &parts {
-        total.0.merge(answers);
-        total.1.merge(attended);
-    }
-    Ok(total)
 }
 
 /// What the trained model makes of one sequence.

@@ -40,7 +40,6 @@ const TASKS: usize = 16;
 /// and at `query`, which is `W z_eos`.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,

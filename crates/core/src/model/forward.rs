@@ -8,7 +8,6 @@ use super::{Attention, Model, Readout, Workspace, block_rows};
 /// Attention weights, a row of [`Samples::length`] per sample.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn attention_weights<T: Real>(
     model: &Model<'_, T>,
@@ -26,7 +25,6 @@ pub fn attention_weights<T: Real>(
 /// Logits `Z_out M psi(h)` at the value matrix `m`, a row of [`Model::labels`] per sample.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn logits<T: Real>(
     model: &Model<'_, T>,

@@ -26,7 +26,6 @@ use super::{Budget, Parts};
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
@@ -67,10 +66,6 @@ fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
 
 /// Parts of the logits of the given test sequences: a row per sequence, a column per label. They add up to the
 /// logits of the trained model.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_logits<T: Real>(
     model: &Model<'_, T>,
     task: &Task,

@@ -32,7 +32,6 @@ pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
 /// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,

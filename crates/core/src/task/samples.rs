@@ -164,7 +164,6 @@ impl Stored {
     /// A copy of all `samples`, read block by block.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored, Cancelled> {
         const BLOCK: usize = 1 << 14;

@@ -29,7 +29,6 @@ const TASKS: usize = 16;
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn gradient<T: Real>(
     network: &Network<T>,
@@ -56,7 +55,6 @@ pub fn gradient<T: Real>(
 /// The mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn loss<T: Real>(
     network: &Network<T>,
@@ -179,7 +177,7 @@ impl<T: Real> Work<T> {
             between.resize(rows * dim, T::ZERO);
             product(between, features, network.view(Tensor::M).t(), false);
         }
-        pass.back(network, &mut found.by_features, by_head);
+        pass.work.back(&network.model(), &mut found.by_features, by_head);
         let g: &[T] = if network.embeddings.w_in.is_some() { by_head } else { &found.by_features };
         pass.scatter(network, scores, g, &mut sums.scores);
 
@@ -198,21 +196,24 @@ impl<T: Real> Work<T> {
                 }
                 Tensor::WIn => {
                     let by_before = View::new(&found.by_features, rows * heads, network.inputs());
-                    add(by_before.t(), View::new(&pass.head, rows * heads, dim));
+                    add(by_before.t(), View::new(&pass.work.head, rows * heads, dim));
                 }
                 Tensor::Positions if network.trigger == Trigger::Values => {
-                    add(View::new(&pass.weights, rows * heads, length).t(), View::new(g, rows * heads, dim));
+                    add(
+                        View::new(&pass.work.weights, rows * heads, length).t(),
+                        View::new(g, rows * heads, dim),
+                    );
                 }
                 Tensor::ZIn => {
                     for (row, g) in g.chunks_exact(dim).enumerate() {
                         let tokens = &pass.block.tokens[row / heads * length..][..length];
-                        scatter_rows(sum, tokens, &pass.weights[row * length..][..length], g);
+                        scatter_rows(sum, tokens, &pass.work.weights[row * length..][..length], g);
                     }
                 }
                 Tensor::ZTrig if network.trigger == Trigger::Values => {
                     for (row, g) in g.chunks_exact(dim).enumerate() {
                         let position = pass.block.position[row / heads] as usize;
-                        let weight = pass.weights[row * length + position].to_f64();
+                        let weight = pass.work.weights[row * length + position].to_f64();
                         sum.iter_mut().zip(g).for_each(|(sum, x)| *sum += weight * x.to_f64());
                     }
                 }

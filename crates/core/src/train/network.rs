@@ -5,9 +5,9 @@
 //! matrices are the column blocks of one matrix `M`, so that the model after the heads does not depend on their number.
 
 use crate::backend::{Backend, Cancelled, Real, View};
-use crate::config::{Activation, Config, Positions, Training, Trigger};
+use crate::config::{Activation, Config, Embedding, Positions, Training, Trigger};
 use crate::early_phase::EarlyPhase;
-use crate::embedding::{Embeddings, start_rows};
+use crate::embedding::{Embeddings, table};
 use crate::model::Model;
 use crate::numeric::dot;
 use crate::random::Stream;
@@ -70,7 +70,7 @@ impl<T: Real> Network<T> {
     ) -> Result<Network<T>, Cancelled> {
         let (dim, heads, length) = (config.dim, training.heads, config.length);
         let key_dim = training.key_dim(dim);
-        let start = |stream, rows| start_rows(config.seed, stream, rows, dim, backend);
+        let start = |stream, rows| table(Embedding::Gaussian, config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
         if training.factored {
             key = start(Stream::Attention, 2 * heads * key_dim)?;
@@ -191,7 +191,7 @@ impl<T: Real> Network<T> {
 
     /// Columns of a head's value matrix.
     pub fn inputs(&self) -> usize {
-        self.embeddings.w_in.as_ref().map_or(self.dim(), |w_in| w_in.len() / self.dim())
+        self.model().inputs()
     }
 
     /// Attention heads.

@@ -57,7 +57,6 @@ impl Update {
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn step<T: Real>(
         &self,

@@ -1,11 +1,13 @@
 //! Evaluation of a network (theory section 4): its recall, its attention, and its overlap with the early phase's direction.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Cancelled, Real, residual};
 use crate::config::Config;
-use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
+use crate::evaluate::{Evaluation, memory_accuracy};
 use crate::measure::{Measure, Measures};
 use crate::model::{Readout, block_rows};
 use crate::numeric::dot;
@@ -24,13 +26,12 @@ pub struct Reading {
     /// Mean cross-entropy.
     pub loss: f64,
     /// All measures but one-step accuracy.
-    pub measures: Measures<Tally>,
+    pub measures: Evaluation,
 }
 
 /// Evaluates a network on test samples.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn read<T: Real>(
     config: &Config,
@@ -51,38 +52,30 @@ pub fn read<T: Real>(
         test.fill(&ids, &mut pass.block);
         pass.forward(network, &scores);
         readout.logits(pass.features(network), &mut between, &mut logits);
-        let (mut answers, mut attended) = (Answers::default(), vec![Attended::default(); heads]);
+        let (mut measures, mut attended) = (Evaluation::default(), vec![Evaluation::default(); heads]);
         for (b, row) in logits.chunks_exact(z_out.rows()).enumerate() {
-            answers.add(row, pass.block.labels[b]);
-            let weights = pass.weights[b * heads * length..].chunks_exact(length);
-            attended.iter_mut().zip(weights).for_each(|(head, weights)| {
-                head.add(weights, pass.block.position[b]);
-            });
+            measures.add_answer(row, pass.block.labels[b] as usize);
+            let weights = pass.work.weights[b * heads * length..].chunks_exact(length);
+            for (head, weights) in attended.iter_mut().zip(weights) {
+                head.add_attention(weights, pass.block.position[b] as usize);
+            }
         }
         let loss = residual(&mut logits, z_out.rows(), &pass.block.labels);
-        (loss, answers, attended)
+        (loss, measures, attended)
     })?;
-    let (mut loss, mut answers, mut attended) = (0.0, Answers::default(), vec![Attended::default(); heads]);
+    let (mut loss, mut measures, mut attended) =
+        (0.0, Evaluation::default(), vec![Evaluation::default(); heads]);
     for part in &parts {
         loss += part.0;
-        answers.merge(&part.1);
+        measures.merge(&part.1);
         attended.iter_mut().zip(&part.2).for_each(|(head, part)| head.merge(part));
     }
-    let order = |a: &&Attended, b: &&Attended| {
-        let key = |head: &Attended| (head.lock_rate.mean(), head.attention_mass.mean());
-        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
-    };
-    let best = attended.iter().max_by(order).copied().unwrap_or_default();
-    let memory =
-        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend)?;
-    let measures = Measures::from_fn(|measure| match measure {
-        Measure::Accuracy => answers.accuracy,
-        Measure::MemoryAccuracy => memory,
-        NOT_READ => Tally::default(),
-        Measure::LockRate => best.lock_rate,
-        Measure::AttentionMass => best.attention_mass,
-        Measure::Margin => answers.margin,
-    });
+    let key = |head: &Evaluation| (head[Measure::LockRate].mean(), head[Measure::AttentionMass].mean());
+    let best = attended.iter().max_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+    measures.merge(best.unwrap_or(&Evaluation::default()));
+    let values = network.summed_values();
+    measures[Measure::MemoryAccuracy] =
+        memory_accuracy(config, &network.model(), task, &values, test.count(), backend)?;
     Ok(Reading { loss: loss / count as f64, measures })
 }
 

@@ -15,7 +15,6 @@ const SAMPLES: usize = 4096;
 /// of rate and has no scale; it gets the scale with the smallest training loss.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn warm_start<T: Real>(
     config: &Config,

@@ -110,7 +110,6 @@ impl Trainer<'_> {
     /// Takes steps until all are taken, the loss stops falling, or `observe` returns `false`.
     ///
     /// # Errors
-    ///
     /// [`TrainError`] when the loss or a parameter overflows, or when the backend's token was cancelled.
     pub fn run<T: Real>(
         &self,

@@ -14,7 +14,6 @@ use crate::model::{Model, Workspace, centred};
 /// Scores by the model itself: a row per token, an entry per label.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
     let mut work = Workspace::default();
@@ -26,7 +25,6 @@ pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Re
 /// The same with the attention placed on the informative position.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
     let mut work = Workspace::default();
@@ -38,7 +36,6 @@ pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Re
 /// The first gradient with unlimited data, which is its expectation over samples.
 ///
 /// # Errors
-///
 /// [`Cancelled`] when the backend's token was cancelled.
 pub fn expected_gradient(
     model: &Model<'_, f64>,

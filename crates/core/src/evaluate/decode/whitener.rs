@@ -52,7 +52,6 @@ impl Whitener {
     /// The estimate for a model and its task.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn new(
         model: &Model<'_, f64>,
@@ -73,7 +72,6 @@ impl Whitener {
     /// samples, or its expectation when `samples` is infinite.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] when the backend's token was cancelled.
     pub fn scores(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
         let labels = View::new(&self.labels, self.labels.len() / self.dim, self.dim);
