@@ -1,13 +1,12 @@
 //! The facts of a memory: keys, values, the label of each key, and the frequency of each fact.
 
 use super::MemoryConfig;
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::embedding::table;
 use crate::random::Stream;
 use crate::task::Distribution;
 
 /// Keys and values. Tables are row-major.
-#[derive(Clone, Debug)]
 pub struct Pairs<T> {
     /// Entries of a vector.
     pub dim: usize,
@@ -23,10 +22,7 @@ pub struct Pairs<T> {
 
 impl<T: Real> Pairs<T> {
     /// Draws the facts of a configuration's seed. Values are independent of keys, so fact `i` may have label `i`.
-    ///
-    /// # Errors
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>, Cancelled> {
+    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>> {
         let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
         Ok(Pairs {
             dim: config.dim,

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[error("cancelled by the caller")]
 pub struct Cancelled;
 
+/// The result of work that can be cancelled.
+pub type Result<T, E = Cancelled> = std::result::Result<T, E>;
+
 /// A flag that cancels work. Clones share one flag, so that any of them can cancel the work of all.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
@@ -39,7 +42,7 @@ impl CancelToken {
     ///
     /// # Errors
     /// [`Cancelled`] after [`CancelToken::cancel`].
-    pub fn check(&self) -> Result<(), Cancelled> {
+    pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 }

@@ -8,7 +8,7 @@ mod placed;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, placed_step};
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
 use crate::model::{Attention, Model};
 use crate::numeric::dot;
@@ -38,8 +38,8 @@ impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
     ///
     /// # Errors
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
+    /// When the backend's token was cancelled.
+    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>> {
         model.attention(&query(&self.w1, model), backend)
     }
 
@@ -57,13 +57,13 @@ impl<T: Real> EarlyPhase<T> {
 /// Runs the three steps of a configuration on the given samples.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn early_phase<T: Real>(
     config: &Config,
     model: &Model<'_, T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<EarlyPhase<T>, Cancelled> {
+) -> Result<EarlyPhase<T>> {
     match config.regime {
         Regime::Exact => exact::run(config, model, samples, backend),
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
@@ -76,14 +76,8 @@ fn query<T: Real>(w1: &[T], model: &Model<'_, T>) -> Vec<T> {
     w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect()
 }
 
-/// Step 2 once its direction `u` is known. The phase lacks `m2`, which is step 3.
-fn second_step<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    length: usize,
-    m1: Vec<T>,
-    u: &[f64],
-) -> EarlyPhase<T> {
+/// Step 2 once its direction `u` is known. `m1` and `m2` are left empty.
+fn second_step<T: Real>(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> EarlyPhase<T> {
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
     let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
@@ -93,7 +87,7 @@ fn second_step<T: Real>(
     // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
     let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
     let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
-    EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign }
+    EarlyPhase { m1: Vec::new(), w1, m2: Vec::new(), gamma, eta2, trigger_sign }
 }
 
 pub(crate) fn narrow<T: Real>(x: &[f64]) -> Vec<T> {

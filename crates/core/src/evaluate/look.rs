@@ -1,6 +1,6 @@
 //! A closer look at a trained model: the margin of every test sequence, and one sequence with its attention.
 
-use crate::backend::{Backend, Cancelled, Real, top};
+use crate::backend::{Backend, Real, Result, top};
 use crate::early_phase::EarlyPhase;
 use crate::model::Model;
 use crate::task::Samples;
@@ -37,7 +37,7 @@ pub fn look<T: Real>(
     phase: &EarlyPhase<T>,
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Look, Cancelled> {
+) -> Result<Look> {
     let parts = answers(model, phase, test, backend, |part: &mut Look, answer| {
         part.margins.push(top(answer.logits, answer.label).margin);
         part.example.get_or_insert_with(|| Example::new(&answer));

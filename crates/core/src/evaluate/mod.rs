@@ -7,7 +7,7 @@ mod tally;
 pub use look::{Example, Look, look};
 pub use tally::Tally;
 
-use crate::backend::{Backend, Cancelled, Real, top};
+use crate::backend::{Backend, Real, Result, top};
 use crate::config::{Config, Regime};
 use crate::early_phase::{EarlyPhase, placed_step};
 use crate::measure::{Measure, Measures};
@@ -27,7 +27,7 @@ pub fn evaluate<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Evaluation, Cancelled> {
+) -> Result<Evaluation> {
     let parts = answers(model, phase, test, backend, |part: &mut Evaluation, answer| {
         part.add_answer(answer.logits, answer.label);
         part.add_attention(answer.weights, answer.position);
@@ -49,7 +49,7 @@ fn memory_matrix<T: Real>(
     phase: &EarlyPhase<T>,
     frequency: &[f64],
     backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>> {
     let at = |m| placed_step(model, m, task.facts(), frequency, backend);
     Ok(match config.regime {
         Regime::Infinitesimal => at(None)?.into_iter().map(T::from_f64).collect(),
@@ -96,7 +96,7 @@ fn answers<T: Real, R: Default + Send>(
     test: &dyn Samples,
     backend: &Backend,
     fold: impl Fn(&mut R, Answer<'_, T>) + Sync,
-) -> Result<Vec<R>, Cancelled> {
+) -> Result<Vec<R>> {
     let attention = phase.attention(model, backend)?;
     let readout = Readout::new(model, &phase.m2, test.count(), backend)?;
     let (count, length) = (test.count(), test.length());
@@ -132,7 +132,7 @@ pub(crate) fn memory_accuracy<T: Real>(
     m: &[T],
     test_samples: usize,
     backend: &Backend,
-) -> Result<Tally, Cancelled> {
+) -> Result<Tally> {
     let queries = queries(config, model, task, test_samples);
     ask(model, task, m, &queries, Ask::Informative, backend)
 }
@@ -175,7 +175,7 @@ fn ask<T: Real>(
     queries: &[(usize, f64)],
     with: Ask,
     backend: &Backend,
-) -> Result<Tally, Cancelled> {
+) -> Result<Tally> {
     let model = match with {
         Ask::Informative => *model,
         Ask::Plain => Model { trigger: crate::config::Trigger::Keys, ..*model },

@@ -3,7 +3,7 @@
 //! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
 //! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
 
-use crate::backend::{Backend, Cancelled, Real, View, product, residual};
+use crate::backend::{Backend, Real, Result, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -40,7 +40,7 @@ const TASKS: usize = 16;
 /// and at `query`, which is `W z_eos`.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,
     response: &Response<'_, T>,
@@ -48,7 +48,7 @@ pub fn descent<T: Real>(
     samples: &dyn Samples,
     want: Want,
     backend: &Backend,
-) -> Result<Descent, Cancelled> {
+) -> Result<Descent> {
     let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
@@ -99,12 +99,7 @@ enum Softmax<'a, T> {
 
 impl<'a, T: Real> Response<'a, T> {
     /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
-    pub fn new(
-        model: &Model<'a, T>,
-        m: &'a [T],
-        samples: usize,
-        backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Result<Self> {
         let head = model.w_in().is_none().then(|| model.longest_head());
         let m = View::new(m, model.dim(), model.inputs());
         Response::of(model.z_out(), m, head, samples, backend)
@@ -117,7 +112,7 @@ impl<'a, T: Real> Response<'a, T> {
         longest: Option<f64>,
         samples: usize,
         backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self> {
         let linear = match longest {
             Some(longest) => LinearResponse::new(z_out, m, longest, samples, backend)?,
             None => None,

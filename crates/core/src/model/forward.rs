@@ -1,6 +1,6 @@
 //! Attention weights and logits of every sample of a dataset (theory section 2).
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Real, Result};
 use crate::task::{Block, Samples};
 
 use super::{Attention, Model, Readout, Workspace, block_rows};
@@ -8,13 +8,13 @@ use super::{Attention, Model, Readout, Workspace, block_rows};
 /// Attention weights, a row of [`Samples::length`] per sample.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn attention_weights<T: Real>(
     model: &Model<'_, T>,
     attention: &Attention<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>> {
     let length = samples.length();
     each_block(model, samples, length, backend, |block, work, _, out| {
         work.weigh(attention, block);
@@ -25,14 +25,14 @@ pub fn attention_weights<T: Real>(
 /// Logits `Z_out M psi(h)` at the value matrix `m`, a row of [`Model::labels`] per sample.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn logits<T: Real>(
     model: &Model<'_, T>,
     m: &[T],
     attention: &Attention<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>> {
     let readout = Readout::new(model, m, samples.count(), backend)?;
     each_block(model, samples, model.labels(), backend, |block, work, between, out| {
         work.attend(model, attention, block);
@@ -50,7 +50,7 @@ fn each_block<T: Real>(
     columns: usize,
     backend: &Backend,
     fill: impl Fn(&Block, &mut Workspace<T>, &mut Vec<T>, &mut [T]) + Sync,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>> {
     let rows = block_rows(model.labels().max(model.inputs()), samples.length());
     let mut all = vec![T::ZERO; samples.count() * columns];
     backend.for_chunks(&mut all, rows * columns, |i, out| {

@@ -14,7 +14,7 @@
 //! | MLP noise | the difference of Delta and xi from their means over `W_in` |
 //! | attention leak | trained attention minus attention placed |
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 use crate::early_phase::EarlyPhase;
 use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred};
 use crate::numeric::dot;
@@ -26,7 +26,7 @@ use super::{Budget, Parts};
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -34,7 +34,7 @@ pub fn logit_budget<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Budget, Cancelled> {
+) -> Result<Budget> {
     const SEQUENCES: usize = 256;
     const AT_ONCE: usize = 32;
     let count = test.count().min(SEQUENCES);
@@ -72,7 +72,7 @@ pub fn split_logits<T: Real>(
     phase: &EarlyPhase<T>,
     frequency: &[f64],
     block: &Block,
-) -> Result<Parts<Vec<T>>, Cancelled> {
+) -> Result<Parts<Vec<T>>> {
     Split::new(model, task, phase, frequency, &Backend::single())?.parts(block)
 }
 
@@ -97,7 +97,7 @@ impl<'a, T: Real> Split<'a, T> {
         phase: &'a EarlyPhase<T>,
         frequency: &'a [f64],
         backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self> {
         let (dim, vocab) = (model.dim(), task.facts().len());
         let centred = centred(&model.embeddings.z_out, dim);
         let rows = task.facts().iter().map(|&fact| &centred[fact as usize * dim..][..dim]);
@@ -133,7 +133,7 @@ impl<'a, T: Real> Split<'a, T> {
         logits
     }
 
-    fn parts(&self, block: &Block) -> Result<Parts<Vec<T>>, Cancelled> {
+    fn parts(&self, block: &Block) -> Result<Parts<Vec<T>>> {
         let (rows, vocab, labels, dim) =
             (block.len(), self.task.facts().len(), self.model.labels(), self.model.dim());
         let queries: Vec<usize> = (0..rows).map(|b| block.informative(b)).collect();
@@ -190,7 +190,7 @@ impl<'a, T: Real> Split<'a, T> {
         Ok(parts)
     }
 
-    fn trained_logits(&self, block: &Block) -> Result<Vec<T>, Cancelled> {
+    fn trained_logits(&self, block: &Block) -> Result<Vec<T>> {
         let mut work = Workspace::default();
         work.attend(self.model, &self.attention, block);
         work.activate(self.model);

@@ -1,6 +1,6 @@
 //! Datasets: samples that are drawn on demand, or stored in memory.
 
-use crate::backend::{Backend, Cancelled};
+use crate::backend::{Backend, Result};
 use crate::random::{Stream, Words, below};
 
 use super::{Distribution, Task};
@@ -164,8 +164,8 @@ impl Stored {
     /// A copy of all `samples`, read block by block.
     ///
     /// # Errors
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored, Cancelled> {
+    /// When the backend's token was cancelled.
+    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored> {
         const BLOCK: usize = 1 << 14;
         let (count, length) = (samples.count(), samples.length());
         let mut tokens = Vec::with_capacity(count * length);

@@ -4,7 +4,7 @@
 //! descent direction of `M` is the mean of `y F^T`, of `Z_out` that of `r (M F)^T`, of `W_in` that of the derivative by `W_in h`
 //! times `h^T`; an input row gets `a_i g` as a value, and as a key its coefficient times the query.
 
-use crate::backend::{Backend, Cancelled, Real, View, product, scatter_rows};
+use crate::backend::{Backend, Real, Result, View, product, scatter_rows};
 use crate::config::Trigger;
 use crate::model::{Residuals, Response, Want, block_rows, longest};
 use crate::numeric::dot;
@@ -29,13 +29,13 @@ const TASKS: usize = 16;
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn gradient<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
     ids: &[u32],
     backend: &Backend,
-) -> Result<Gradient, Cancelled> {
+) -> Result<Gradient> {
     let want = Want { loss: true, m: true, query: true };
     let (scores, total) = sums(network, samples, ids, want, backend)?;
     let scale = -1.0 / ids.len() as f64;
@@ -55,13 +55,13 @@ pub fn gradient<T: Real>(
 /// The mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn loss<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
     ids: &[u32],
     backend: &Backend,
-) -> Result<f64, Cancelled> {
+) -> Result<f64> {
     let want = Want { loss: true, m: false, query: false };
     Ok(sums(network, samples, ids, want, backend)?.1.loss / ids.len() as f64)
 }
@@ -73,7 +73,7 @@ fn sums<T: Real>(
     ids: &[u32],
     want: Want,
     backend: &Backend,
-) -> Result<(Vec<Scores<T>>, Sums), Cancelled> {
+) -> Result<(Vec<Scores<T>>, Sums)> {
     let scores = Scores::of(network, backend)?;
     let response = response(network, ids.len(), backend)?;
     let z_out = network.view(Tensor::ZOut);
@@ -101,7 +101,7 @@ pub(super) fn response<'a, T: Real>(
     network: &'a Network<T>,
     samples: usize,
     backend: &Backend,
-) -> Result<Response<'a, T>, Cancelled> {
+) -> Result<Response<'a, T>> {
     let plain = network.embeddings.w_in.is_none() && !network.trains(Tensor::ZOut);
     let bound = plain.then(|| {
         let dim = network.dim();

@@ -4,7 +4,7 @@
 //! `W_k`, perhaps as a product `K_k^T Q_k`, and a value matrix `M_k`; the output is `Z_out sum_k M_k psi(h_k)`. The value
 //! matrices are the column blocks of one matrix `M`, so that the model after the heads does not depend on their number.
 
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Activation, Config, Embedding, Positions, Training, Trigger};
 use crate::early_phase::EarlyPhase;
 use crate::embedding::{Embeddings, table};
@@ -67,7 +67,7 @@ impl<T: Real> Network<T> {
         training: &Training,
         embeddings: Embeddings<T>,
         backend: &Backend,
-    ) -> Result<Network<T>, Cancelled> {
+    ) -> Result<Network<T>> {
         let (dim, heads, length) = (config.dim, training.heads, config.length);
         let key_dim = training.key_dim(dim);
         let start = |stream, rows| table(Embedding::Gaussian, config.seed, stream, rows, dim, backend);

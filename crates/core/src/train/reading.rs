@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Cancelled, Real, residual};
+use crate::backend::{Backend, Real, Result, residual};
 use crate::config::Config;
 use crate::evaluate::{Evaluation, memory_accuracy};
 use crate::measure::{Measure, Measures};
@@ -32,14 +32,14 @@ pub struct Reading {
 /// Evaluates a network on test samples.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn read<T: Real>(
     config: &Config,
     network: &Network<T>,
     task: &Task,
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Reading, Cancelled> {
+) -> Result<Reading> {
     let scores = Scores::of(network, backend)?;
     let (z_out, m) = (network.view(Tensor::ZOut), network.view(Tensor::M));
     let readout = Readout::of(z_out, m, test.count(), backend)?;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Cancelled, Real, Result};
 use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
@@ -181,7 +181,7 @@ impl Trainer<'_> {
         rate: f64,
         loss: f64,
         backend: &Backend,
-    ) -> Result<TrajectoryPoint, Cancelled> {
+    ) -> Result<TrajectoryPoint> {
         let network = &state.network;
         let reading = read(self.config, network, self.task, self.test, backend)?;
         let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);

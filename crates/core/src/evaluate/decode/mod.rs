@@ -7,15 +7,15 @@ mod whitener;
 
 pub use whitener::Whitener;
 
-use crate::backend::{Backend, Cancelled, Real, View, top};
+use crate::backend::{Backend, Real, Result, View, top};
 use crate::config::Trigger;
 use crate::model::{Model, Workspace, centred};
 
 /// Scores by the model itself: a row per token, an entry per label.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+/// When the backend's token was cancelled.
+pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>> {
     let mut work = Workspace::default();
     work.head.clone_from(&model.embeddings.z_in);
     work.activate(model);
@@ -25,8 +25,8 @@ pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Re
 /// The same with the attention placed on the informative position.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+/// When the backend's token was cancelled.
+pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>> {
     let mut work = Workspace::default();
     work.place(model, 0..model.tokens());
     work.activate(model);
@@ -36,13 +36,13 @@ pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Re
 /// The first gradient with unlimited data, which is its expectation over samples.
 ///
 /// # Errors
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn expected_gradient(
     model: &Model<'_, f64>,
     facts: &[u32],
     length: usize,
     backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+) -> Result<Vec<f64>> {
     let (dim, inputs) = (model.dim(), model.inputs());
     let outputs = centred(&model.embeddings.z_out, dim);
     let labels: Vec<f64> =
@@ -57,7 +57,7 @@ pub fn expected_gradient(
 
 /// The mean of `psi(h)` given the informative token, at uniform attention: a row per token. Without an MLP the part that all tokens
 /// share is left out. With an MLP the sum of the other tokens is taken as normal, which holds in the limit of long sequences.
-fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Vec<f64>> {
     let length = length as f64;
     let Some(w_in) = model.w_in() else {
         return Ok(model.embeddings.z_in.iter().map(|x| x / length).collect());
@@ -113,12 +113,7 @@ pub fn argmax_accuracy<T: Real>(scores: &[T], facts: &[u32]) -> f64 {
 }
 
 /// `rows m^T columns^T`: entry (v, j) is `columns[j] . m rows[v]`.
-fn sandwich(
-    rows: View<'_, f64>,
-    m: &[f64],
-    columns: View<'_, f64>,
-    backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+fn sandwich(rows: View<'_, f64>, m: &[f64], columns: View<'_, f64>, backend: &Backend) -> Result<Vec<f64>> {
     let dim = columns.columns();
     let mut between = vec![0.0; rows.rows() * dim];
     backend.product(&mut between, rows, View::new(m, dim, rows.columns()).t())?;
