@@ -92,9 +92,6 @@ impl Cholesky {
     }
 
     /// The inverse of `A`, row-major.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn inverse(&self, backend: &Backend) -> Result<Vec<f64>> {
         let (dim, root) = (self.dim, &self.root);
         // Row i holds column i of the inverse of L, which is zero above the diagonal.

@@ -54,14 +54,6 @@ impl<'a> Entry<'a> {
     pub fn whole(name: &str, shape: &[usize], data: &'a [u32]) -> Self {
         Entry { name: name.into(), shape: shape.to_vec(), data: Data::Whole(data) }
     }
-
-    fn len(&self) -> usize {
-        match &self.data {
-            Data::F32(data) => data.len(),
-            Data::F64(data) => data.len(),
-            Data::Whole(data) => data.len(),
-        }
-    }
 }
 
 impl View for &Entry<'_> {
@@ -86,7 +78,11 @@ impl View for &Entry<'_> {
     }
 
     fn data_len(&self) -> usize {
-        self.len() * if matches!(self.data, Data::F32(_)) { 4 } else { 8 }
+        match &self.data {
+            Data::F32(data) => 4 * data.len(),
+            Data::F64(data) => 8 * data.len(),
+            Data::Whole(data) => 8 * data.len(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[error("cancelled by the caller")]
 pub struct Cancelled;
 
-/// The result of work that can be cancelled.
+/// The result of work that a [`Backend`](super::Backend) does: the error is [`Cancelled`] when its token was cancelled.
 pub type Result<T, E = Cancelled> = std::result::Result<T, E>;
 
 /// A flag that cancels work. Clones share one flag, so that any of them can cancel the work of all.

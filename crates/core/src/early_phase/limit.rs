@@ -76,9 +76,6 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 
     /// The three steps.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>> {
         let model = self.model;
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
@@ -89,9 +86,6 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 
     /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
         let tasks = self.groups.tasks();

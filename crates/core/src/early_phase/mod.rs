@@ -1,6 +1,5 @@
 //! The three-step early phase (theory section 3), exact and in its infinitesimal limit.
 
-mod exact;
 mod groups;
 mod limit;
 mod placed;
@@ -10,7 +9,7 @@ pub use placed::{fact_frequency, placed_step};
 
 use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
-use crate::model::{Attention, Model};
+use crate::model::{Attention, Model, Response, Want, descent};
 use crate::numeric::dot;
 use crate::task::Samples;
 
@@ -36,9 +35,6 @@ pub struct EarlyPhase<T> {
 
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>> {
         model.attention(&query(&self.w1, model), backend)
     }
@@ -65,9 +61,34 @@ pub fn early_phase<T: Real>(
     backend: &Backend,
 ) -> Result<EarlyPhase<T>> {
     match config.regime {
-        Regime::Exact => exact::run(config, model, samples, backend),
+        Regime::Exact => exact(config, model, samples, backend),
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
+}
+
+/// The exact regime: three gradient steps with the true softmax.
+fn exact<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    samples: &dyn Samples,
+    backend: &Backend,
+) -> Result<EarlyPhase<T>> {
+    // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
+    let step = Limit::new(model, samples, backend)?.value_step(&Attention::Uniform)?.m;
+    let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
+    let m1: Vec<T> = narrow(&wide);
+    let response = Response::new(model, &m1, samples.count(), backend)?;
+
+    let still = vec![T::ZERO; model.dim()];
+    let want = Want { query: true, m: false, loss: false };
+    let u = descent(model, &response, &still, samples, want, backend)?.query;
+    let phase = second_step(config, model, samples.length(), &u);
+    let query = query(&phase.w1, model);
+
+    let want = Want { m: true, query: false, loss: false };
+    let step = descent(model, &response, &query, samples, want, backend)?.m;
+    let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + phase.eta2 * step)).collect();
+    Ok(EarlyPhase { m1, m2, ..phase })
 }
 
 /// `W1 z_eos` of `W1 = w1 z_eos^T`.

@@ -35,9 +35,6 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
 
 /// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
 /// at value matrix `m`, or that of a uniform softmax without one.
-///
-/// # Errors
-/// When the backend's token was cancelled.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,
     m: Option<&[T]>,

@@ -8,8 +8,8 @@ pub use look::{Example, Look, look};
 pub use tally::Tally;
 
 use crate::backend::{Backend, Real, Result, top};
-use crate::config::{Config, Regime};
-use crate::early_phase::{EarlyPhase, placed_step};
+use crate::config::{Config, Regime, Trigger};
+use crate::early_phase::{EarlyPhase, narrow, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
@@ -34,31 +34,19 @@ pub fn evaluate<T: Real>(
     })?;
     let mut measures = Evaluation::default();
     parts.iter().for_each(|part| measures.merge(part));
-    let queries = queries(config, model, task, test.count());
-    let memory = memory_matrix(config, model, task, phase, frequency, backend)?;
-    measures[Measure::MemoryAccuracy] = ask(model, task, &memory, &queries, Ask::Informative, backend)?;
-    measures[Measure::OneStepAccuracy] = ask(model, task, &phase.m1, &queries, Ask::Plain, backend)?;
-    Ok(measures)
-}
-
-/// The value matrix of a model whose attention was placed in step 3.
-fn memory_matrix<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    phase: &EarlyPhase<T>,
-    frequency: &[f64],
-    backend: &Backend,
-) -> Result<Vec<T>> {
-    let at = |m| placed_step(model, m, task.facts(), frequency, backend);
-    Ok(match config.regime {
-        Regime::Infinitesimal => at(None)?.into_iter().map(T::from_f64).collect(),
+    let (exact, plain) = (config.regime == Regime::Exact, Model { trigger: Trigger::Keys, ..*model });
+    let step = placed_step(model, exact.then_some(&phase.m1[..]), task.facts(), frequency, backend)?;
+    let memory: Vec<T> = match config.regime {
+        Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {
-            let step = at(Some(&phase.m1))?;
             let pairs = phase.m1.iter().zip(step);
             pairs.map(|(m1, step)| T::from_f64(m1.to_f64() + phase.eta2 * step)).collect()
         }
-    })
+    };
+    let ask = |model, m| memory_accuracy(config, model, task, m, test.count(), backend);
+    measures[Measure::MemoryAccuracy] = ask(model, &memory)?;
+    measures[Measure::OneStepAccuracy] = ask(&plain, &phase.m1)?;
+    Ok(measures)
 }
 
 impl Evaluation {
@@ -124,28 +112,6 @@ fn answers<T: Real, R: Default + Send>(
     })
 }
 
-/// Memory accuracy of a value matrix that is already there: attention placed at test alone.
-pub(crate) fn memory_accuracy<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    m: &[T],
-    test_samples: usize,
-    backend: &Backend,
-) -> Result<Tally> {
-    let queries = queries(config, model, task, test_samples);
-    ask(model, task, m, &queries, Ask::Informative, backend)
-}
-
-/// What a token is asked with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
-    /// Its value at the informative position, trigger included when it is in the values.
-    Informative,
-    /// Its embedding alone.
-    Plain,
-}
-
 /// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
 fn queries<T: Real>(
     config: &Config,
@@ -168,27 +134,25 @@ fn queries<T: Real>(
     (0..test_samples).map(choose).collect()
 }
 
-fn ask<T: Real>(
+/// Memory accuracy of a value matrix that is already there: attention placed at test alone.
+pub(crate) fn memory_accuracy<T: Real>(
+    config: &Config,
     model: &Model<'_, T>,
     task: &Task,
     m: &[T],
-    queries: &[(usize, f64)],
-    with: Ask,
+    test_samples: usize,
     backend: &Backend,
 ) -> Result<Tally> {
-    let model = match with {
-        Ask::Informative => *model,
-        Ask::Plain => Model { trigger: crate::config::Trigger::Keys, ..*model },
-    };
-    let readout = Readout::new(&model, m, queries.len(), backend)?;
+    let queries = queries(config, model, task, test_samples);
+    let readout = Readout::new(model, m, queries.len(), backend)?;
     let rows = block_rows(model.labels().max(model.inputs()), 1);
     let parts = backend.map(queries.len().div_ceil(rows), |i| {
         let queries = &queries[i * rows..((i + 1) * rows).min(queries.len())];
         let mut work = Workspace::default();
         let (mut between, mut logits) = (Vec::new(), Vec::new());
-        work.place(&model, queries.iter().map(|&(token, _)| token));
-        work.activate(&model);
-        readout.logits(work.features(&model), &mut between, &mut logits);
+        work.place(model, queries.iter().map(|&(token, _)| token));
+        work.activate(model);
+        readout.logits(work.features(model), &mut between, &mut logits);
         let mut tally = Tally::default();
         for (row, &(token, weight)) in logits.chunks_exact(model.labels()).zip(queries) {
             tally.add(weight, top(row, task.facts()[token] as usize).credit);

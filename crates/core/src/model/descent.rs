@@ -38,9 +38,6 @@ const TASKS: usize = 16;
 
 /// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
 /// and at `query`, which is `W z_eos`.
-///
-/// # Errors
-/// When the backend's token was cancelled.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,
     response: &Response<'_, T>,
@@ -55,7 +52,8 @@ pub fn descent<T: Real>(
     let tasks = count.div_ceil(rows).min(TASKS);
 
     let sums = backend.try_map(tasks, |task| {
-        let mut pass = Pass::new(model, want);
+        let mut pass = Pass { sums: Sums::new(model, want), ..Pass::default() };
+        pass.step.resize(pass.sums.m.len(), T::ZERO);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
             backend.check_cancelled()?;
@@ -187,6 +185,7 @@ impl<'a, T: Real> Response<'a, T> {
     }
 }
 
+#[derive(Default)]
 struct Sums {
     loss: f64,
     m: Vec<f64>,
@@ -207,6 +206,7 @@ impl Sums {
 }
 
 /// The buffers and sums of one task.
+#[derive(Default)]
 struct Pass<T> {
     block: Block,
     work: Workspace<T>,
@@ -217,17 +217,6 @@ struct Pass<T> {
 }
 
 impl<T: Real> Pass<T> {
-    fn new(model: &Model<'_, T>, want: Want) -> Self {
-        Pass {
-            block: Block::default(),
-            work: Workspace::default(),
-            found: Residuals::default(),
-            by_head: Vec::new(),
-            step: vec![T::ZERO; if want.m { model.dim() * model.inputs() } else { 0 }],
-            sums: Sums::new(model, want),
-        }
-    }
-
     fn block(
         &mut self,
         model: &Model<'_, T>,

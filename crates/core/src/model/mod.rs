@@ -88,9 +88,6 @@ impl<'a, T: Real> Model<'a, T> {
     }
 
     /// The attention of a query `W z_eos`: a score for each token and for the trigger, or uniform when the query is zero.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>> {
         if query.iter().all(|&x| x == T::ZERO) {
             return Ok(Attention::Uniform);

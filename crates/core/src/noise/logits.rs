@@ -24,9 +24,6 @@ use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
-///
-/// # Errors
-/// When the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,

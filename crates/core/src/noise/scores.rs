@@ -30,9 +30,6 @@ pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
 
 /// Splits the scores of a phase that was run in the infinitesimal regime on `samples`: for every part the scores of
 /// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
-///
-/// # Errors
-/// When the backend's token was cancelled.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,
     task: &Task,

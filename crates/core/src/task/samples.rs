@@ -162,9 +162,6 @@ impl Stored {
     }
 
     /// A copy of all `samples`, read block by block.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored> {
         const BLOCK: usize = 1 << 14;
         let (count, length) = (samples.count(), samples.length());

@@ -80,7 +80,7 @@ fn sums<T: Real>(
     let rows = block_rows(z_out.rows().max(network.columns(Tensor::M)), samples.length());
     let tasks = ids.len().div_ceil(rows).min(TASKS);
     let parts = backend.try_map(tasks, |task| {
-        let mut work = Work::new(network, want);
+        let mut work = Work { sums: Sums::new(network, want), ..Work::default() };
         let mine = &ids[task * ids.len() / tasks..(task + 1) * ids.len() / tasks];
         for ids in mine.chunks(rows) {
             backend.check_cancelled()?;
@@ -114,6 +114,7 @@ pub(super) fn response<'a, T: Real>(
     Response::of(network.view(Tensor::ZOut), network.view(Tensor::M), bound, samples, backend)
 }
 
+#[derive(Default)]
 struct Sums {
     loss: f64,
     scores: Vec<ScoreSums>,
@@ -142,6 +143,7 @@ impl Sums {
 }
 
 /// The buffers and sums of one task.
+#[derive(Default)]
 struct Work<T> {
     pass: Pass<T>,
     found: Residuals<T>,
@@ -152,17 +154,6 @@ struct Work<T> {
 }
 
 impl<T: Real> Work<T> {
-    fn new(network: &Network<T>, want: Want) -> Self {
-        Work {
-            pass: Pass::default(),
-            found: Residuals::default(),
-            by_head: Vec::new(),
-            between: Vec::new(),
-            step: Vec::new(),
-            sums: Sums::new(network, want),
-        }
-    }
-
     fn block(&mut self, network: &Network<T>, scores: &[Scores<T>], response: &Response<'_, T>, want: Want) {
         let Work { pass, found, by_head, between, step, sums } = self;
         pass.forward(network, scores);

@@ -12,10 +12,7 @@ use crate::config::Optimiser;
 impl Optimiser {
     /// The default momentum, that of PyTorch.
     pub fn momentum(self) -> f64 {
-        match self {
-            Optimiser::Muon => 0.95,
-            Optimiser::Sgd | Optimiser::Adam | Optimiser::AdamW => 0.0,
-        }
+        if self == Optimiser::Muon { 0.95 } else { 0.0 }
     }
 
     /// Whether the momentum cannot be chosen.
@@ -55,9 +52,6 @@ impl Update {
     }
 
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn step<T: Real>(
         &self,
         moments: &mut Moments,

@@ -108,8 +108,7 @@ pub struct TrajectoryPoint {
 impl TrajectoryPoint {
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        let measured = self.measures.iter().filter(|(measure, _)| *measure != NOT_READ);
-        self.others().iter().chain(measured.map(|(_, value)| value)).all(|value| value.is_finite())
+        self.numbers().iter().all(|x| x.is_finite())
     }
 
     /// The names of the numbers, in the order of a table's columns; the step is not one of them.
@@ -147,34 +146,18 @@ impl PartialEq for TrajectoryPoint {
     }
 }
 
-/// The direction of a network's attention compared with `early` and with the trigger.
-pub(super) struct Gaze {
-    pub early_cosine: f64,
-    pub trigger_cosine: f64,
-    pub trigger_lead: f64,
-}
-
-impl Gaze {
-    pub fn of<T: Real>(network: &Network<T>, early: &[f64]) -> Gaze {
-        let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
-        let queries: Vec<Vec<f64>> = (0..network.heads()).map(|k| network.query(k)).collect();
-        let along = |query: &&Vec<f64>| cosine(query, early);
-        let best = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b)));
-        let Some(query) = best else {
-            return Gaze { early_cosine: 0.0, trigger_cosine: 0.0, trigger_lead: 0.0 };
-        };
-        let z_in = network.tensor(Tensor::ZIn).chunks_exact(network.dim());
-        let scores: Vec<f64> =
-            z_in.map(|row| row.iter().zip(query).map(|(x, q)| x.to_f64() * q).sum()).collect();
-        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let square = scores.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / scores.len() as f64;
-        let lead = if square > 0.0 { dot(query, &trigger) / square.sqrt() } else { 0.0 };
-        Gaze {
-            early_cosine: cosine(query, early),
-            trigger_cosine: cosine(query, &trigger),
-            trigger_lead: lead,
-        }
-    }
+/// The early cosine, trigger cosine and trigger lead of a network's attention, as in [`TrajectoryPoint`].
+pub(super) fn directions<T: Real>(network: &Network<T>, early: &[f64]) -> [f64; 3] {
+    let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
+    let queries: Vec<Vec<f64>> = (0..network.heads()).map(|k| network.query(k)).collect();
+    let along = |query: &&Vec<f64>| cosine(query, early);
+    let Some(query) = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b))) else { return [0.0; 3] };
+    let z_in = network.tensor(Tensor::ZIn).chunks_exact(network.dim());
+    let scores: Vec<f64> = z_in.map(|row| row.iter().zip(query).map(|(x, q)| x.to_f64() * q).sum()).collect();
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let square = scores.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / scores.len() as f64;
+    let lead = if square > 0.0 { dot(query, &trigger) / square.sqrt() } else { 0.0 };
+    [cosine(query, early), cosine(query, &trigger), lead]
 }
 
 /// The cosine of two vectors, 0 if one of them is zero.

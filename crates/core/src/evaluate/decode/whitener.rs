@@ -50,9 +50,6 @@ enum Inputs {
 
 impl Whitener {
     /// The estimate for a model and its task.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Whitener> {
         let dim = model.dim();
         let labels = pseudo_inverse(&centred(&model.embeddings.z_out, dim), dim, backend)?.0;
@@ -65,9 +62,6 @@ impl Whitener {
 
     /// Scores of the linear estimate, up to a factor: a row per token, an entry per label. `m1` is the gradient of `samples`
     /// samples, or its expectation when `samples` is infinite.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
     pub fn scores(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<Vec<f64>> {
         let labels = View::new(&self.labels, self.labels.len() / self.dim, self.dim);
         Ok(match &self.inputs {
