@@ -16,9 +16,7 @@ pub fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
             sums[lane] += a[lane].to_f64() * b[lane].to_f64();
         }
     }
-    for (sum, (a, b)) in sums.iter_mut().zip(rest_a.iter().zip(rest_b)) {
-        *sum += a.to_f64() * b.to_f64();
-    }
+    sums.iter_mut().zip(rest_a.iter().zip(rest_b)).for_each(|(sum, (a, b))| *sum += a.to_f64() * b.to_f64());
     sums.iter().sum()
 }
 

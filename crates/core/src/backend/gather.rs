@@ -138,9 +138,7 @@ fn dots_of<T: Real, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T]) -> [T; 
 /// `out[rows[b]] += source[b]` in the order of `b`, in 64 bits.
 pub fn add_rows<T: Real>(out: &mut [f64], dim: usize, rows: impl Iterator<Item = usize>, source: &[T]) {
     for (row, source) in rows.zip(source.chunks_exact(dim)) {
-        for (sum, &x) in out[row * dim..][..dim].iter_mut().zip(source) {
-            *sum += x.to_f64();
-        }
+        out[row * dim..][..dim].iter_mut().zip(source).for_each(|(sum, &x)| *sum += x.to_f64());
     }
 }
 

@@ -47,10 +47,7 @@ impl Setting {
         lines.join(" ").trim_end_matches('.').to_string()
     }
 
-    /// Checks a value that has the right kind.
-    ///
-    /// # Errors
-    /// The value is out of range.
+    /// Checks that a value of the right kind is in range.
     pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
         match (self.range, value.as_f64()) {
             (Some(range), Some(x)) if !range.contains(x) => {
@@ -128,10 +125,7 @@ pub trait Group: Sized {
     /// Calls `visit` with the name and the value of every setting that applies, in the order of their definitions.
     fn visit(&self, visit: &mut dyn FnMut(&'static str, Value));
 
-    /// The settings with the values given, defaults elsewhere.
-    ///
-    /// # Errors
-    /// Values that do not go together.
+    /// The settings with the values given, defaults elsewhere, or why the values do not go together.
     fn read(values: &Values) -> Result<Self, ConfigError>;
 }
 

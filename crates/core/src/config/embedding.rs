@@ -102,10 +102,7 @@ impl EmbeddingSettings {
         foreign.map_or(Ok(embedding), Err)
     }
 
-    /// A kind that has no parameters.
-    ///
-    /// # Errors
-    /// The kind has parameters.
+    /// A kind without parameters; an error when it needs some.
     pub fn plain(kind: Embedding) -> Result<EmbeddingSettings, ConfigError> {
         Self::new(kind, EmbeddingParameters::default())
     }

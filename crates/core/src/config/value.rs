@@ -49,10 +49,7 @@ pub enum Kind {
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Kind {
-    /// The value in the form that this kind takes: whole numbers may be written as `1e6`.
-    ///
-    /// # Errors
-    /// What is allowed, when the value is of another kind.
+    /// The value in the form that this kind takes, or what is allowed. Whole numbers may be written as `1e6`.
     pub fn convert(self, value: Value) -> Result<Value, String> {
         match (self, value) {
             (_, Value::Null) => Ok(Value::Null),
@@ -72,10 +69,7 @@ impl Kind {
         }
     }
 
-    /// The value that a text on the command line stands for.
-    ///
-    /// # Errors
-    /// What is allowed, when the text is not a value of this kind.
+    /// The value that a text on the command line stands for, or what is allowed.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let plain = || text.replace('_', "");
         let number = || plain().parse().map(Value::Number).map_err(|_| self.allowed());
@@ -181,10 +175,7 @@ pub trait Field: Sized {
     /// The field's value.
     fn to_value(&self) -> Value;
 
-    /// The field with a value that [`Kind::convert`] has accepted.
-    ///
-    /// # Errors
-    /// What is allowed.
+    /// The field with a value that [`Kind::convert`] has accepted, or what is allowed.
     fn from_value(value: Value) -> Result<Self, String>;
 }
 

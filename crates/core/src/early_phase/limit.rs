@@ -260,9 +260,7 @@ impl<'a, T: Real> Limit<'a, T> {
                 let table = &pass.narrow[y * tokens..][..tokens];
                 let sequence = &pass.block.tokens[b * length..][..length];
                 let position = pass.block.position[b] as usize;
-                for (dot, &token) in pass.dots.iter_mut().zip(sequence) {
-                    *dot = table[token as usize];
-                }
+                pass.dots.iter_mut().zip(sequence).for_each(|(dot, &token)| *dot = table[token as usize]);
                 if model.trigger == Trigger::Values {
                     pass.dots[position] += T::from_f64(by_trigger[y]);
                 }

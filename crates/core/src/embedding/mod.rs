@@ -123,9 +123,7 @@ fn fill_rows<T: Real>(
         for (v, row) in part.chunks_exact_mut(dim).enumerate() {
             normals(&Words::new(seed, stream, first + (i * ROWS + v) as u64), &mut wide);
             let scale = scale(&wide);
-            for (x, &wide) in row.iter_mut().zip(&wide) {
-                *x = T::from_f64(scale * wide);
-            }
+            row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = T::from_f64(scale * wide));
         }
     })?;
     Ok(())
