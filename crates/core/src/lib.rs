@@ -3,7 +3,7 @@
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
 //! [`noise`]. [`associative`] has the memory alone, without attention. Random numbers come from [`random`], arithmetic
 //! from [`backend`], small numerical routines from [`numeric`]. Nothing here reads files, prints, or reads the clock. "Theory
-//! section" refers to `docs/theory.md`.
+//! section" refers to `docs/theory.md`. Functions that take a backend fail when its token was cancelled.
 //!
 //! ```
 //! use superpose_core::backend::Backend;

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::config::{Field, Kind};
 use crate::words;
 
 words! {
@@ -64,23 +65,14 @@ impl Measure {
     }
 
     fn described(self) -> (&'static str, &'static str, Scale) {
+        use Scale::{Number, ShareOfFacts, ShareOfSequences};
         match self {
-            Measure::Accuracy => {
-                ("recall accuracy", "fresh sequences, trained attention", Scale::ShareOfFacts)
-            }
-            Measure::MemoryAccuracy => {
-                ("memory accuracy", "attention placed on the trigger", Scale::ShareOfFacts)
-            }
-            Measure::OneStepAccuracy => {
-                ("one-step accuracy", "the first gradient alone", Scale::ShareOfFacts)
-            }
-            Measure::LockRate => {
-                ("lock rate", "largest attention weight on the trigger", Scale::ShareOfSequences)
-            }
-            Measure::AttentionMass => {
-                ("attention mass", "attention weight on the trigger", Scale::ShareOfSequences)
-            }
-            Measure::Margin => ("margin", "right logit over the best wrong one", Scale::Number),
+            Measure::Accuracy => ("recall accuracy", "fresh sequences, trained attention", ShareOfFacts),
+            Measure::MemoryAccuracy => ("memory accuracy", "attention placed on the trigger", ShareOfFacts),
+            Measure::OneStepAccuracy => ("one-step accuracy", "the first gradient alone", ShareOfFacts),
+            Measure::LockRate => ("lock rate", "largest attention weight on the trigger", ShareOfSequences),
+            Measure::AttentionMass => ("attention mass", "attention weight on the trigger", ShareOfSequences),
+            Measure::Margin => ("margin", "right logit over the best wrong one", Number),
         }
     }
 }
@@ -90,16 +82,6 @@ impl Measure {
 pub struct Measures<T>([T; COUNT]);
 
 const COUNT: usize = Measure::ALL.len();
-
-const NAMES: [&str; COUNT] = {
-    let mut names = [""; COUNT];
-    let mut i = 0;
-    while i < COUNT {
-        names[i] = Measure::ALL[i].word();
-        i += 1;
-    }
-    names
-};
 
 impl<T> Measures<T> {
     /// A value for each measure.
@@ -191,7 +173,7 @@ impl<'de, T: Deserialize<'de> + Missing> Deserialize<'de> for Measures<T> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut measures = Measures::default();
                 while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
-                    match NAMES.iter().position(|known| *known == name) {
+                    match Measure::WORDS.iter().position(|known| *known == name) {
                         Some(place) => measures.0[place] = map.next_value()?,
                         // A measure that a later version added.
                         None => drop(map.next_value::<IgnoredAny>()?),
@@ -200,7 +182,7 @@ impl<'de, T: Deserialize<'de> + Missing> Deserialize<'de> for Measures<T> {
                 Ok(measures)
             }
         }
-        deserializer.deserialize_struct("Measures", &NAMES, Reader(PhantomData))
+        deserializer.deserialize_struct("Measures", Measure::WORDS, Reader(PhantomData))
     }
 }
 
@@ -210,18 +192,15 @@ impl<T: JsonSchema + Missing> JsonSchema for Measures<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let value = serde_json::to_value(generator.subschema_for::<T>()).unwrap_or_default();
-        let property = |measure: &Measure| {
+        let value = generator.subschema_for::<T>();
+        let Kind::Word(words) = Measure::KIND else { unreachable!("measures are words") };
+        let property = |(word, meaning): &(&str, &str)| {
             let mut value = value.clone();
-            if let (Some(object), crate::config::Kind::Word(words)) =
-                (value.as_object_mut(), <Measure as crate::config::Field>::KIND)
-            {
-                object.insert("description".into(), words[*measure as usize].1.trim().into());
-            }
-            (measure.word().to_string(), value)
+            value.insert("description".into(), meaning.trim().into());
+            (word.to_string(), value.to_value())
         };
-        let properties: serde_json::Map<_, _> = Measure::ALL.iter().map(property).collect();
-        let required: Vec<&str> = if T::MAY_LACK { Vec::new() } else { NAMES.to_vec() };
+        let properties: serde_json::Map<_, _> = words.iter().map(property).collect();
+        let required = if T::MAY_LACK { &[] } else { Measure::WORDS };
         schemars::json_schema!({ "type": "object", "properties": properties, "required": required })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Each routine adds numbers in an order that depends on the sizes alone, so that results have the same bits on every machine.
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 
 /// The dot product in 64 bits. Eight running sums keep the processor from waiting for each addition.
 pub fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
@@ -16,9 +16,7 @@ pub fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
             sums[lane] += a[lane].to_f64() * b[lane].to_f64();
         }
     }
-    for (sum, (a, b)) in sums.iter_mut().zip(rest_a.iter().zip(rest_b)) {
-        *sum += a.to_f64() * b.to_f64();
-    }
+    sums.iter_mut().zip(rest_a.iter().zip(rest_b)).for_each(|(sum, (a, b))| *sum += a.to_f64() * b.to_f64());
     sums.iter().sum()
 }
 
@@ -40,11 +38,7 @@ impl Cholesky {
     }
 
     /// Factors a matrix that is positive definite up to rounding; pivots that rounding made negative become tiny positive ones.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn nearly_definite(matrix: Vec<f64>, dim: usize, backend: &Backend) -> Result<Cholesky, Cancelled> {
+    pub fn nearly_definite(matrix: Vec<f64>, dim: usize, backend: &Backend) -> Result<Cholesky> {
         Cholesky::factor(matrix, dim, |pivot, _| {
             backend.check_cancelled()?;
             Ok(pivot.max(f64::MIN_POSITIVE))
@@ -96,11 +90,7 @@ impl Cholesky {
     }
 
     /// The inverse of `A`, row-major.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn inverse(&self, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    pub fn inverse(&self, backend: &Backend) -> Result<Vec<f64>> {
         let (dim, root) = (self.dim, &self.root);
         // Row i holds column i of the inverse of L, which is zero above the diagonal.
         let mut columns = vec![0.0; dim * dim];
@@ -129,11 +119,7 @@ pub(crate) fn ridge(gram: &mut [f64], dim: usize) {
 }
 
 /// `X (X^T X)^-1`, whose transpose is the pseudo-inverse of `X`, and `(X^T X)^-1`, up to a ridge of 1e-9 of the mean eigenvalue.
-pub(crate) fn pseudo_inverse(
-    rows: &[f64],
-    dim: usize,
-    backend: &Backend,
-) -> Result<(Vec<f64>, Vec<f64>), Cancelled> {
+pub(crate) fn pseudo_inverse(rows: &[f64], dim: usize, backend: &Backend) -> Result<(Vec<f64>, Vec<f64>)> {
     let x = View::new(rows, rows.len() / dim, dim);
     let mut gram = vec![0.0; dim * dim];
     backend.product(&mut gram, x.t(), x)?;

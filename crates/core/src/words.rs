@@ -15,9 +15,12 @@ macro_rules! words {
             /// Every choice, in the order of the documentation.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
+            /// The words of [`Self::ALL`].
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
             /// The word that names this choice.
             pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word),+ }
+                Self::WORDS[self as usize]
             }
         }
 

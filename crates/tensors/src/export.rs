@@ -54,14 +54,6 @@ impl<'a> Entry<'a> {
     pub fn whole(name: &str, shape: &[usize], data: &'a [u32]) -> Self {
         Entry { name: name.into(), shape: shape.to_vec(), data: Data::Whole(data) }
     }
-
-    fn len(&self) -> usize {
-        match &self.data {
-            Data::F32(data) => data.len(),
-            Data::F64(data) => data.len(),
-            Data::Whole(data) => data.len(),
-        }
-    }
 }
 
 impl View for &Entry<'_> {
@@ -86,14 +78,17 @@ impl View for &Entry<'_> {
     }
 
     fn data_len(&self) -> usize {
-        self.len() * if matches!(self.data, Data::F32(_)) { 4 } else { 8 }
+        match &self.data {
+            Data::F32(data) => 4 * data.len(),
+            Data::F64(data) => 8 * data.len(),
+            Data::Whole(data) => 8 * data.len(),
+        }
     }
 }
 
 /// The path that a file would be written to, with symbolic links resolved.
 ///
 /// # Errors
-///
 /// When the folder does not exist or the path is something other than an ordinary file.
 pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
     let failed = |source| TensorError::File { path: path.to_owned(), source };
@@ -116,7 +111,6 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
 /// Writes the tensors to a temporary file in the folder of `path` and renames it.
 ///
 /// # Errors
-///
 /// When the file cannot be written.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
     write_with(path, entries, None)
@@ -125,7 +119,6 @@ pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
 /// The same with named texts in the header of the file.
 ///
 /// # Errors
-///
 /// When the file cannot be written.
 pub fn write_with(
     path: &Path,

@@ -20,7 +20,6 @@ impl TensorFile {
     /// Maps the file.
     ///
     /// # Errors
-    ///
     /// When the file cannot be opened or mapped.
     #[allow(unsafe_code)]
     pub fn open(path: &Path) -> Result<TensorFile, TensorError> {
@@ -38,7 +37,6 @@ impl TensorFile {
     /// The tensors of the file.
     ///
     /// # Errors
-    ///
     /// When the header is not valid.
     pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
         Tensors::parse(&self.map).map_err(|error| self.inside(error))
@@ -47,7 +45,6 @@ impl TensorFile {
     /// The texts in the header of the file, by name.
     ///
     /// # Errors
-    ///
     /// When the header is not valid.
     pub fn metadata(&self) -> Result<HashMap<String, String>, TensorError> {
         match SafeTensors::read_metadata(&self.map) {
@@ -103,10 +100,9 @@ impl Tensor<f64> {
     /// A tensor of the given row-major numbers.
     ///
     /// # Errors
-    ///
     /// When a number is not finite.
     pub fn finite(name: &str, shape: &[usize], data: Vec<f64>) -> Result<Tensor<f64>, TensorError> {
-        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data)? })
+        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data, 0)? })
     }
 }
 
@@ -180,7 +176,7 @@ impl<'a> Tensors<'a> {
     /// A tensor of floating-point numbers, all finite.
     pub fn floats(&self, name: &str) -> Result<Tensor<f64>, TensorError> {
         let view = self.view(name)?;
-        let data = decode_floats(name, view.dtype(), view.data())?;
+        let data = decode_floats(name, view.dtype(), view.data(), 0)?;
         Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
     }
 
@@ -193,8 +189,8 @@ impl<'a> Tensors<'a> {
         }
         let first = first.min(end);
         let bytes = view.data().len().checked_div(count).unwrap_or(0);
-        let data = decode_floats(name, view.dtype(), &view.data()[first * bytes..end * bytes])
-            .map_err(|error| error.shifted(first * columns))?;
+        let part = &view.data()[first * bytes..end * bytes];
+        let data = decode_floats(name, view.dtype(), part, first * columns)?;
         Ok(Tensor { name: name.into(), shape: vec![end - first, columns], data })
     }
 
@@ -216,14 +212,10 @@ impl<'a> Tensors<'a> {
 
     /// The given rows of a matrix of floating-point numbers; only these are read.
     pub fn rows(&self, name: &str, rows: &[usize]) -> Result<Tensor<f64>, TensorError> {
-        let (view, count, columns) = self.matrix(name)?;
+        let (_, _, columns) = self.matrix(name)?;
         let mut data = Vec::new();
         for &row in rows {
-            if row >= count {
-                return Err(TensorError::Row { name: name.into(), rows: count, row });
-            }
-            let bytes = view.data().len() / count;
-            data.extend(decode_floats(name, view.dtype(), &view.data()[row * bytes..(row + 1) * bytes])?);
+            data.extend(self.row_range(name, row, row + 1)?.data);
         }
         Ok(Tensor { name: name.into(), shape: vec![rows.len(), columns], data })
     }
@@ -263,29 +255,13 @@ fn each<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> i
     bytes.as_chunks::<SIZE>().0.iter().map(move |&chunk| read(chunk))
 }
 
-fn chunks<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> Vec<R> {
-    each(bytes, read).collect()
-}
-
-impl TensorError {
-    /// The same error for a part that begins `offset` entries into its tensor.
-    fn shifted(self, offset: usize) -> TensorError {
-        match self {
-            TensorError::Value { name, value, index, expected } => {
-                TensorError::Value { name, value, index: index + offset, expected }
-            }
-            other => other,
-        }
-    }
-}
-
-/// Floating-point numbers, all finite.
-fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, TensorError> {
+/// Floating-point numbers, all finite; `first` is the index of the first of them in their tensor.
+fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8], first: usize) -> Result<Vec<f64>, TensorError> {
     let data: Vec<f64> = match dtype {
-        Dtype::F64 => chunks(bytes, f64::from_le_bytes),
-        Dtype::F32 => chunks(bytes, |b| f64::from(f32::from_le_bytes(b))),
-        Dtype::F16 => chunks(bytes, |b| half::f16::from_le_bytes(b).to_f64()),
-        Dtype::BF16 => chunks(bytes, |b| half::bf16::from_le_bytes(b).to_f64()),
+        Dtype::F64 => each(bytes, f64::from_le_bytes).collect(),
+        Dtype::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))).collect(),
+        Dtype::F16 => each(bytes, |b| half::f16::from_le_bytes(b).to_f64()).collect(),
+        Dtype::BF16 => each(bytes, |b| half::bf16::from_le_bytes(b).to_f64()).collect(),
         other => {
             return Err(TensorError::Type {
                 name: name.into(),
@@ -294,16 +270,16 @@ fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8]) -> Result<Vec<f64>, Ten
             });
         }
     };
-    all_finite(name, data)
+    all_finite(name, data, first)
 }
 
-fn all_finite(name: &str, data: Vec<f64>) -> Result<Vec<f64>, TensorError> {
+fn all_finite(name: &str, data: Vec<f64>, first: usize) -> Result<Vec<f64>, TensorError> {
     match data.iter().position(|x| !x.is_finite()) {
         None => Ok(data),
         Some(index) => Err(TensorError::Value {
             name: name.into(),
             value: data[index].to_string(),
-            index,
+            index: first + index,
             expected: "every entry must be finite".into(),
         }),
     }

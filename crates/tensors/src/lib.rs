@@ -10,74 +10,30 @@ use std::path::PathBuf;
 
 /// The error of a file or tensor that cannot be used. The message names the tensor and what is allowed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum TensorError {
     /// The file cannot be opened, read or written.
     #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// Not a safetensors file, or a damaged one.
     #[error("not a valid safetensors file: {0}")]
     Format(String),
     /// An error inside a file.
     #[error("{}", path.display())]
-    Inside {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        source: Box<TensorError>,
-    },
+    Inside { path: PathBuf, source: Box<TensorError> },
     /// No tensor of that name.
     #[error("tensor {name} is missing (not in the file, or not given); there is {present}")]
-    Missing {
-        /// The requested name.
-        name: String,
-        /// The names in the file.
-        present: String,
-    },
+    Missing { name: String, present: String },
     /// A tensor with the wrong shape.
     #[error("tensor {name} has shape {got:?}: {expected}")]
-    Shape {
-        /// The tensor.
-        name: String,
-        /// Its shape.
-        got: Vec<usize>,
-        /// What is allowed.
-        expected: String,
-    },
+    Shape { name: String, got: Vec<usize>, expected: String },
     /// A tensor with the wrong element type.
     #[error("tensor {name} holds {got}: {expected}")]
-    Type {
-        /// The tensor.
-        name: String,
-        /// Its element type.
-        got: String,
-        /// What is allowed.
-        expected: &'static str,
-    },
+    Type { name: String, got: String, expected: &'static str },
     /// A row that does not exist.
     #[error("tensor {name} has {rows} rows: there is no row {row}")]
-    Row {
-        /// The tensor.
-        name: String,
-        /// Its rows.
-        rows: usize,
-        /// The requested row.
-        row: usize,
-    },
-    /// A tensor with a value that is not allowed.
+    Row { name: String, rows: usize, row: usize },
+    /// A tensor with a value that is not allowed, at an index of the flattened tensor.
     #[error("tensor {name} holds {value} at index {index}: {expected}")]
-    Value {
-        /// The tensor.
-        name: String,
-        /// The offending value.
-        value: String,
-        /// Its place in the flattened tensor.
-        index: usize,
-        /// What is allowed.
-        expected: String,
-    },
+    Value { name: String, value: String, index: usize, expected: String },
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use serde::Serialize;
 
 use crate::config::{
-    ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, check_ranges, counts, within,
+    ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, check_ranges, check_seed, counts, within,
 };
 use crate::{settings, words};
 
@@ -68,10 +68,7 @@ const MAX_EXACT: usize = 1 << 24;
 impl MemorySettings {
     /// Number of labels: rows of values.
     pub fn label_count(&self) -> usize {
-        match self.labels {
-            Labels::Permutation => self.facts,
-            Labels::Mod(classes) => classes,
-        }
+        self.labels.count(self.facts)
     }
 
     /// Features of a key.
@@ -98,10 +95,7 @@ impl MemorySettings {
     /// Checks every value, alone and beside the others.
     pub fn check(self) -> Result<MemoryConfig, ConfigError> {
         check_ranges(&self, MemorySettings::settings())?;
-        if self.seed > u64::MAX - self.repeats as u64 {
-            let allowed = format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats);
-            return Err(ConfigError::value("seed", self.seed, allowed));
-        }
+        check_seed(self.seed, self.repeats)?;
         if self.facts > self.most_facts() {
             let allowed = format!("at these sizes a memory may have at most {} facts", self.most_facts());
             return Err(ConfigError::value("facts", self.facts, allowed));

@@ -1,86 +1,64 @@
 //! Forward and backward pass of a memory, in blocks of facts.
 
 use super::{Pairs, Recall, Weights};
-use crate::backend::{Backend, Cancelled, Real, View, product, residual, top};
+use crate::backend::{Backend, Real, Result, View, product, residual, top};
 use crate::config::Activation;
 use crate::evaluate::Tally;
 
 /// Rows per block: few enough that the logits fit in the cache.
 const ROWS: usize = 256;
 
-/// The gradient of a mean cross-entropy, tensor by tensor.
-#[derive(Clone, Debug, Default)]
-pub struct Gradient {
-    /// Of `M`.
-    pub matrix: Vec<f64>,
-    /// Of `W`; empty without a first layer.
-    pub first: Vec<f64>,
-    /// Of `b`; empty without a first layer.
-    pub bias: Vec<f64>,
-}
-
 /// Buffers that are reused for every block.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Workspace<T> {
     hidden: Vec<T>,
     features: Vec<T>,
     output: Vec<T>,
     logits: Vec<T>,
     by_features: Vec<T>,
-    matrix: Vec<T>,
-    first: Vec<T>,
-    bias: Vec<T>,
+    sums: Weights<T>,
 }
 
 impl<T: Real> Workspace<T> {
-    /// Empty buffers, which grow with the first block.
-    pub fn new() -> Workspace<T> {
-        Workspace::default()
-    }
-
     /// Logits of a block of keys.
-    fn forward(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, keys: View<'_, T>) {
+    fn forward(&mut self, pairs: &Pairs<T>, [matrix, first, bias]: &Weights<T>, keys: View<'_, T>) {
         let (rows, dim, values) = (keys.rows(), pairs.dim, pairs.values());
-        let inputs = weights.matrix.len() / dim;
-        if let Some(first) = &weights.first {
-            let layer = View::new(&first.matrix, inputs, dim);
+        let inputs = matrix.len() / dim;
+        let mut features = keys;
+        if !bias.is_empty() {
             self.hidden.resize(rows * inputs, T::ZERO);
-            self.hidden.chunks_exact_mut(inputs).for_each(|row| row.copy_from_slice(&first.bias));
-            product(&mut self.hidden, keys, layer.t(), true);
+            self.hidden.chunks_exact_mut(inputs).for_each(|row| row.copy_from_slice(bias));
+            product(&mut self.hidden, keys, View::new(first, inputs, dim).t(), true);
             self.features.resize(rows * inputs, T::ZERO);
             Activation::Relu.apply(1.0, &self.hidden, &mut self.features);
+            features = View::new(&self.features, rows, inputs);
         }
         self.output.resize(rows * dim, T::ZERO);
         self.logits.resize(rows * values.rows(), T::ZERO);
-        let features = match weights.first {
-            Some(_) => View::new(&self.features, rows, inputs),
-            None => keys,
-        };
-        product(&mut self.output, features, View::new(&weights.matrix, dim, inputs).t(), false);
+        product(&mut self.output, features, View::new(matrix, dim, inputs).t(), false);
         product(&mut self.logits, View::new(&self.output, rows, dim), values.t(), false);
     }
 
-    /// Adds a block's part to the gradient, up to the sign and the number of facts; returns the sum of cross-entropies.
-    fn backward(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, keys: View<'_, T>, labels: &[u32]) -> f64 {
+    /// Adds a block's part to the sums of the gradient, up to the sign; returns the sum of cross-entropies.
+    fn backward(&mut self, pairs: &Pairs<T>, matrix: &[T], keys: View<'_, T>, labels: &[u32]) -> f64 {
         let (rows, dim, values) = (keys.rows(), pairs.dim, pairs.values());
-        let inputs = weights.matrix.len() / dim;
+        let inputs = matrix.len() / dim;
         let loss = residual(&mut self.logits, values.rows(), labels);
         // `R V`, the descent direction of each answer.
         product(&mut self.output, View::new(&self.logits, rows, values.rows()), values, false);
         let output = View::new(&self.output, rows, dim);
-        match weights.first {
-            None => product(&mut self.matrix, output.t(), keys, true),
-            Some(_) => {
-                product(&mut self.matrix, output.t(), View::new(&self.features, rows, inputs), true);
-                self.by_features.resize(rows * inputs, T::ZERO);
-                let matrix = View::new(&weights.matrix, dim, inputs);
-                product(&mut self.by_features, output, matrix, false);
-                Activation::Relu.multiply_slope(1.0, &self.hidden, &mut self.by_features);
-                product(&mut self.first, View::new(&self.by_features, rows, inputs).t(), keys, true);
-                for row in self.by_features.chunks_exact(inputs) {
-                    self.bias.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
-                }
-            }
+        let [by_matrix, by_first, by_bias] = &mut self.sums;
+        if by_bias.is_empty() {
+            product(by_matrix, output.t(), keys, true);
+            return loss;
+        }
+        product(by_matrix, output.t(), View::new(&self.features, rows, inputs), true);
+        self.by_features.resize(rows * inputs, T::ZERO);
+        product(&mut self.by_features, output, View::new(matrix, dim, inputs), false);
+        Activation::Relu.multiply_slope(1.0, &self.hidden, &mut self.by_features);
+        product(by_first, View::new(&self.by_features, rows, inputs).t(), keys, true);
+        for row in self.by_features.chunks_exact(inputs) {
+            by_bias.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
         }
         loss
     }
@@ -92,42 +70,31 @@ impl<T: Real> Workspace<T> {
         weights: &Weights<T>,
         keys: View<'_, T>,
         labels: &[u32],
-        gradient: &mut Gradient,
+        gradient: &mut Weights<f64>,
         backend: &Backend,
-    ) -> Result<f64, Cancelled> {
-        let clear = |buffer: &mut Vec<T>, size: usize| {
-            buffer.clear();
-            buffer.resize(size, T::ZERO);
-        };
-        clear(&mut self.matrix, weights.matrix.len());
-        clear(&mut self.first, weights.first.as_ref().map_or(0, |first| first.matrix.len()));
-        clear(&mut self.bias, weights.first.as_ref().map_or(0, |first| first.bias.len()));
+    ) -> Result<f64> {
+        for (sum, tensor) in self.sums.iter_mut().zip(weights) {
+            sum.clear();
+            sum.resize(tensor.len(), T::ZERO);
+        }
         let mut loss = 0.0;
         for start in (0..keys.rows()).step_by(ROWS) {
             backend.check_cancelled()?;
             let end = keys.rows().min(start + ROWS);
             let block = keys.rows_in(start, end);
             self.forward(pairs, weights, block);
-            loss += self.backward(pairs, weights, block, &labels[start..end]);
+            loss += self.backward(pairs, &weights[0], block, &labels[start..end]);
         }
         let share = 1.0 / keys.rows() as f64;
-        let mean = |sums: &[T], out: &mut Vec<f64>| {
-            out.clear();
-            out.extend(sums.iter().map(|x| -share * x.to_f64()));
-        };
-        mean(&self.matrix, &mut gradient.matrix);
-        mean(&self.first, &mut gradient.first);
-        mean(&self.bias, &mut gradient.bias);
+        for (mean, sum) in gradient.iter_mut().zip(&self.sums) {
+            mean.clear();
+            mean.extend(sum.iter().map(|x| -share * x.to_f64()));
+        }
         Ok(share * loss)
     }
 
     /// Queries every fact and returns the recall.
-    pub fn read(
-        &mut self,
-        pairs: &Pairs<T>,
-        weights: &Weights<T>,
-        backend: &Backend,
-    ) -> Result<Recall, Cancelled> {
+    pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, backend: &Backend) -> Result<Recall> {
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
         let (keys, labels) = (pairs.keys(), pairs.values().rows());
         for start in (0..pairs.facts()).step_by(ROWS) {
@@ -148,7 +115,7 @@ impl<T: Real> Workspace<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::associative::{MemorySettings, Rule};
+    use crate::associative::{MemorySettings, Rule, weights};
     use crate::config::{Embedding, Labels};
 
     /// Central differences of the loss, for every tensor, with more facts than a block holds.
@@ -166,38 +133,33 @@ mod tests {
             };
             let config = settings.check().unwrap();
             let pairs = Pairs::<f64>::draw(&config, &Backend::single()).unwrap();
-            let mut weights = Weights::<f64>::start(&config);
+            let mut weights = weights::start::<f64>(&config);
             // A different bias for each unit, away from the kinks.
-            if let Some(first) = &mut weights.first {
-                first.bias.iter_mut().enumerate().for_each(|(i, b)| *b = 0.1 - 0.03 * i as f64);
-            }
-            let mut work = Workspace::new();
-            let mut gradient = Gradient::default();
-            let mut loss = |weights: &Weights<f64>, gradient: &mut Gradient| {
-                work.gradient(&pairs, weights, pairs.keys(), &pairs.labels, gradient, &Backend::single())
-                    .unwrap()
+            weights[2].iter_mut().enumerate().for_each(|(i, b)| *b = 0.1 - 0.03 * i as f64);
+            let mut work = Workspace::default();
+            let mut loss = |weights: &Weights<f64>| {
+                let mut gradient = Weights::default();
+                let (keys, labels) = (pairs.keys(), &pairs.labels);
+                let loss = work.gradient(&pairs, weights, keys, labels, &mut gradient, &Backend::single());
+                (loss.unwrap(), gradient)
             };
-            loss(&weights, &mut gradient);
-            let check = |tensor: fn(&mut Weights<f64>) -> &mut Vec<f64>,
-                         found: &[f64],
-                         loss: &mut dyn FnMut(&Weights<f64>) -> f64| {
-                let step = 1e-6;
-                for (i, &slope) in found.iter().enumerate() {
+            let (_, gradient) = loss(&weights);
+            assert_eq!(gradient[1].is_empty(), width.is_none());
+            let step = 1e-6;
+            for (tensor, slopes) in gradient.iter().enumerate() {
+                assert_eq!(slopes.len(), weights[tensor].len());
+                for (i, &slope) in slopes.iter().enumerate() {
                     let mut moved = weights.clone();
-                    tensor(&mut moved)[i] += step;
-                    let up = loss(&moved);
-                    tensor(&mut moved)[i] -= 2.0 * step;
-                    let difference = (up - loss(&moved)) / (2.0 * step);
-                    assert!((difference - slope).abs() < 1e-8, "entry {i}: {difference} for {slope}");
+                    moved[tensor][i] += step;
+                    let (up, _) = loss(&moved);
+                    moved[tensor][i] -= 2.0 * step;
+                    let difference = (up - loss(&moved).0) / (2.0 * step);
+                    assert!(
+                        (difference - slope).abs() < 1e-8,
+                        "tensor {tensor}, entry {i}: {difference} for {slope}"
+                    );
                 }
-            };
-            let mut of = |weights: &Weights<f64>| loss(weights, &mut Gradient::default());
-            check(|w| &mut w.matrix, &gradient.matrix, &mut of);
-            if width.is_some() {
-                check(|w| &mut w.first.as_mut().unwrap().matrix, &gradient.first, &mut of);
-                check(|w| &mut w.first.as_mut().unwrap().bias, &gradient.bias, &mut of);
             }
-            assert_eq!(gradient.first.is_empty(), width.is_none());
         }
     }
 }

@@ -6,7 +6,7 @@
 //! matter.
 
 use super::Recall;
-use crate::backend::{Backend, Cancelled, View};
+use crate::backend::{Backend, Result, View};
 use crate::config::Embedding;
 use crate::embedding::table;
 use crate::evaluate::Tally;
@@ -14,13 +14,12 @@ use crate::random::Stream;
 
 /// The smallest overlap at which a pattern counts as retrieved. Below capacity the overlap is near 1, above it about 0.35 (Amit,
 /// Gutfreund and Sompolinsky 1985), so that the exact value does not matter.
-pub const RETRIEVED: f64 = 0.9;
+const RETRIEVED: f64 = 0.9;
 
 /// The maximum number of patterns that recall starts from; all patterns are statistically alike.
 const MAX_STARTS: usize = 64;
 
 /// A network that has stored its patterns.
-#[derive(Clone, Debug)]
 pub struct Hopfield {
     neurons: usize,
     /// A row for each pattern.
@@ -30,41 +29,16 @@ pub struct Hopfield {
 }
 
 impl Hopfield {
-    /// Stores random patterns.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn store(
-        patterns: usize,
-        neurons: usize,
-        seed: u64,
-        backend: &Backend,
-    ) -> Result<Hopfield, Cancelled> {
+    /// Stores random patterns of +1 and -1.
+    pub fn store(patterns: usize, neurons: usize, seed: u64, backend: &Backend) -> Result<Hopfield> {
         let signs: Vec<f32> =
             table(Embedding::Rademacher, seed, Stream::Patterns, patterns, neurons, backend)?;
-        Hopfield::of(signs.into_iter().map(f32::signum).collect(), neurons, backend)
-    }
-
-    /// Stores given patterns of +1 and -1, a row each.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn of(patterns: Vec<f32>, neurons: usize, backend: &Backend) -> Result<Hopfield, Cancelled> {
+        let patterns: Vec<f32> = signs.into_iter().map(f32::signum).collect();
         let rows = View::new(&patterns, patterns.len() / neurons, neurons);
         let mut couplings = vec![0.0; neurons * neurons];
         backend.product(&mut couplings, rows.t(), rows)?;
         couplings.iter_mut().step_by(neurons + 1).for_each(|x| *x = 0.0);
         Ok(Hopfield { neurons, patterns, couplings })
-    }
-
-    /// Follows the dynamics from a state to a fixed point.
-    pub fn settle(&self, state: &mut [f32]) {
-        let mut fields = vec![0.0; self.neurons];
-        let couplings = View::new(&self.couplings, self.neurons, self.neurons);
-        crate::backend::product(&mut fields, couplings, View::new(state, self.neurons, 1), false);
-        self.descend(state, &mut fields);
     }
 
     /// The dynamics, with the fields kept up to date: a change costs one row.
@@ -85,11 +59,7 @@ impl Hopfield {
     }
 
     /// Starts the dynamics from stored patterns; returns the fraction retrieved, by [`RETRIEVED`], and the final overlaps.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn recall(&self, backend: &Backend) -> Result<Recall, Cancelled> {
+    pub fn recall(&self, backend: &Backend) -> Result<Recall> {
         let neurons = self.neurons;
         let tried = MAX_STARTS.min(self.patterns.len() / neurons);
         let starts = View::new(&self.patterns, self.patterns.len() / neurons, neurons).rows_in(0, tried);
@@ -113,6 +83,14 @@ impl Hopfield {
 mod tests {
     use super::*;
 
+    /// Follows the dynamics from a state to a fixed point.
+    fn settle(network: &Hopfield, state: &mut [f32]) {
+        let mut fields = vec![0.0; network.neurons];
+        let couplings = View::new(&network.couplings, network.neurons, network.neurons);
+        crate::backend::product(&mut fields, couplings, View::new(state, network.neurons, 1), false);
+        network.descend(state, &mut fields);
+    }
+
     /// Few patterns are fixed points that attract a perturbed start; too many are not.
     #[test]
     fn few_patterns_are_retrieved_and_many_are_not() {
@@ -121,7 +99,7 @@ mod tests {
         assert_eq!(few.recall(&single).unwrap().accuracy.mean(), 1.0);
         let mut state = few.patterns[..200].to_vec();
         state.iter_mut().step_by(8).for_each(|s| *s = -*s);
-        few.settle(&mut state);
+        settle(&few, &mut state);
         assert_eq!(state, few.patterns[..200]);
         let many = Hopfield::store(80, 200, 1, &single).unwrap().recall(&single).unwrap();
         assert!(many.accuracy.mean() < 0.1 && many.margin.mean() < 0.7, "{many:?}");
@@ -132,7 +110,7 @@ mod tests {
     fn final_state_is_a_fixed_point() {
         let network = Hopfield::store(30, 100, 2, &Backend::single()).unwrap();
         let mut state: Vec<f32> = (0..100).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
-        network.settle(&mut state);
+        settle(&network, &mut state);
         for i in 0..100 {
             let field: f32 = network
                 .patterns

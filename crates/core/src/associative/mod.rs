@@ -3,8 +3,8 @@
 //! Fact `i` has a key `k_i` and the label `l_i`, whose value is `v_l`, all in `R^d`. A linear memory is a `d x d` matrix `M`;
 //! the answer to a key is the label with the largest logit `v_l . M k`. Rules for `M`: Hebbian (`sum_i v_{l_i} k_i^T`), least
 //! squares, or training by cross-entropy, whose direction on facts that can all be stored tends to the largest margin
-//! (Soudry et al. 2018). With a width the features of a key are `relu(W k + b)`, and both layers are trained. [`Hopfield`]
-//! is the classical baseline: patterns that recall themselves.
+//! (Soudry et al. 2018). With a width the features of a key are `relu(W k + b)`, and both layers are trained. A Hopfield
+//! network is the classical baseline: patterns that recall themselves.
 //!
 //! ```
 //! use superpose_core::associative::{MemorySettings, Rule, recall};
@@ -23,14 +23,13 @@ mod train;
 mod weights;
 
 pub use config::{MemoryConfig, MemorySettings, Rule};
-pub use gradient::{Gradient, Workspace};
-pub use hopfield::{Hopfield, RETRIEVED};
-pub use pairs::Pairs;
-pub use train::train;
-pub use weights::{FirstLayer, Weights};
 
-use crate::backend::{Backend, Cancelled};
+use crate::backend::{Backend, Result};
 use crate::evaluate::Tally;
+use gradient::Workspace;
+use hopfield::Hopfield;
+use pairs::Pairs;
+use weights::Weights;
 
 /// The recall of a memory.
 #[derive(Clone, Copy, Debug)]
@@ -46,18 +45,17 @@ pub struct Recall {
 /// Builds the memory of a configuration, with its first seed, and queries it for every fact.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, Cancelled> {
+/// When the backend's token was cancelled.
+pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall> {
     if config.rule == Rule::Hopfield {
         let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;
         return network.recall(backend);
     }
     let pairs = Pairs::<f32>::draw(config, backend)?;
     let weights = match config.rule {
-        Rule::Trained => return train(config, &pairs, backend),
-        Rule::LeastSquares => Weights::least_squares(&pairs, backend)?,
-        _ => Weights::hebbian(&pairs, backend)?,
+        Rule::Trained => return train::train(config, &pairs, backend),
+        Rule::LeastSquares => weights::least_squares(&pairs, backend)?,
+        _ => weights::hebbian(&pairs, backend)?,
     };
-    Workspace::new().read(&pairs, &weights, backend)
+    Workspace::default().read(&pairs, &weights, backend)
 }

@@ -1,14 +1,12 @@
 //! The facts of a memory: keys, values, the label of each key, and the frequency of each fact.
 
 use super::MemoryConfig;
-use crate::backend::{Backend, Cancelled, Real, View};
-use crate::config::Labels;
+use crate::backend::{Backend, Real, Result, View};
 use crate::embedding::table;
 use crate::random::Stream;
 use crate::task::Distribution;
 
 /// Keys and values. Tables are row-major.
-#[derive(Clone, Debug)]
 pub struct Pairs<T> {
     /// Entries of a vector.
     pub dim: usize,
@@ -24,21 +22,13 @@ pub struct Pairs<T> {
 
 impl<T: Real> Pairs<T> {
     /// Draws the facts of a configuration's seed. Values are independent of keys, so fact `i` may have label `i`.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>, Cancelled> {
+    pub fn draw(config: &MemoryConfig, backend: &Backend) -> Result<Pairs<T>> {
         let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
-        let label = |fact: usize| match config.labels {
-            Labels::Permutation => fact as u32,
-            Labels::Mod(classes) => (fact % classes) as u32,
-        };
         Ok(Pairs {
             dim: config.dim,
             keys: draw(Stream::InputEmbedding, config.facts)?,
             values: draw(Stream::OutputEmbedding, config.label_count())?,
-            labels: (0..config.facts).map(label).collect(),
+            labels: (0..config.facts).map(|fact| (fact % config.label_count()) as u32).collect(),
             asked: Distribution::new(config.facts, config.zipf),
         })
     }

@@ -1,7 +1,7 @@
 //! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
-use super::{Gradient, MemoryConfig, Pairs, Recall, Weights, Workspace};
-use crate::backend::{Backend, Cancelled, Real, View};
+use super::{MemoryConfig, Pairs, Recall, Weights, Workspace, weights};
+use crate::backend::{Backend, Real, Result, View};
 use crate::random::{Stream, Words};
 use crate::train::{Moments, Update};
 
@@ -12,15 +12,12 @@ const CHECKS: usize = 128;
 ///
 /// With all facts at every step, accuracy is evaluated 128 times, training ends when it reaches the accuracy of the configuration,
 /// and the best evaluation is returned, since accuracy fluctuates at large rates. With mini-batches the final state is evaluated.
-pub fn train<T: Real>(
-    config: &MemoryConfig,
-    pairs: &Pairs<T>,
-    backend: &Backend,
-) -> Result<Recall, Cancelled> {
-    let mut weights = Weights::<T>::start(config);
-    let mut work = Workspace::new();
-    let mut gradient = Gradient::default();
-    let mut steps = Steps::new(config);
+pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend) -> Result<Recall> {
+    let mut weights = weights::start(config);
+    let mut work = Workspace::default();
+    let mut gradient = Weights::default();
+    let mut moments: [Moments; 3] = Default::default();
+    let (update, columns) = (Update::new(config.optimiser), [config.inputs(), config.dim, 1]);
     let (mut keys, mut labels) = (Vec::new(), Vec::new());
     let count = config.training_steps();
     let look = (count / CHECKS).max(1);
@@ -34,7 +31,16 @@ pub fn train<T: Real>(
                 work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)?
             }
         };
-        steps.take(&mut weights, pairs.dim, &gradient, backend)?;
+        for (i, tensor) in weights.iter_mut().enumerate().filter(|(_, tensor)| !tensor.is_empty()) {
+            update.step(
+                &mut moments[i],
+                tensor,
+                columns[i],
+                &gradient[i],
+                config.training_rate(),
+                backend,
+            )?;
+        }
         if step < count && (config.batch.is_some() || step % look > 0) {
             continue;
         }
@@ -68,41 +74,6 @@ fn draw<T: Real>(
     }
 }
 
-/// The optimiser with its state for each tensor.
-struct Steps {
-    update: Update,
-    rate: f64,
-    moments: [Moments; 3],
-}
-
-impl Steps {
-    fn new(config: &MemoryConfig) -> Steps {
-        Steps {
-            update: Update::new(config.optimiser),
-            rate: config.training_rate(),
-            moments: Default::default(),
-        }
-    }
-
-    fn take<T: Real>(
-        &mut self,
-        weights: &mut Weights<T>,
-        dim: usize,
-        gradient: &Gradient,
-        backend: &Backend,
-    ) -> Result<(), Cancelled> {
-        let [matrix, first, bias] = &mut self.moments;
-        let (update, rate) = (&self.update, self.rate);
-        let inputs = weights.matrix.len() / dim;
-        update.step(matrix, &mut weights.matrix, inputs, &gradient.matrix, rate, backend)?;
-        if let Some(layer) = &mut weights.first {
-            update.step(first, &mut layer.matrix, dim, &gradient.first, rate, backend)?;
-            update.step(bias, &mut layer.bias, 1, &gradient.bias, rate, backend)?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,9 +100,9 @@ mod tests {
             let settings =
                 MemorySettings { facts, dim: 32, rule: Rule::LeastSquares, ..MemorySettings::default() };
             let pairs = Pairs::<f64>::draw(&settings.check().unwrap(), &Backend::single()).unwrap();
-            let weights = Weights::least_squares(&pairs, &Backend::single()).unwrap();
+            let weights = weights::least_squares(&pairs, &Backend::single()).unwrap();
             let mut answers = vec![0.0; facts * 32];
-            let matrix = View::new(&weights.matrix, 32, 32);
+            let matrix = View::new(&weights[0], 32, 32);
             crate::backend::product(&mut answers, pairs.keys(), matrix.t(), false);
             for (x, y) in answers.iter().zip(pairs.targets()) {
                 assert!((x - y).abs() < 1e-4, "{facts} facts: {x} for {y}");

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[error("cancelled by the caller")]
 pub struct Cancelled;
 
+/// The result of work that a [`Backend`](super::Backend) does: the error is [`Cancelled`] when its token was cancelled.
+pub type Result<T, E = Cancelled> = std::result::Result<T, E>;
+
 /// A flag that cancels work. Clones share one flag, so that any of them can cancel the work of all.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
@@ -38,9 +41,8 @@ impl CancelToken {
     /// Returns an error if the work was cancelled, for use with `?` between pieces of work.
     ///
     /// # Errors
-    ///
     /// [`Cancelled`] after [`CancelToken::cancel`].
-    pub fn check(&self) -> Result<(), Cancelled> {
+    pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 }

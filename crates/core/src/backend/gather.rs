@@ -40,48 +40,32 @@ pub fn gather_sums<T: Real>(
 
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn sum_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32]) {
-    let dim = out.len();
-    for (part, out) in out.chunks_mut(LANES).enumerate() {
-        let first = part * LANES;
-        let mut sum = [T::ZERO; LANES];
-        if out.len() == LANES {
-            for &token in tokens {
-                let row = &table[token as usize * dim + first..][..LANES];
-                for lane in 0..LANES {
-                    sum[lane] += row[lane];
-                }
-            }
-        } else {
-            for &token in tokens {
-                let row = &table[token as usize * dim + first..][..out.len()];
-                for (sum, &x) in sum.iter_mut().zip(row) {
-                    *sum += x;
-                }
-            }
-        }
-        out.copy_from_slice(&sum[..out.len()]);
-    }
+    accumulate(out, table, tokens, |_, x| x);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn weigh_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32], weights: &[T]) {
+    accumulate(out, table, tokens, |i, x| weights[i] * x);
+}
+
+/// `out = sum_i term(i, table[tokens[i]])`, entry by entry.
+#[inline(always)]
+fn accumulate<T: Real>(out: &mut [T], table: &[T], tokens: &[u32], term: impl Fn(usize, T) -> T) {
     let dim = out.len();
     for (part, out) in out.chunks_mut(LANES).enumerate() {
         let first = part * LANES;
         let mut sum = [T::ZERO; LANES];
         if out.len() == LANES {
-            for (&token, &weight) in tokens.iter().zip(weights) {
+            for (i, &token) in tokens.iter().enumerate() {
                 let row = &table[token as usize * dim + first..][..LANES];
                 for lane in 0..LANES {
-                    sum[lane] += weight * row[lane];
+                    sum[lane] += term(i, row[lane]);
                 }
             }
         } else {
-            for (&token, &weight) in tokens.iter().zip(weights) {
+            for (i, &token) in tokens.iter().enumerate() {
                 let row = &table[token as usize * dim + first..][..out.len()];
-                for (sum, &x) in sum.iter_mut().zip(row) {
-                    *sum += weight * x;
-                }
+                sum.iter_mut().zip(row).for_each(|(sum, &x)| *sum += term(i, x));
             }
         }
         out.copy_from_slice(&sum[..out.len()]);
@@ -154,9 +138,7 @@ fn dots_of<T: Real, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T]) -> [T; 
 /// `out[rows[b]] += source[b]` in the order of `b`, in 64 bits.
 pub fn add_rows<T: Real>(out: &mut [f64], dim: usize, rows: impl Iterator<Item = usize>, source: &[T]) {
     for (row, source) in rows.zip(source.chunks_exact(dim)) {
-        for (sum, &x) in out[row * dim..][..dim].iter_mut().zip(source) {
-            *sum += x.to_f64();
-        }
+        out[row * dim..][..dim].iter_mut().zip(source).for_each(|(sum, &x)| *sum += x.to_f64());
     }
 }
 

@@ -16,7 +16,7 @@ mod real;
 mod softmax;
 mod tasks;
 
-pub use cancel::{CancelToken, Cancelled};
+pub use cancel::{CancelToken, Cancelled, Result};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use product::{View, product};
 pub use real::Real;

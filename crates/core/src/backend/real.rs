@@ -68,102 +68,58 @@ macro_rules! with_precision {
     };
 }
 
-/// `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`. Adding and subtracting a large number rounds to `k`; `r` is
-/// computed in two pieces so that it is exact; `e^r` is a Taylor sum.
-macro_rules! exp_nonpositive {
-    ($x:expr, $float:ty, $int:ty, $lowest:expr, $magic:expr, $ln2_high:expr, $ln2_low:expr, $bias:expr, $mantissa:expr,
-     $terms:expr) => {{
-        // Written so that NaN stays NaN.
-        let x: $float = if $x < $lowest { $lowest } else { $x };
-        let shifted = x * std::f64::consts::LOG2_E as $float + $magic;
-        let k = shifted - $magic;
-        let r = (x - k * $ln2_high) - k * $ln2_low;
-        let mut sum = $terms[0];
-        for term in &$terms[1..] {
-            sum = sum * r + term;
+/// Implements [`Real`] for a type. `e^x = 2^k e^r` with `k` the nearest whole number to `x / ln 2`: adding and subtracting
+/// `$round` rounds to `k`, ln 2 is given in two pieces so that `r` is exact, and `e^r` is a Taylor sum.
+macro_rules! real {
+    ($float:ident, $int:ty, $terms:literal terms, from $lowest:literal, $round:literal, ln2 $high:literal + $low:literal,
+     bias $bias:literal, mantissa $mantissa:literal) => {
+        impl Real for $float {
+            const ZERO: $float = 0.0;
+            const ONE: $float = 1.0;
+            const LOWEST: $float = $float::NEG_INFINITY;
+            const EPSILON: f64 = $float::EPSILON as f64;
+
+            #[inline(always)]
+            fn from_f64(x: f64) -> $float {
+                x as $float
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            #[inline(always)]
+            fn exp_nonpositive(x: $float) -> $float {
+                /// `1/n!`, from the last term of the sum to the first.
+                const TERMS: [$float; $terms] = {
+                    let (mut terms, mut factorial, mut n) = ([1.0; $terms], 1.0, 1);
+                    while n < $terms {
+                        factorial *= n as $float;
+                        terms[$terms - 1 - n] = 1.0 / factorial;
+                        n += 1;
+                    }
+                    terms
+                };
+                // Written so that NaN stays NaN.
+                let x: $float = if x < $lowest { $lowest } else { x };
+                let shifted = x * std::f64::consts::LOG2_E as $float + $round;
+                let k = shifted - $round;
+                let r = (x - k * $high) - k * $low;
+                let sum = TERMS[1..].iter().fold(TERMS[0], |sum, term| sum * r + term);
+                // The low bits of the shifted number hold k itself.
+                let k = shifted.to_bits().wrapping_sub(($round as $float).to_bits()) as $int;
+                sum * $float::from_bits((k.wrapping_add($bias) << $mantissa) as _)
+            }
         }
-        // The low bits of the shifted number hold k itself.
-        let power =
-            (shifted.to_bits().wrapping_sub(($magic as $float).to_bits()) as $int).wrapping_add($bias);
-        sum * <$float>::from_bits((power << $mantissa) as _)
-    }};
+    };
 }
 
-impl Real for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
-    const LOWEST: f32 = f32::NEG_INFINITY;
-    const EPSILON: f64 = f32::EPSILON as f64;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> f32 {
-        x as f32
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
-    #[inline(always)]
-    fn exp_nonpositive(x: f32) -> f32 {
-        const TERMS: [f32; 8] =
-            [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
-        // 12582912 = 1.5 * 2^23; ln 2 split after 9 bits, so that k * high is exact.
-        exp_nonpositive!(x, f32, i32, -87.0, 12_582_912.0, 0.693_359_4, -2.121_944_4e-4, 127, 23, TERMS)
-    }
-}
-
-impl Real for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-    const LOWEST: f64 = f64::NEG_INFINITY;
-    const EPSILON: f64 = f64::EPSILON;
-
-    #[inline(always)]
-    fn from_f64(x: f64) -> f64 {
-        x
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
-
-    #[inline(always)]
-    fn exp_nonpositive(x: f64) -> f64 {
-        const TERMS: [f64; 14] = [
-            1.0 / 6_227_020_800.0,
-            1.0 / 479_001_600.0,
-            1.0 / 39_916_800.0,
-            1.0 / 3_628_800.0,
-            1.0 / 362_880.0,
-            1.0 / 40_320.0,
-            1.0 / 5040.0,
-            1.0 / 720.0,
-            1.0 / 120.0,
-            1.0 / 24.0,
-            1.0 / 6.0,
-            0.5,
-            1.0,
-            1.0,
-        ];
-        // 1.5 * 2^52; ln 2 split after 33 bits, so that k * high is exact.
-        let magic = 6_755_399_441_055_744.0;
-        exp_nonpositive!(
-            x,
-            f64,
-            i64,
-            -708.0,
-            magic,
-            0.693_147_180_369_123_8,
-            1.908_214_929_270_587_7e-10,
-            1023,
-            52,
-            TERMS
-        )
-    }
-}
+// Rounded by adding 1.5 * 2^23; ln 2 split after 9 bits, so that k times its first piece is exact.
+real!(f32, i32, 8 terms, from -87.0, 12_582_912.0, ln2 0.693_359_4 + -2.121_944_4e-4, bias 127, mantissa 23);
+// 1.5 * 2^52, and 33 bits.
+real!(f64, i64, 14 terms, from -708.0, 6_755_399_441_055_744.0, ln2 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10,
+      bias 1023, mantissa 52);
 
 #[cfg(test)]
 mod tests {

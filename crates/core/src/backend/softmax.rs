@@ -16,9 +16,7 @@ fn fold<T: Real>(row: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
             lanes[lane] = f(lanes[lane], part[lane]);
         }
     }
-    for (lane, &x) in lanes.iter_mut().zip(&row[whole..]) {
-        *lane = f(*lane, x);
-    }
+    lanes.iter_mut().zip(&row[whole..]).for_each(|(lane, &x)| *lane = f(*lane, x));
     // Lanes that a short row does not reach still hold `start`, which would change nothing.
     let mut half = row.len().next_power_of_two().min(LANES) / 2;
     while half > 0 {
@@ -39,9 +37,7 @@ fn greater<T: Real>(a: T, b: T) -> T {
 #[inline(always)]
 fn exponentials<T: Real>(row: &mut [T]) -> (T, T) {
     let max = fold(row, T::LOWEST, greater);
-    for x in row.iter_mut() {
-        *x = T::exp_nonpositive(*x - max);
-    }
+    row.iter_mut().for_each(|x| *x = T::exp_nonpositive(*x - max));
     (max, fold(row, T::ZERO, |a, b| a + b))
 }
 
@@ -54,9 +50,7 @@ pub fn softmax<T: Real>(rows: &mut [T], columns: usize) {
 fn softmax_row<T: Real>(row: &mut [T]) {
     let (_, sum) = exponentials(row);
     let scale = T::ONE / sum;
-    for x in row.iter_mut() {
-        *x *= scale;
-    }
+    row.iter_mut().for_each(|x| *x *= scale);
 }
 
 /// Turns rows of logits into residuals `r = p - q`, `p` one-hot at the label and `q` the softmax; returns the
@@ -70,9 +64,7 @@ fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
     let right = row[label];
     let (max, sum) = exponentials(row);
     let scale = -(T::ONE / sum);
-    for x in row.iter_mut() {
-        *x *= scale;
-    }
+    row.iter_mut().for_each(|x| *x *= scale);
     row[label] += T::ONE;
     (max - right).to_f64() + sum.to_f64().ln()
 }

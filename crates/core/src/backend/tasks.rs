@@ -8,11 +8,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use super::cancel::{CancelToken, Cancelled};
+use super::cancel::{CancelToken, Cancelled, Result};
 use super::product::{View, product};
 use super::real::Real;
 
 /// The threads that do the work, and the token that cancels it. With one thread everything runs on the caller's thread.
+///
+/// # Errors
+/// Methods return [`Cancelled`] when the token was cancelled before the last task started. Results are then incomplete.
 pub struct Backend {
     pool: Option<Arc<ThreadPool>>,
     cancel: CancelToken,
@@ -22,7 +25,6 @@ impl Backend {
     /// A backend with the given number of CPU threads.
     ///
     /// # Errors
-    ///
     /// When the operating system cannot start the threads.
     pub fn cpu(threads: usize) -> Result<Backend, ThreadPoolBuildError> {
         let pool = match threads {
@@ -53,28 +55,16 @@ impl Backend {
     }
 
     /// Returns an error if the work was cancelled. Long tasks call this before every block.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the token was cancelled.
-    pub fn check_cancelled(&self) -> Result<(), Cancelled> {
+    pub fn check_cancelled(&self) -> Result<()> {
         self.cancel.check()
     }
 
     /// Runs the tasks `0..count` and returns their results in order.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the token was cancelled before the last task started.
-    pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>, Cancelled> {
+    pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>> {
         self.try_map(count, |i| Ok(task(i)))
     }
 
-    /// Runs the tasks `0..count`, which may fail, and returns their results in order.
-    ///
-    /// # Errors
-    ///
-    /// The error of the first task, in order, that failed or was skipped because of a cancellation.
+    /// Runs the tasks `0..count`, which may fail, and returns their results in order, or the first error in order.
     pub fn try_map<R: Send, E: Send + From<Cancelled>>(
         &self,
         count: usize,
@@ -95,16 +85,12 @@ impl Backend {
     }
 
     /// Runs a task on each chunk of `data`; the last chunk may be shorter.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the token was cancelled; some chunks are then unchanged.
     pub fn for_chunks<T: Send>(
         &self,
         data: &mut [T],
         chunk: usize,
         task: impl Fn(usize, &mut [T]) + Sync,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let task = |(i, part): (usize, &mut [T])| {
             if !self.cancel.is_cancelled() {
                 task(i, part);
@@ -121,11 +107,7 @@ impl Backend {
 
     /// Computes `out = a b` with panels of rows on different threads. Panels are large, which is efficient, when there are
     /// enough rows for all threads.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the token was cancelled; `out` is then incomplete.
-    pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) -> Result<(), Cancelled> {
+    pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) -> Result<()> {
         let panel = if a.rows() >= 1024 { 256 } else { 64 };
         let columns = b.columns();
         if columns == 0 {

@@ -55,10 +55,7 @@ words! {
 impl Trigger {
     /// The `t` of the formulas: 1 with the trigger in the values, else 0.
     pub fn t(self) -> f64 {
-        match self {
-            Trigger::Values => 1.0,
-            Trigger::Keys => 0.0,
-        }
+        f64::from(self == Trigger::Values)
     }
 }
 
@@ -92,6 +89,11 @@ pub enum Labels {
 }
 
 impl Labels {
+    /// Number of labels of this many tokens.
+    pub fn count(self, tokens: usize) -> usize {
+        if let Labels::Mod(classes) = self { classes } else { tokens }
+    }
+
     const PATTERN: &str = "^(permutation|mod:[0-9]{1,10})$";
     const ALLOWED: &str = "must be permutation or mod:M with M a whole number";
 }
@@ -120,10 +122,7 @@ impl FromStr for Labels {
 impl Field for Labels {
     const KIND: Kind = Kind::Pattern { pattern: Labels::PATTERN, allowed: Labels::ALLOWED };
     fn to_value(&self) -> Value {
-        match self {
-            Labels::Permutation => Value::Text("permutation".into()),
-            Labels::Mod(_) => Value::Text(self.to_string().into()),
-        }
+        Value::Text(self.to_string().into())
     }
     fn from_value(value: Value) -> Result<Self, String> {
         if let Value::Text(text) = value { text.parse() } else { Err(Labels::ALLOWED.into()) }

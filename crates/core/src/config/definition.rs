@@ -56,10 +56,7 @@ impl Setting {
         lines.join(" ").trim_end_matches('.').to_string()
     }
 
-    /// The value in the form that the setting takes.
-    ///
-    /// # Errors
-    /// What is allowed.
+    /// The value in the form that the setting takes. The error says what is allowed.
     pub fn convert(&self, value: Value) -> Result<Value, String> {
         let value = self.kind.convert(value)?;
         if value != Value::Null {
@@ -68,10 +65,7 @@ impl Setting {
         Ok(value)
     }
 
-    /// Checks a value that has the right kind.
-    ///
-    /// # Errors
-    /// The value is out of range.
+    /// Checks that a value of the right kind is in range.
     pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
         match (self.range, value.as_f64()) {
             (Some(range), Some(x)) if !range.contains(x) => {
@@ -149,10 +143,7 @@ pub trait Group: Sized {
     /// Calls `visit` with the name and the value of every setting that applies, in the order of their definitions.
     fn visit(&self, visit: &mut dyn FnMut(&'static str, Value));
 
-    /// The settings with the values given, defaults elsewhere.
-    ///
-    /// # Errors
-    /// Values that do not go together.
+    /// The settings with the values given, defaults elsewhere, or why the values do not go together.
     fn read(values: &Values) -> Result<Self, ConfigError>;
 }
 

@@ -58,13 +58,13 @@ impl EmbeddingSettings {
     /// The kind, without its parameters.
     pub fn kind(&self) -> Embedding {
         match self {
-            EmbeddingSettings::Gaussian => Embedding::Gaussian,
-            EmbeddingSettings::Sphere => Embedding::Sphere,
-            EmbeddingSettings::Orthonormal => Embedding::Orthonormal,
-            EmbeddingSettings::Rademacher => Embedding::Rademacher,
-            EmbeddingSettings::LowRank { .. } => Embedding::LowRank,
-            EmbeddingSettings::Clustered { .. } => Embedding::Clustered,
-            EmbeddingSettings::File { .. } => Embedding::File,
+            Self::Gaussian => Embedding::Gaussian,
+            Self::Sphere => Embedding::Sphere,
+            Self::Orthonormal => Embedding::Orthonormal,
+            Self::Rademacher => Embedding::Rademacher,
+            Self::LowRank { .. } => Embedding::LowRank,
+            Self::Clustered { .. } => Embedding::Clustered,
+            Self::File { .. } => Embedding::File,
         }
     }
 
@@ -79,16 +79,16 @@ impl EmbeddingSettings {
         }
         let mut left = given;
         let embedding = match kind {
-            Embedding::Gaussian => EmbeddingSettings::Gaussian,
-            Embedding::Sphere => EmbeddingSettings::Sphere,
-            Embedding::Orthonormal => EmbeddingSettings::Orthonormal,
-            Embedding::Rademacher => EmbeddingSettings::Rademacher,
-            Embedding::LowRank => EmbeddingSettings::LowRank { rank: needed("rank", &mut left.rank, kind)? },
-            Embedding::Clustered => EmbeddingSettings::Clustered {
+            Embedding::Gaussian => Self::Gaussian,
+            Embedding::Sphere => Self::Sphere,
+            Embedding::Orthonormal => Self::Orthonormal,
+            Embedding::Rademacher => Self::Rademacher,
+            Embedding::LowRank => Self::LowRank { rank: needed("rank", &mut left.rank, kind)? },
+            Embedding::Clustered => Self::Clustered {
                 clusters: needed("clusters", &mut left.clusters, kind)?,
                 spread: left.spread.take().unwrap_or(0.5),
             },
-            Embedding::File => EmbeddingSettings::File {
+            Embedding::File => Self::File {
                 file: needed("embedding_file", &mut left.embedding_file, kind)?,
                 tensor: needed("embedding_tensor", &mut left.embedding_tensor, kind)?,
             },
@@ -102,27 +102,21 @@ impl EmbeddingSettings {
         foreign.map_or(Ok(embedding), Err)
     }
 
-    /// A kind that has no parameters.
-    ///
-    /// # Errors
-    /// The kind has parameters.
+    /// A kind without parameters; an error when it needs some.
     pub fn plain(kind: Embedding) -> Result<EmbeddingSettings, ConfigError> {
-        EmbeddingSettings::new(kind, EmbeddingParameters::default())
+        Self::new(kind, EmbeddingParameters::default())
     }
 
     /// The parameters of this kind.
     fn parameters(&self) -> EmbeddingParameters {
         let none = EmbeddingParameters::default();
         match self.clone() {
-            EmbeddingSettings::Gaussian
-            | EmbeddingSettings::Sphere
-            | EmbeddingSettings::Orthonormal
-            | EmbeddingSettings::Rademacher => none,
-            EmbeddingSettings::LowRank { rank } => EmbeddingParameters { rank: Some(rank), ..none },
-            EmbeddingSettings::Clustered { clusters, spread } => {
+            Self::Gaussian | Self::Sphere | Self::Orthonormal | Self::Rademacher => none,
+            Self::LowRank { rank } => EmbeddingParameters { rank: Some(rank), ..none },
+            Self::Clustered { clusters, spread } => {
                 EmbeddingParameters { clusters: Some(clusters), spread: Some(spread), ..none }
             }
-            EmbeddingSettings::File { file, tensor } => {
+            Self::File { file, tensor } => {
                 EmbeddingParameters { embedding_file: Some(file), embedding_tensor: Some(tensor), ..none }
             }
         }
@@ -155,6 +149,6 @@ impl Group for EmbeddingSettings {
     fn read(values: &Values) -> Result<Self, ConfigError> {
         let given = EmbeddingParameters::read(values)?;
         let kind = if given.embedding_file.is_some() { Embedding::File } else { Embedding::Gaussian };
-        EmbeddingSettings::new(values.read("embedding", || kind)?, given)
+        Self::new(values.read("embedding", || kind)?, given)
     }
 }

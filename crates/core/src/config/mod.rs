@@ -92,10 +92,7 @@ settings! {
     }
 }
 
-/// The definition of a setting by its name.
-///
-/// # Errors
-/// There is no setting of that name.
+/// The definition of a setting by its name, or an error that lists all names.
 pub fn find<'a>(settings: &'a [Setting], name: &str) -> Result<&'a Setting, ConfigError> {
     settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
         let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
@@ -126,10 +123,7 @@ impl Settings {
 
     /// Number of labels: rows of `z_out`, classes of the softmax.
     pub fn label_count(&self) -> usize {
-        match self.labels {
-            Labels::Permutation => self.vocab,
-            Labels::Mod(classes) => classes,
-        }
+        self.labels.count(self.vocab)
     }
 
     /// Rows of the input embedding: the facts' tokens, then the noise tokens.
@@ -143,23 +137,14 @@ impl Settings {
     }
 
     /// Checks that there is no training, for commands that have the three steps of the early phase alone.
-    ///
-    /// # Errors
-    /// The settings ask for training.
     pub fn three_steps_only(&self) -> Result<(), ConfigError> {
-        match &self.training {
-            None => Ok(()),
-            Some(training) => {
-                let allowed = "must be 0 for this command, which has the three steps of the early phase; use superpose train";
-                Err(ConfigError::value("steps", training.steps, allowed))
-            }
-        }
+        let Some(training) = &self.training else { return Ok(()) };
+        let allowed =
+            "must be 0 for this command, which has the three steps of the early phase; use superpose train";
+        Err(ConfigError::value("steps", training.steps, allowed))
     }
 
     /// Checks that every number is in its range, by itself. After this no sum of sizes can overflow.
-    ///
-    /// # Errors
-    /// A number is out of range.
     pub fn check_ranges(&self) -> Result<(), ConfigError> {
         check_ranges(self, Settings::settings())
     }
@@ -174,10 +159,7 @@ impl Settings {
             let allowed = format!("mod:M needs M from 2 to vocab = {}", self.vocab);
             return Err(ConfigError::value("labels", self.labels, allowed));
         }
-        if self.seed > u64::MAX - self.repeats as u64 {
-            let allowed = format!("at most 2^64 - 1 - repeats, with repeats = {}", self.repeats);
-            return Err(ConfigError::value("seed", self.seed, allowed));
-        }
+        check_seed(self.seed, self.repeats)?;
         let from_file = matches!(self.embedding, EmbeddingSettings::File { .. });
         if let Some(name) = self.output_embedding.as_deref().filter(|&name| name != "tied" && !from_file) {
             let allowed = "must be tied, or a tensor's name with embedding = file";
@@ -210,10 +192,13 @@ impl Settings {
     }
 }
 
+/// Checks that the seeds of all repeats are 64-bit numbers.
+pub(crate) fn check_seed(seed: u64, repeats: usize) -> Result<(), ConfigError> {
+    let allowed = || format!("at most 2^64 - 1 - repeats, with repeats = {repeats}");
+    if seed <= u64::MAX - repeats as u64 { Ok(()) } else { Err(ConfigError::value("seed", seed, allowed())) }
+}
+
 /// Checks every value against the range of its definition.
-///
-/// # Errors
-/// A number is out of range.
 pub fn check_ranges(settings: &impl Group, definitions: &[Setting]) -> Result<(), ConfigError> {
     let mut definitions = definitions.iter();
     let mut result = Ok(());
@@ -229,9 +214,6 @@ pub fn check_ranges(settings: &impl Group, definitions: &[Setting]) -> Result<()
 
 /// Checks that the settings given go together, also where one of them would have no effect. `gives(name)` says whether a
 /// setting was given.
-///
-/// # Errors
-/// Settings that do not go together.
 pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
     let together = |names: String, why: &'static str| Err(ConfigError::Together { names, why });
     for (one, other, why) in [
@@ -282,33 +264,17 @@ impl Deref for Config {
 
 /// A configuration that cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ConfigError {
     /// A value outside its range, by itself or beside the other values.
     #[error("{parameter} = {value}: {allowed}")]
-    Value {
-        /// The parameter's name.
-        parameter: &'static str,
-        /// The value given.
-        value: String,
-        /// The values that are allowed.
-        allowed: String,
-    },
+    Value { parameter: &'static str, value: String, allowed: String },
     /// Parameters that do not go together.
     #[error("{names}: {why}")]
-    Together {
-        /// The parameters given.
-        names: String,
-        /// The reason.
-        why: &'static str,
-    },
+    Together { names: String, why: &'static str },
     /// A name that no setting has.
     #[error("unknown key {name}: there are {names}")]
-    Unknown {
-        /// The name given.
-        name: String,
-        /// The names of all settings.
-        names: String,
-    },
+    Unknown { name: String, names: String },
 }
 
 impl ConfigError {
@@ -318,18 +284,12 @@ impl ConfigError {
     }
 }
 
-/// Checks a whole number.
-///
-/// # Errors
-/// The number is not from `min` to `max`.
+/// Checks a whole number, which must be from `min` to `max`.
 pub fn whole(parameter: &'static str, value: usize, min: usize, max: usize) -> Result<(), ConfigError> {
     in_range(parameter, Value::Count(value as u64), counts(min, max), Kind::Count)
 }
 
-/// Checks a share of facts to aim for.
-///
-/// # Errors
-/// The number is not above 0 and below 1.
+/// Checks a share of facts to aim for, which must be above 0 and below 1.
 pub fn share(parameter: &'static str, value: f64) -> Result<(), ConfigError> {
     in_range(parameter, Value::Number(value), between(0.0, 1.0), Kind::Number)
 }

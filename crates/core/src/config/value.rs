@@ -49,10 +49,7 @@ pub enum Kind {
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Kind {
-    /// The value in the form that this kind takes: whole numbers may be written as `1e6`.
-    ///
-    /// # Errors
-    /// What is allowed, when the value is of another kind.
+    /// The value in the form that this kind takes, or what is allowed. Whole numbers may be written as `1e6`.
     pub fn convert(self, value: Value) -> Result<Value, String> {
         match (self, value) {
             (_, Value::Null) => Ok(Value::Null),
@@ -63,19 +60,16 @@ impl Kind {
             (Kind::Number, Value::Count(count)) => Ok(Value::Number(count as f64)),
             // Negative zero becomes zero, so that equal settings have equal keys.
             (Kind::Number, Value::Number(x)) if x.is_finite() => Ok(Value::Number(x + 0.0)),
-            (Kind::Word(words), Value::Text(text)) => match words.iter().find(|(word, _)| *word == text) {
-                Some((word, _)) => Ok(Value::Text(Cow::Borrowed(word))),
-                None => Err(self.allowed()),
-            },
+            (Kind::Word(words), Value::Text(text)) => {
+                let found = words.iter().find(|(word, _)| *word == text);
+                found.map(|(word, _)| Value::Text(Cow::Borrowed(word))).ok_or_else(|| self.allowed())
+            }
             (Kind::Text | Kind::Pattern { .. }, value @ Value::Text(_)) => Ok(value),
             _ => Err(self.allowed()),
         }
     }
 
-    /// The value that a text on the command line stands for.
-    ///
-    /// # Errors
-    /// What is allowed, when the text is not a value of this kind.
+    /// The value that a text on the command line stands for, or what is allowed.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let plain = || text.replace('_', "");
         let number = || plain().parse().map(Value::Number).map_err(|_| self.allowed());
@@ -181,61 +175,31 @@ pub trait Field: Sized {
     /// The field's value.
     fn to_value(&self) -> Value;
 
-    /// The field with a value that [`Kind::convert`] has accepted.
-    ///
-    /// # Errors
-    /// What is allowed.
+    /// The field with a value that [`Kind::convert`] has accepted, or what is allowed.
     fn from_value(value: Value) -> Result<Self, String>;
 }
 
-impl Field for usize {
-    const KIND: Kind = Kind::Count;
-    fn to_value(&self) -> Value {
-        Value::Count(*self as u64)
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        usize::try_from(u64::from_value(value)?).map_err(|_| "too large for this machine".into())
-    }
+/// Implements [`Field`] for a type that one variant of [`Value`] holds.
+macro_rules! field {
+    ($($type:ty = $kind:ident, $into:expr, $from:expr;)+) => {$(
+        impl Field for $type {
+            const KIND: Kind = Kind::$kind;
+            fn to_value(&self) -> Value {
+                Value::$kind($into(self))
+            }
+            fn from_value(value: Value) -> Result<Self, String> {
+                if let Value::$kind(value) = value { $from(value) } else { Err(Self::KIND.allowed()) }
+            }
+        }
+    )+};
 }
 
-impl Field for u64 {
-    const KIND: Kind = Kind::Count;
-    fn to_value(&self) -> Value {
-        Value::Count(*self)
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        if let Value::Count(count) = value { Ok(count) } else { Err(Self::KIND.allowed()) }
-    }
-}
-
-impl Field for f64 {
-    const KIND: Kind = Kind::Number;
-    fn to_value(&self) -> Value {
-        Value::Number(*self)
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        if let Value::Number(x) = value { Ok(x) } else { Err(Self::KIND.allowed()) }
-    }
-}
-
-impl Field for bool {
-    const KIND: Kind = Kind::Flag;
-    fn to_value(&self) -> Value {
-        Value::Flag(*self)
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        if let Value::Flag(flag) = value { Ok(flag) } else { Err(Self::KIND.allowed()) }
-    }
-}
-
-impl Field for String {
-    const KIND: Kind = Kind::Text;
-    fn to_value(&self) -> Value {
-        Value::Text(self.clone().into())
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        if let Value::Text(text) = value { Ok(text.into_owned()) } else { Err(Self::KIND.allowed()) }
-    }
+field! {
+    bool = Flag, Clone::clone, Ok;
+    u64 = Count, Clone::clone, Ok;
+    usize = Count, |&count| count as u64, |count| Self::try_from(count).map_err(|_| "too large for this machine".into());
+    f64 = Number, Clone::clone, Ok;
+    String = Text, |text: &String| text.clone().into(), |text: Cow<'_, str>| Ok(text.into_owned());
 }
 
 impl<F: Field> Field for Option<F> {

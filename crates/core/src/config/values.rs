@@ -20,10 +20,7 @@ impl Values {
         values
     }
 
-    /// Sets a value. `Null` removes it.
-    ///
-    /// # Errors
-    /// The value is not of the setting's kind.
+    /// Sets a value, which must be of the setting's kind. `Null` removes it.
     pub fn set(&mut self, setting: &Setting, value: Value) -> Result<(), ConfigError> {
         // A number in quotation marks must not look like a number.
         let shown = match (&value, setting.kind) {
@@ -71,10 +68,7 @@ impl Values {
         self
     }
 
-    /// The field of a setting: the value given, or else the default.
-    ///
-    /// # Errors
-    /// The value is not one that the field takes.
+    /// The field of a setting: the value given, which the field must take, or else the default.
     pub fn read<F: Field>(&self, name: &'static str, default: impl FnOnce() -> F) -> Result<F, ConfigError> {
         match self.0.get(name) {
             None => Ok(default()),

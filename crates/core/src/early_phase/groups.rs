@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Cancelled};
+use crate::backend::{Backend, Result};
 use crate::task::Samples;
 
 /// Sample numbers sorted by label, in their own order within a label.
@@ -16,7 +16,7 @@ pub struct Groups {
 const TASKS: usize = 16;
 
 impl Groups {
-    pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Result<Groups, Cancelled> {
+    pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Result<Groups> {
         const CHUNK: usize = 1 << 14;
         let mut label_of = vec![0u32; samples.count()];
         backend.for_chunks(&mut label_of, CHUNK, |i, part| {

@@ -12,14 +12,14 @@
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Cancelled, Real, View, Weights, add_rows, histogram, product};
+use crate::backend::{Backend, Real, Result, View, Weights, add_rows, histogram, product};
 use crate::config::{Config, Trigger};
 use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
 use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
-use super::{EarlyPhase, SecondStep, narrow};
+use super::{EarlyPhase, narrow, second_step};
 
 /// How label-wise sums over tokens are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,39 +69,24 @@ pub struct Limit<'a, T> {
 
 impl<'a, T: Real> Limit<'a, T> {
     /// Groups the samples by label.
-    pub fn new(
-        model: &'a Model<'a, T>,
-        samples: &'a dyn Samples,
-        backend: &'a Backend,
-    ) -> Result<Self, Cancelled> {
+    pub fn new(model: &'a Model<'a, T>, samples: &'a dyn Samples, backend: &'a Backend) -> Result<Self> {
         let groups = Groups::new(samples, model.labels(), backend)?;
         let centred = centred(&model.embeddings.z_out, model.dim());
         Ok(Limit { model, samples, backend, groups, centred, way: Way::choose(model, samples) })
     }
 
     /// The three steps.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>, Cancelled> {
+    pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>> {
         let model = self.model;
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
         let u = self.query_step(&m1)?;
-        let second = SecondStep::new(config, model, self.samples.length(), &u);
-        let SecondStep { gamma, eta2, w1, trigger_sign } = second;
-        let mut phase = EarlyPhase { m1, w1, m2: Vec::new(), gamma, eta2, trigger_sign };
-        let attention = phase.attention(model, self.backend)?;
-        phase.m2 = narrow(&self.value_step(&attention)?.m);
-        Ok(phase)
+        let phase = second_step(config, model, self.samples.length(), &u);
+        let m2 = narrow(&self.value_step(&phase.attention(model, self.backend)?)?.m);
+        Ok(EarlyPhase { m1, m2, ..phase })
     }
 
     /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep, Cancelled> {
+    pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
         let tasks = self.groups.tasks();
         let sums = self.backend.try_map(tasks.len(), |task| {
@@ -134,11 +119,7 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
     /// `W1 = gamma u z_eos^T`.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>, Cancelled> {
+    pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();
         let sums = self.backend.try_map(tasks.len(), |task| {
@@ -188,7 +169,7 @@ impl<'a, T: Real> Limit<'a, T> {
         labels: &Range<usize>,
         attention: &Attention<T>,
         pass: &mut Pass<T>,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let (model, length) = (self.model, self.samples.length());
         let (dim, tokens) = (model.dim(), model.tokens());
         pass.histogram.clear();
@@ -239,7 +220,7 @@ impl<'a, T: Real> Limit<'a, T> {
         labels: &Range<usize>,
         attention: &Attention<T>,
         pass: &mut Pass<T>,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let (model, inputs) = (self.model, self.model.inputs());
         pass.histogram.clear();
         pass.histogram.resize(labels.len() * inputs, 0.0);
@@ -261,7 +242,7 @@ impl<'a, T: Real> Limit<'a, T> {
         labels: &Range<usize>,
         pass: &mut Pass<T>,
         sums: &mut Coefficients,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let (model, length) = (self.model, self.samples.length());
         let (dim, tokens) = (model.dim(), model.tokens());
         pass.narrow.resize(labels.len() * tokens, T::ZERO);
@@ -279,9 +260,7 @@ impl<'a, T: Real> Limit<'a, T> {
                 let table = &pass.narrow[y * tokens..][..tokens];
                 let sequence = &pass.block.tokens[b * length..][..length];
                 let position = pass.block.position[b] as usize;
-                for (dot, &token) in pass.dots.iter_mut().zip(sequence) {
-                    *dot = table[token as usize];
-                }
+                pass.dots.iter_mut().zip(sequence).for_each(|(dot, &token)| *dot = table[token as usize]);
                 if model.trigger == Trigger::Values {
                     pass.dots[position] += T::from_f64(by_trigger[y]);
                 }
@@ -296,7 +275,7 @@ impl<'a, T: Real> Limit<'a, T> {
         labels: &Range<usize>,
         pass: &mut Pass<T>,
         sums: &mut Coefficients,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let (model, inputs) = (self.model, self.model.inputs());
         for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
             self.backend.check_cancelled()?;

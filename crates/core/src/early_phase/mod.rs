@@ -1,6 +1,5 @@
 //! The three-step early phase (theory section 3), exact and in its infinitesimal limit.
 
-mod exact;
 mod groups;
 mod limit;
 mod placed;
@@ -8,9 +7,9 @@ mod placed;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, placed_step};
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
-use crate::model::{Attention, Model};
+use crate::model::{Attention, Model, Response, Want, descent};
 use crate::numeric::dot;
 use crate::task::Samples;
 
@@ -36,11 +35,7 @@ pub struct EarlyPhase<T> {
 
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
+    pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>> {
         model.attention(&query(&self.w1, model), backend)
     }
 
@@ -58,18 +53,42 @@ impl<T: Real> EarlyPhase<T> {
 /// Runs the three steps of a configuration on the given samples.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn early_phase<T: Real>(
     config: &Config,
     model: &Model<'_, T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<EarlyPhase<T>, Cancelled> {
+) -> Result<EarlyPhase<T>> {
     match config.regime {
-        Regime::Exact => exact::run(config, model, samples, backend),
+        Regime::Exact => exact(config, model, samples, backend),
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
+}
+
+/// The exact regime: three gradient steps with the true softmax.
+fn exact<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    samples: &dyn Samples,
+    backend: &Backend,
+) -> Result<EarlyPhase<T>> {
+    // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
+    let step = Limit::new(model, samples, backend)?.value_step(&Attention::Uniform)?.m;
+    let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
+    let m1: Vec<T> = narrow(&wide);
+    let response = Response::new(model, &m1, samples.count(), backend)?;
+
+    let still = vec![T::ZERO; model.dim()];
+    let want = Want { query: true, m: false, loss: false };
+    let u = descent(model, &response, &still, samples, want, backend)?.query;
+    let phase = second_step(config, model, samples.length(), &u);
+    let query = query(&phase.w1, model);
+
+    let want = Want { m: true, query: false, loss: false };
+    let step = descent(model, &response, &query, samples, want, backend)?.m;
+    let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + phase.eta2 * step)).collect();
+    Ok(EarlyPhase { m1, m2, ..phase })
 }
 
 /// `W1 z_eos` of `W1 = w1 z_eos^T`.
@@ -78,30 +97,18 @@ fn query<T: Real>(w1: &[T], model: &Model<'_, T>) -> Vec<T> {
     w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect()
 }
 
-/// Step 2 once its direction `u` is known: the rates, `gamma u`, and the sign of `u . z_trig`.
-struct SecondStep<T> {
-    gamma: f64,
-    eta2: f64,
-    w1: Vec<T>,
-    trigger_sign: i8,
-}
-
-impl<T: Real> SecondStep<T> {
-    fn new(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> Self {
-        let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
-        let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
-        let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
-        let by_lead = match trigger_sign {
-            0 => None,
-            _ => Some(config.lead * (length as f64).ln_1p() / (eos * trigger.abs())),
-        };
-        let rate = config.gamma.or(by_lead);
-        let gamma = rate.unwrap_or(0.0);
-        // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
-        let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
-        let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
-        SecondStep { gamma, eta2, w1, trigger_sign }
-    }
+/// Step 2 once its direction `u` is known. `m1` and `m2` are left empty.
+fn second_step<T: Real>(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> EarlyPhase<T> {
+    let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+    let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
+    let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
+    let by_lead = || config.lead * (length as f64).ln_1p() / (eos * trigger.abs());
+    let rate = config.gamma.or_else(|| (trigger_sign != 0).then(by_lead));
+    let gamma = rate.unwrap_or(0.0);
+    // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.
+    let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
+    let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
+    EarlyPhase { m1: Vec::new(), w1, m2: Vec::new(), gamma, eta2, trigger_sign }
 }
 
 pub(crate) fn narrow<T: Real>(x: &[f64]) -> Vec<T> {

@@ -2,16 +2,15 @@
 //!
 //! Samples with the same informative token then contribute equally, so the sum runs over tokens, weighted by frequency.
 
-use crate::backend::{Backend, Cancelled, Real, View, product, residual};
+use crate::backend::{Backend, Real, Result, View, product, residual};
 use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::Samples;
 
 /// The frequency of each fact's token as the informative one: `f_w = n_w / N`.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+/// When the backend's token was cancelled.
+pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) -> Result<Vec<f64>> {
     const TASKS: usize = 8;
     let count = samples.count();
     let parts = backend.try_map(TASKS, |task| {
@@ -36,17 +35,13 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
 
 /// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
 /// at value matrix `m`, or that of a uniform softmax without one.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,
     m: Option<&[T]>,
     facts: &[u32],
     frequency: &[f64],
     backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+) -> Result<Vec<f64>> {
     const TASKS: usize = 16;
     let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
     let seen: Vec<usize> = (0..facts.len()).filter(|&w| frequency[w] > 0.0).collect();

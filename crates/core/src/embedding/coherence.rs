@@ -3,7 +3,7 @@
 //! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
 //! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
 
-use crate::backend::{Backend, Cancelled, View, product};
+use crate::backend::{Backend, Result, View, product};
 use crate::numeric::dot;
 
 /// A matrix that is read in blocks of rows.
@@ -55,7 +55,7 @@ impl Coherence {
         mean: &[f64],
         backend: &Backend,
         progress: &mut dyn FnMut(usize),
-    ) -> Result<[Coherence; 2], Cancelled> {
+    ) -> Result<[Coherence; 2]> {
         let (count, dim) = (rows.count() as f64, rows.dim());
         let mut centred_gram = Gram::new(dim);
         let mut unit_grams = [Gram::new(dim), Gram::new(dim)];
@@ -163,7 +163,7 @@ impl Gram {
         Gram { dim, panels: (0..dim).step_by(ROWS).map(panel).collect(), sum: vec![0.0; dim] }
     }
 
-    fn add(&mut self, block: &[f32], backend: &Backend) -> Result<(), Cancelled> {
+    fn add(&mut self, block: &[f32], backend: &Backend) -> Result<()> {
         let x = View::new(block, block.len() / self.dim, self.dim);
         let dim = self.dim;
         backend.for_chunks(&mut self.panels, 1, |_, panel| {

@@ -6,7 +6,7 @@ mod structured;
 
 pub use coherence::{Coherence, Rows};
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Embedding, EmbeddingSettings};
 use crate::random::{Stream, Words, normals};
 
@@ -32,9 +32,8 @@ impl<T: Real> Embeddings<T> {
     /// those of the file.
     ///
     /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>, Cancelled> {
+    /// When the backend's token was cancelled.
+    pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>> {
         let (dim, seed) = (config.dim, config.seed);
         let (tokens, labels) = (config.token_count(), config.label_count());
         let narrow = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
@@ -68,21 +67,10 @@ impl<T: Real> Embeddings<T> {
 }
 
 /// Entries N(0, 1): the first layer of the MLP.
-fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Result<Vec<T>, Cancelled> {
+fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Result<Vec<T>> {
     let mut rows = vec![T::ZERO; width * dim];
     fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0)?;
     Ok(rows)
-}
-
-/// Rows of entries N(0, 1/columns), for parameters that cannot start at zero.
-pub(crate) fn start_rows<T: Real>(
-    seed: u64,
-    stream: Stream,
-    rows: usize,
-    columns: usize,
-    backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
-    table(Embedding::Gaussian, seed, stream, rows, columns, backend)
 }
 
 /// Rows of a table, each a function of (seed, stream, row).
@@ -93,7 +81,7 @@ pub(crate) fn table<T: Real>(
     rows: usize,
     dim: usize,
     backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>> {
     let mut table = vec![T::ZERO; rows * dim];
     let scale = 1.0 / (dim as f64).sqrt();
     match kind {
@@ -128,16 +116,14 @@ fn fill_rows<T: Real>(
     first: u64,
     backend: &Backend,
     scale: impl Fn(&[f64]) -> f64 + Sync,
-) -> Result<(), Cancelled> {
+) -> Result<()> {
     const ROWS: usize = 64;
     backend.for_chunks(table, ROWS * dim, |i, part| {
         let mut wide = vec![0.0; dim];
         for (v, row) in part.chunks_exact_mut(dim).enumerate() {
             normals(&Words::new(seed, stream, first + (i * ROWS + v) as u64), &mut wide);
             let scale = scale(&wide);
-            for (x, &wide) in row.iter_mut().zip(&wide) {
-                *x = T::from_f64(scale * wide);
-            }
+            row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = T::from_f64(scale * wide));
         }
     })?;
     Ok(())

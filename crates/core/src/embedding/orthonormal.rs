@@ -1,13 +1,13 @@
 //! Orthonormal rows from Gaussian ones.
 
-use crate::backend::{Backend, Cancelled, View, product};
+use crate::backend::{Backend, Result, View, product};
 
 /// Rows that are projected together, by one product.
 const PANEL: usize = 32;
 
 /// Gram-Schmidt orthonormalisation by panels, on the caller's thread. Each projection is done twice: a single one loses half of the
 /// digits when rows are nearly dependent (Kahan; Parlett, The Symmetric Eigenvalue Problem, 6.9).
-pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) -> Result<(), Cancelled> {
+pub fn orthonormalise(rows: &mut [f64], dim: usize, backend: &Backend) -> Result<()> {
     let count = rows.len() / dim;
     for first in (0..count).step_by(PANEL) {
         backend.check_cancelled()?;

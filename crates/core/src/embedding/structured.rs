@@ -1,7 +1,7 @@
 //! Structured embeddings: rows in a subspace, or rows around centres. Input and output rows have independent structures; the trigger
 //! and the end-of-sequence vector have none.
 
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Config, EmbeddingSettings};
 use crate::random::Stream;
 
@@ -17,7 +17,7 @@ pub fn table<T: Real>(
     stream: Stream,
     rows: usize,
     backend: &Backend,
-) -> Result<Option<Vec<T>>, Cancelled> {
+) -> Result<Option<Vec<T>>> {
     let first = if stream == Stream::OutputEmbedding { OUTPUTS } else { 0 };
     let dim = config.dim;
     let draw = |stream, first, rows, columns: usize, scale: f64| {

@@ -7,9 +7,9 @@ mod tally;
 pub use look::{Example, Look, look};
 pub use tally::Tally;
 
-use crate::backend::{Backend, Cancelled, Real, top};
-use crate::config::{Config, Regime};
-use crate::early_phase::{EarlyPhase, placed_step};
+use crate::backend::{Backend, Real, Result, top};
+use crate::config::{Config, Regime, Trigger};
+use crate::early_phase::{EarlyPhase, narrow, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
@@ -27,97 +27,45 @@ pub fn evaluate<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Evaluation, Cancelled> {
-    let (answers, attended) = recall(model, phase, test, backend)?;
-    let queries = queries(config, model, task, test.count());
-    let memory = memory_matrix(config, model, task, phase, frequency, backend)?;
-    let memory_accuracy = ask(model, task, &memory, &queries, Ask::Informative, backend)?;
-    let one_step_accuracy = ask(model, task, &phase.m1, &queries, Ask::Plain, backend)?;
-    Ok(Measures::from_fn(|measure| match measure {
-        Measure::Accuracy => answers.accuracy,
-        Measure::MemoryAccuracy => memory_accuracy,
-        Measure::OneStepAccuracy => one_step_accuracy,
-        Measure::LockRate => attended.lock_rate,
-        Measure::AttentionMass => attended.attention_mass,
-        Measure::Margin => answers.margin,
-    }))
-}
-
-/// The value matrix of a model whose attention was placed in step 3.
-fn memory_matrix<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    phase: &EarlyPhase<T>,
-    frequency: &[f64],
-    backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
-    let at = |m| placed_step(model, m, task.facts(), frequency, backend);
-    Ok(match config.regime {
-        Regime::Infinitesimal => at(None)?.into_iter().map(T::from_f64).collect(),
+) -> Result<Evaluation> {
+    let parts = answers(model, phase, test, backend, |part: &mut Evaluation, answer| {
+        part.add_answer(answer.logits, answer.label);
+        part.add_attention(answer.weights, answer.position);
+    })?;
+    let mut measures = Evaluation::default();
+    parts.iter().for_each(|part| measures.merge(part));
+    let (exact, plain) = (config.regime == Regime::Exact, Model { trigger: Trigger::Keys, ..*model });
+    let step = placed_step(model, exact.then_some(&phase.m1[..]), task.facts(), frequency, backend)?;
+    let memory: Vec<T> = match config.regime {
+        Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {
-            let step = at(Some(&phase.m1))?;
             let pairs = phase.m1.iter().zip(step);
             pairs.map(|(m1, step)| T::from_f64(m1.to_f64() + phase.eta2 * step)).collect()
         }
-    })
+    };
+    let ask = |model, m| memory_accuracy(config, model, task, m, test.count(), backend);
+    measures[Measure::MemoryAccuracy] = ask(model, &memory)?;
+    measures[Measure::OneStepAccuracy] = ask(&plain, &phase.m1)?;
+    Ok(measures)
 }
 
-/// How well labels are told from logits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Answers {
-    pub accuracy: Tally,
-    pub margin: Tally,
-}
-
-impl Answers {
-    pub fn add<T: Real>(&mut self, logits: &[T], label: u32) {
-        let answer = top(logits, label as usize);
-        self.accuracy.add(1.0, answer.credit);
-        self.margin.add(1.0, answer.margin);
+impl Evaluation {
+    /// Adds the logits of one sequence with the given right label.
+    pub(crate) fn add_answer<T: Real>(&mut self, logits: &[T], label: usize) {
+        let answer = top(logits, label);
+        self[Measure::Accuracy].add(1.0, answer.credit);
+        self[Measure::Margin].add(1.0, answer.margin);
     }
 
-    pub fn merge(&mut self, other: &Answers) {
-        self.accuracy.merge(&other.accuracy);
-        self.margin.merge(&other.margin);
-    }
-}
-
-/// How well the attention finds the informative position.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Attended {
-    pub lock_rate: Tally,
-    pub attention_mass: Tally,
-}
-
-impl Attended {
-    pub fn add<T: Real>(&mut self, weights: &[T], position: u32) {
-        self.lock_rate.add(1.0, top(weights, position as usize).credit);
-        self.attention_mass.add(1.0, weights[position as usize].to_f64());
+    /// Adds the attention weights of one sequence with the given informative position.
+    pub(crate) fn add_attention<T: Real>(&mut self, weights: &[T], position: usize) {
+        self[Measure::LockRate].add(1.0, top(weights, position).credit);
+        self[Measure::AttentionMass].add(1.0, weights[position].to_f64());
     }
 
-    pub fn merge(&mut self, other: &Attended) {
-        self.lock_rate.merge(&other.lock_rate);
-        self.attention_mass.merge(&other.attention_mass);
+    pub(crate) fn merge(&mut self, other: &Evaluation) {
+        Measure::ALL.iter().for_each(|&measure| self[measure].merge(&other[measure]));
     }
-}
-
-fn recall<T: Real>(
-    model: &Model<'_, T>,
-    phase: &EarlyPhase<T>,
-    test: &dyn Samples,
-    backend: &Backend,
-) -> Result<(Answers, Attended), Cancelled> {
-    let parts = answers(model, phase, test, backend, |part: &mut (Answers, Attended), answer| {
-        part.0.add(answer.logits, answer.label as u32);
-        part.1.add(answer.weights, answer.position as u32);
-    })?;
-    let mut total = (Answers::default(), Attended::default());
-    for (answers, attended) in &parts {
-        total.0.merge(answers);
-        total.1.merge(attended);
-    }
-    Ok(total)
 }
 
 /// What the trained model makes of one sequence.
@@ -136,7 +84,7 @@ fn answers<T: Real, R: Default + Send>(
     test: &dyn Samples,
     backend: &Backend,
     fold: impl Fn(&mut R, Answer<'_, T>) + Sync,
-) -> Result<Vec<R>, Cancelled> {
+) -> Result<Vec<R>> {
     let attention = phase.attention(model, backend)?;
     let readout = Readout::new(model, &phase.m2, test.count(), backend)?;
     let (count, length) = (test.count(), test.length());
@@ -164,28 +112,6 @@ fn answers<T: Real, R: Default + Send>(
     })
 }
 
-/// Memory accuracy of a value matrix that is already there: attention placed at test alone.
-pub(crate) fn memory_accuracy<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    m: &[T],
-    test_samples: usize,
-    backend: &Backend,
-) -> Result<Tally, Cancelled> {
-    let queries = queries(config, model, task, test_samples);
-    ask(model, task, m, &queries, Ask::Informative, backend)
-}
-
-/// What a token is asked with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
-    /// Its value at the informative position, trigger included when it is in the values.
-    Informative,
-    /// Its embedding alone.
-    Plain,
-}
-
 /// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
 fn queries<T: Real>(
     config: &Config,
@@ -208,27 +134,25 @@ fn queries<T: Real>(
     (0..test_samples).map(choose).collect()
 }
 
-fn ask<T: Real>(
+/// Memory accuracy of a value matrix that is already there: attention placed at test alone.
+pub(crate) fn memory_accuracy<T: Real>(
+    config: &Config,
     model: &Model<'_, T>,
     task: &Task,
     m: &[T],
-    queries: &[(usize, f64)],
-    with: Ask,
+    test_samples: usize,
     backend: &Backend,
-) -> Result<Tally, Cancelled> {
-    let model = match with {
-        Ask::Informative => *model,
-        Ask::Plain => Model { trigger: crate::config::Trigger::Keys, ..*model },
-    };
-    let readout = Readout::new(&model, m, queries.len(), backend)?;
+) -> Result<Tally> {
+    let queries = queries(config, model, task, test_samples);
+    let readout = Readout::new(model, m, queries.len(), backend)?;
     let rows = block_rows(model.labels().max(model.inputs()), 1);
     let parts = backend.map(queries.len().div_ceil(rows), |i| {
         let queries = &queries[i * rows..((i + 1) * rows).min(queries.len())];
         let mut work = Workspace::default();
         let (mut between, mut logits) = (Vec::new(), Vec::new());
-        work.place(&model, queries.iter().map(|&(token, _)| token));
-        work.activate(&model);
-        readout.logits(work.features(&model), &mut between, &mut logits);
+        work.place(model, queries.iter().map(|&(token, _)| token));
+        work.activate(model);
+        readout.logits(work.features(model), &mut between, &mut logits);
         let mut tally = Tally::default();
         for (row, &(token, weight)) in logits.chunks_exact(model.labels()).zip(queries) {
             tally.add(weight, top(row, task.facts()[token] as usize).credit);

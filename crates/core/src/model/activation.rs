@@ -85,15 +85,11 @@ impl Activation {
 }
 
 fn scale_by<T: Real>(x: &[T], out: &mut [T], f: impl Fn(T) -> T) {
-    for (y, &x) in out.iter_mut().zip(x) {
-        *y *= f(x);
-    }
+    out.iter_mut().zip(x).for_each(|(y, &x)| *y *= f(x));
 }
 
 fn map<T: Real>(x: &[T], out: &mut [T], f: impl Fn(T) -> T) {
-    for (y, &x) in out.iter_mut().zip(x) {
-        *y = f(x);
-    }
+    out.iter_mut().zip(x).for_each(|(y, &x)| *y = f(x));
 }
 
 #[cfg(test)]

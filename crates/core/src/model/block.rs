@@ -174,7 +174,7 @@ fn mlp_scale<T: Real>(model: &Model<'_, T>) -> f64 {
 
 /// Sums of the coefficients `a_i (g . (v_i - h))`: the gradient by the query is
 /// `sum_v tokens[v] z_in[v] + trigger z_trig`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Coefficients {
     /// Sum by token.
     pub tokens: Vec<f64>,

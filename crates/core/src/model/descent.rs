@@ -3,7 +3,7 @@
 //! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
 //! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
 
-use crate::backend::{Backend, Cancelled, Real, View, product, residual};
+use crate::backend::{Backend, Real, Result, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -38,10 +38,6 @@ const TASKS: usize = 16;
 
 /// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
 /// and at `query`, which is `W z_eos`.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn descent<T: Real>(
     model: &Model<'_, T>,
     response: &Response<'_, T>,
@@ -49,14 +45,15 @@ pub fn descent<T: Real>(
     samples: &dyn Samples,
     want: Want,
     backend: &Backend,
-) -> Result<Descent, Cancelled> {
+) -> Result<Descent> {
     let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
     let tasks = count.div_ceil(rows).min(TASKS);
 
     let sums = backend.try_map(tasks, |task| {
-        let mut pass = Pass::new(model, want);
+        let mut pass = Pass { sums: Sums::new(model, want), ..Pass::default() };
+        pass.step.resize(pass.sums.m.len(), T::ZERO);
         let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
         for ids in ids.chunks(rows) {
             backend.check_cancelled()?;
@@ -100,12 +97,7 @@ enum Softmax<'a, T> {
 
 impl<'a, T: Real> Response<'a, T> {
     /// The response at value matrix `m`, `dim` rows of `inputs`, for use on `samples` samples.
-    pub fn new(
-        model: &Model<'a, T>,
-        m: &'a [T],
-        samples: usize,
-        backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Result<Self> {
         let head = model.w_in().is_none().then(|| model.longest_head());
         let m = View::new(m, model.dim(), model.inputs());
         Response::of(model.z_out(), m, head, samples, backend)
@@ -118,7 +110,7 @@ impl<'a, T: Real> Response<'a, T> {
         longest: Option<f64>,
         samples: usize,
         backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self> {
         let linear = match longest {
             Some(longest) => LinearResponse::new(z_out, m, longest, samples, backend)?,
             None => None,
@@ -193,6 +185,7 @@ impl<'a, T: Real> Response<'a, T> {
     }
 }
 
+#[derive(Default)]
 struct Sums {
     loss: f64,
     m: Vec<f64>,
@@ -213,6 +206,7 @@ impl Sums {
 }
 
 /// The buffers and sums of one task.
+#[derive(Default)]
 struct Pass<T> {
     block: Block,
     work: Workspace<T>,
@@ -223,17 +217,6 @@ struct Pass<T> {
 }
 
 impl<T: Real> Pass<T> {
-    fn new(model: &Model<'_, T>, want: Want) -> Self {
-        Pass {
-            block: Block::default(),
-            work: Workspace::default(),
-            found: Residuals::default(),
-            by_head: Vec::new(),
-            step: vec![T::ZERO; if want.m { model.dim() * model.inputs() } else { 0 }],
-            sums: Sums::new(model, want),
-        }
-    }
-
     fn block(
         &mut self,
         model: &Model<'_, T>,

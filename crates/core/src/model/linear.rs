@@ -9,7 +9,7 @@
 //! `A^T r` at most `|A| |e|_2 / V`. The form is used when both are below the rounding error of the type. A first
 //! rate of order 1 is in this range in single precision; larger ones, and double precision, take the softmax.
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 
 use crate::numeric::dot;
 
@@ -34,7 +34,7 @@ impl<T: Real> LinearResponse<T> {
         head: f64,
         samples: usize,
         backend: &Backend,
-    ) -> Result<Option<Self>, Cancelled> {
+    ) -> Result<Option<Self>> {
         let (dim, columns, labels) = (m.rows(), m.columns(), z_out.rows());
         // The form and its bound take some d^3 and V d^2; the softmax takes N V d.
         if columns * columns > samples.saturating_mul(labels) / 16 || labels < 2 {
@@ -119,7 +119,7 @@ pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
 
 /// An upper bound of the operator norm, too large by a factor of at most `d^(1/16)`: the eighth root of the Frobenius norm of
 /// `(X^T X)^4`. Rounding may reduce it by a few units in the last place, which the bound on the remainder tolerates.
-fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64, Cancelled> {
+fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64> {
     let dim = x.columns();
     let mut power = vec![T::ZERO; dim * dim];
     backend.product(&mut power, x.t(), x)?;

@@ -19,7 +19,7 @@ pub use forward::{attention_weights, logits};
 pub(crate) use linear::{centred, longest};
 pub use readout::Readout;
 
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Activation, Config, Trigger};
 use crate::embedding::Embeddings;
 use crate::numeric::dot;
@@ -88,11 +88,7 @@ impl<'a, T: Real> Model<'a, T> {
     }
 
     /// The attention of a query `W z_eos`: a score for each token and for the trigger, or uniform when the query is zero.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>, Cancelled> {
+    pub fn attention(&self, query: &[T], backend: &Backend) -> Result<Attention<T>> {
         if query.iter().all(|&x| x == T::ZERO) {
             return Ok(Attention::Uniform);
         }

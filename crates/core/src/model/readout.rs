@@ -1,6 +1,6 @@
 //! Logits from features: `Z_out M psi(h)`.
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 
 use super::Model;
 
@@ -17,22 +17,12 @@ pub enum Readout<'a, T> {
 
 impl<'a, T: Real> Readout<'a, T> {
     /// The cheaper form for the given number of samples, at value matrix `m`, `dim` rows of `inputs`.
-    pub fn new(
-        model: &Model<'a, T>,
-        m: &'a [T],
-        samples: usize,
-        backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Result<Self> {
         Readout::of(model.z_out(), View::new(m, model.dim(), model.inputs()), samples, backend)
     }
 
     /// The cheaper form for the given number of samples.
-    pub fn of(
-        z_out: View<'a, T>,
-        m: View<'a, T>,
-        samples: usize,
-        backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    pub fn of(z_out: View<'a, T>, m: View<'a, T>, samples: usize, backend: &Backend) -> Result<Self> {
         let (n, v) = (samples as f64, z_out.rows() as f64);
         let (d, p) = (m.rows() as f64, m.columns() as f64);
         if n * v * p + v * d * p > n * d * (p + v) {

@@ -25,12 +25,6 @@ pub struct Quadrature {
     polynomials: Vec<[f64; TERMS]>,
 }
 
-impl Default for Quadrature {
-    fn default() -> Self {
-        Quadrature::new()
-    }
-}
-
 impl Quadrature {
     /// The Gauss-Legendre rule on unit intervals of both half lines, out to 12 standard deviations.
     pub fn new() -> Quadrature {

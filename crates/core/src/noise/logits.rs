@@ -14,7 +14,7 @@
 //! | MLP noise | the difference of Delta and xi from their means over `W_in` |
 //! | attention leak | trained attention minus attention placed |
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 use crate::early_phase::EarlyPhase;
 use crate::model::{Attention, Model, Readout, Workspace, block_rows, centred};
 use crate::numeric::dot;
@@ -24,10 +24,6 @@ use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -35,7 +31,7 @@ pub fn logit_budget<T: Real>(
     frequency: &[f64],
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Budget, Cancelled> {
+) -> Result<Budget> {
     const SEQUENCES: usize = 256;
     const AT_ONCE: usize = 32;
     let count = test.count().min(SEQUENCES);
@@ -67,17 +63,13 @@ fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
 
 /// Parts of the logits of the given test sequences: a row per sequence, a column per label. They add up to the
 /// logits of the trained model.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_logits<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
     phase: &EarlyPhase<T>,
     frequency: &[f64],
     block: &Block,
-) -> Result<Parts<Vec<T>>, Cancelled> {
+) -> Result<Parts<Vec<T>>> {
     Split::new(model, task, phase, frequency, &Backend::single())?.parts(block)
 }
 
@@ -102,7 +94,7 @@ impl<'a, T: Real> Split<'a, T> {
         phase: &'a EarlyPhase<T>,
         frequency: &'a [f64],
         backend: &Backend,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self> {
         let (dim, vocab) = (model.dim(), task.facts().len());
         let centred = centred(&model.embeddings.z_out, dim);
         let rows = task.facts().iter().map(|&fact| &centred[fact as usize * dim..][..dim]);
@@ -138,7 +130,7 @@ impl<'a, T: Real> Split<'a, T> {
         logits
     }
 
-    fn parts(&self, block: &Block) -> Result<Parts<Vec<T>>, Cancelled> {
+    fn parts(&self, block: &Block) -> Result<Parts<Vec<T>>> {
         let (rows, vocab, labels, dim) =
             (block.len(), self.task.facts().len(), self.model.labels(), self.model.dim());
         let queries: Vec<usize> = (0..rows).map(|b| block.informative(b)).collect();
@@ -195,7 +187,7 @@ impl<'a, T: Real> Split<'a, T> {
         Ok(parts)
     }
 
-    fn trained_logits(&self, block: &Block) -> Result<Vec<T>, Cancelled> {
+    fn trained_logits(&self, block: &Block) -> Result<Vec<T>> {
         let mut work = Workspace::default();
         work.attend(self.model, &self.attention, block);
         work.activate(self.model);

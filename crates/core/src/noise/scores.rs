@@ -8,7 +8,7 @@
 //!
 //! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
 
-use crate::backend::{Backend, Cancelled, Real, View, product};
+use crate::backend::{Backend, Real, Result, View, product};
 use crate::early_phase::{EarlyPhase, Limit};
 use crate::model::{Attention, Model, centred};
 use crate::numeric::dot;
@@ -30,17 +30,13 @@ pub fn score_budget(parts: &Parts<Option<Vec<f64>>>) -> Budget {
 
 /// Splits the scores of a phase that was run in the infinitesimal regime on `samples`: for every part the scores of
 /// all tokens, which add up to those of the trained attention; as the signal, the score of the trigger alone.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn split_scores<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<Parts<Option<Vec<f64>>>, Cancelled> {
+) -> Result<Parts<Option<Vec<f64>>>> {
     let dim = model.dim();
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let scores = |u: &[f64], scale: f64| -> Vec<f64> {
@@ -82,11 +78,7 @@ fn wide<T: Real>(x: &[T]) -> Vec<f64> {
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.
-fn mean_bias_matrix<T: Real>(
-    model: &Model<'_, T>,
-    task: &Task,
-    limit: &Limit<'_, T>,
-) -> Result<Vec<T>, Cancelled> {
+fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_, T>) -> Result<Vec<T>> {
     let mean_features = limit.value_step(&Attention::Uniform)?.mean_features;
     let counts = limit.label_counts();
     let total = counts.iter().sum::<usize>() as f64;

@@ -52,9 +52,7 @@ pub(super) fn fill(index: u64, stream: u32, key: [u32; 2], first_block: u32, out
             k = [k[0].wrapping_add(WEYL[0]), k[1].wrapping_add(WEYL[1])];
         }
         for (lane, words) in part.chunks_mut(4).enumerate() {
-            for (word, out) in words.iter_mut().enumerate() {
-                *out = c[word][lane];
-            }
+            words.iter_mut().enumerate().for_each(|(word, out)| *out = c[word][lane]);
         }
         block = block.wrapping_add(LANES as u32);
     }

@@ -1,6 +1,6 @@
 //! Datasets: samples that are drawn on demand, or stored in memory.
 
-use crate::backend::{Backend, Cancelled};
+use crate::backend::{Backend, Result};
 use crate::random::{Stream, Words, below};
 
 use super::{Distribution, Task};
@@ -54,24 +54,6 @@ pub trait Samples: Sync {
 
     /// The informative token and the label of one sample.
     fn fact(&self, id: u32) -> (u32, u32);
-}
-
-impl<S: Samples> Samples for &S {
-    fn count(&self) -> usize {
-        (**self).count()
-    }
-
-    fn length(&self) -> usize {
-        (**self).length()
-    }
-
-    fn fill(&self, ids: &[u32], block: &mut Block) {
-        (**self).fill(ids, block);
-    }
-
-    fn fact(&self, id: u32) -> (u32, u32) {
-        (**self).fact(id)
-    }
 }
 
 /// Samples that are drawn on demand. Sample n is a function of (seed, stream, n) alone and takes no memory.
@@ -162,11 +144,7 @@ impl Stored {
     }
 
     /// A copy of all `samples`, read block by block.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored, Cancelled> {
+    pub fn copy(samples: &dyn Samples, backend: &Backend) -> Result<Stored> {
         const BLOCK: usize = 1 << 14;
         let (count, length) = (samples.count(), samples.length());
         let mut tokens = Vec::with_capacity(count * length);

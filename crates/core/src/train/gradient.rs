@@ -4,7 +4,7 @@
 //! descent direction of `M` is the mean of `y F^T`, of `Z_out` that of `r (M F)^T`, of `W_in` that of the derivative by `W_in h`
 //! times `h^T`; an input row gets `a_i g` as a value, and as a key its coefficient times the query.
 
-use crate::backend::{Backend, Cancelled, Real, View, product, scatter_rows};
+use crate::backend::{Backend, Real, Result, View, product, scatter_rows};
 use crate::config::Trigger;
 use crate::model::{Residuals, Response, Want, block_rows, longest};
 use crate::numeric::dot;
@@ -29,14 +29,13 @@ const TASKS: usize = 16;
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn gradient<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
     ids: &[u32],
     backend: &Backend,
-) -> Result<Gradient, Cancelled> {
+) -> Result<Gradient> {
     let want = Want { loss: true, m: true, query: true };
     let (scores, total) = sums(network, samples, ids, want, backend)?;
     let scale = -1.0 / ids.len() as f64;
@@ -56,14 +55,13 @@ pub fn gradient<T: Real>(
 /// The mean cross-entropy over the samples `ids`.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn loss<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
     ids: &[u32],
     backend: &Backend,
-) -> Result<f64, Cancelled> {
+) -> Result<f64> {
     let want = Want { loss: true, m: false, query: false };
     Ok(sums(network, samples, ids, want, backend)?.1.loss / ids.len() as f64)
 }
@@ -75,14 +73,14 @@ fn sums<T: Real>(
     ids: &[u32],
     want: Want,
     backend: &Backend,
-) -> Result<(Vec<Scores<T>>, Sums), Cancelled> {
+) -> Result<(Vec<Scores<T>>, Sums)> {
     let scores = Scores::of(network, backend)?;
     let response = response(network, ids.len(), backend)?;
     let z_out = network.view(Tensor::ZOut);
     let rows = block_rows(z_out.rows().max(network.columns(Tensor::M)), samples.length());
     let tasks = ids.len().div_ceil(rows).min(TASKS);
     let parts = backend.try_map(tasks, |task| {
-        let mut work = Work::new(network, want);
+        let mut work = Work { sums: Sums::new(network, want), ..Work::default() };
         let mine = &ids[task * ids.len() / tasks..(task + 1) * ids.len() / tasks];
         for ids in mine.chunks(rows) {
             backend.check_cancelled()?;
@@ -103,7 +101,7 @@ pub(super) fn response<'a, T: Real>(
     network: &'a Network<T>,
     samples: usize,
     backend: &Backend,
-) -> Result<Response<'a, T>, Cancelled> {
+) -> Result<Response<'a, T>> {
     let plain = network.embeddings.w_in.is_none() && !network.trains(Tensor::ZOut);
     let bound = plain.then(|| {
         let dim = network.dim();
@@ -116,6 +114,7 @@ pub(super) fn response<'a, T: Real>(
     Response::of(network.view(Tensor::ZOut), network.view(Tensor::M), bound, samples, backend)
 }
 
+#[derive(Default)]
 struct Sums {
     loss: f64,
     scores: Vec<ScoreSums>,
@@ -144,6 +143,7 @@ impl Sums {
 }
 
 /// The buffers and sums of one task.
+#[derive(Default)]
 struct Work<T> {
     pass: Pass<T>,
     found: Residuals<T>,
@@ -154,17 +154,6 @@ struct Work<T> {
 }
 
 impl<T: Real> Work<T> {
-    fn new(network: &Network<T>, want: Want) -> Self {
-        Work {
-            pass: Pass::default(),
-            found: Residuals::default(),
-            by_head: Vec::new(),
-            between: Vec::new(),
-            step: Vec::new(),
-            sums: Sums::new(network, want),
-        }
-    }
-
     fn block(&mut self, network: &Network<T>, scores: &[Scores<T>], response: &Response<'_, T>, want: Want) {
         let Work { pass, found, by_head, between, step, sums } = self;
         pass.forward(network, scores);
@@ -179,7 +168,7 @@ impl<T: Real> Work<T> {
             between.resize(rows * dim, T::ZERO);
             product(between, features, network.view(Tensor::M).t(), false);
         }
-        pass.back(network, &mut found.by_features, by_head);
+        pass.work.back(&network.model(), &mut found.by_features, by_head);
         let g: &[T] = if network.embeddings.w_in.is_some() { by_head } else { &found.by_features };
         pass.scatter(network, scores, g, &mut sums.scores);
 
@@ -198,21 +187,24 @@ impl<T: Real> Work<T> {
                 }
                 Tensor::WIn => {
                     let by_before = View::new(&found.by_features, rows * heads, network.inputs());
-                    add(by_before.t(), View::new(&pass.head, rows * heads, dim));
+                    add(by_before.t(), View::new(&pass.work.head, rows * heads, dim));
                 }
                 Tensor::Positions if network.trigger == Trigger::Values => {
-                    add(View::new(&pass.weights, rows * heads, length).t(), View::new(g, rows * heads, dim));
+                    add(
+                        View::new(&pass.work.weights, rows * heads, length).t(),
+                        View::new(g, rows * heads, dim),
+                    );
                 }
                 Tensor::ZIn => {
                     for (row, g) in g.chunks_exact(dim).enumerate() {
                         let tokens = &pass.block.tokens[row / heads * length..][..length];
-                        scatter_rows(sum, tokens, &pass.weights[row * length..][..length], g);
+                        scatter_rows(sum, tokens, &pass.work.weights[row * length..][..length], g);
                     }
                 }
                 Tensor::ZTrig if network.trigger == Trigger::Values => {
                     for (row, g) in g.chunks_exact(dim).enumerate() {
                         let position = pass.block.position[row / heads] as usize;
-                        let weight = pass.weights[row * length + position].to_f64();
+                        let weight = pass.work.weights[row * length + position].to_f64();
                         sum.iter_mut().zip(g).for_each(|(sum, x)| *sum += weight * x.to_f64());
                     }
                 }

@@ -4,10 +4,10 @@
 //! `W_k`, perhaps as a product `K_k^T Q_k`, and a value matrix `M_k`; the output is `Z_out sum_k M_k psi(h_k)`. The value
 //! matrices are the column blocks of one matrix `M`, so that the model after the heads does not depend on their number.
 
-use crate::backend::{Backend, Cancelled, Real, View};
-use crate::config::{Activation, Config, Positions, Training, Trigger};
+use crate::backend::{Backend, Real, Result, View};
+use crate::config::{Activation, Config, Embedding, Positions, Training, Trigger};
 use crate::early_phase::EarlyPhase;
-use crate::embedding::{Embeddings, start_rows};
+use crate::embedding::{Embeddings, table};
 use crate::model::Model;
 use crate::numeric::dot;
 use crate::random::Stream;
@@ -67,10 +67,10 @@ impl<T: Real> Network<T> {
         training: &Training,
         embeddings: Embeddings<T>,
         backend: &Backend,
-    ) -> Result<Network<T>, Cancelled> {
+    ) -> Result<Network<T>> {
         let (dim, heads, length) = (config.dim, training.heads, config.length);
         let key_dim = training.key_dim(dim);
-        let start = |stream, rows| start_rows(config.seed, stream, rows, dim, backend);
+        let start = |stream, rows| table(Embedding::Gaussian, config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
         if training.factored {
             key = start(Stream::Attention, 2 * heads * key_dim)?;
@@ -191,7 +191,7 @@ impl<T: Real> Network<T> {
 
     /// Columns of a head's value matrix.
     pub fn inputs(&self) -> usize {
-        self.embeddings.w_in.as_ref().map_or(self.dim(), |w_in| w_in.len() / self.dim())
+        self.model().inputs()
     }
 
     /// Attention heads.

@@ -6,16 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::config::Optimiser;
 
 impl Optimiser {
     /// The default momentum, that of PyTorch.
     pub fn momentum(self) -> f64 {
-        match self {
-            Optimiser::Muon => 0.95,
-            Optimiser::Sgd | Optimiser::Adam | Optimiser::AdamW => 0.0,
-        }
+        if self == Optimiser::Muon { 0.95 } else { 0.0 }
     }
 
     /// Whether the momentum cannot be chosen.
@@ -55,10 +52,6 @@ impl Update {
     }
 
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
     pub fn step<T: Real>(
         &self,
         moments: &mut Moments,
@@ -67,7 +60,7 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         assert_eq!(parameters.len(), gradient.len(), "a gradient for every parameter");
         moments.steps += 1;
         let is_matrix = columns > 1 && parameters.len() > columns;
@@ -129,7 +122,7 @@ impl Update {
         gradient: &[f64],
         rate: f64,
         backend: &Backend,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         moments.first.resize(gradient.len(), 0.0);
         let kept = self.momentum;
         // Nesterov momentum.
@@ -153,12 +146,7 @@ impl Update {
 
 /// Five rounds of the Newton-Schulz iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
 /// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
-fn orthogonalise<T: Real>(
-    matrix: &[f64],
-    rows: usize,
-    columns: usize,
-    backend: &Backend,
-) -> Result<Vec<T>, Cancelled> {
+fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<T>> {
     const ROUNDS: usize = 5;
     const SMALLEST: f64 = 1e-7;
     let (a, b, c) = (3.4445, -4.775, 2.0315);

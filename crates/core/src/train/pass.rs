@@ -2,6 +2,7 @@
 
 use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
 use crate::config::Trigger;
+use crate::model::Workspace;
 use crate::numeric::dot;
 use crate::task::Block;
 
@@ -13,14 +14,8 @@ use super::scores::{ScoreSums, Scores};
 pub struct Pass<T> {
     /// The samples.
     pub block: Block,
-    /// Attention weights over positions.
-    pub weights: Vec<T>,
-    /// Head outputs.
-    pub head: Vec<T>,
-    /// `W_in h`; empty without an MLP.
-    before: Vec<T>,
-    /// `psi(h)` with an MLP; empty without one, where it is `h`.
-    after: Vec<T>,
+    /// Attention weights, head outputs and features.
+    pub work: Workspace<T>,
     /// `g . v_i`, then `-dL/ds_i`.
     pub coefficients: Vec<T>,
 }
@@ -31,8 +26,9 @@ impl<T: Real> Pass<T> {
         self.weigh(network, scores);
         let (dim, length) = (network.dim(), network.length);
         let z_in = network.tensor(Tensor::ZIn);
-        self.head.resize(self.block.len() * network.heads * dim, T::ZERO);
-        let rows = self.head.chunks_exact_mut(dim).zip(self.weights.chunks_exact(length)).enumerate();
+        self.work.head.resize(self.block.len() * network.heads * dim, T::ZERO);
+        let rows =
+            self.work.head.chunks_exact_mut(dim).zip(self.work.weights.chunks_exact(length)).enumerate();
         for (row, (head, weights)) in rows {
             let sample = row / network.heads;
             let tokens = &self.block.tokens[sample * length..][..length];
@@ -44,16 +40,16 @@ impl<T: Real> Pass<T> {
             }
         }
         if let Some(positions) = network.value_positions() {
-            let weights = View::new(&self.weights, self.head.len() / dim, length);
-            product(&mut self.head, weights, positions, true);
+            let weights = View::new(&self.work.weights, self.work.head.len() / dim, length);
+            product(&mut self.work.head, weights, positions, true);
         }
-        self.activate(network);
+        self.work.activate(&network.model());
     }
 
     fn weigh(&mut self, network: &Network<T>, scores: &[Scores<T>]) {
         let length = network.length;
-        self.weights.resize(self.block.tokens.len() * network.heads, T::ZERO);
-        for (row, weights) in self.weights.chunks_exact_mut(length).enumerate() {
+        self.work.weights.resize(self.block.tokens.len() * network.heads, T::ZERO);
+        for (row, weights) in self.work.weights.chunks_exact_mut(length).enumerate() {
             let (sample, head) = (row / network.heads, &scores[row % network.heads]);
             let tokens = &self.block.tokens[sample * length..][..length];
             let count = head.tokens.len() / head.trigger.len();
@@ -64,46 +60,20 @@ impl<T: Real> Pass<T> {
             let position = self.block.position[sample] as usize;
             weights[position] += head.trigger[head.row(position)];
         }
-        softmax(&mut self.weights, length);
-    }
-
-    fn activate(&mut self, network: &Network<T>) {
-        if network.embeddings.w_in.is_none() {
-            return;
-        }
-        let rows = self.head.len() / network.dim();
-        self.before.resize(rows * network.inputs(), T::ZERO);
-        self.after.resize(rows * network.inputs(), T::ZERO);
-        let w_in = network.view(Tensor::WIn);
-        product(&mut self.before, View::new(&self.head, rows, network.dim()), w_in.t(), false);
-        network.activation.apply(mlp_scale(network), &self.before, &mut self.after);
+        softmax(&mut self.work.weights, length);
     }
 
     /// `psi(h)` of all heads side by side, a row per sample.
     pub fn features(&self, network: &Network<T>) -> View<'_, T> {
-        let data = if network.embeddings.w_in.is_some() { &self.after } else { &self.head };
-        let columns = network.columns(Tensor::M);
-        View::new(data, data.len() / columns, columns)
-    }
-
-    /// Back-propagates derivatives with respect to the features to the head outputs. Sets `by_head` to `g`, a row per sample and head,
-    /// and `by_features` to the derivative with respect to `W_in h`. Without an MLP `by_features` is `g` already and is unchanged.
-    pub fn back(&self, network: &Network<T>, by_features: &mut [T], by_head: &mut Vec<T>) {
-        if network.embeddings.w_in.is_none() {
-            return;
-        }
-        let rows = self.head.len() / network.dim();
-        by_head.resize(self.head.len(), T::ZERO);
-        network.activation.multiply_slope(mlp_scale(network), &self.before, by_features);
-        let by_before = View::new(by_features, rows, network.inputs());
-        product(by_head, by_before, network.view(Tensor::WIn), false);
+        let data = self.work.features(&network.model()).data();
+        View::new(data, self.block.len(), network.columns(Tensor::M))
     }
 
     /// Every position's `-dL/ds_i = a_i (g . (v_i - h))`, kept in [`Pass::coefficients`] and added to its head's sums.
     pub fn scatter(&mut self, network: &Network<T>, scores: &[Scores<T>], g: &[T], sums: &mut [ScoreSums]) {
         let (dim, length) = (network.dim(), network.length);
         let z_in = network.tensor(Tensor::ZIn);
-        self.coefficients.resize(self.weights.len(), T::ZERO);
+        self.coefficients.resize(self.work.weights.len(), T::ZERO);
         let rows = self.coefficients.chunks_exact_mut(length).zip(g.chunks_exact(dim)).enumerate();
         for (row, (dots, g)) in rows {
             let sample = row / network.heads;
@@ -118,7 +88,7 @@ impl<T: Real> Pass<T> {
             let g = View::new(g, g.len() / dim, dim);
             product(&mut self.coefficients, g, positions.t(), true);
         }
-        let rows = self.coefficients.chunks_exact_mut(length).zip(self.weights.chunks_exact(length));
+        let rows = self.coefficients.chunks_exact_mut(length).zip(self.work.weights.chunks_exact(length));
         for (row, (dots, weights)) in rows.enumerate() {
             let (sample, k) = (row / network.heads, row % network.heads);
             let (head, sums) = (&scores[k], &mut sums[k]);
@@ -137,8 +107,4 @@ impl<T: Real> Pass<T> {
             sums.positions.iter_mut().zip(&*dots).for_each(|(sum, &c)| *sum += c.to_f64());
         }
     }
-}
-
-fn mlp_scale<T: Real>(network: &Network<T>) -> f64 {
-    1.0 / (network.inputs() as f64).sqrt()
 }

@@ -1,11 +1,13 @@
 //! Evaluation of a network (theory section 4): its recall, its attention, and its overlap with the early phase's direction.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Cancelled, Real, residual};
+use crate::backend::{Backend, Real, Result, residual};
 use crate::config::Config;
-use crate::evaluate::{Answers, Attended, Tally, memory_accuracy};
+use crate::evaluate::{Evaluation, memory_accuracy};
 use crate::measure::{Measure, Measures};
 use crate::model::{Readout, block_rows};
 use crate::numeric::dot;
@@ -24,21 +26,20 @@ pub struct Reading {
     /// Mean cross-entropy.
     pub loss: f64,
     /// All measures but one-step accuracy.
-    pub measures: Measures<Tally>,
+    pub measures: Evaluation,
 }
 
 /// Evaluates a network on test samples.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn read<T: Real>(
     config: &Config,
     network: &Network<T>,
     task: &Task,
     test: &dyn Samples,
     backend: &Backend,
-) -> Result<Reading, Cancelled> {
+) -> Result<Reading> {
     let scores = Scores::of(network, backend)?;
     let (z_out, m) = (network.view(Tensor::ZOut), network.view(Tensor::M));
     let readout = Readout::of(z_out, m, test.count(), backend)?;
@@ -51,38 +52,30 @@ pub fn read<T: Real>(
         test.fill(&ids, &mut pass.block);
         pass.forward(network, &scores);
         readout.logits(pass.features(network), &mut between, &mut logits);
-        let (mut answers, mut attended) = (Answers::default(), vec![Attended::default(); heads]);
+        let (mut measures, mut attended) = (Evaluation::default(), vec![Evaluation::default(); heads]);
         for (b, row) in logits.chunks_exact(z_out.rows()).enumerate() {
-            answers.add(row, pass.block.labels[b]);
-            let weights = pass.weights[b * heads * length..].chunks_exact(length);
-            attended.iter_mut().zip(weights).for_each(|(head, weights)| {
-                head.add(weights, pass.block.position[b]);
-            });
+            measures.add_answer(row, pass.block.labels[b] as usize);
+            let weights = pass.work.weights[b * heads * length..].chunks_exact(length);
+            for (head, weights) in attended.iter_mut().zip(weights) {
+                head.add_attention(weights, pass.block.position[b] as usize);
+            }
         }
         let loss = residual(&mut logits, z_out.rows(), &pass.block.labels);
-        (loss, answers, attended)
+        (loss, measures, attended)
     })?;
-    let (mut loss, mut answers, mut attended) = (0.0, Answers::default(), vec![Attended::default(); heads]);
+    let (mut loss, mut measures, mut attended) =
+        (0.0, Evaluation::default(), vec![Evaluation::default(); heads]);
     for part in &parts {
         loss += part.0;
-        answers.merge(&part.1);
+        measures.merge(&part.1);
         attended.iter_mut().zip(&part.2).for_each(|(head, part)| head.merge(part));
     }
-    let order = |a: &&Attended, b: &&Attended| {
-        let key = |head: &Attended| (head.lock_rate.mean(), head.attention_mass.mean());
-        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
-    };
-    let best = attended.iter().max_by(order).copied().unwrap_or_default();
-    let memory =
-        memory_accuracy(config, &network.model(), task, &network.summed_values(), test.count(), backend)?;
-    let measures = Measures::from_fn(|measure| match measure {
-        Measure::Accuracy => answers.accuracy,
-        Measure::MemoryAccuracy => memory,
-        NOT_READ => Tally::default(),
-        Measure::LockRate => best.lock_rate,
-        Measure::AttentionMass => best.attention_mass,
-        Measure::Margin => answers.margin,
-    });
+    let key = |head: &Evaluation| (head[Measure::LockRate].mean(), head[Measure::AttentionMass].mean());
+    let best = attended.iter().max_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+    measures.merge(best.unwrap_or(&Evaluation::default()));
+    let values = network.summed_values();
+    measures[Measure::MemoryAccuracy] =
+        memory_accuracy(config, &network.model(), task, &values, test.count(), backend)?;
     Ok(Reading { loss: loss / count as f64, measures })
 }
 
@@ -115,8 +108,7 @@ pub struct TrajectoryPoint {
 impl TrajectoryPoint {
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
-        let measured = self.measures.iter().filter(|(measure, _)| *measure != NOT_READ);
-        self.others().iter().chain(measured.map(|(_, value)| value)).all(|value| value.is_finite())
+        self.numbers().iter().all(|x| x.is_finite())
     }
 
     /// The names of the numbers, in the order of a table's columns; the step is not one of them.
@@ -154,34 +146,18 @@ impl PartialEq for TrajectoryPoint {
     }
 }
 
-/// The direction of a network's attention compared with `early` and with the trigger.
-pub(super) struct Gaze {
-    pub early_cosine: f64,
-    pub trigger_cosine: f64,
-    pub trigger_lead: f64,
-}
-
-impl Gaze {
-    pub fn of<T: Real>(network: &Network<T>, early: &[f64]) -> Gaze {
-        let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
-        let queries: Vec<Vec<f64>> = (0..network.heads()).map(|k| network.query(k)).collect();
-        let along = |query: &&Vec<f64>| cosine(query, early);
-        let best = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b)));
-        let Some(query) = best else {
-            return Gaze { early_cosine: 0.0, trigger_cosine: 0.0, trigger_lead: 0.0 };
-        };
-        let z_in = network.tensor(Tensor::ZIn).chunks_exact(network.dim());
-        let scores: Vec<f64> =
-            z_in.map(|row| row.iter().zip(query).map(|(x, q)| x.to_f64() * q).sum()).collect();
-        let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let square = scores.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / scores.len() as f64;
-        let lead = if square > 0.0 { dot(query, &trigger) / square.sqrt() } else { 0.0 };
-        Gaze {
-            early_cosine: cosine(query, early),
-            trigger_cosine: cosine(query, &trigger),
-            trigger_lead: lead,
-        }
-    }
+/// The early cosine, trigger cosine and trigger lead of a network's attention, as in [`TrajectoryPoint`].
+pub(super) fn directions<T: Real>(network: &Network<T>, early: &[f64]) -> [f64; 3] {
+    let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
+    let queries: Vec<Vec<f64>> = (0..network.heads()).map(|k| network.query(k)).collect();
+    let along = |query: &&Vec<f64>| cosine(query, early);
+    let Some(query) = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b))) else { return [0.0; 3] };
+    let z_in = network.tensor(Tensor::ZIn).chunks_exact(network.dim());
+    let scores: Vec<f64> = z_in.map(|row| row.iter().zip(query).map(|(x, q)| x.to_f64() * q).sum()).collect();
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let square = scores.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / scores.len() as f64;
+    let lead = if square > 0.0 { dot(query, &trigger) / square.sqrt() } else { 0.0 };
+    [cosine(query, early), cosine(query, &trigger), lead]
 }
 
 /// The cosine of two vectors, 0 if one of them is zero.

@@ -4,7 +4,7 @@
 //! query are rotated by their positions, the query's at the end of the sequence: `q_i` is `W z_eos` rotated by `L - i`, or, with
 //! factors, `K^T` times the rotated `Q z_eos`. Scores of tokens form a table with one row for all positions or one row for each.
 
-use crate::backend::{Backend, Cancelled, Real, View};
+use crate::backend::{Backend, Real, Result, View};
 use crate::config::Positions;
 use crate::early_phase::narrow;
 use crate::numeric::dot;
@@ -28,11 +28,11 @@ pub struct Scores<T> {
 
 impl<T: Real> Scores<T> {
     /// The scores of every head.
-    pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>, Cancelled> {
+    pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>> {
         (0..network.heads()).map(|k| Scores::of_head(network, k, backend)).collect()
     }
 
-    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>, Cancelled> {
+    fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let matrix = if network.is_factored() { Tensor::Query } else { Tensor::W };
@@ -103,11 +103,7 @@ impl ScoreSums {
     }
 
     /// The derivative by the queries, row by row: `sum_v tokens[v] z_in[v] + trigger z_trig + sum_i positions[i] p_i`.
-    fn by_queries<T: Real>(
-        &self,
-        network: &Network<T>,
-        backend: &Backend,
-    ) -> Result<Vec<Vec<f64>>, Cancelled> {
+    fn by_queries<T: Real>(&self, network: &Network<T>, backend: &Backend) -> Result<Vec<Vec<f64>>> {
         let tokens = self.tokens.len() / self.trigger.len();
         backend.map(self.trigger.len(), |i| {
             let mut sum = vec![0.0; network.dim()];
@@ -127,7 +123,7 @@ impl ScoreSums {
         scores: &Scores<T>,
         backend: &Backend,
         add: &mut dyn FnMut(Tensor, usize, &[f64]),
-    ) -> Result<(), Cancelled> {
+    ) -> Result<()> {
         let dim = network.dim();
         let eos = network.tensor(Tensor::ZEos);
         let mut by_asked = vec![0.0; scores.asked.len()];

@@ -1,6 +1,6 @@
 //! The warm start: training from the end of the early phase.
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
 use crate::early_phase::EarlyPhase;
 use crate::task::Samples;
@@ -15,15 +15,14 @@ const SAMPLES: usize = 4096;
 /// of rate and has no scale; it gets the scale with the smallest training loss.
 ///
 /// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
+/// When the backend's token was cancelled.
 pub fn warm_start<T: Real>(
     config: &Config,
     network: &mut Network<T>,
     phase: &EarlyPhase<T>,
     samples: &dyn Samples,
     backend: &Backend,
-) -> Result<(), Cancelled> {
+) -> Result<()> {
     network.warm_start(phase, 1.0);
     if config.regime == Regime::Exact {
         return Ok(());

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Cancelled, Real};
+use crate::backend::{Backend, Cancelled, Real, Result};
 use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
@@ -13,7 +13,7 @@ use crate::task::{Samples, Task};
 use super::gradient::{Gradient, gradient, loss};
 use super::network::{Network, Tensor};
 use super::optimiser::{Moments, Update};
-use super::reading::{Gaze, TrajectoryPoint, read};
+use super::reading::{TrajectoryPoint, directions, read};
 
 /// The counters of a run, which a checkpoint stores with its tensors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,10 +72,9 @@ pub enum End {
 #[error(
     "the loss is not finite after {step} steps with rate = {rate:e}: use a smaller rate or precision f64"
 )]
+#[allow(missing_docs)] // The message explains the fields.
 pub struct Diverged {
-    /// Steps taken.
     pub step: usize,
-    /// The configuration's rate.
     pub rate: f64,
 }
 
@@ -110,7 +109,6 @@ impl Trainer<'_> {
     /// Takes steps until all are taken, the loss stops falling, or `observe` returns `false`.
     ///
     /// # Errors
-    ///
     /// [`TrainError`] when the loss or a parameter overflows, or when the backend's token was cancelled.
     pub fn run<T: Real>(
         &self,
@@ -182,10 +180,10 @@ impl Trainer<'_> {
         rate: f64,
         loss: f64,
         backend: &Backend,
-    ) -> Result<TrajectoryPoint, Cancelled> {
+    ) -> Result<TrajectoryPoint> {
         let network = &state.network;
         let reading = read(self.config, network, self.task, self.test, backend)?;
-        let Gaze { early_cosine, trigger_cosine, trigger_lead } = Gaze::of(network, self.early);
+        let [early_cosine, trigger_cosine, trigger_lead] = directions(network, self.early);
         Ok(TrajectoryPoint {
             step: state.counters.step,
             rate,

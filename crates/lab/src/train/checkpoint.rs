@@ -120,6 +120,11 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Returns the number of steps taken.
+    pub fn step(&self) -> usize {
+        self.counters.step
+    }
+
     /// Returns the trajectory so far.
     pub fn trajectory(&self) -> &[TrajectoryPoint] {
         &self.trajectory

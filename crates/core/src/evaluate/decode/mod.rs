@@ -7,16 +7,12 @@ mod whitener;
 
 pub use whitener::Whitener;
 
-use crate::backend::{Backend, Cancelled, Real, View, top};
+use crate::backend::{Backend, Real, Result, View, top};
 use crate::config::Trigger;
 use crate::model::{Model, Workspace, centred};
 
 /// Scores by the model itself: a row per token, an entry per label.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Result<Vec<f64>> {
     let mut work = Workspace::default();
     work.head.clone_from(&model.embeddings.z_in);
     work.activate(model);
@@ -24,11 +20,7 @@ pub fn plain_scores(model: &Model<'_, f64>, m1: &[f64], backend: &Backend) -> Re
 }
 
 /// The same with the attention placed on the informative position.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
-pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Result<Vec<f64>> {
     let mut work = Workspace::default();
     work.place(model, 0..model.tokens());
     work.activate(model);
@@ -36,16 +28,12 @@ pub fn placed_scores(model: &Model<'_, f64>, m: &[f64], backend: &Backend) -> Re
 }
 
 /// The first gradient with unlimited data, which is its expectation over samples.
-///
-/// # Errors
-///
-/// [`Cancelled`] when the backend's token was cancelled.
 pub fn expected_gradient(
     model: &Model<'_, f64>,
     facts: &[u32],
     length: usize,
     backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+) -> Result<Vec<f64>> {
     let (dim, inputs) = (model.dim(), model.inputs());
     let outputs = centred(&model.embeddings.z_out, dim);
     let labels: Vec<f64> =
@@ -60,7 +48,7 @@ pub fn expected_gradient(
 
 /// The mean of `psi(h)` given the informative token, at uniform attention: a row per token. Without an MLP the part that all tokens
 /// share is left out. With an MLP the sum of the other tokens is taken as normal, which holds in the limit of long sequences.
-fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Vec<f64>> {
     let length = length as f64;
     let Some(w_in) = model.w_in() else {
         return Ok(model.embeddings.z_in.iter().map(|x| x / length).collect());
@@ -116,84 +104,11 @@ pub fn argmax_accuracy<T: Real>(scores: &[T], facts: &[u32]) -> f64 {
 }
 
 /// `rows m^T columns^T`: entry (v, j) is `columns[j] . m rows[v]`.
-fn sandwich(
-    rows: View<'_, f64>,
-    m: &[f64],
-    columns: View<'_, f64>,
-    backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+fn sandwich(rows: View<'_, f64>, m: &[f64], columns: View<'_, f64>, backend: &Backend) -> Result<Vec<f64>> {
     let dim = columns.columns();
     let mut between = vec![0.0; rows.rows() * dim];
     backend.product(&mut between, rows, View::new(m, dim, rows.columns()).t())?;
     let mut scores = vec![0.0; rows.rows() * columns.rows()];
     backend.product(&mut scores, View::new(&between, rows.rows(), dim), columns.t())?;
     Ok(scores)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Settings;
-    use crate::early_phase::Limit;
-    use crate::embedding::Embeddings;
-    use crate::model::Attention;
-    use crate::numeric::dot;
-    use crate::random::Stream;
-    use crate::task::{Drawn, Task};
-
-    /// The gradient of many samples is close to the expected one, with and without an MLP, and the linear estimate is more accurate
-    /// than the plain scores.
-    #[test]
-    fn gradients_tend_to_their_expectation() {
-        let backend = Backend::single();
-        for (width, trigger) in
-            [(None, Trigger::Values), (Some(120), Trigger::Keys), (Some(120), Trigger::Values)]
-        {
-            let samples = 60_000;
-            let settings =
-                Settings { vocab: 60, dim: 30, length: 6, samples, width, trigger, ..Settings::default() };
-            let config = settings.check().unwrap();
-            let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
-            let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
-            let expected = expected_gradient(&model, task.facts(), config.length, &backend).unwrap();
-            let seen = |count| {
-                let drawn = Drawn::new(&task, 0, Stream::Train, count);
-                Limit::new(&model, &drawn, &backend).unwrap().value_step(&Attention::Uniform).unwrap().m
-            };
-            let m1 = seen(samples);
-            // The rest is noise of uneven counts and other tokens, which falls with the square root of the samples.
-            let norm = |a: &[f64]| dot(a, a).sqrt();
-            let rest: Vec<f64> = m1.iter().zip(&expected).map(|(a, b)| a - b).collect();
-            let cosine = dot(&m1, &expected) / norm(&m1) / norm(&expected);
-            assert!(cosine > 0.9 && norm(&rest) < 0.5 * norm(&expected), "{width:?} {trigger}: {cosine}");
-            let few = seen(3000);
-            let plain = argmax_accuracy(&plain_scores(&model, &few, &backend).unwrap(), task.facts());
-            let whitener = Whitener::new(&model, &task, 1, &backend).unwrap();
-            let white = argmax_accuracy(&whitener.scores(&few, 3000.0, &backend).unwrap(), task.facts());
-            assert!(white > plain, "{width:?} {trigger}: {plain} {white}");
-            let limit = whitener.scores(&expected, f64::INFINITY, &backend).unwrap();
-            assert!(argmax_accuracy(&limit, task.facts()) > 0.95);
-        }
-    }
-
-    /// With many dimensions the linear estimate is more accurate than the plain scores, since it undoes the overlaps.
-    #[test]
-    fn whitening_beats_plain_scores() {
-        let backend = Backend::single();
-        for trigger in [Trigger::Keys, Trigger::Values] {
-            let settings =
-                Settings { vocab: 100, dim: 80, length: 5, samples: 600, trigger, ..Settings::default() };
-            let config = settings.check().unwrap();
-            let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
-            let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
-            let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
-            let m1 =
-                Limit::new(&model, &samples, &backend).unwrap().value_step(&Attention::Uniform).unwrap().m;
-            let plain = argmax_accuracy(&plain_scores(&model, &m1, &backend).unwrap(), task.facts());
-            let whitener = Whitener::new(&model, &task, 0, &backend).unwrap();
-            let scores = whitener.scores(&m1, config.samples as f64, &backend).unwrap();
-            let white = argmax_accuracy(&scores, task.facts());
-            assert!(white > plain + 0.03 && plain > 0.1, "{trigger}: {plain} {white}");
-        }
-    }
 }

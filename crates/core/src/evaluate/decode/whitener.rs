@@ -26,7 +26,7 @@
 //!
 //! `mu_v` takes the sum of the other tokens as normal; `Q` is measured on drawn sequences.
 
-use crate::backend::{Backend, Cancelled, View, product};
+use crate::backend::{Backend, Result, View, product};
 use crate::config::Trigger;
 use crate::model::{Attention, Model, Workspace, centred};
 use crate::numeric::{Cholesky, dot, pseudo_inverse, ridge};
@@ -50,16 +50,7 @@ enum Inputs {
 
 impl Whitener {
     /// The estimate for a model and its task.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn new(
-        model: &Model<'_, f64>,
-        task: &Task,
-        seed: u64,
-        backend: &Backend,
-    ) -> Result<Whitener, Cancelled> {
+    pub fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Whitener> {
         let dim = model.dim();
         let labels = pseudo_inverse(&centred(&model.embeddings.z_out, dim), dim, backend)?.0;
         let inputs = match model.w_in() {
@@ -71,11 +62,7 @@ impl Whitener {
 
     /// Scores of the linear estimate, up to a factor: a row per token, an entry per label. `m1` is the gradient of `samples`
     /// samples, or its expectation when `samples` is infinite.
-    ///
-    /// # Errors
-    ///
-    /// [`Cancelled`] when the backend's token was cancelled.
-    pub fn scores(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    pub fn scores(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<Vec<f64>> {
         let labels = View::new(&self.labels, self.labels.len() / self.dim, self.dim);
         Ok(match &self.inputs {
             Inputs::Linear(linear) => linear.scores(m1, samples, labels, backend)?,
@@ -96,7 +83,7 @@ struct Features {
 }
 
 impl Features {
-    fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Features, Cancelled> {
+    fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Features> {
         let inputs = model.inputs();
         let mut tokens = mean_features(model, task.length(), backend)?;
         let noise = second_moment(model, task, seed, &tokens, backend)?;
@@ -118,13 +105,7 @@ impl Features {
         Ok(Features { inputs, tokens, gram, noise })
     }
 
-    fn scores(
-        &self,
-        m1: &[f64],
-        samples: f64,
-        labels: View<'_, f64>,
-        backend: &Backend,
-    ) -> Result<Vec<f64>, Cancelled> {
+    fn scores(&self, m1: &[f64], samples: f64, labels: View<'_, f64>, backend: &Backend) -> Result<Vec<f64>> {
         let inputs = self.inputs;
         let count = (self.tokens.len() / inputs) as f64;
         let weight = count * count / samples;
@@ -146,7 +127,7 @@ fn second_moment(
     seed: u64,
     means: &[f64],
     backend: &Backend,
-) -> Result<Vec<f64>, Cancelled> {
+) -> Result<Vec<f64>> {
     const TASKS: usize = 16;
     const AT_ONCE: usize = 256;
     let inputs = model.inputs();
@@ -192,7 +173,7 @@ struct Linear {
 }
 
 impl Linear {
-    fn new(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Linear, Cancelled> {
+    fn new(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Result<Linear> {
         let (dim, count) = (model.dim(), model.tokens() as f64);
         let (tokens, inverse) = pseudo_inverse(&model.embeddings.z_in, dim, backend)?;
         let length = length as f64;
@@ -207,13 +188,7 @@ impl Linear {
         Ok(Linear { dim, length, tokens, mean, white_mean })
     }
 
-    fn scores(
-        &self,
-        m1: &[f64],
-        samples: f64,
-        labels: View<'_, f64>,
-        backend: &Backend,
-    ) -> Result<Vec<f64>, Cancelled> {
+    fn scores(&self, m1: &[f64], samples: f64, labels: View<'_, f64>, backend: &Backend) -> Result<Vec<f64>> {
         let (dim, count) = (self.dim, (self.tokens.len() / self.dim) as f64);
         let length = self.length;
         let signal = (length * count).recip().powi(2) / count;
