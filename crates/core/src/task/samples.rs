@@ -56,6 +56,24 @@ pub trait Samples: Sync {
     fn fact(&self, id: u32) -> (u32, u32);
 }
 
+impl<S: Samples> Samples for &S {
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+
+    fn length(&self) -> usize {
+        (**self).length()
+    }
+
+    fn fill(&self, ids: &[u32], block: &mut Block) {
+        (**self).fill(ids, block);
+    }
+
+    fn fact(&self, id: u32) -> (u32, u32) {
+        (**self).fact(id)
+    }
+}
+
 /// Samples that are drawn on demand. Sample n is a function of (seed, stream, n) alone and takes no memory.
 ///
 /// Words 0 to 3 of a sample give its position and informative token, those from 4 on the noise tokens by
