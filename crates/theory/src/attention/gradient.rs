@@ -140,7 +140,7 @@ impl Head {
         let slope = derivative(&feature.coefficients, length);
         let bend = derivative(&slope, length);
         let mut moments = Moments::default();
-        for &(z, weight) in &HALF_LINE.points {
+        for &(z, weight) in HALF_LINE.iter() {
             for z in [z, -z] {
                 let (value, slope) = (activation.value(length * z), activation.slope(length * z));
                 moments.slope_square += weight * slope * slope;

@@ -6,24 +6,22 @@
 
 mod channels;
 
-pub use channels::{Channel, Energy, total_energy};
+use channels::Channel;
 
 use crate::point::Point;
 
 /// The numbers of the first gradient, grouped by their signal-to-noise ratio.
-pub fn channels(point: &Point) -> Vec<Channel> {
+fn channels(point: &Point) -> Vec<Channel> {
     match point.width {
-        None => vec![Channel { numbers: gradient_numbers(point), ratio: 1.0 / (point.length - 1.0) }],
+        None => {
+            let numbers = point.dim.min(point.vocab).powi(2);
+            vec![Channel { numbers, ratio: 1.0 / (point.length - 1.0) }]
+        }
         Some(width) => channels::channels(point, width),
     }
 }
 
-/// Upper bound in nats on the information of the first gradient about the facts, in the surrogate. Infinite at length 1,
-/// where the surrogate has no noise.
-pub fn surrogate_information(point: &Point) -> f64 {
-    information(&channels(point), point.coverage())
-}
-
+/// Upper bound in nats on the information of the first gradient about facts with `per_fact` samples each, in the surrogate.
 fn information(channels: &[Channel], per_fact: f64) -> f64 {
     channels.iter().map(|channel| 0.5 * channel.numbers * libm::log1p(per_fact * channel.ratio)).sum()
 }
@@ -60,10 +58,6 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
     }
 }
 
-fn gradient_numbers(point: &Point) -> f64 {
-    point.dim.min(point.vocab).powi(2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +77,7 @@ mod tests {
     fn bound_and_information_agree() {
         let point = gaussian(500.0, 60.0, 10.0, 1.0);
         let samples = surrogate_lower_bound(&point, 0.5).unwrap();
-        let nats = surrogate_information(&Point { samples, ..point });
+        let nats = information(&channels(&point), samples / point.vocab);
         assert!((nats / libm::lgamma(251.0) - 1.0).abs() < 1e-12);
     }
 

@@ -3,6 +3,7 @@ use superpose_core::config::{Activation, Embedding, Trigger};
 use super::*;
 use crate::noise::Term;
 use crate::point::gaussian;
+use crate::predict::Part;
 
 fn accuracy(point: &Point) -> f64 {
     Recall::new(point).accuracy(point.length, point.samples)
@@ -46,7 +47,7 @@ fn unreachable_accuracy_names_the_limiting_term() {
 #[test]
 fn attention_only_model_has_no_critical_width() {
     let point = gaussian(512.0, 200.0, 64.0, 1e4);
-    assert_eq!(critical(&point, Parameter::Width, 0.5), Critical::Absent(Absence::NoMlp));
+    assert_eq!(critical(&point, Parameter::Width, 0.5), Critical::Absent);
 }
 
 #[test]

@@ -23,7 +23,7 @@ static TABLE: LazyLock<Vec<[f64; DEGREES]>> = LazyLock::new(|| {
         }
         row.map(|x| x * weight)
     };
-    HALF_LINE.points.iter().map(row).collect()
+    HALF_LINE.iter().map(row).collect()
 });
 
 /// Statistics of a feature of a key.
@@ -43,7 +43,7 @@ impl Feature {
         let length = square.max(0.0).sqrt();
         let (mut coefficients, mut squares) = ([0.0; DEGREES], [0.0; DEGREES]);
         let mut powers = [0.0; 3];
-        for (row, &(z, weight)) in TABLE.iter().zip(&HALF_LINE.points) {
+        for (row, &(z, weight)) in TABLE.iter().zip(HALF_LINE.iter()) {
             let (up, down) = (activation.value(length * z), activation.value(-length * z));
             let (up2, down2) = (up * up, down * down);
             add(&mut coefficients, row, up, down);

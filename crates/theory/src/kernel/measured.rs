@@ -63,6 +63,6 @@ mod tests {
         assert!((summary.xi - 0.8).abs() < 1e-12 && (summary.xi_spread - 0.2).abs() < 1e-12);
         assert!((summary.kappa - 0.3).abs() < 1e-12 && (summary.s2 - 0.01).abs() < 1e-12);
         let even = Kernel::measured(&Measured { xi_spread: 0.0, ..measured });
-        assert_eq!(even.queries().len(), 1);
+        assert_eq!(even.queries.len(), 1);
     }
 }

@@ -46,21 +46,20 @@ pub fn kinds(point: &Point) -> Vec<Kind> {
     let places = places(point);
     let angles = angles(point);
     let shared = Shared::of(point, &places);
-    let mut pairs = Vec::new();
-    let mut kind = |query: &Place| {
-        kernel_values(query, &places, &angles, &mut pairs);
-        let kappa: f64 = pairs.iter().map(|pair| pair.weight * pair.kernel).sum();
-        let squares: f64 = pairs.iter().map(|pair| pair.weight * pair.squares).sum();
+    let kind = |query: &Place| {
+        let pairs = pairs(query, &places, &angles);
+        let kappa: f64 = pairs.iter().map(|[weight, kernel, _]| weight * kernel).sum();
+        let squares: f64 = pairs.iter().map(|[weight, _, squares]| weight * squares).sum();
         Kind {
             weight: query.weight,
             kappa,
             square: query.feature.square(),
-            averaged: pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum(),
+            averaged: pairs.iter().map(|[weight, kernel, _]| weight * (kernel - kappa).powi(2)).sum(),
             noise: (squares - shared.square(query)).max(0.0),
             variance: shared.xi_variance(query),
         }
     };
-    places.iter().map(&mut kind).collect()
+    places.iter().map(kind).collect()
 }
 
 impl Kind {
@@ -115,18 +114,9 @@ fn angles(point: &Point) -> Rule {
     }
 }
 
-/// A query and another key, averaged over the first layer.
-struct Pair {
-    weight: f64,
-    /// `E[phi phi']`
-    kernel: f64,
-    /// `E[phi^2 phi'^2]`
-    squares: f64,
-}
-
-/// All pairs of a query and another key.
-fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec<Pair>) {
-    pairs.clear();
+/// For every pair of a query and another key: its weight, and `E[phi phi']` and `E[phi^2 phi'^2]` over the first layer.
+fn pairs(query: &Place, places: &[Place], angles: &Rule) -> Vec<[f64; 3]> {
+    let mut pairs = Vec::with_capacity(places.len() * angles.points.len());
     for other in places {
         let kernel = products(&query.feature.coefficients, &other.feature.coefficients);
         let squares = products(&query.feature.squares, &other.feature.squares);
@@ -134,13 +124,10 @@ fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec
         for &(angle, weight) in &angles.points {
             let rho = (query.along * other.along + query.across * other.across * angle) / size;
             let rho = rho.clamp(-1.0, 1.0);
-            pairs.push(Pair {
-                weight: other.weight * weight,
-                kernel: polynomial(&kernel, rho),
-                squares: polynomial(&squares, rho),
-            });
+            pairs.push([other.weight * weight, polynomial(&kernel, rho), polynomial(&squares, rho)]);
         }
     }
+    pairs
 }
 
 /// What a row g of the first layer shows of all keys at once, `shared(g) = E_w phi(g . k_w)`: it moves kappa
@@ -177,11 +164,11 @@ impl Shared {
 
     fn by_trigger(activation: Activation, overlap: f64) -> Shared {
         let phi: Vec<(f64, f64)> =
-            HALF_LINE.points.iter().map(|&(y, _)| (activation.value(y), activation.value(-y))).collect();
+            HALF_LINE.iter().map(|&(y, _)| (activation.value(y), activation.value(-y))).collect();
         let (mut feature_square, mut square, mut gap, mut gap_square) = (0.0, 0.0, 0.0, 0.0);
         for &(s, weight) in &hermite(12).points {
             let mut given = GivenTrigger::default();
-            for (&(up, down), &(y, density)) in phi.iter().zip(&HALF_LINE.points) {
+            for (&(up, down), &(y, density)) in phi.iter().zip(HALF_LINE.iter()) {
                 given.add(y, s, density, up);
                 given.add(-y, s, density, down);
             }

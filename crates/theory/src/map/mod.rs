@@ -9,7 +9,7 @@ mod interpolate;
 mod shared;
 mod surface;
 
-use crate::attention::{Gradient, LockLaw, Scores};
+use crate::attention::{Gradient, Scores, lock_law};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
 use crate::memory::{Labels, Memory};
@@ -187,7 +187,7 @@ impl<'a> Grid<'a> {
         let point = self.point(row, column);
         let gradient = self.gradients.at(row, column, || Gradient::of_one_row(&point));
         let scores = Scores::with(&point, &gradient.at_width(point.width));
-        Attention { weights: Weights::of(&LockLaw::with(&point, &scores)), scores: scores.noise() }
+        Attention { weights: Weights::of(&lock_law(&point, &scores)), scores: scores.noise() }
     }
 
     fn dominant(&self, row: usize, column: usize, memory: f64, attention: &Attention) -> Option<Dominant> {
