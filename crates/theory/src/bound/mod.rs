@@ -35,12 +35,9 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
     if point.length <= 1.0 || needed == 0.0 {
         return Some(0.0);
     }
-    match channels(point)[..] {
-        [] => None,
-        [Channel { numbers, ratio }] => {
-            let bound = point.vocab * libm::expm1(2.0 * needed / numbers) / ratio;
-            bound.is_finite().then_some(bound)
-        }
+    let bound = match channels(point)[..] {
+        [] => return None,
+        [Channel { numbers, ratio }] => point.vocab * libm::expm1(2.0 * needed / numbers) / ratio,
         ref several => {
             // Bisection in the logarithm of the samples, with which the information grows.
             let at = |ln: f64| information(several, libm::exp(ln));
@@ -52,10 +49,10 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
                 let middle = 0.5 * (low + high);
                 if at(middle) < needed { low = middle } else { high = middle }
             }
-            let bound = point.vocab * libm::exp(0.5 * (low + high));
-            bound.is_finite().then_some(bound)
+            point.vocab * libm::exp(0.5 * (low + high))
         }
-    }
+    };
+    bound.is_finite().then_some(bound)
 }
 
 #[cfg(test)]

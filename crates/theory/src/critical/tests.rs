@@ -1,4 +1,4 @@
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Embedding};
 
 use super::*;
 use crate::noise::Term;
@@ -52,11 +52,7 @@ fn attention_only_model_has_no_critical_width() {
 
 #[test]
 fn orthonormal_embeddings_need_the_minimal_dimension() {
-    let point = Point {
-        embedding: Embedding::Orthonormal,
-        trigger: Trigger::Keys,
-        ..gaussian(500.0, 502.0, 16.0, 1e5)
-    };
+    let point = Point { embedding: Embedding::Orthonormal, ..gaussian(500.0, 502.0, 16.0, 1e5) };
     assert_eq!(critical(&point, Parameter::Dim, 0.9), Critical::At(502.0));
     assert_eq!(critical(&point, Parameter::Vocab, 0.9), Critical::Unlimited { limit: 500.0 });
 }

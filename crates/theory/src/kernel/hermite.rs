@@ -77,9 +77,7 @@ fn add(sums: &mut [f64; DEGREES], row: &[f64; DEGREES], up: f64, down: f64) {
 
 /// Products of coefficients: the polynomial in rho that is `E[f f']` of two keys.
 pub fn products(one: &[f64; DEGREES], other: &[f64; DEGREES]) -> [f64; DEGREES] {
-    let mut products = *one;
-    products.iter_mut().zip(other).for_each(|(c, other)| *c *= other);
-    products
+    std::array::from_fn(|q| one[q] * other[q])
 }
 
 /// `sum_q products[q] rho^q`

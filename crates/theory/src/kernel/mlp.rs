@@ -251,16 +251,24 @@ mod tests {
         Point { activation, embedding, trigger, width: Some(width), ..gaussian(1e3, dim, 8.0, 1e4) }
     }
 
+    fn summary(
+        activation: Activation,
+        embedding: Embedding,
+        trigger: Trigger,
+        dim: f64,
+        width: f64,
+    ) -> Summary {
+        Kernel::of(&point(activation, embedding, trigger, dim, width)).summary()
+    }
+
     #[test]
     fn he2_has_the_closed_form() {
         let (d, m) = (200.0, 3e4);
         for (embedding, interference) in [(Embedding::Gaussian, 3.0), (Embedding::Sphere, 2.0)] {
-            let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
+            let s = summary(Activation::He2, embedding, Trigger::Keys, d, m);
             // Next orders in 1/d are left out of the closed form.
-            assert!(
-                (s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3),
-                "{embedding} {s:?}"
-            );
+            let difference = s.s2 - s.mlp_noise - interference / (d * d);
+            assert!(difference.abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
             assert!((s.mlp_noise * m - 1.0).abs() < 20.0 / d, "{embedding} {s:?}");
             // About 2/sqrt(d) relative from the lengths; 14/m from the first layer.
             let spread = if embedding == Embedding::Gaussian { 8.0 / d } else { 0.0 } + 14.0 / m;
@@ -287,7 +295,7 @@ mod tests {
     #[test]
     fn relu_keeps_its_linear_part() {
         let d = 100.0;
-        let s = Kernel::of(&point(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9)).summary();
+        let s = summary(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9);
         assert!((s.s2 * d * 16.0 - 1.0).abs() < 0.05, "{s:?}");
         assert!((s.kappa - 0.5 / std::f64::consts::PI).abs() < 1e-3, "{s:?}");
     }
@@ -295,8 +303,7 @@ mod tests {
     #[test]
     fn orthonormal_keys_leave_mlp_noise_alone() {
         for trigger in [Trigger::Keys, Trigger::Values] {
-            let s =
-                Kernel::of(&point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0)).summary();
+            let s = summary(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0);
             assert!((s.s2 - s.mlp_noise).abs() < 1e-15 && s.s2 > 0.0, "{s:?}");
         }
     }
@@ -351,10 +358,8 @@ mod tests {
                     // powers that the polynomials take have long tails.
                     let polynomial = matches!(activation, Activation::He2 | Activation::He3);
                     let slack = if polynomial { 2.0 + 4.0 * trigger.t() } else { 1.0 + trigger.t() };
-                    assert!(
-                        (s.kappa - seen.kappa).abs() < 0.015 * slack * (s.kappa.abs() + s.xi),
-                        "kappa {name}"
-                    );
+                    let allowed = 0.015 * slack * (s.kappa.abs() + s.xi);
+                    assert!((s.kappa - seen.kappa).abs() < allowed, "kappa {name}");
                     assert!((s.xi / seen.xi - 1.0).abs() < 0.03 * slack, "xi {name}");
                     assert!((s.s2 / seen.s2 - 1.0).abs() < 0.06 * slack, "s2 {name}");
                     assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.06 * slack, "spread {name}");
