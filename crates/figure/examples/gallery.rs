@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use superpose_figure::{Axis, Bars, Cell, Chart, Figure, Point, Region, Series, Theme};
+use superpose_figure::{Axis, Bars, Cell, Chart, Figure, Region, Series, Theme};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("give a folder")?);
@@ -52,7 +52,6 @@ fn accuracy() -> Figure {
         Axis::log("samples N"),
         Axis::linear("accuracy").range(0.0, 1.0),
     )
-    .band("expected error", predicted().map(|(n, a)| (n, (a - 0.04).max(0.0), (a + 0.04).min(1.0))))
     .with(Series::line("predicted", predicted()).color(0))
     .with(Series::points("measured", measured).color(1))
     .horizontal(0.5, "target 0.5")
@@ -73,7 +72,7 @@ fn scaling() -> Figure {
         let name = format!("L = {length}");
         let measured = [32.0, 64.0, 128.0, 256.0, 512.0].into_iter().enumerate().map(move |(i, d)| {
             let n = law(d, length) * (0.12 * jitter(i + 5 * k)).exp();
-            Point::new(d, n).vertical(n / 1.2, n * 1.2)
+            (d, n, n / 1.2, n * 1.2)
         });
         chart = chart
             .points(&name, measured)
@@ -137,8 +136,8 @@ fn phase() -> Figure {
     let names = ["interference", "mean bias", "gradient noise"];
     let (x, y) = (|| Axis::log("dimension d"), || Axis::log("samples N"));
     let line = || geometric(16.0, 512.0, 80).map(|d| (d, boundary(d)));
-    let dots = [32.0, 64.0, 128.0, 256.0]
-        .map(|d| Point::new(d, 0.9 * boundary(d)).vertical(0.7 * boundary(d), 1.15 * boundary(d)));
+    let dots =
+        [32.0, 64.0, 128.0, 256.0].map(|d| (d, 0.9 * boundary(d), 0.7 * boundary(d), 1.15 * boundary(d)));
     Figure::new()
         .title("Phase diagram, V = 512, L = 16")
         .panel(
@@ -235,13 +234,13 @@ fn edges() -> Figure {
         )
         .panel(
             Chart::new("One point", Axis::log("samples N"), Axis::linear("accuracy"))
-                .points("alone", [Point::new(1e9, 0.5).vertical(0.4, 0.6).horizontal(5e8, 2e9)]),
+                .points("alone", [(1e9, 0.5, 0.4, 0.6)]),
         )
         .panel(
             Chart::new("Large numbers", Axis::log("samples N"), Axis::linear("parameters P"))
                 .line("", geometric(1e2, 1e15, 30).map(|n| (n, 1e8 * n.ln())))
                 .vertical(1e9, "data at hand")
-                .note(1e5, 2.4e9, "extrapolated"),
+                .mark(1e5, 2.4e9, "extrapolated"),
         )
         .panel(
             Chart::new("Narrow range", Axis::log("dimension d"), Axis::linear("accuracy"))

@@ -8,36 +8,22 @@ use crate::svg::{Stroke, Svg};
 use crate::theme::Palette;
 use crate::ticks::{Direction, ticks};
 
-/// One bar: a size and an optional interval.
+/// One bar: a size, or `(size, low, high)` with an interval. A bar whose size is not finite is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
     size: f64,
     interval: Option<(f64, f64)>,
 }
 
-impl Bar {
-    /// A bar without an interval. A bar whose size is not finite is left out.
-    pub fn new(size: f64) -> Self {
-        Self { size, interval: None }
-    }
-
-    /// Adds an interval from `low` to `high`.
-    pub fn interval(mut self, low: f64, high: f64) -> Self {
-        self.interval = Some((low, high));
-        self
-    }
-}
-
 impl From<f64> for Bar {
     fn from(size: f64) -> Self {
-        Self::new(size)
+        Self { size, interval: None }
     }
 }
 
-/// Converts `(size, low, high)`.
 impl From<(f64, f64, f64)> for Bar {
     fn from((size, low, high): (f64, f64, f64)) -> Self {
-        Self::new(size).interval(low, high)
+        Self { size, interval: Some((low, high)) }
     }
 }
 
@@ -53,7 +39,7 @@ impl From<(f64, f64, f64)> for Bar {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    title: String,
+    pub(crate) title: String,
     axis: Axis,
     names: Vec<String>,
     series: Vec<(String, Vec<Bar>)>,
@@ -69,10 +55,6 @@ impl Bars {
     ) -> Self {
         let names = names.into_iter().map(Into::into).collect();
         Self { title: title.into(), axis, names, series: Vec::new() }
-    }
-
-    pub(crate) fn title(&self) -> &str {
-        &self.title
     }
 
     /// Adds one bar to each group, in the order of the names. Surplus bars are not shown.
@@ -134,15 +116,14 @@ impl Drawing for BarsDrawing<'_> {
     fn draw(&self, svg: &mut Svg, palette: &Palette) {
         let Some(scale) = self.scale else { return self.frame.draw_empty(svg, palette, &self.legend) };
         self.frame.draw_grid(svg, palette);
-        let group = self.frame.height / self.bars.names.len() as f64;
+        let group = self.frame.size.1 / self.bars.names.len() as f64;
         let height = (group * FULL / self.bars.series.len() as f64).min(22.0);
         let all = height * self.bars.series.len() as f64;
         let zero = if scale.log { 0.0 } else { scale.within(0.0) };
         for (i, place, bar) in self.bars.shown() {
             let end = scale.within(bar.size);
             let top = group * (place as f64 + 0.5) - all / 2.0 + height * i as f64;
-            let color = palette.category(i);
-            svg.rect((zero.min(end), top + 0.5), (end - zero).abs(), height - 1.0, color, 1.0);
+            svg.rect((zero.min(end), top + 0.5), (end - zero).abs(), height - 1.0, palette.category(i), 1.0);
             if let Some(interval) = bar.interval {
                 let (y, (low, high)) = (top + height / 2.0, scale.interval(interval, end));
                 svg.interval((low, y), (high, y), (0.0, CAP), Stroke::new(palette.ink, 1.2));

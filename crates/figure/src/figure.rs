@@ -30,13 +30,13 @@ impl From<Bars> for Panel {
 }
 
 /// A figure: panels with frames of equal size, in rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     title: String,
     note: String,
     panels: Vec<Panel>,
     columns: Option<usize>,
-    size: (f64, f64),
+    size: Option<(f64, f64)>,
 }
 
 /// Default width and height of a panel's frame, in pixels.
@@ -47,28 +47,20 @@ const BETWEEN: f64 = 22.0;
 const TITLE_LINE: f64 = 20.0;
 const NOTE_LINE: f64 = 15.0;
 
-impl Default for Figure {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Figure {
     /// A figure without panels.
     pub fn new() -> Self {
-        Self { title: String::new(), note: String::new(), panels: Vec::new(), columns: None, size: SIZE }
+        Self::default()
     }
 
     /// Sets the title above all panels.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = title.into();
-        self
+    pub fn title(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
     }
 
     /// Sets the note in small print below all panels.
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = note.into();
-        self
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
     }
 
     /// Adds a panel.
@@ -78,29 +70,27 @@ impl Figure {
     }
 
     /// Sets the number of panels in a row, by default at most three.
-    pub fn columns(mut self, columns: usize) -> Self {
-        self.columns = Some(columns.max(1));
-        self
+    pub fn columns(self, columns: usize) -> Self {
+        Self { columns: Some(columns.max(1)), ..self }
     }
 
     /// Sets the width and height of each panel's frame in pixels, without labels: by default 340 by 240. Values outside
     /// 80..=4000 are ignored.
-    pub fn frames(mut self, width: f64, height: f64) -> Self {
-        if SIDES.contains(&width) && SIDES.contains(&height) {
-            self.size = (width, height);
-        }
-        self
+    pub fn frames(self, width: f64, height: f64) -> Self {
+        let valid = SIDES.contains(&width) && SIDES.contains(&height);
+        Self { size: valid.then_some((width, height)).or(self.size), ..self }
     }
 
     /// The figure as SVG. Equal figures give equal text.
     pub fn svg(&self, theme: Theme) -> String {
         let palette = theme.palette();
-        let drawings: Vec<_> = self.panels.iter().map(|panel| panel.drawing(self.size)).collect();
+        let frame = self.size.unwrap_or(SIZE);
+        let drawings: Vec<_> = self.panels.iter().map(|panel| panel.drawing(frame)).collect();
         let columns = self.columns.unwrap_or(3).min(drawings.len()).max(1);
         let margins: Vec<Margins> = drawings.iter().map(|drawing| drawing.margins()).collect();
         let (column, row) = (|i: usize| i % columns, |i: usize| i / columns);
         let sides = margins.iter().enumerate().map(|(i, margins)| (column(i), margins.left, margins.right));
-        let (lefts, x) = layout(EDGE, self.size.0, columns.min(drawings.len()), sides);
+        let (lefts, x) = layout(EDGE, frame.0, columns.min(drawings.len()), sides);
         let width = (x + EDGE).ceil().max(200.0);
         let room = width - 2.0 * EDGE;
         let title = text::lines(&self.title, size::FIGURE_TITLE, true, room);
@@ -108,7 +98,7 @@ impl Figure {
         let note = text::lines(&self.note, size::SMALL, false, 0.88 * room);
         let top = EDGE + TITLE_LINE * title.len() as f64 + if title.is_empty() { 0.0 } else { 6.0 };
         let sides = margins.iter().enumerate().map(|(i, margins)| (row(i), margins.top, margins.bottom));
-        let (tops, below) = layout(top, self.size.1, drawings.len().div_ceil(columns), sides);
+        let (tops, below) = layout(top, frame.1, drawings.len().div_ceil(columns), sides);
         let y = below + (NOTE_LINE * note.len() as f64 + if note.is_empty() { 0.0 } else { 6.0 });
         let mut svg = Svg::new(width, (y + EDGE).ceil(), palette, &self.alternative_text());
         for (i, line) in title.iter().enumerate() {
@@ -136,8 +126,8 @@ impl Figure {
     /// The text for screen readers: all titles.
     fn alternative_text(&self) -> String {
         let titles = self.panels.iter().map(|panel| match panel {
-            Panel::Chart(chart) => chart.title(),
-            Panel::Bars(bars) => bars.title(),
+            Panel::Chart(chart) => chart.title.as_str(),
+            Panel::Bars(bars) => &bars.title,
         });
         let all: Vec<&str> =
             std::iter::once(self.title.as_str()).chain(titles).filter(|title| !title.is_empty()).collect();
@@ -176,11 +166,10 @@ fn layout(
         margins[line] = (margins[line].0.max(before), margins[line].1.max(after));
     }
     let mut end = start;
-    let mut place = |(line, (before, after))| {
+    let place = |(line, (before, after))| {
         let place = end + (if line > 0 { BETWEEN } else { 0.0 } + before);
         end = place + (size + after);
         place
     };
-    let places = margins.into_iter().enumerate().map(&mut place).collect();
-    (places, end)
+    (margins.into_iter().enumerate().map(place).collect(), end)
 }

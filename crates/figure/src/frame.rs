@@ -26,8 +26,8 @@ pub(crate) struct Edge {
 /// A frame with its axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
-    pub width: f64,
-    pub height: f64,
+    /// Width and height.
+    pub size: (f64, f64),
     pub title: Vec<String>,
     pub across: Edge,
     pub up: Edge,
@@ -41,29 +41,19 @@ const LINE: f64 = 15.0;
 const TITLE_LINE: f64 = 17.0;
 
 impl Frame {
-    pub fn new((width, height): (f64, f64), title: &str, across: &str, up: &str) -> Self {
+    pub fn new(size: (f64, f64), title: &str, across: &str, up: &str) -> Self {
         let edge = |label: &str, room: f64| Edge {
             label: text::lines(label, size::LABEL, false, room),
             marks: true,
             ..Edge::default()
         };
         Self {
-            width,
-            height,
-            title: text::lines(title, size::TITLE, true, width),
-            across: edge(across, width),
-            up: edge(up, height),
+            size,
+            title: text::lines(title, size::TITLE, true, size.0),
+            across: edge(across, size.0),
+            up: edge(up, size.1),
             full: false,
         }
-    }
-
-    pub fn size(&self) -> (f64, f64) {
-        (self.width, self.height)
-    }
-
-    /// Width of the widest label on the vertical axis.
-    fn up_width(&self) -> f64 {
-        self.up.ticks.iter().map(|(_, label)| text::width(label, size::SMALL, false)).fold(0.0, f64::max)
     }
 
     /// Height of the ticks and tick labels below the horizontal axis.
@@ -78,13 +68,13 @@ impl Frame {
         let (mut first, mut last) = (0.0f64, 0.0f64);
         for (pixel, label) in &self.across.ticks {
             let half = text::width(label, size::SMALL, false) / 2.0;
-            (first, last) = (first.max(half - pixel), last.max(pixel + half - self.width));
+            (first, last) = (first.max(half - pixel), last.max(pixel + half - self.size.0));
         }
         let title = self.title.iter().map(|line| text::width(line, size::TITLE, true));
-        let widest = title.fold(legend.width, f64::max) - self.width;
+        let widest = title.fold(legend.width, f64::max) - self.size.0;
         let rows = ROW * legend.rows as f64;
         Margins {
-            left: (TICK + 5.0 + self.up_width() + label(&self.up)).max(first),
+            left: (TICK + 5.0 + text::widest(&self.up.ticks) + label(&self.up)).max(first),
             right: last.max(widest).max(6.0),
             top: 8.0 + rows + TITLE_LINE * self.title.len() as f64,
             bottom: self.ticks_height() + label(&self.across) + 4.0,
@@ -98,16 +88,15 @@ impl Frame {
         }
         let stroke = Stroke::new(palette.grid, 1.0);
         fn labelled(edge: &Edge) -> impl Iterator<Item = f64> {
-            let ticks = edge.ticks.iter().filter(|(_, label)| edge.marks && !label.is_empty());
-            ticks.map(|(pixel, _)| *pixel)
+            edge.ticks.iter().filter(|(_, label)| edge.marks && !label.is_empty()).map(|(pixel, _)| *pixel)
         }
-        labelled(&self.across).for_each(|x| svg.line((x, 0.0), (x, self.height), stroke));
-        labelled(&self.up).for_each(|y| svg.line((0.0, y), (self.width, y), stroke));
+        labelled(&self.across).for_each(|x| svg.line((x, 0.0), (x, self.size.1), stroke));
+        labelled(&self.up).for_each(|y| svg.line((0.0, y), (self.size.0, y), stroke));
     }
 
     /// Axes, labels and title, above the data.
     pub fn draw(&self, svg: &mut Svg, palette: &Palette, legend: &Legend) {
-        let (width, height) = (self.width, self.height);
+        let (width, height) = self.size;
         let stroke = Stroke::new(palette.axis, 1.0);
         svg.path(&[(0.0, 0.0), (0.0, height), (width, height)], stroke);
         if self.full {
@@ -138,7 +127,7 @@ impl Frame {
         for (i, line) in self.across.label.iter().enumerate() {
             svg.text((width / 2.0, height + below + LINE * (i as f64 + 1.0)), line, label);
         }
-        let left = TICK + 5.0 + self.up_width();
+        let left = TICK + 5.0 + text::widest(&self.up.ticks);
         for (i, line) in self.up.label.iter().rev().enumerate() {
             let x = -left - 5.0 - LINE * i as f64;
             svg.text((x, height / 2.0), line, Type { upwards: true, ..label });
@@ -154,6 +143,6 @@ impl Frame {
     pub fn draw_empty(&self, svg: &mut Svg, palette: &Palette, legend: &Legend) {
         self.draw(svg, palette, legend);
         let set = Type::new(size::LABEL, palette.axis).anchor(Anchor::Middle);
-        svg.text((self.width / 2.0, self.height / 2.0), "no data", set);
+        svg.text((self.size.0 / 2.0, self.size.1 / 2.0), "no data", set);
     }
 }

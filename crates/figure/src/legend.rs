@@ -5,24 +5,15 @@ use crate::svg::{Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
 use crate::theme::Palette;
 
-/// Number of marker shapes.
-const MARKERS: usize = 5;
-
-/// One line of a legend.
+/// One line of a legend: a name, and the sample drawn before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub name: String,
     pub paint: Paint,
-    pub sample: Sample,
-}
-
-/// The sample drawn before a name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sample {
     pub marker: Option<Marker>,
     /// Dashes of the line.
     pub line: Option<&'static str>,
-    /// A patch of that opacity.
+    /// Opacity of a patch.
     pub patch: Option<f64>,
     /// Whether the line has a rim in the background colour.
     pub rimmed: bool,
@@ -125,24 +116,20 @@ fn free_corner(widths: &[f64], frame: (f64, f64), occupied: &OccupiedArea) -> Op
     }
     let (right, bottom) = (frame.0 - width - EDGE, frame.1 - height - EDGE);
     let (across, down) = ((frame.0 - width) / 2.0, (frame.1 - height) / 2.0);
-    let places = [
-        (right, EDGE),
-        (EDGE, EDGE),
-        (right, bottom),
-        (EDGE, bottom),
-        (across, EDGE),
-        (across, bottom),
-        (right, down),
-        (EDGE, down),
-    ];
-    let places = places.map(|(x, y)| Rect { x, y, width, height });
-    places.into_iter().find(|&rect| occupied.under(rect) == 0)
+    let corners = [EDGE, bottom].into_iter().flat_map(|y| [(right, y), (EDGE, y)]);
+    let places = corners.chain([(across, EDGE), (across, bottom), (right, down), (EDGE, down)]);
+    places.map(|(x, y)| Rect { x, y, width, height }).find(|&rect| occupied.under(rect) == 0)
 }
 
 impl Entry {
+    /// An entry without a sample.
+    pub fn new(name: &str, paint: Paint) -> Self {
+        Self { name: name.into(), paint, marker: None, line: None, patch: None, rimmed: false }
+    }
+
     /// An entry whose sample is a patch of the given opacity.
     pub fn patch(name: &str, paint: Paint, opacity: f64) -> Self {
-        Self { name: name.into(), paint, sample: Sample { patch: Some(opacity), ..Sample::default() } }
+        Self { patch: Some(opacity), ..Self::new(name, paint) }
     }
 
     fn width(&self) -> f64 {
@@ -151,19 +138,18 @@ impl Entry {
 
     fn draw(&self, svg: &mut Svg, palette: &Palette, (x, y): Spot) {
         let color = self.paint.color(palette);
-        let middle = (x + SAMPLE / 2.0, y);
-        if let Some(opacity) = self.sample.patch {
+        if let Some(opacity) = self.patch {
             svg.rect((x, y - 5.0), SAMPLE, 10.0, &color, opacity);
         }
-        if let Some(dashes) = self.sample.line {
+        if let Some(dashes) = self.line {
             let ends = [(x, y), (x + SAMPLE, y)];
-            if self.sample.rimmed {
+            if self.rimmed {
                 svg.path(&ends, Stroke::new(palette.background, 4.0));
             }
             svg.path(&ends, Stroke { color: &color, width: 1.8, dashes });
         }
-        if let Some(marker) = self.sample.marker {
-            marker.draw(svg, middle, &color, palette.background);
+        if let Some(marker) = self.marker {
+            marker.draw(svg, (x + SAMPLE / 2.0, y), &color, palette.background);
         }
         let set = Type::new(size::SMALL, palette.ink);
         svg.text((x + SAMPLE + GAP, y + 0.36 * size::SMALL), &self.name, set);
@@ -173,19 +159,19 @@ impl Entry {
 impl Marker {
     /// Draws the marker: circle, square, triangle, diamond or inverted triangle.
     pub fn draw(self, svg: &mut Svg, (x, y): Spot, color: &str, rim: &str) {
-        let Marker { kind, radius } = self;
+        let radius = self.radius;
         let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
         // Shapes of equal area look equally large.
         let corner = |angle: f64, reach: f64| {
             let angle = angle.to_radians();
             (x + reach * radius * angle.cos(), y + reach * radius * angle.sin())
         };
-        match kind % MARKERS {
+        match self.kind % 5 {
             0 => svg.circle((x, y), radius, color, stroke),
-            1 => svg.shape(&[45.0, 135.0, 225.0, 315.0].map(|a| corner(a, 1.27)), color, 1.0, stroke),
-            2 => svg.shape(&[-90.0, 30.0, 150.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
-            3 => svg.shape(&[0.0, 90.0, 180.0, 270.0].map(|a| corner(a, 1.35)), color, 1.0, stroke),
-            _ => svg.shape(&[90.0, 210.0, 330.0].map(|a| corner(a, 1.45)), color, 1.0, stroke),
+            1 => svg.shape(&[45.0, 135.0, 225.0, 315.0].map(|a| corner(a, 1.27)), color, stroke),
+            2 => svg.shape(&[-90.0, 30.0, 150.0].map(|a| corner(a, 1.45)), color, stroke),
+            3 => svg.shape(&[0.0, 90.0, 180.0, 270.0].map(|a| corner(a, 1.35)), color, stroke),
+            _ => svg.shape(&[90.0, 210.0, 330.0].map(|a| corner(a, 1.45)), color, stroke),
         }
     }
 }
@@ -195,12 +181,7 @@ mod tests {
     use super::*;
 
     fn entries(count: usize) -> Vec<Entry> {
-        let entry = |i| Entry {
-            name: format!("series number {i}"),
-            paint: Paint::Category(i),
-            sample: Sample { line: Some(""), ..Sample::default() },
-        };
-        (0..count).map(entry).collect()
+        (0..count).map(|i| Entry::patch(&format!("series number {i}"), Paint::Category(i), 1.0)).collect()
     }
 
     #[test]

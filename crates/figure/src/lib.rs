@@ -1,7 +1,7 @@
 //! Publication-quality figures for the report, the commands and the web page.
 //!
-//! A [`Figure`] has panels side by side; a panel is a [`Chart`] with two axes (points with intervals, lines, bands, heat
-//! maps, regions) or [`Bars`]. [`Figure::svg`] returns text, [`Figure::png`] bytes. The crate reads and writes no files
+//! A [`Figure`] has panels side by side; a panel is a [`Chart`] with two axes (points with intervals, lines, heat maps,
+//! regions) or [`Bars`]. [`Figure::svg`] returns text, [`Figure::png`] bytes. The crate reads and writes no files
 //! and does not know what the numbers mean.
 //!
 //! - Measured values are points with intervals, predicted values are lines.

@@ -26,24 +26,16 @@ impl Rect {
     pub fn inside(&self, (width, height): (f64, f64)) -> bool {
         self.x >= 0.0 && self.y >= 0.0 && self.x + self.width <= width && self.y + self.height <= height
     }
-
-    fn grown(&self, by: f64) -> Self {
-        Self { x: self.x - by, y: self.y - by, width: self.width + 2.0 * by, height: self.height + 2.0 * by }
-    }
 }
 
 /// The area that is already drawn on, sampled as spots a few pixels apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OccupiedArea {
-    spots: Vec<Spot>,
+    pub spots: Vec<Spot>,
 }
 
 impl OccupiedArea {
     const STEP: f64 = 4.0;
-
-    pub fn spots(&self) -> &[Spot] {
-        &self.spots
-    }
 
     pub fn line(&mut self, from: Spot, to: Spot) {
         let length = (to.0 - from.0).hypot(to.1 - from.1);
@@ -69,45 +61,31 @@ impl OccupiedArea {
 
     /// The number of spots that a rectangle with a small margin would cover.
     pub fn under(&self, rect: Rect) -> usize {
-        let rect = rect.grown(3.0);
+        let Rect { x, y, width, height } = rect;
+        let rect = Rect { x: x - 3.0, y: y - 3.0, width: width + 6.0, height: height + 6.0 };
         self.spots.iter().filter(|&&spot| rect.contains(spot)).count()
     }
 
     /// The first of the places that covers the fewest spots. Places beyond the left or right side of the frame are moved
     /// inside first; places above or below the frame are taken only if there is no other.
     pub fn best(&self, frame: (f64, f64), places: impl IntoIterator<Item = Rect>) -> Option<Rect> {
-        let places = places.into_iter().map(|rect| {
-            let x = rect.x.min(frame.0 - rect.width - 2.0).max(2.0);
-            Rect { x, ..rect }
-        });
-        places.min_by_key(|rect| (!rect.inside(frame), self.under(*rect)))
+        let inside = |rect: Rect| Rect { x: rect.x.min(frame.0 - rect.width - 2.0).max(2.0), ..rect };
+        places.into_iter().map(inside).min_by_key(|rect| (!rect.inside(frame), self.under(*rect)))
     }
 }
 
 /// Possible places for a label beside a spot, in order of preference.
 pub(crate) fn around(spot: Spot, distance: f64, label: &str, size: f64) -> Vec<Rect> {
     let word = Rect::of_text((0.0, 0.0), label, size);
-    let (dx, dy) = (distance, distance + 1.0);
     // At the corners the distance is measured along the diagonal, so each coordinate is smaller.
     let near = 0.9 * distance;
-    let (right, left, middle) = (dx, -dx - word.width, -word.width / 2.0);
-    let (above, below, level) = (-dy - word.height, dy, -word.height / 2.0);
-    [
-        (right, level),
-        (near, -near - word.height),
-        (near, near),
-        (left, level),
-        (-near - word.width, -near - word.height),
-        (-near - word.width, near),
-        (middle, above),
-        (middle, below),
-        (near, 2.5 * above),
-        (near, 3.0 * below),
-        (-near - word.width, 2.5 * above),
-        (-near - word.width, 3.0 * below),
-    ]
-    .map(|(x, y)| Rect { x: spot.0 + x, y: spot.1 + y, ..word })
-    .to_vec()
+    let (above, below, level) = (-(distance + 1.0) - word.height, distance + 1.0, -word.height / 2.0);
+    let sides = [(distance, near), (-distance - word.width, -near - word.width)];
+    let beside = |(x, corner)| [(x, level), (corner, -near - word.height), (corner, near)];
+    let middle = [above, below].map(|y| (-word.width / 2.0, y));
+    let far = |(_, corner)| [(corner, 2.5 * above), (corner, 3.0 * below)];
+    let places = sides.into_iter().flat_map(beside).chain(middle).chain(sides.into_iter().flat_map(far));
+    places.map(|(x, y)| Rect { x: spot.0 + x, y: spot.1 + y, ..word }).collect()
 }
 
 #[cfg(test)]
@@ -128,8 +106,8 @@ mod tests {
 
     #[test]
     fn label_stays_inside_the_frame() {
-        let best =
-            OccupiedArea::default().best((100.0, 100.0), around((98.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        let places = around((98.0, 50.0), 8.0, "here", 11.0);
+        let best = OccupiedArea::default().best((100.0, 100.0), places).unwrap();
         assert!(best.inside((100.0, 100.0)) && best.x < 98.0);
     }
 }

@@ -7,19 +7,13 @@ const MAX_SIDE: f64 = 16_384.0;
 
 /// Why a figure could not be rendered as PNG.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum PngError {
     /// The scale is not positive, or the picture would be too large or empty.
     #[error(
         "scale = {scale}: must be above 0 and give sides of 1 to 16,384 pixels; the figure is {width} x {height}"
     )]
-    Scale {
-        /// The requested scale.
-        scale: f64,
-        /// Width of the figure in pixels.
-        width: f64,
-        /// Height of the figure in pixels.
-        height: f64,
-    },
+    Scale { scale: f64, width: f64, height: f64 },
     /// The SVG could not be parsed.
     #[error("the SVG cannot be rendered")]
     Drawing(#[from] usvg::Error),
@@ -29,9 +23,6 @@ pub enum PngError {
 }
 
 /// Renders an SVG with `scale` pixels per pixel of the SVG.
-///
-/// # Errors
-/// When the scale is out of range, or the SVG cannot be parsed, or the PNG cannot be encoded.
 pub(crate) fn render(svg: &str, scale: f64) -> Result<Vec<u8>, PngError> {
     let mut options = usvg::Options::default();
     let fonts = options.fontdb_mut();

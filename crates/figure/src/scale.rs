@@ -53,15 +53,11 @@ impl Axis {
         end: f64,
         tight: bool,
     ) -> Option<Scale> {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in data.filter(|&value| self.shows(value)) {
-            low = low.min(value);
-            high = high.max(value);
-        }
-        if low > high {
-            return None;
-        }
+        let (low, high) = data
+            .filter(|&value| self.shows(value))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = match self.range {
+            _ if low > high => return None,
             Some(range) => range,
             None if tight && low < high => (low, high),
             None => self.with_margin(low, high),
@@ -75,11 +71,9 @@ impl Axis {
         const ROOM: f64 = 0.04;
         if self.log {
             let (low, high) = if low < high { (low, high) } else { (low / 2.0, high * 2.0) };
-            let room = (high.ln() - low.ln()) * ROOM;
-            return (
-                (low.ln() - room).exp().max(f64::MIN_POSITIVE),
-                (high.ln() + room).exp().min(f64::MAX / 2.0),
-            );
+            let (low, high) = (low.ln(), high.ln());
+            let room = (high - low) * ROOM;
+            return ((low - room).exp().max(f64::MIN_POSITIVE), (high + room).exp().min(f64::MAX / 2.0));
         }
         let (mut low, mut high) = (low.max(-f64::MAX / 8.0), high.min(f64::MAX / 8.0));
         if low == high {
@@ -112,12 +106,10 @@ impl Scale {
 
     /// The pixel of a value, possibly outside the frame; None for values that the axis cannot show.
     pub fn pixel(&self, value: f64) -> Option<f64> {
-        if !value.is_finite() || (self.log && value <= 0.0) {
-            return None;
-        }
         let (low, high) = (self.inner(self.low), self.inner(self.high));
         let share = (self.inner(value) - low) / (high - low);
         let pixel = self.start + share * (self.end - self.start);
+        // It is not finite either if the value is not, or if its logarithm is not.
         pixel.is_finite().then(|| pixel.clamp(-1e4, 1e4))
     }
 
@@ -135,11 +127,9 @@ impl Scale {
 
     /// Whether a value is within the range of the axis, up to rounding.
     pub fn covers(&self, value: f64) -> bool {
-        let slack = 1e-9 * (self.inner(self.high) - self.inner(self.low));
-        value.is_finite()
-            && (!self.log || value > 0.0)
-            && self.inner(value) >= self.inner(self.low) - slack
-            && self.inner(value) <= self.inner(self.high) + slack
+        let (low, high) = (self.inner(self.low), self.inner(self.high));
+        let slack = 1e-9 * (high - low);
+        value.is_finite() && (low - slack..=high + slack).contains(&self.inner(value))
     }
 }
 

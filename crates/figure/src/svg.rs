@@ -60,11 +60,11 @@ impl<'a> Stroke<'a> {
     }
 
     fn attributes(&self) -> String {
-        let mut text = format!("stroke=\"{}\" stroke-width=\"{}\"", self.color, number(self.width));
-        if !self.dashes.is_empty() {
-            let _ = write!(text, " stroke-dasharray=\"{}\"", self.dashes);
-        }
-        text
+        let dashes = match self.dashes {
+            "" => String::new(),
+            dashes => format!(" stroke-dasharray=\"{dashes}\""),
+        };
+        format!("stroke=\"{}\" stroke-width=\"{}\"{dashes}", self.color, number(self.width))
     }
 }
 
@@ -112,22 +112,20 @@ impl Svg {
         self.element("g", "shape-rendering=\"crispEdges\"", draw);
     }
 
-    /// Ends a filled element with its opacity and outline.
-    fn end(&mut self, opacity: f64, stroke: Option<Stroke>) {
-        if opacity < 1.0 {
-            let _ = write!(self.out, " fill-opacity=\"{}\"", number(opacity));
-        }
-        if let Some(stroke) = stroke {
-            let _ = write!(self.out, " {}", stroke.attributes());
-        }
-        self.out.push_str("/>\n");
+    /// Ends a filled element with its outline.
+    fn end(&mut self, stroke: Option<Stroke>) {
+        let outline = stroke.map_or(String::new(), |stroke| format!(" {}", stroke.attributes()));
+        let _ = writeln!(self.out, "{outline}/>");
     }
 
     pub fn rect(&mut self, (x, y): Spot, width: f64, height: f64, fill: &str, opacity: f64) {
         let (x, y, width, height) = (number(x), number(y), number(width.max(0.0)), number(height.max(0.0)));
         let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
         let _ = write!(self.out, "<rect {place} fill=\"{fill}\"");
-        self.end(opacity, None);
+        if opacity < 1.0 {
+            let _ = write!(self.out, " fill-opacity=\"{}\"", number(opacity));
+        }
+        self.end(None);
     }
 
     pub fn line(&mut self, from: Spot, to: Spot, stroke: Stroke) {
@@ -151,36 +149,32 @@ impl Svg {
     }
 
     /// A filled polygon, with an outline if there is a stroke.
-    pub fn shape(&mut self, spots: &[Spot], fill: &str, opacity: f64, stroke: Option<Stroke>) {
-        if spots.len() > 2 {
-            let _ = write!(self.out, "<path d=\"{}Z\" fill=\"{fill}\"", outline(spots));
-            self.end(opacity, stroke);
-        }
+    pub fn shape(&mut self, spots: &[Spot], fill: &str, stroke: Option<Stroke>) {
+        let _ = write!(self.out, "<path d=\"{}Z\" fill=\"{fill}\"", outline(spots));
+        self.end(stroke);
     }
 
     pub fn circle(&mut self, (x, y): Spot, radius: f64, fill: &str, stroke: Option<Stroke>) {
         let (x, y, radius) = (number(x), number(y), number(radius));
         let _ = write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\"");
-        self.end(1.0, stroke);
+        self.end(stroke);
     }
 
     /// A label with its baseline at the spot.
     pub fn text(&mut self, (x, y): Spot, label: &str, set: Type) {
         let (x, y) = (number(x), number(y));
-        let _ = write!(self.out, "<text ");
-        let _ = match set.upwards {
-            true => write!(self.out, "transform=\"translate({x} {y}) rotate(-90)\""),
-            false => write!(self.out, "x=\"{x}\" y=\"{y}\""),
+        let place = match set.upwards {
+            true => format!("transform=\"translate({x} {y}) rotate(-90)\""),
+            false => format!("x=\"{x}\" y=\"{y}\""),
         };
-        let _ = write!(self.out, " font-size=\"{}\" fill=\"{}\"", number(set.size), set.color);
-        match set.anchor {
-            Anchor::Start => {}
-            Anchor::Middle => self.out.push_str(" text-anchor=\"middle\""),
-            Anchor::End => self.out.push_str(" text-anchor=\"end\""),
-        }
-        if set.bold {
-            self.out.push_str(" font-weight=\"bold\"");
-        }
+        let anchor = match set.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let bold = if set.bold { " font-weight=\"bold\"" } else { "" };
+        let (size, color) = (number(set.size), set.color);
+        let _ = write!(self.out, "<text {place} font-size=\"{size}\" fill=\"{color}\"{anchor}{bold}");
         if let Some(rim) = set.rim {
             let _ = write!(self.out, " stroke=\"{rim}\" stroke-width=\"3\" stroke-linejoin=\"round\"");
             self.out.push_str(" paint-order=\"stroke\"");
@@ -198,11 +192,11 @@ impl Svg {
                 self.out.push_str(&part);
                 continue;
             }
-            let _ = write!(self.out, "<tspan dy=\"{}\"", number(shift - raised));
-            if height != Height::Line {
-                let _ = write!(self.out, " font-size=\"{}\"", number(set.size * text::SMALLER));
-            }
-            let _ = write!(self.out, ">{part}</tspan>");
+            let size = match height {
+                Height::Line => String::new(),
+                _ => format!(" font-size=\"{}\"", number(set.size * text::SMALLER)),
+            };
+            let _ = write!(self.out, "<tspan dy=\"{}\"{size}>{part}</tspan>", number(shift - raised));
             raised = shift;
         }
         self.out.push_str("</text>\n");
@@ -231,17 +225,7 @@ mod tests {
 
     #[test]
     fn numbers_are_finite_and_short() {
-        for (x, text) in [
-            (0.0, "0"),
-            (-0.001, "0"),
-            (1.5, "1.5"),
-            (10.0, "10"),
-            (2.0 / 3.0, "0.67"),
-            (f64::NAN, "0"),
-            (f64::INFINITY, "0"),
-            (-1e300, "-100000"),
-        ] {
-            assert_eq!(number(x), text);
-        }
+        let numbers = [0.0, -0.001, 1.5, 10.0, 2.0 / 3.0, f64::NAN, f64::INFINITY, -1e300].map(number);
+        assert_eq!(numbers, ["0", "0", "1.5", "10", "0.67", "0", "0", "-100000"]);
     }
 }

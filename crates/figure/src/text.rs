@@ -69,6 +69,11 @@ pub(crate) fn width(label: &str, size: f64, bold: bool) -> f64 {
     sum * size * SAFETY * if bold { BOLD } else { 1.0 }
 }
 
+/// Width of the widest label of an axis.
+pub(crate) fn widest(ticks: &[(f64, String)]) -> f64 {
+    ticks.iter().map(|(_, label)| width(label, size::SMALL, false)).fold(0.0, f64::max)
+}
+
 fn character_width(character: char) -> f64 {
     let thousandths = match character {
         ' '..='~' => WIDTHS[character as usize - ' ' as usize],

@@ -3,12 +3,8 @@
 use crate::scale::{Axis, Scale};
 use crate::text::{self, size};
 
-/// A tick. Without a label it is drawn small.
-#[derive(Clone, Debug, PartialEq)]
-struct Tick {
-    value: f64,
-    label: String,
-}
+/// The value and the label of a tick. Without a label it is drawn small.
+type Tick = (f64, String);
 
 /// The direction of an axis on the page, which determines the room that a label needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +19,7 @@ const MAX_LABELS: usize = 7;
 /// The ticks of an axis as pixels and labels, those with labels first.
 pub(crate) fn ticks(axis: &Axis, scale: &Scale, way: Direction) -> Vec<(f64, String)> {
     let ticks = values(axis, scale, way).into_iter();
-    ticks.filter_map(|tick| Some((scale.pixel(tick.value)?, tick.label))).collect()
+    ticks.filter_map(|(value, label)| Some((scale.pixel(value)?, label))).collect()
 }
 
 fn values(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
@@ -37,13 +33,10 @@ fn values(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
 /// The values that the caller set. Every one has a label, or every second, and so on, as there is room.
 fn marked(axis: &Axis, scale: &Scale, way: Direction) -> Vec<Tick> {
     let values: Vec<f64> = axis.marked.iter().copied().filter(|&value| scale.covers(value)).collect();
-    for step in 1..=values.len() {
-        let some: Vec<f64> = values.iter().copied().step_by(step).collect();
-        if fits(&labelled(&some, 0), scale, way) {
-            return with_minor(&some, values);
-        }
-    }
-    Vec::new()
+    let mut thinned =
+        (1..=values.len()).map(|step| values.iter().copied().step_by(step).collect::<Vec<f64>>());
+    let some = thinned.find(|some| fits(&labelled(some, 0), scale, way));
+    some.map_or(Vec::new(), |some| with_minor(&some, &values))
 }
 
 fn linear(scale: &Scale, way: Direction) -> Vec<Tick> {
@@ -102,13 +95,13 @@ fn logarithmic(scale: &Scale, way: Direction) -> Vec<Tick> {
         let values = at(digits, 1);
         if good(&values) {
             let fine = if decades < 7.0 { at(&[1, 2, 3, 4, 5, 6, 7, 8, 9], 1) } else { Vec::new() };
-            return with_minor(&values, fine);
+            return with_minor(&values, &fine);
         }
     }
     for step in [2, 3, 4, 5, 10, 20, 50, 100, 200] {
         let values = at(&[1], step);
         if decades > 1.7 && good(&values) {
-            return with_minor(&values, if decades < 60.0 { at(&[1], 1) } else { Vec::new() });
+            return with_minor(&values, if decades < 60.0 { &whole } else { &[] });
         }
     }
     // A range of less than a decade with too few round values has equal steps.
@@ -124,14 +117,13 @@ fn power_of_ten(digit: u32, power: i32) -> f64 {
 fn labelled(values: &[f64], decimals: usize) -> Vec<Tick> {
     let powers = needs_powers(values);
     let label = |value| if powers { with_power(value) } else { plain(value, decimals) };
-    values.iter().map(|&value| Tick { value, label: label(value) }).collect()
+    values.iter().map(|&value| (value, label(value))).collect()
 }
 
 /// Ticks with labels at `values`, and small ones at the other values of `minor`.
-fn with_minor(values: &[f64], minor: Vec<f64>) -> Vec<Tick> {
-    let rest = minor.into_iter().filter(|value| !values.contains(value));
-    let rest = rest.map(|value| Tick { value, label: String::new() });
-    labelled(values, 0).into_iter().chain(rest).collect()
+fn with_minor(values: &[f64], minor: &[f64]) -> Vec<Tick> {
+    let rest = minor.iter().filter(|value| !values.contains(value));
+    labelled(values, 0).into_iter().chain(rest.map(|&value| (value, String::new()))).collect()
 }
 
 fn needs_powers(values: &[f64]) -> bool {
@@ -182,15 +174,12 @@ fn plain(value: f64, decimals: usize) -> String {
 /// Whether all labels have enough distance from each other.
 fn fits(ticks: &[Tick], scale: &Scale, way: Direction) -> bool {
     let room = |tick: &Tick| match way {
-        Direction::Across => text::width(&tick.label, size::SMALL, false) + 12.0,
+        Direction::Across => text::width(&tick.1, size::SMALL, false) + 12.0,
         Direction::Up => 2.0 * size::SMALL,
     };
-    ticks.windows(2).all(|pair| {
-        let pixels = pair.iter().filter_map(|tick| scale.pixel(tick.value)).collect::<Vec<_>>();
-        match pixels[..] {
-            [a, b] => (b - a).abs() >= (room(&pair[0]) + room(&pair[1])) / 2.0,
-            _ => false,
-        }
+    ticks.windows(2).all(|pair| match [&pair[0], &pair[1]].map(|tick| scale.pixel(tick.0)) {
+        [Some(a), Some(b)] => (b - a).abs() >= (room(&pair[0]) + room(&pair[1])) / 2.0,
+        _ => false,
     })
 }
 
@@ -202,7 +191,7 @@ mod tests {
         let axis = axis.range(low, high);
         let scale = axis.scale([low, high].into_iter(), 0.0, pixels, true).unwrap();
         let ticks = values(&axis, &scale, way);
-        ticks.into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+        ticks.into_iter().map(|tick| tick.1).filter(|label| !label.is_empty()).collect()
     }
 
     fn across(axis: Axis, low: f64, high: f64) -> String {
@@ -244,15 +233,13 @@ mod tests {
                     for axis in [Axis::linear("x"), Axis::log("x")] {
                         let axis = axis.range(low, high);
                         let scale = axis.scale([low].into_iter(), 0.0, pixels, true).unwrap();
-                        let ticks: Vec<Tick> = values(&axis, &scale, way);
+                        let ticks = values(&axis, &scale, way);
+                        assert!(ticks.iter().all(|tick| scale.covers(tick.0)));
+                        let case = format!("{low} {high} {pixels} {way:?} {ticks:?}");
                         let labelled: Vec<Tick> =
-                            ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect();
-                        assert!(fits(&labelled, &scale, way), "{low} {high} {ticks:?}");
-                        assert!(ticks.iter().all(|tick| scale.covers(tick.value)));
-                        assert!(
-                            pixels < 200.0 || labelled.len() > 1,
-                            "{low} {high} {pixels} {way:?} {ticks:?}"
-                        );
+                            ticks.into_iter().filter(|tick| !tick.1.is_empty()).collect();
+                        assert!(fits(&labelled, &scale, way), "{case}");
+                        assert!(pixels < 200.0 || labelled.len() > 1, "{case}");
                     }
                 }
             }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use superpose_figure::{Axis, Bar, Bars, Cell, Chart, Figure, PngError, Point, Region, Series, Theme};
+use superpose_figure::{Axis, Bar, Bars, Cell, Chart, Figure, PngError, Region, Series, Theme};
 
 const UNUSUAL: [f64; 9] =
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1e-300, f64::MAX, f64::MIN_POSITIVE, 3.0];
@@ -16,16 +16,12 @@ fn chart(log: bool) -> Chart {
 fn everything() -> Figure {
     let rows = [(10.0, 0.2), (100.0, 0.6), (1000.0, 0.9)];
     let full = chart(true)
-        .points(
-            "measured",
-            rows.map(|(x, y)| Point::new(x, y).vertical(0.9 * y, 1.1 * y).horizontal(0.8 * x, x)),
-        )
+        .points("measured", rows.map(|(x, y)| (x, y, 0.9 * y, 1.1 * y)))
         .line("predicted", rows)
         .with(Series::line("bound", rows).dashed().muted())
-        .band("error", rows.map(|(x, y)| (x, 0.9 * y, 1.1 * y)))
         .horizontal(0.5, "half")
         .vertical(50.0, "data at hand")
-        .note(10.0, 0.3, "here")
+        .mark(10.0, 0.3, "here")
         .mark(100.0, 0.6, "cheapest");
     let cell = |i: i32| ((f64::from(i), f64::from(i + 1)), (0.0, 1.0));
     let heat = chart(false)
@@ -39,7 +35,7 @@ fn everything() -> Figure {
         )
         .line("one half", [(0.0, 0.0), (4.0, 1.0)]);
     let bars = Bars::new("Noise", Axis::linear("size"), ["a", "b"])
-        .series("measured", [Bar::new(1.0).interval(0.9, 1.1), Bar::new(f64::NAN)])
+        .series("measured", [Bar::from((1.0, 0.9, 1.1)), Bar::from(f64::NAN)])
         .series("predicted", [1.0, 2.0, 3.0]);
     Figure::new().title("All of it").note("A note.").columns(2).panel(full).panel(heat).panel(bars)
 }
@@ -81,7 +77,6 @@ fn every_label_is_drawn() {
         "measured",
         "predicted",
         "bound",
-        "error",
         "half",
         "data at hand",
         "here",
@@ -96,8 +91,8 @@ fn every_label_is_drawn() {
     ] {
         assert!(texts.iter().any(|text| text == word), "{word} is not in {texts:?}");
     }
-    // A circle for each measured point, one in the legend, and the ring.
-    assert_eq!(svg.matches("<circle").count(), 5);
+    // A circle for each measured point, one in the legend, and two rings.
+    assert_eq!(svg.matches("<circle").count(), 6);
     assert_eq!(svg.matches("stroke-dasharray=\"6 4\"").count(), 2);
 }
 
@@ -179,16 +174,14 @@ fn unusual_values_give_valid_figures() {
     for log in [false, true] {
         for a in UNUSUAL {
             for b in UNUSUAL {
-                let point = Point::new(a, b).vertical(b, a).horizontal(a, b);
                 let figure = Figure::new()
                     .panel(
                         chart(log)
-                            .points("p", [point, Point::new(3.0, 4.0).vertical(a, b).horizontal(b, a)])
+                            .points("p", [(a, b, b, a), (3.0, 4.0, a, b)])
                             .line("l", [(a, b), (1.0, 1.0), (b, a), (2.0, 5.0)])
-                            .band("b", [(a, a, b), (1.0, a, b), (2.0, b, a)])
                             .vertical(a, "v")
                             .horizontal(b, "h")
-                            .note(a, b, "n")
+                            .mark(a, b, "n")
                             .mark(b, a, "m"),
                     )
                     .panel(
@@ -256,8 +249,7 @@ proptest! {
         let axis = |log: bool| if log { Axis::log(&name) } else { Axis::linear(&name) };
         let chart = Chart::new(&name, axis(x_log), axis(y_log))
             .points(&name, rows.clone())
-            .line("l", rows.iter().map(|row| (row.0, row.1)))
-            .band("b", rows.iter().map(|row| (row.0, row.1, row.2)));
+            .line("l", rows.iter().map(|row| (row.0, row.1)));
         let heat = Chart::new("", axis(x_log), axis(y_log))
             .cells(&name, rows.iter().map(|row| Cell::new((row.0, row.1), (row.2, row.3), row.0)))
             .regions([&name], rows.iter().map(|row| Region::new((row.0, row.1), (row.2, row.3), 0)));

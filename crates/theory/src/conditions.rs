@@ -56,24 +56,17 @@ impl Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.holds() { "holds" } else { "fails" };
-        let (left, right) = (Rounded(self.left), Rounded(self.right));
+        let (left, right) = (rounded(self.left), rounded(self.right));
         write!(f, "{}: {}, {left} against {right}, {verdict}", self.subject, self.statement)
     }
 }
 
 /// A number with about three digits, with an exponent where it is very large or very small.
-struct Rounded(f64);
-
-impl fmt::Display for Rounded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let x = self.0;
-        if x != 0.0 && !(1e-3..1e6).contains(&x.abs()) {
-            write!(f, "{x:.2e}")
-        } else if x.abs() < 100.0 {
-            write!(f, "{x:.2}")
-        } else {
-            write!(f, "{x:.0}")
-        }
+fn rounded(x: f64) -> String {
+    match x.abs() {
+        size if size != 0.0 && !(1e-3..1e6).contains(&size) => format!("{x:.2e}"),
+        ..100.0 => format!("{x:.2}"),
+        _ => format!("{x:.0}"),
     }
 }
 
@@ -81,7 +74,7 @@ impl fmt::Display for Rounded {
 pub fn conditions(point: &Point, kernel: &Summary) -> Vec<Condition> {
     let Point { vocab, dim, length, samples, .. } = *point;
     let log = libm::log(vocab);
-    let t = point.trigger.t();
+    let (t, mlp) = (point.trigger.t(), point.width.is_some());
     let mut list = Vec::new();
     let mut add = |subject, statement: &str, left: f64, right: f64| {
         list.push(Condition { subject, statement: statement.to_owned(), left, right });
@@ -89,46 +82,36 @@ pub fn conditions(point: &Point, kernel: &Summary) -> Vec<Condition> {
     add(Subject::Coverage, "N > V", samples, vocab);
     if !point.orthonormal() {
         let xi2 = kernel.xi * kernel.xi;
-        match point.width {
-            None => {
-                let symbols = if t > 0.0 { "d^2 > 4 V log V" } else { "d^2 > 2 V log V" };
-                add(Subject::Capacity, symbols, dim * dim, 2.0 * (1.0 + t) * vocab * log);
-            }
-            Some(_) => {
-                let right = 2.0 * (kernel.s2 / xi2) * vocab * log;
-                add(Subject::Capacity, "d > 2 (s2/xi^2) V log V", dim, right);
-            }
+        if mlp {
+            let right = 2.0 * (kernel.s2 / xi2) * vocab * log;
+            add(Subject::Capacity, "d > 2 (s2/xi^2) V log V", dim, right);
+        } else {
+            let symbols = if t > 0.0 { "d^2 > 4 V log V" } else { "d^2 > 2 V log V" };
+            add(Subject::Capacity, symbols, dim * dim, 2.0 * (1.0 + t) * vocab * log);
         }
         add(Subject::OutputOverlap, "d > 2 log V", dim, 2.0 * log);
-        if point.width.is_some() {
+        if mlp {
             let right = 2.0 * (kernel.mlp_noise / xi2) * vocab * log;
             add(Subject::MlpNoise, "d > 2 (mlp_noise/xi^2) V log V", dim, right);
         }
         let common = (kernel.kappa / kernel.xi).powi(2);
         if common > 1e-6 {
-            let symbols = match point.width {
-                None => "N d > 2 V^2 log V",
-                Some(_) => "N d > 2 (kappa/xi)^2 V^2 log V",
-            };
+            let symbols = if mlp { "N d > 2 (kappa/xi)^2 V^2 log V" } else { "N d > 2 V^2 log V" };
             add(Subject::MeanBias, symbols, samples * dim, 2.0 * common * vocab * vocab * log);
         }
         let Gradient { same_label, own, .. } = Gradient::of(point);
         if same_label > 0.0 {
-            let symbols = match point.width {
-                None => "N d^1.5 > L^2 sqrt(2 V log L)",
-                Some(_) => "N d^1.5 > (own/same_label) L^2 sqrt(2 V log L)",
-            };
+            let own_over = if mlp { "(own/same_label) " } else { "" };
+            let symbols = format!("N d^1.5 > {own_over}L^2 sqrt(2 V log L)");
             let right = length * length * (2.0 * vocab * libm::log(length.max(2.0))).sqrt();
-            add(Subject::Attention, symbols, samples * dim.powf(1.5), (own / same_label).abs() * right);
+            add(Subject::Attention, &symbols, samples * dim.powf(1.5), (own / same_label).abs() * right);
         }
     }
-    match (point.orthonormal(), point.width) {
-        (true, None) => add(Subject::OneStep, "N > 2 L log V", samples, 2.0 * length * log),
-        (false, None) => {
-            let right = 2.0 * length * vocab * vocab * log;
-            add(Subject::OneStep, "N d^2 > 2 L V^2 log V", samples * dim * dim, right);
-        }
-        (_, Some(_)) => {}
+    if !mlp && point.orthonormal() {
+        add(Subject::OneStep, "N > 2 L log V", samples, 2.0 * length * log);
+    } else if !mlp {
+        let right = 2.0 * length * vocab * vocab * log;
+        add(Subject::OneStep, "N d^2 > 2 L V^2 log V", samples * dim * dim, right);
     }
     list
 }

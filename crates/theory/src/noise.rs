@@ -105,13 +105,8 @@ mod tests {
 
     #[test]
     fn largest_term_is_found() {
-        let none = ScoreNoise {
-            signal: 9.0,
-            output_overlap: 0.0,
-            mean_bias: 0.0,
-            mlp_noise: 0.0,
-            gradient_noise: 0.0,
-        };
+        let [mean_bias, gradient_noise, mlp_noise, output_overlap] = [0.0; 4];
+        let none = ScoreNoise { signal: 9.0, mean_bias, gradient_noise, mlp_noise, output_overlap };
         let noise = ScoreNoise { output_overlap: 0.1, mean_bias: 0.3, gradient_noise: 0.2, ..none };
         assert_eq!(largest(&noise.terms()), Some(Term::MeanBias));
         assert_eq!(largest(&none.terms()), None);

@@ -83,14 +83,6 @@ impl Point {
 
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
-    Point {
-        vocab,
-        dim,
-        length,
-        samples,
-        width: None,
-        activation: Activation::Relu,
-        embedding: Embedding::Gaussian,
-        trigger: Trigger::Keys,
-    }
+    let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
+    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{EmbeddingSettings, Labels, Regime};
+use superpose_core::config::{EmbeddingSettings as Rows, Labels, Regime};
 use superpose_core::{Config, Measure, Measures, Settings};
 
-use crate::attention::{LockLaw, Scores, lock_rate};
+use crate::attention::{Scores, lock_law, lock_rate};
 use crate::conditions::{Condition, conditions};
 use crate::critical::Recall;
 use crate::kernel::{Measured, Summary};
@@ -17,63 +17,37 @@ use crate::one_step::{one_step_accuracy, one_step_beside};
 use crate::point::Point;
 use crate::recall::{Weights, recall};
 
-/// Why a quantity is not predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// Tokens follow Zipf's law.
-    Zipf,
-    /// Noise tokens come from a vocabulary of their own.
-    NoiseVocab,
-    /// Several facts share a label.
-    LabelClasses,
-    /// Steps are exact, at rates that are not small.
-    ExactRegime,
-    /// The rate of step 2 is given, not set by the lead.
-    Gamma,
-    /// The lead is so small that attention spreads over all positions.
-    SmallLead,
-    /// Embeddings come from a file whose statistics were not given.
-    FileEmbedding,
-    /// Embeddings lie in a subspace or around centres.
-    Structure,
-    /// Training goes on after the early phase.
-    Trained,
-    /// Output embeddings are not independent of the input embeddings.
-    OutputEmbedding,
-    /// Tensors were imported.
-    Import,
-    /// Reading the first gradient of an MLP over orthonormal embeddings.
-    OrthonormalMlp,
-    /// Only the statistics of the kernel are known, and this needs more.
-    MeasuredKernel,
+/// Defines each reason by its text, which is also its description in schemas.
+macro_rules! reasons {
+    ($($variant:ident: $text:literal,)+) => {
+        /// Why a quantity is not predicted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Reason { $(#[doc = $text] $variant),+ }
+
+        impl Reason {
+            /// The reason in words.
+            pub fn text(self) -> &'static str {
+                match self { $(Reason::$variant => $text),+ }
+            }
+        }
+    };
 }
 
-impl Reason {
-    /// The reason in words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Reason::Zipf => "the formulas are for uniform tokens",
-            Reason::NoiseVocab => "the formulas are for noise tokens from the facts' vocabulary",
-            Reason::LabelClasses => "the formulas are for one label per fact",
-            Reason::ExactRegime => "the formulas are for the infinitesimal regime",
-            Reason::Gamma => "the formulas are for a rate of step 2 that is set by the lead",
-            Reason::SmallLead => {
-                "the formulas are for a lead of at least 3: with less, attention is not on one position"
-            }
-            Reason::FileEmbedding => "the embeddings come from a file: measure their statistics first",
-            Reason::Structure => "the formulas are for rows without structure",
-            Reason::Trained => {
-                "the formulas are for the three-step early phase, not for training that goes on"
-            }
-            Reason::OutputEmbedding => {
-                "the formulas are for output embeddings that are independent of the input"
-            }
-            Reason::Import => "imported tensors may be anything: measure their statistics first",
-            Reason::OrthonormalMlp => "one step of an MLP over orthonormal embeddings has no formula",
-            Reason::MeasuredKernel => "only memory accuracy follows from measured statistics",
-        }
-    }
+reasons! {
+    Zipf: "the formulas are for uniform tokens",
+    NoiseVocab: "the formulas are for noise tokens from the facts' vocabulary",
+    LabelClasses: "the formulas are for one label per fact",
+    ExactRegime: "the formulas are for the infinitesimal regime",
+    Gamma: "the formulas are for a rate of step 2 that is set by the lead",
+    SmallLead: "the formulas are for a lead of at least 3: with less, attention is not on one position",
+    FileEmbedding: "the embeddings come from a file: measure their statistics first",
+    Structure: "the formulas are for rows without structure",
+    Trained: "the formulas are for the three-step early phase, not for training that goes on",
+    OutputEmbedding: "the formulas are for output embeddings that are independent of the input",
+    Import: "imported tensors may be anything: measure their statistics first",
+    OrthonormalMlp: "one step of an MLP over orthonormal embeddings has no formula",
+    MeasuredKernel: "only memory accuracy follows from measured statistics",
 }
 
 impl fmt::Display for Reason {
@@ -91,15 +65,15 @@ pub struct Gap {
     pub reason: Reason,
 }
 
-/// The part of the model that holds accuracy down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// What step 3 stores.
-    Memory,
-    /// What step 2 looks at.
-    Attention,
-}
+superpose_core::words!(
+    /// The part of the model that holds accuracy down.
+    Part {
+        /// What step 3 stores.
+        Memory = "memory",
+        /// What step 2 looks at.
+        Attention = "attention",
+    }
+);
 
 /// The largest noise term where it matters most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -111,7 +85,7 @@ pub struct Dominant {
 }
 
 /// Sizes of noise terms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Of the logits, attention on `ell`.
     pub logits: Option<LogitNoise>,
@@ -120,7 +94,7 @@ pub struct Noise {
 }
 
 /// What the theory says about a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// The predicted measures. Recall is the lock rate times what a run with that lock rate has stored, averaged over runs.
     #[serde(flatten)]
@@ -140,7 +114,10 @@ pub struct Prediction {
 /// Predicts the outcome of a configuration.
 pub fn predict(config: &Config) -> Prediction {
     match uncovered(config) {
-        Some(reason) => Prediction::silent(reason),
+        Some(reason) => {
+            let gaps = PREDICTED.map(|quantity| Gap { quantity, reason }).to_vec();
+            Prediction { gaps, ..Prediction::default() }
+        }
         None => predict_at(&Point::from(config)),
     }
 }
@@ -181,12 +158,9 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         seed: _,
     } = &**config;
     let structure = match embedding {
-        EmbeddingSettings::Gaussian
-        | EmbeddingSettings::Sphere
-        | EmbeddingSettings::Orthonormal
-        | EmbeddingSettings::Rademacher => None,
-        EmbeddingSettings::LowRank { .. } | EmbeddingSettings::Clustered { .. } => Some(Reason::Structure),
-        EmbeddingSettings::File { .. } => Some(Reason::FileEmbedding),
+        Rows::Gaussian | Rows::Sphere | Rows::Orthonormal | Rows::Rademacher => None,
+        Rows::LowRank { .. } | Rows::Clustered { .. } => Some(Reason::Structure),
+        Rows::File { .. } => Some(Reason::FileEmbedding),
     };
     [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
@@ -227,7 +201,7 @@ pub fn predict_at(point: &Point) -> Prediction {
     let counted = point.orthonormal() && point.width.is_some();
     let one_step_accuracy = (!counted).then(|| one_step_beside(point, memory.race()));
     let scores = Scores::of(point);
-    let weights = Weights::of(&LockLaw::with(point, &scores));
+    let weights = Weights::of(&lock_law(point, &scores));
     Prediction::assemble(point, &memory, Some(&weights), one_step_accuracy, Some(scores.noise()))
 }
 
@@ -238,17 +212,6 @@ pub fn predict_measured(point: &Point, measured: &Measured) -> Prediction {
 }
 
 impl Prediction {
-    fn silent(reason: Reason) -> Prediction {
-        Prediction {
-            measures: Measures::default(),
-            kernel: None,
-            noise: Noise { logits: None, scores: None },
-            dominant: None,
-            conditions: Vec::new(),
-            gaps: PREDICTED.map(|quantity| Gap { quantity, reason }).to_vec(),
-        }
-    }
-
     fn assemble(
         point: &Point,
         memory: &Memory,
@@ -303,86 +266,75 @@ mod tests {
 
     use super::*;
 
+    use Measure::{Accuracy, LockRate, MemoryAccuracy, OneStepAccuracy};
+
     fn at(settings: Settings) -> Prediction {
         predict(&settings.check().unwrap())
     }
 
+    fn get(prediction: &Prediction, measure: Measure) -> f64 {
+        prediction.measures[measure].unwrap()
+    }
+
     #[test]
     fn recall_is_at_most_lock_rate_times_memory() {
+        let product = |p: &Prediction| get(p, LockRate) * get(p, MemoryAccuracy);
         let p = at(Settings::default());
-        let product = p.measures[Measure::LockRate].unwrap() * p.measures[Measure::MemoryAccuracy].unwrap();
-        assert!((p.measures[Measure::Accuracy].unwrap() - product).abs() < 1e-3, "all runs lock");
-        assert!(p.gaps.is_empty() && p.measures[Measure::OneStepAccuracy].is_some());
-        let p = at(Settings {
-            length: 300,
-            samples: 4000,
-            vocab: 200,
-            trigger: Trigger::Keys,
-            ..Settings::default()
-        });
-        let (recall, lock) = (p.measures[Measure::Accuracy].unwrap(), p.measures[Measure::LockRate].unwrap());
-        assert!(
-            (0.2..0.9).contains(&lock) && recall < lock * p.measures[Measure::MemoryAccuracy].unwrap(),
-            "{recall} {lock}"
-        );
+        assert!((get(&p, Accuracy) - product(&p)).abs() < 1e-3, "all runs lock");
+        assert!(p.gaps.is_empty() && p.measures[OneStepAccuracy].is_some());
+        let (length, samples, trigger) = (300, 4000, Trigger::Keys);
+        let p = at(Settings { length, samples, vocab: 200, trigger, ..Settings::default() });
+        let (recall, lock) = (get(&p, Accuracy), get(&p, LockRate));
+        assert!((0.2..0.9).contains(&lock) && recall < product(&p), "{recall} {lock}");
     }
 
     #[test]
     fn silence_has_a_reason() {
-        let settings = Settings::default();
-        let file = Settings {
-            embedding: EmbeddingSettings::File { file: "rows.safetensors".into(), tensor: "rows".into() },
-            ..settings.clone()
-        };
+        let settings = Settings::default;
+        let file = Rows::File { file: "rows.safetensors".into(), tensor: "rows".into() };
         for (other, reason) in [
-            (Settings { zipf: Some(1.0), ..settings.clone() }, Reason::Zipf),
-            (Settings { noise_vocab: Some(9), ..settings.clone() }, Reason::NoiseVocab),
-            (Settings { labels: Labels::Mod(7), ..settings.clone() }, Reason::LabelClasses),
-            (Settings { regime: Regime::Exact, ..settings.clone() }, Reason::ExactRegime),
-            (Settings { gamma: Some(1.0), ..settings.clone() }, Reason::Gamma),
-            (Settings { lead: 0.5, ..settings.clone() }, Reason::SmallLead),
-            (file, Reason::FileEmbedding),
-            (Settings { training: Some(Training::new(10)), ..settings.clone() }, Reason::Trained),
-            (
-                Settings { embedding: EmbeddingSettings::LowRank { rank: 9 }, ..settings.clone() },
-                Reason::Structure,
-            ),
-            (Settings { output_embedding: Some("tied".into()), ..settings.clone() }, Reason::OutputEmbedding),
-            (Settings { import: Some("run.safetensors".into()), ..settings.clone() }, Reason::Import),
+            (Settings { zipf: Some(1.0), ..settings() }, Reason::Zipf),
+            (Settings { noise_vocab: Some(9), ..settings() }, Reason::NoiseVocab),
+            (Settings { labels: Labels::Mod(7), ..settings() }, Reason::LabelClasses),
+            (Settings { regime: Regime::Exact, ..settings() }, Reason::ExactRegime),
+            (Settings { gamma: Some(1.0), ..settings() }, Reason::Gamma),
+            (Settings { lead: 0.5, ..settings() }, Reason::SmallLead),
+            (Settings { embedding: file, ..settings() }, Reason::FileEmbedding),
+            (Settings { training: Some(Training::new(10)), ..settings() }, Reason::Trained),
+            (Settings { embedding: Rows::LowRank { rank: 9 }, ..settings() }, Reason::Structure),
+            (Settings { output_embedding: Some("tied".into()), ..settings() }, Reason::OutputEmbedding),
+            (Settings { import: Some("run.safetensors".into()), ..settings() }, Reason::Import),
         ] {
             let p = at(other);
-            assert_eq!(p.measures[Measure::Accuracy], None);
+            assert_eq!(p.measures[Accuracy], None);
             assert_eq!(p.gaps.len(), 4);
             assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
         }
-        assert!(at(Settings { zipf: Some(0.0), ..settings }).gaps.is_empty());
+        assert!(at(Settings { zipf: Some(0.0), ..settings() }).gaps.is_empty());
     }
 
     #[test]
-    fn the_mlp_has_all_of_it() {
+    fn mlp_has_all_predictions() {
         let p = at(Settings { width: Some(1000), activation: Activation::He2, ..Settings::default() });
-        assert!(
-            p.gaps.is_empty()
-                && p.measures[Measure::Accuracy].unwrap() <= p.measures[Measure::MemoryAccuracy].unwrap()
-        );
+        assert!(p.gaps.is_empty() && get(&p, Accuracy) <= get(&p, MemoryAccuracy));
         assert!(p.noise.logits.unwrap().mlp_noise > 0.0 && p.noise.scores.unwrap().mlp_noise > 0.0);
     }
 
     #[test]
-    fn the_term_in_the_way() {
+    fn limiting_term_depends_on_the_sizes() {
         let keys = Settings { vocab: 1000, dim: 60, trigger: Trigger::Keys, ..Settings::default() };
-        let term = |settings: Settings| {
-            let dominant = at(settings).dominant.unwrap();
-            (dominant.part, dominant.term)
-        };
         let plenty = Settings { samples: 10_000_000, ..keys.clone() };
-        assert_eq!(term(plenty), (Part::Memory, Term::Interference));
         let values = Settings { samples: 10_000, trigger: Trigger::Values, ..keys.clone() };
-        assert_eq!(term(values), (Part::Memory, Term::MeanBias));
         let few = Settings { vocab: 200, dim: 400, samples: 200, length: 4, ..keys.clone() };
-        assert_eq!(term(few), (Part::Memory, Term::Coverage));
         let long = Settings { vocab: 100, dim: 100, length: 1000, samples: 10_000, ..keys };
-        assert_eq!(term(long), (Part::Attention, Term::MeanBias));
+        for (settings, part, term) in [
+            (plenty, Part::Memory, Term::Interference),
+            (values, Part::Memory, Term::MeanBias),
+            (few, Part::Memory, Term::Coverage),
+            (long, Part::Attention, Term::MeanBias),
+        ] {
+            assert_eq!(at(settings).dominant, Some(Dominant { part, term }));
+        }
     }
 
     #[test]
@@ -390,18 +342,11 @@ mod tests {
         let settings = Settings { trigger: Trigger::Keys, samples: 100_000, ..Settings::default() };
         let point = Point::from(&settings.check().unwrap());
         let derived = predict_at(&point);
-        let kernel = derived.kernel.unwrap();
-        let measured = Measured {
-            kappa: kernel.kappa,
-            xi: kernel.xi,
-            xi_spread: kernel.xi_spread,
-            s2: kernel.s2,
-            output_coherence: 1.0 / point.dim,
-            output_spread: (2.0 / point.dim).sqrt(),
-        };
+        let Summary { kappa, xi, xi_spread, s2, .. } = derived.kernel.unwrap();
+        let (output_coherence, output_spread) = (1.0 / point.dim, (2.0 / point.dim).sqrt());
+        let measured = Measured { kappa, xi, xi_spread, s2, output_coherence, output_spread };
         let p = predict_measured(&point, &measured);
-        let difference =
-            p.measures[Measure::MemoryAccuracy].unwrap() - derived.measures[Measure::MemoryAccuracy].unwrap();
+        let difference = get(&p, MemoryAccuracy) - get(&derived, MemoryAccuracy);
         assert!(difference.abs() < 0.01, "{difference}");
         assert_eq!(p.gaps.len(), 3);
     }

@@ -3,8 +3,8 @@
 //! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
 //! over runs of the lock rate times the memory accuracy at that lock rate.
 
-use crate::attention::LockLaw;
 use crate::memory::Memory;
+use crate::quadrature::Rule;
 
 /// Lock rates at which the memory accuracy is computed; between them it is interpolated linearly.
 pub(crate) const RATES: [f64; 7] = [0.0, 0.05, 0.15, 0.3, 0.55, 0.8, 1.0];
@@ -17,10 +17,10 @@ const NEGLIGIBLE: f64 = 1e-8;
 pub(crate) struct Weights(pub [f64; RATES.len()]);
 
 impl Weights {
-    /// Distributes every lock rate over the two nearest of the [`RATES`].
-    pub fn of(law: &LockLaw) -> Weights {
+    /// Distributes every lock rate of a distribution over the two nearest of the [`RATES`].
+    pub fn of(law: &Rule) -> Weights {
         let mut weights = [0.0; RATES.len()];
-        for &(rate, weight) in &law.0.points {
+        for &(rate, weight) in &law.points {
             let right = RATES[1..].iter().position(|&r| rate <= r).unwrap_or(RATES.len() - 2) + 1;
             let share = (rate - RATES[right - 1]) / (RATES[right] - RATES[right - 1]);
             weights[right - 1] += weight * rate * (1.0 - share);
@@ -46,6 +46,12 @@ impl Weights {
         let used = self.0.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE);
         used.map(|(i, weight)| weight * memory(i)).sum::<f64>().clamp(chance, 1.0)
     }
+}
+
+/// Log odds of a share, clamped to between `floor` and 1 minus it.
+pub(crate) fn log_odds(share: f64, floor: f64) -> f64 {
+    let share = share.clamp(floor, 1.0 - floor);
+    (share / (1.0 - share)).ln()
 }
 
 /// Recall of a memory after `samples` samples.

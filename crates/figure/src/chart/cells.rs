@@ -1,7 +1,7 @@
 //! Heat maps and regions: cells, the colour bar, outlines between categories, and the places of their names.
 
+use super::Region;
 use super::pixels::Scales;
-use super::{Cell, Region};
 use crate::place::OccupiedArea;
 use crate::scale::Axis;
 use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
@@ -15,9 +15,8 @@ const BAR: f64 = 12.0;
 
 /// Room that the colour bar needs to the right of the frame.
 pub(super) fn bar_room(label: &str, height: f64) -> f64 {
-    let widest = bar_ticks(height).into_iter().map(|(_, label)| text::width(&label, size::SMALL, false));
     let title = if label.is_empty() { 0.0 } else { 18.0 };
-    BAR_GAP + BAR + 7.0 + widest.fold(0.0, f64::max) + title + 4.0
+    BAR_GAP + BAR + 7.0 + text::widest(&bar_ticks(height)) + title + 4.0
 }
 
 fn bar_ticks(height: f64) -> Vec<(f64, String)> {
@@ -38,36 +37,29 @@ pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64
     });
     let stroke = Stroke::new(palette.axis, 1.0);
     svg.path(&[(left, 0.0), (right, 0.0), (right, height), (left, height), (left, 0.0)], stroke);
-    let mut widest: f64 = 0.0;
-    for (y, label) in bar_ticks(height) {
-        svg.line((right, y), (right + 3.0, y), stroke);
-        svg.text((right + 6.0, y + 0.36 * size::SMALL), &label, Type::new(size::SMALL, palette.axis));
-        widest = widest.max(text::width(&label, size::SMALL, false));
+    let ticks = bar_ticks(height);
+    for (y, label) in &ticks {
+        svg.line((right, *y), (right + 3.0, *y), stroke);
+        svg.text((right + 6.0, y + 0.36 * size::SMALL), label, Type::new(size::SMALL, palette.axis));
     }
     let set = Type { upwards: true, ..Type::new(size::LABEL, palette.ink).anchor(Anchor::Middle) };
-    svg.text((right + 7.0 + widest + 14.0, height / 2.0), label, set);
-}
-
-pub(super) fn draw_cells(svg: &mut Svg, palette: &Palette, cells: &[Cell], scales: &Scales) {
-    svg.crisp(|svg| {
-        for cell in cells {
-            if let Some(rect) = scales.rect(cell.x, cell.y) {
-                let color = cell.value.map_or(palette.missing.to_owned(), sequential);
-                svg.rect((rect.x, rect.y), rect.width, rect.height, &color, 1.0);
-            }
-        }
-    });
+    svg.text((right + 7.0 + text::widest(&ticks) + 14.0, height / 2.0), label, set);
 }
 
 /// Opacity of a filled region.
 pub(super) const FILL: f64 = 0.5;
 
-pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, regions: &[Region], scales: &Scales) {
+/// Fills rectangles, each given by its ends in x and in y and its colour.
+pub(super) fn draw_rects(
+    svg: &mut Svg,
+    scales: &Scales,
+    rects: impl Iterator<Item = (Spot, Spot, String)>,
+    opacity: f64,
+) {
     svg.crisp(|svg| {
-        for region in regions {
-            if let Some(rect) = scales.rect(region.x, region.y) {
-                let color = palette.category(region.category);
-                svg.rect((rect.x, rect.y), rect.width, rect.height, color, FILL);
+        for (x, y, color) in rects {
+            if let Some(rect) = scales.rect(x, y) {
+                svg.rect((rect.x, rect.y), rect.width, rect.height, &color, opacity);
             }
         }
     });
@@ -120,44 +112,42 @@ impl Partition {
         Self { xs, ys, grid }
     }
 
-    fn columns(&self) -> usize {
-        self.xs.len().saturating_sub(1)
-    }
-
-    fn rows(&self) -> usize {
-        self.ys.len().saturating_sub(1)
+    /// Numbers of columns and rows.
+    fn counts(&self) -> (usize, usize) {
+        (self.xs.len().saturating_sub(1), self.ys.len().saturating_sub(1))
     }
 
     fn at(&self, row: usize, column: usize) -> Option<usize> {
-        self.grid.get(row * self.columns() + column).copied().flatten()
+        self.grid.get(row * self.counts().0 + column).copied().flatten()
     }
 
     /// Lines between different categories, each as long as possible.
     pub fn outlines(&self) -> Vec<(Spot, Spot)> {
         let mut lines = Vec::new();
+        let (columns, rows) = self.counts();
         let differ = |a: Option<usize>, b: Option<usize>| a.is_some() && b.is_some() && a != b;
         let pixel = |edge: i64| edge as f64 / UNIT;
-        for column in 1..self.columns() {
+        for column in 1..columns {
             let x = pixel(self.xs[column]);
             let is_edge = |row| differ(self.at(row, column - 1), self.at(row, column));
             let line = |(from, to)| ((x, pixel(self.ys[from])), (x, pixel(self.ys[to])));
-            lines.extend(runs(self.rows(), is_edge).into_iter().map(line));
+            lines.extend(runs(rows, is_edge).into_iter().map(line));
         }
-        for row in 1..self.rows() {
+        for row in 1..rows {
             let y = pixel(self.ys[row]);
             let is_edge = |column| differ(self.at(row - 1, column), self.at(row, column));
             let line = |(from, to)| ((pixel(self.xs[from]), y), (pixel(self.xs[to]), y));
-            lines.extend(runs(self.columns(), is_edge).into_iter().map(line));
+            lines.extend(runs(columns, is_edge).into_iter().map(line));
         }
         lines
     }
 
     fn category(&self, (x, y): Spot) -> Option<usize> {
         let index = |edges: &[i64], pixel: f64| {
-            edges.partition_point(|&edge| edge as f64 / UNIT <= pixel).checked_sub(1)
+            let left = edges.partition_point(|&edge| edge as f64 / UNIT <= pixel).checked_sub(1);
+            left.filter(|left| left + 1 < edges.len())
         };
-        let (row, column) = (index(&self.ys, y)?, index(&self.xs, x)?);
-        (row < self.rows() && column < self.columns()).then(|| self.at(row, column)).flatten()
+        self.at(index(&self.ys, y)?, index(&self.xs, x)?)
     }
 
     /// The middle of a place where a label is entirely inside its category and covers nothing, if there is one.
@@ -169,23 +159,18 @@ impl Partition {
         occupied: &OccupiedArea,
     ) -> Option<Spot> {
         const LATTICE: (usize, usize) = (48, 40);
-        let (half_width, half_height) =
-            (text::width(label, size::SMALL, false) / 2.0 + 6.0, size::SMALL / 2.0 + 5.0);
-        let spot = |i: usize| {
-            let (column, row) = (i % LATTICE.0, i / LATTICE.0);
-            (
-                frame.0 * (column as f64 + 0.5) / LATTICE.0 as f64,
-                frame.1 * (row as f64 + 0.5) / LATTICE.1 as f64,
-            )
-        };
-        let spots: Vec<Spot> = (0..LATTICE.0 * LATTICE.1).map(spot).collect();
+        let half_width = text::width(label, size::SMALL, false) / 2.0 + 6.0;
+        let half_height = size::SMALL / 2.0 + 5.0;
+        let along = |size: f64, i: usize, count: usize| size * (i as f64 + 0.5) / count as f64;
+        let spot =
+            |i: usize| (along(frame.0, i % LATTICE.0, LATTICE.0), along(frame.1, i / LATTICE.0, LATTICE.1));
         let (own, other): (Vec<Spot>, Vec<Spot>) =
-            spots.into_iter().partition(|&spot| self.category(spot) == Some(category));
+            (0..LATTICE.0 * LATTICE.1).map(spot).partition(|&spot| self.category(spot) == Some(category));
         // The factor by which the label around this spot could be enlarged before it touches something.
         let room = |(x, y): Spot| {
             let edges = (x.min(frame.0 - x) / half_width).min(y.min(frame.1 - y) / half_height);
             let apart = |&(a, b): &Spot| ((a - x).abs() / half_width).max((b - y).abs() / half_height);
-            other.iter().chain(occupied.spots()).map(apart).fold(edges, f64::min)
+            other.iter().chain(&occupied.spots).map(apart).fold(edges, f64::min)
         };
         let best = own.into_iter().map(|spot| (room(spot), spot)).max_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(room, _)| *room >= 1.0).map(|(_, spot)| spot)
@@ -213,6 +198,10 @@ mod tests {
         Scales { x: scale, y: scale }
     }
 
+    fn room_for(partition: &Partition, category: usize, label: &str) -> Option<Spot> {
+        partition.room_for(category, label, (100.0, 100.0), &OccupiedArea::default())
+    }
+
     #[test]
     fn outlines_are_maximal_and_only_between_categories() {
         // Left half of one category in four cells, right half of another in one.
@@ -223,13 +212,10 @@ mod tests {
         }
         let partition = Partition::new(&regions, &scales());
         assert_eq!(partition.outlines(), [((50.0, 0.0), (50.0, 100.0))]);
-        let spot = partition.room_for(0, "ab", (100.0, 100.0), &OccupiedArea::default()).unwrap();
+        let spot = room_for(&partition, 0, "ab").unwrap();
         assert!((15.0..35.0).contains(&spot.0), "{spot:?}");
-        assert_eq!(
-            partition.room_for(0, "a name too long for it", (100.0, 100.0), &OccupiedArea::default()),
-            None
-        );
-        assert_eq!(partition.room_for(7, "a", (100.0, 100.0), &OccupiedArea::default()), None);
+        assert_eq!(room_for(&partition, 0, "a name too long for it"), None);
+        assert_eq!(room_for(&partition, 7, "a"), None);
     }
 
     #[test]
@@ -237,7 +223,7 @@ mod tests {
         for regions in [vec![], vec![Region::new((f64::NAN, 1.0), (0.0, 1.0), 0)]] {
             let partition = Partition::new(&regions, &scales());
             assert!(partition.outlines().is_empty());
-            assert_eq!(partition.room_for(0, "a", (100.0, 100.0), &OccupiedArea::default()), None);
+            assert_eq!(room_for(&partition, 0, "a"), None);
         }
     }
 }

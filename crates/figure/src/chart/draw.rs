@@ -3,14 +3,14 @@
 use super::cells::{self, Partition};
 use super::look::Look;
 use super::pixels::Scales;
-use super::{Chart, Point, Reference, Series, Shape};
+use super::{Chart, Reference, Region, Series, Shape};
 use crate::figure::Drawing;
 use crate::frame::{Frame, Margins};
-use crate::legend::{Entry, Legend, Marker, Paint, Sample};
+use crate::legend::{Entry, Legend, Marker, Paint};
 use crate::place::{OccupiedArea, Rect, around};
 use crate::svg::{Spot, Stroke, Svg, Type};
 use crate::text::size;
-use crate::theme::Palette;
+use crate::theme::{Palette, sequential};
 use crate::ticks::{Direction, ticks};
 
 /// Distance of the data from the frame, so that a marker at the end of an axis is shown in full.
@@ -20,7 +20,6 @@ const SMALL_MARKER: f64 = 1.4;
 const RING: f64 = 7.0;
 const CAP: f64 = 3.0;
 const LINE: f64 = 1.8;
-const BAND: f64 = 0.18;
 
 /// A label inside the frame, after placement.
 struct Label {
@@ -72,31 +71,32 @@ impl<'a> ChartDrawing<'a> {
         self.scales.is_some() && !self.chart.cells.is_empty()
     }
 
-    /// Places of the marks that have a ring.
-    fn rings(&self, scales: &Scales) -> Vec<Spot> {
-        let marked = self.chart.notes.iter().filter(|note| note.marked);
-        marked.filter_map(|note| scales.spot(note.x, note.y)).collect()
+    /// Places of the rings, and their texts.
+    fn rings(&self, scales: &Scales) -> impl Iterator<Item = (Spot, &'a str)> {
+        let marks = self.chart.marks.iter();
+        marks.filter_map(|mark| Some((scales.spot(mark.x, mark.y)?, mark.text.as_str())))
     }
 
     /// The ends of a reference line, if it is inside the frame.
     fn reference_line(&self, reference: &Reference, scales: &Scales) -> Option<(Spot, Spot)> {
         let scale = if reference.vertical { &scales.x } else { &scales.y };
         let at = scale.covers(reference.value).then(|| scale.within(reference.value))?;
-        let (width, height) = self.frame.size();
+        let (width, height) = self.frame.size;
         Some(if reference.vertical { ((at, 0.0), (at, height)) } else { ((0.0, at), (width, at)) })
     }
 
     /// The area that series and rings take, which labels should not cover.
     fn occupied(&self, scales: &Scales) -> OccupiedArea {
         let mut occupied = OccupiedArea::default();
-        let frame = Rect { x: 0.0, y: 0.0, width: self.frame.width, height: self.frame.height };
+        let (width, height) = self.frame.size;
+        let frame = Rect { x: 0.0, y: 0.0, width, height };
         for series in &self.chart.series {
             match &series.shape {
                 Shape::Points(points) => {
                     for point in points {
                         let Some(spot) = scales.spot(point.x, point.y) else { continue };
                         occupied.square(spot, MARKER + 1.0);
-                        for (from, to) in scales.intervals(point, spot) {
+                        if let Some((from, to)) = scales.interval(point, spot) {
                             occupied.line(from, to);
                         }
                     }
@@ -108,23 +108,15 @@ impl<'a> ChartDrawing<'a> {
                         }
                     }
                 }
-                Shape::Band(values) => {
-                    for pair in scales.band(values).iter().flat_map(|piece| piece.windows(2)) {
-                        let ((low, high), next) = (pair[0], pair[1]);
-                        occupied.line(low, next.0);
-                        occupied.line(high, next.1);
-                        occupied.line(low, high);
-                    }
-                }
             }
         }
-        self.rings(scales).into_iter().for_each(|spot| occupied.square(spot, RING));
+        self.rings(scales).for_each(|(spot, _)| occupied.square(spot, RING));
         occupied
     }
 
-    /// Places the labels of reference lines and notes, and adds them to the occupied area.
+    /// Places the labels of reference lines and rings, and adds them to the occupied area.
     fn place_labels(&mut self, occupied: &mut OccupiedArea, scales: &Scales) {
-        let (width, height) = self.frame.size();
+        let (width, height) = self.frame.size;
         let mut labels = Vec::new();
         let mut put = |text: &str, of: Option<Spot>, places: Vec<Rect>, occupied: &mut OccupiedArea| {
             let best = occupied.best((width, height), places);
@@ -150,12 +142,8 @@ impl<'a> ChartDrawing<'a> {
             };
             put(&reference.label, None, places, occupied);
         }
-        for note in &self.chart.notes {
-            if let Some(spot) = scales.spot(note.x, note.y) {
-                let distance = if note.marked { RING + 5.0 } else { 6.0 };
-                let places = around(spot, distance, &note.text, size::SMALL);
-                put(&note.text, note.marked.then_some(spot), places, occupied);
-            }
+        for (spot, text) in self.rings(scales) {
+            put(text, Some(spot), around(spot, RING + 5.0, text, size::SMALL), occupied);
         }
         self.labels = labels;
     }
@@ -165,7 +153,7 @@ impl<'a> ChartDrawing<'a> {
         let partition = Partition::new(&self.chart.regions, scales);
         self.outlines = partition.outlines();
         for (category, name) in self.chart.categories.iter().enumerate() {
-            if let Some(middle) = partition.room_for(category, name, self.frame.size(), occupied) {
+            if let Some(middle) = partition.room_for(category, name, self.frame.size, occupied) {
                 let rect = Rect::of_text((0.0, 0.0), name, size::SMALL);
                 let spot = (middle.0 - rect.width / 2.0, middle.1 + 0.36 * size::SMALL);
                 self.labels.push(Label { text: name.clone(), spot, strong: true, leader: None });
@@ -176,19 +164,15 @@ impl<'a> ChartDrawing<'a> {
     /// The entries of the legend.
     fn entries(&self) -> Vec<Entry> {
         let chart = self.chart;
-        let rimmed = chart.filled();
         let mut entries: Vec<Entry> = Vec::new();
         for (series, look) in chart.series.iter().zip(&self.looks).filter(|(s, _)| !s.name.is_empty()) {
             let i = entries.iter().position(|entry| entry.name == series.name).unwrap_or_else(|| {
-                let sample = Sample { rimmed, ..Sample::default() };
-                entries.push(Entry { name: series.name.clone(), paint: look.paint, sample });
+                entries.push(Entry { rimmed: chart.filled(), ..Entry::new(&series.name, look.paint) });
                 entries.len() - 1
             });
-            let sample = &mut entries[i].sample;
             match series.shape {
-                Shape::Points(_) => sample.marker = Some(marker(series, look)),
-                Shape::Line(_) => sample.line = Some(look.dashes),
-                Shape::Band(_) => sample.patch = Some(BAND),
+                Shape::Points(_) => entries[i].marker = Some(marker(series, look)),
+                Shape::Line(_) => entries[i].line = Some(look.dashes),
             }
         }
         if chart.cells.is_empty() {
@@ -203,27 +187,22 @@ impl<'a> ChartDrawing<'a> {
         entries
     }
 
-    /// Everything that is cut off at the frame: cells, regions, bands, reference lines and lines.
+    /// Everything that is cut off at the frame: cells, regions, reference lines and lines.
     fn draw_inside(&self, svg: &mut Svg, palette: &Palette, scales: &Scales) {
         let chart = self.chart;
         if chart.filled() {
-            cells::draw_cells(svg, palette, &chart.cells, scales);
-            match chart.cells.is_empty() {
-                true => cells::draw_regions(svg, palette, &chart.regions, scales),
-                false => {
-                    for stroke in [Stroke::new(palette.background, 2.2), Stroke::new(palette.axis, 0.9)] {
-                        self.outlines.iter().for_each(|&(from, to)| svg.line(from, to, stroke));
-                    }
-                }
-            }
+            let color = |value: Option<f64>| value.map_or(palette.missing.to_owned(), sequential);
+            let rects = chart.cells.iter().map(|cell| (cell.x, cell.y, color(cell.value)));
+            cells::draw_rects(svg, scales, rects, 1.0);
         }
-        for (series, look) in chart.series.iter().zip(&self.looks) {
-            let Shape::Band(values) = &series.shape else { continue };
-            for piece in scales.band(values) {
-                let lows = piece.iter().map(|(low, _)| *low);
-                let outline: Vec<Spot> = lows.chain(piece.iter().rev().map(|(_, high)| *high)).collect();
-                svg.shape(&outline, &look.paint.color(palette), BAND, None);
-            }
+        if chart.filled() && chart.cells.is_empty() {
+            let color = |region: &Region| palette.category(region.category).to_owned();
+            let rects = chart.regions.iter().map(|region| (region.x, region.y, color(region)));
+            cells::draw_rects(svg, scales, rects, cells::FILL);
+        }
+        // Without regions over cells there are no outlines.
+        for stroke in [Stroke::new(palette.background, 2.2), Stroke::new(palette.axis, 0.9)] {
+            self.outlines.iter().for_each(|&(from, to)| svg.line(from, to, stroke));
         }
         for (from, to) in chart.references.iter().filter_map(|line| self.reference_line(line, scales)) {
             svg.line(from, to, Stroke { color: palette.axis, width: 1.0, dashes: "4 3" });
@@ -245,16 +224,15 @@ impl<'a> ChartDrawing<'a> {
         svg: &mut Svg,
         palette: &Palette,
         scales: &Scales,
-        points: &[Point],
         (series, look): (&Series, &Look),
     ) {
+        let Shape::Points(points) = &series.shape else { return };
         let color = look.paint.color(palette);
         let shown = || points.iter().filter_map(|point| Some((point, scales.spot(point.x, point.y)?)));
         let rim = self.chart.filled().then(|| Stroke::new(palette.background, 3.4));
         for stroke in rim.into_iter().chain([Stroke::new(&color, 1.2)]) {
-            for (from, to) in shown().flat_map(|(point, spot)| scales.intervals(point, spot)) {
-                let cap = if from.0 == to.0 { (CAP, 0.0) } else { (0.0, CAP) };
-                svg.interval(from, to, cap, stroke);
+            for (from, to) in shown().filter_map(|(point, spot)| scales.interval(point, spot)) {
+                svg.interval(from, to, (CAP, 0.0), stroke);
             }
         }
         for (_, spot) in shown() {
@@ -267,7 +245,7 @@ impl Drawing for ChartDrawing<'_> {
     fn margins(&self) -> Margins {
         let mut margins = self.frame.margins(&self.legend);
         if self.has_bar() {
-            margins.right = margins.right.max(cells::bar_room(&self.chart.value, self.frame.height));
+            margins.right = margins.right.max(cells::bar_room(&self.chart.value, self.frame.size.1));
         }
         margins
     }
@@ -275,14 +253,12 @@ impl Drawing for ChartDrawing<'_> {
     fn draw(&self, svg: &mut Svg, palette: &Palette) {
         let Some(scales) = &self.scales else { return self.frame.draw_empty(svg, palette, &self.legend) };
         self.frame.draw_grid(svg, palette);
-        let (width, height) = self.frame.size();
+        let (width, height) = self.frame.size;
         svg.cut(width, height, |svg| self.draw_inside(svg, palette, scales));
-        for (series, look) in self.chart.series.iter().zip(&self.looks) {
-            if let Shape::Points(points) = &series.shape {
-                self.draw_points(svg, palette, scales, points, (series, look));
-            }
+        for series_and_look in self.chart.series.iter().zip(&self.looks) {
+            self.draw_points(svg, palette, scales, series_and_look);
         }
-        for spot in self.rings(scales) {
+        for (spot, _) in self.rings(scales) {
             svg.circle(spot, RING, "none", Some(Stroke::new(palette.ink, 1.6)));
         }
         self.frame.draw(svg, palette, &self.legend);
@@ -317,19 +293,14 @@ impl Chart {
             match &series.shape {
                 Shape::Points(points) => {
                     for point in points.iter().filter(|point| shows(&(point.x, point.y))) {
-                        let (low, high) = point.vertical.unwrap_or((point.y, point.y));
-                        let (left, right) = point.horizontal.unwrap_or((point.x, point.x));
-                        data.extend([(point.x, point.y), (left, low), (right, high)]);
+                        let (low, high) = point.interval.unwrap_or((point.y, point.y));
+                        data.extend([point.y, low, high].map(|y| (point.x, y)));
                     }
                 }
                 Shape::Line(spots) => data.extend(spots.iter().filter(|spot| shows(spot))),
-                Shape::Band(spots) => {
-                    let shown = spots.iter().filter(|spot| self.x.shows(spot.0));
-                    data.extend(shown.flat_map(|&(x, low, high)| [(x, low), (x, high)]));
-                }
             }
         }
-        data.extend(self.notes.iter().filter(|note| note.marked).map(|note| (note.x, note.y)));
+        data.extend(self.marks.iter().map(|mark| (mark.x, mark.y)));
         if !data.iter().any(shows) {
             return None;
         }
@@ -347,8 +318,8 @@ impl Chart {
 
 /// A line from a ring to a label, where the label is not next to the ring.
 fn leader(of: Spot, label: Rect) -> Option<(Spot, Spot)> {
-    let to =
-        (of.0.clamp(label.x, label.x + label.width), of.1.clamp(label.y + 1.0, label.y + label.height - 1.0));
+    let Rect { x, y, width, height } = label;
+    let to = (of.0.clamp(x, x + width), of.1.clamp(y + 1.0, y + height - 1.0));
     let (dx, dy) = (to.0 - of.0, to.1 - of.1);
     let length = dx.hypot(dy);
     let from = (of.0 + dx * RING / length, of.1 + dy * RING / length);
@@ -357,8 +328,6 @@ fn leader(of: Spot, label: Rect) -> Option<(Spot, Spot)> {
 
 /// The marker of a series. Small markers are always circles, because other shapes would not be recognisable.
 fn marker(series: &Series, look: &Look) -> Marker {
-    match series.small {
-        true => Marker { kind: 0, radius: SMALL_MARKER },
-        false => Marker { kind: look.marker, radius: MARKER },
-    }
+    let (kind, radius) = if series.small { (0, SMALL_MARKER) } else { (look.marker, MARKER) };
+    Marker { kind, radius }
 }

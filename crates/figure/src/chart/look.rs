@@ -13,50 +13,38 @@ pub(super) struct Look {
     pub dashes: &'static str,
 }
 
-/// The properties that series of one name share.
-struct Slot<'a> {
-    name: &'a str,
-    color: Option<Paint>,
-    /// Its number among the slots without an explicit colour.
-    turn: usize,
-}
-
 impl Chart {
     /// The look of each series.
     pub(super) fn looks(&self) -> Vec<Look> {
-        let mut slots: Vec<Slot> = Vec::new();
+        // The name and the explicit colour of series that look alike.
+        let mut slots: Vec<(&str, Option<Paint>)> = Vec::new();
         let mut of_series: Vec<usize> = Vec::new();
         for series in &self.series {
             let named = !series.name.is_empty();
-            let same = slots.iter().position(|slot| named && slot.name == series.name);
+            let same = slots.iter().position(|slot| named && slot.0 == series.name);
             let before = of_series.last().copied().filter(|_| !named);
             let slot = same.or(before).unwrap_or_else(|| {
-                slots.push(Slot { name: &series.name, color: None, turn: 0 });
+                slots.push((&series.name, None));
                 slots.len() - 1
             });
             // The explicit colour of an unnamed series applies to that series alone.
             if before.is_none() {
-                slots[slot].color = slots[slot].color.or(series.color);
+                slots[slot].1 = slots[slot].1.or(series.color);
             }
             of_series.push(slot);
         }
-        let mut turns = 0;
-        for slot in slots.iter_mut().filter(|slot| slot.color.is_none()) {
-            slot.turn = turns;
-            turns += 1;
-        }
-        let filled = self.filled();
+        let without_color = |slots: &[(&str, Option<Paint>)]| slots.iter().filter(|s| s.1.is_none()).count();
         let look = |(series, &marker): (&Series, &usize)| {
-            let slot = &slots[marker];
-            let paint = match series.color.or(slot.color) {
+            let turn = without_color(&slots[..marker]);
+            let paint = match series.color.or(slots[marker].1) {
                 Some(paint) => paint,
-                None if filled => Paint::Ink,
-                None if self.ordered => Paint::Step(slot.turn, turns),
-                None => Paint::Category(slot.turn),
+                None if self.filled() => Paint::Ink,
+                None if self.ordered => Paint::Step(turn, without_color(&slots)),
+                None => Paint::Category(turn),
             };
             // Dashes distinguish lines that colours do not: lines over cells, and lines after the last colour.
             let round = match paint {
-                Paint::Ink => slot.turn,
+                Paint::Ink => turn,
                 Paint::Category(index) => index / CATEGORIES,
                 _ => 0,
             };

@@ -1,4 +1,4 @@
-//! Charts with two axes: points, lines, bands, heat maps, regions, reference lines and notes.
+//! Charts with two axes: points, lines, heat maps, regions, reference lines and marked points.
 
 mod cells;
 mod draw;
@@ -10,46 +10,24 @@ pub(crate) use draw::ChartDrawing;
 use crate::legend::Paint;
 use crate::scale::Axis;
 
-/// A measured point with optional intervals.
+/// A measured point: `(x, y)`, or `(x, y, low, high)` with an interval in y. An end of the interval that is not finite, or that
+/// the axis cannot show, extends to the edge of the frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     x: f64,
     y: f64,
-    vertical: Option<(f64, f64)>,
-    horizontal: Option<(f64, f64)>,
+    interval: Option<(f64, f64)>,
 }
 
-impl Point {
-    /// A point without intervals.
-    pub fn new(x: f64, y: f64) -> Self {
-        Self { x, y, vertical: None, horizontal: None }
-    }
-
-    /// Adds an interval from `low` to `high` in y. An end that is not finite, or that the axis cannot show, extends to the
-    /// edge of the frame.
-    pub fn vertical(mut self, low: f64, high: f64) -> Self {
-        self.vertical = Some((low, high));
-        self
-    }
-
-    /// Adds an interval from `low` to `high` in x.
-    pub fn horizontal(mut self, low: f64, high: f64) -> Self {
-        self.horizontal = Some((low, high));
-        self
-    }
-}
-
-/// Converts `(x, y)`.
 impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
-        Self::new(x, y)
+        Self { x, y, interval: None }
     }
 }
 
-/// Converts `(x, y, low, high)`, with the interval in y.
 impl From<(f64, f64, f64, f64)> for Point {
     fn from((x, y, low, high): (f64, f64, f64, f64)) -> Self {
-        Self::new(x, y).vertical(low, high)
+        Self { x, y, interval: Some((low, high)) }
     }
 }
 
@@ -57,7 +35,6 @@ impl From<(f64, f64, f64, f64)> for Point {
 enum Shape {
     Points(Vec<Point>),
     Line(Vec<(f64, f64)>),
-    Band(Vec<(f64, f64, f64)>),
 }
 
 /// Dash patterns: solid, dashed, dotted.
@@ -92,39 +69,29 @@ impl Series {
         Self::new(name, Shape::Line(spots.into_iter().collect()))
     }
 
-    /// A shaded band: at each x, from low to high.
-    pub fn band(name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
-        Self::new(name, Shape::Band(spots.into_iter().collect()))
-    }
-
     /// Sets the colour by its number, from 0.
-    pub fn color(mut self, index: usize) -> Self {
-        self.color = Some(Paint::Category(index));
-        self
+    pub fn color(self, index: usize) -> Self {
+        Self { color: Some(Paint::Category(index)), ..self }
     }
 
     /// Sets the colour to grey, for series that are shown for comparison.
-    pub fn muted(mut self) -> Self {
-        self.color = Some(Paint::Muted);
-        self
+    pub fn muted(self) -> Self {
+        Self { color: Some(Paint::Muted), ..self }
     }
 
     /// Makes the line dashed.
-    pub fn dashed(mut self) -> Self {
-        self.dashes = Some(DASHES[1]);
-        self
+    pub fn dashed(self) -> Self {
+        Self { dashes: Some(DASHES[1]), ..self }
     }
 
     /// Makes the line dotted.
-    pub fn dotted(mut self) -> Self {
-        self.dashes = Some(DASHES[2]);
-        self
+    pub fn dotted(self) -> Self {
+        Self { dashes: Some(DASHES[2]), ..self }
     }
 
     /// Makes the points small, for large numbers of points.
-    pub fn small(mut self) -> Self {
-        self.small = true;
-        self
+    pub fn small(self) -> Self {
+        Self { small: true, ..self }
     }
 }
 
@@ -165,12 +132,12 @@ struct Reference {
     label: String,
 }
 
+/// A point with a ring and a text beside it.
 #[derive(Clone, Debug, PartialEq)]
-struct Note {
+struct Mark {
     x: f64,
     y: f64,
     text: String,
-    marked: bool,
 }
 
 /// A chart with two axes.
@@ -189,7 +156,7 @@ struct Note {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    title: String,
+    pub(crate) title: String,
     x: Axis,
     y: Axis,
     series: Vec<Series>,
@@ -199,17 +166,13 @@ pub struct Chart {
     categories: Vec<String>,
     regions: Vec<Region>,
     references: Vec<Reference>,
-    notes: Vec<Note>,
+    marks: Vec<Mark>,
 }
 
 impl Chart {
     /// A chart without data.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, ..Self::default() }
-    }
-
-    pub(crate) fn title(&self) -> &str {
-        &self.title
     }
 
     /// Adds a series.
@@ -228,15 +191,9 @@ impl Chart {
         self.with(Series::line(name, spots))
     }
 
-    /// Adds a band: [`Series::band`].
-    pub fn band(self, name: impl Into<String>, spots: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
-        self.with(Series::band(name, spots))
-    }
-
     /// Declares that the series are steps of one quantity, such as d = 64, 128, 256: their colours are steps of one scale.
-    pub fn ordered(mut self) -> Self {
-        self.ordered = true;
-        self
+    pub fn ordered(self) -> Self {
+        Self { ordered: true, ..self }
     }
 
     /// Adds the cells of a heat map, with a colour bar from 0 to 1 labelled `value`. Series over cells are drawn in ink and
@@ -271,15 +228,9 @@ impl Chart {
         self
     }
 
-    /// Adds a text beside a point, where it covers the least.
-    pub fn note(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
-        self.notes.push(Note { x, y, text: text.into(), marked: false });
-        self
-    }
-
-    /// Marks a point with a ring and adds a text beside it.
+    /// Marks a point with a ring and adds a text beside it, where it covers the least.
     pub fn mark(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
-        self.notes.push(Note { x, y, text: text.into(), marked: true });
+        self.marks.push(Mark { x, y, text: text.into() });
         self
     }
 }

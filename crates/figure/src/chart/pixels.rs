@@ -1,4 +1,4 @@
-//! From data to pixels: points, intervals, lines, bands and rectangles of a chart.
+//! From data to pixels: points, intervals, lines and rectangles of a chart.
 
 use super::Point;
 use crate::place::Rect;
@@ -18,30 +18,18 @@ impl Scales {
         (self.x.covers(x) && self.y.covers(y)).then(|| Some((self.x.pixel(x)?, self.y.pixel(y)?))).flatten()
     }
 
-    /// The intervals of a point at `spot` in pixels, cut off at the ends of the axes.
-    pub fn intervals(&self, point: &Point, spot: Spot) -> Vec<(Spot, Spot)> {
-        let vertical = point.vertical.map(|ends| {
-            let (low, high) = self.y.interval(ends, spot.1);
-            ((spot.0, low), (spot.0, high))
-        });
-        let horizontal = point.horizontal.map(|ends| {
-            let (low, high) = self.x.interval(ends, spot.0);
-            ((low, spot.1), (high, spot.1))
-        });
-        vertical.into_iter().chain(horizontal).collect()
+    /// The interval of a point at `spot` in pixels, cut off at the ends of the axis.
+    pub fn interval(&self, point: &Point, (x, y): Spot) -> Option<(Spot, Spot)> {
+        let (low, high) = self.y.interval(point.interval?, y);
+        Some(((x, low), (x, high)))
     }
 
-    /// A line in pixels, split where a point cannot be shown.
+    /// A line in pixels, split where a point cannot be shown into pieces of at least two points.
     pub fn line(&self, values: &[(f64, f64)]) -> Vec<Vec<Spot>> {
-        pieces(values.iter().map(|&(x, y)| Some((self.x.pixel(x)?, self.y.pixel(y)?))))
-    }
-
-    /// The low and high edge of a band in pixels, split where the band cannot be shown.
-    pub fn band(&self, values: &[(f64, f64, f64)]) -> Vec<Vec<(Spot, Spot)>> {
-        pieces(values.iter().map(|&(x, low, high)| {
-            let x = self.x.pixel(x).filter(|_| !low.is_nan() && !high.is_nan())?;
-            Some(((x, self.y.within(low)), (x, self.y.within(high))))
-        }))
+        let spots: Vec<Option<Spot>> =
+            values.iter().map(|&(x, y)| Some((self.x.pixel(x)?, self.y.pixel(y)?))).collect();
+        let pieces = spots.split(Option::is_none).filter(|piece| piece.len() > 1);
+        pieces.map(|piece| piece.iter().copied().flatten().collect()).collect()
     }
 
     /// The part of a rectangle that is inside the frame.
@@ -55,17 +43,4 @@ impl Scales {
         let rect = Rect { x: x0.min(x1), y: y0.min(y1), width: (x1 - x0).abs(), height: (y1 - y0).abs() };
         (rect.width > 0.0 && rect.height > 0.0).then_some(rect)
     }
-}
-
-/// Runs of at least two items without a gap.
-fn pieces<T>(items: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
-    let mut pieces = vec![Vec::new()];
-    for item in items {
-        match (item, pieces.last_mut()) {
-            (Some(item), Some(piece)) => piece.push(item),
-            _ => pieces.push(Vec::new()),
-        }
-    }
-    pieces.retain(|piece| piece.len() > 1);
-    pieces
 }

@@ -55,17 +55,11 @@ impl Gradient {
 
     /// The gradient of an MLP with one row; the point's dimension and number of samples are not used.
     pub fn of_one_row(point: &Point) -> Gradient {
-        match point.width {
-            None => Gradient {
-                same_label: 1.0,
-                own: 1.0,
-                mutual: 1.0,
-                along_own: 0.0,
-                pair: 1.0,
-                layer: Layer::default(),
-            },
-            Some(_) => Gradient::through(point),
+        if point.width.is_some() {
+            return Gradient::through(point);
         }
+        let layer = Layer::default();
+        Gradient { same_label: 1.0, own: 1.0, mutual: 1.0, along_own: 0.0, pair: 1.0, layer }
     }
 
     /// The gradient of an MLP of the given width, which averages that many rows.
@@ -140,7 +134,7 @@ impl Head {
         let slope = derivative(&feature.coefficients, length);
         let bend = derivative(&slope, length);
         let mut moments = Moments::default();
-        for &(z, weight) in &HALF_LINE.points {
+        for &(z, weight) in HALF_LINE.iter() {
             for z in [z, -z] {
                 let (value, slope) = (activation.value(length * z), activation.slope(length * z));
                 moments.slope_square += weight * slope * slope;
@@ -165,11 +159,8 @@ impl Head {
 
 /// Hermite coefficients of the derivative: `E[f'(l z) He_q(z)] = sqrt(q + 1) c_(q+1) / l`.
 fn derivative(coefficients: &[f64; DEGREES], length: f64) -> [f64; DEGREES] {
-    let mut derivative = [0.0; DEGREES];
-    for q in 1..DEGREES {
-        derivative[q - 1] = (q as f64).sqrt() * coefficients[q] / length;
-    }
-    derivative
+    let next = |q: usize| coefficients.get(q + 1).map_or(0.0, |c| ((q + 1) as f64).sqrt() * c / length);
+    std::array::from_fn(next)
 }
 
 #[cfg(test)]
@@ -182,12 +173,8 @@ mod tests {
     #[test]
     fn linear_layer_adds_only_noise() {
         for trigger in [Trigger::Keys, Trigger::Values] {
-            let point = Point {
-                width: Some(300.0),
-                activation: Activation::Identity,
-                trigger,
-                ..gaussian(200.0, 50.0, 10.0, 1e3)
-            };
+            let (width, activation) = (Some(300.0), Activation::Identity);
+            let point = Point { width, activation, trigger, ..gaussian(200.0, 50.0, 10.0, 1e3) };
             let gradient = Gradient::of(&point);
             for multiple in [gradient.same_label, gradient.own, gradient.mutual, gradient.pair] {
                 assert!((multiple - 1.0).abs() < 1e-10, "{gradient:?}");

@@ -21,56 +21,45 @@ static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 /// Runs with a smaller weight are left out; together they weigh less than 1e-7.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// The distribution of the lock rate over runs.
-#[derive(Clone, Debug)]
-pub(crate) struct LockLaw(pub Rule);
-
-impl LockLaw {
-    /// The distribution at a point.
-    pub fn of(point: &Point) -> LockLaw {
-        LockLaw::with(point, &Scores::of(point))
+/// The distribution of the lock rate over runs at a point with the given scores.
+pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
+    if point.length <= 1.0 {
+        return Rule::certain(1.0);
     }
-
-    /// The distribution at a point with the given scores.
-    pub fn with(point: &Point, scores: &Scores) -> LockLaw {
-        if point.length <= 1.0 {
-            return LockLaw(Rule::certain(1.0));
+    // There is at least one other token, also after rounding.
+    let others = Maximum::of(distinct(point.length - 1.0, point.vocab).max(1.0));
+    let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
+    // The part of a token's score from its overlap with the trigger is proportional to T.
+    let overlap = point.overlap().sqrt();
+    let (pairs, spread) = pair_counts(scores);
+    let cdf = QuickCdf::new();
+    let finds = |x: f64| others.rule.mean(|y| cdf.at(x - y));
+    // Many evaluations use a table.
+    let table = (pairs.points.len() > 8).then(|| {
+        let ys = others.rule.points.iter().map(|point| point.0);
+        let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
+        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, finds)
+    });
+    let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
+    for &(count, weight) in &pairs.points {
+        let mean = scores.trigger + scores.from_pairs * (count - 1.0);
+        for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
+            let trigger = mean + spread * z;
+            let token = in_squares(&[noise, overlap * trigger]);
+            let rate = match (&table, token > 0.0) {
+                (Some(table), true) => table.at(trigger / token).clamp(0.0, 1.0),
+                (None, true) => finds(trigger / token),
+                (_, false) => f64::from(trigger > 0.0),
+            };
+            law.push((rate, weight * z_weight));
         }
-        // There is at least one other token, also after rounding.
-        let others = Maximum::of(distinct(point.length - 1.0, point.vocab).max(1.0));
-        let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
-        // The part of a token's score from its overlap with the trigger is proportional to T.
-        let overlap = point.overlap().sqrt();
-        let (pairs, spread) = pair_counts(scores);
-        let cdf = QuickCdf::new();
-        let finds = |x: f64| others.rule.mean(|y| cdf.at(x - y));
-        // Many evaluations use a table.
-        let table = (pairs.points.len() > 8).then(|| {
-            let ys = others.rule.points.iter().map(|point| point.0);
-            let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
-            Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, finds)
-        });
-        let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
-        for &(count, weight) in &pairs.points {
-            let mean = scores.trigger + scores.from_pairs * (count - 1.0);
-            for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
-                let trigger = mean + spread * z;
-                let token = in_squares(&[noise, overlap * trigger]);
-                let rate = match (&table, token > 0.0) {
-                    (Some(table), true) => table.at(trigger / token).clamp(0.0, 1.0),
-                    (None, true) => finds(trigger / token),
-                    (_, false) => f64::from(trigger > 0.0),
-                };
-                law.push((rate, weight * z_weight));
-            }
-        }
-        LockLaw(Rule { points: law })
     }
+    Rule { points: law }
 }
 
 /// The lock rate, averaged over runs.
 pub fn lock_rate(point: &Point) -> f64 {
-    LockLaw::of(point).0.mean(|rate| rate).clamp(0.0, 1.0)
+    lock_law(point, &Scores::of(point)).mean(|rate| rate).clamp(0.0, 1.0)
 }
 
 /// The number of pairs relative to its mean, and the spread of T from everything else. A large number of pairs is normal,

@@ -12,7 +12,7 @@ mod overlapping;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use gradient::Gradient;
-pub(crate) use lock::LockLaw;
+pub(crate) use lock::lock_law;
 pub use lock::lock_rate;
 
 use crate::noise::ScoreNoise;

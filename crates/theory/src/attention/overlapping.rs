@@ -112,11 +112,8 @@ mod tests {
             (107.0, 91.0, 467.0, 6928.0, Trigger::Values, [0.548, 0.815, 0.095]),
         ] {
             let scores = Scores::of(&Point { trigger, ..gaussian(vocab, dim, length, samples) });
-            let ratios = [
-                scores.trigger_spread / seen[0],
-                scores.mean_bias / seen[1],
-                scores.gradient_noise / seen[2],
-            ];
+            let Scores { trigger_spread, mean_bias, gradient_noise, .. } = scores;
+            let ratios = [trigger_spread / seen[0], mean_bias / seen[1], gradient_noise / seen[2]];
             assert!(ratios.iter().all(|r| (0.7..1.45).contains(r)), "V = {vocab}: {ratios:?}");
         }
     }
@@ -130,14 +127,10 @@ mod tests {
             (139.0, 59.0, 26.0, 8883.0, 8000.0, [0.01618, 0.435]),
             (160.0, 79.0, 29.0, 11391.0, 284.0, [0.01616, 0.388]),
         ] {
-            let scores = Scores::of(&Point {
-                trigger: Trigger::Keys,
-                width: Some(width),
-                activation: Activation::He2,
-                ..gaussian(vocab, dim, length, samples)
-            });
+            let (width, activation) = (Some(width), Activation::He2);
+            let scores = Scores::of(&Point { width, activation, ..gaussian(vocab, dim, length, samples) });
             let ratios = [scores.trigger / seen[0], scores.trigger_spread / scores.trigger / seen[1]];
-            assert!(ratios.iter().all(|r| (0.85..1.2).contains(r)), "V = {vocab}, m = {width}: {ratios:?}");
+            assert!(ratios.iter().all(|r| (0.85..1.2).contains(r)), "V = {vocab}, m = {width:?}: {ratios:?}");
         }
     }
 }

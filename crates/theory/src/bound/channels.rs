@@ -25,7 +25,7 @@ const ORDERS: usize = 12;
 
 /// Numbers of the gradient that share a signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Channel {
+pub(super) struct Channel {
     /// How many numbers.
     pub numbers: f64,
     /// The ratio with one sample for every fact.
@@ -34,7 +34,7 @@ pub struct Channel {
 
 /// Energies of one Hermite order, or of all orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Energy {
+struct Energy {
     /// Energy of the informative token's contribution to the mean features, for a width of 1.
     pub signal: f64,
     /// Energy of the variation given the informative token, for a width of 1.
@@ -67,14 +67,12 @@ pub(super) fn channels(point: &Point, width: f64) -> Vec<Channel> {
         }
     }
     let floor = Energy { signal: mixed.signal / width, noise: mixed.noise / width };
-    let mut channels: Vec<Channel> = resolved
-        .into_iter()
-        .map(|(room, order)| {
-            let inputs = room.min(vocab);
-            let signal = order.signal / inputs + floor.signal;
-            Channel { numbers: outputs * inputs, ratio: signal / (order.noise / room + floor.noise) }
-        })
-        .collect();
+    let channel = |(room, order): (f64, Energy)| {
+        let inputs = room.min(vocab);
+        let signal = order.signal / inputs + floor.signal;
+        Channel { numbers: outputs * inputs, ratio: signal / (order.noise / room + floor.noise) }
+    };
+    let mut channels: Vec<Channel> = resolved.into_iter().map(channel).collect();
     if mixed.signal > 0.0 {
         let inputs = left.min(vocab);
         let ratio = floor.signal * left / inputs / floor.noise;
@@ -99,13 +97,6 @@ fn energies(point: &Point) -> ([Energy; ORDERS], f64) {
         *order = Energy { signal: square * (same - other).max(0.0), noise: square * (1.0 - same).max(0.0) };
     }
     (orders, (total - squares.iter().sum::<f64>()).max(0.0))
-}
-
-/// Energies of signal and noise, summed over all orders, for a width of 1.
-pub fn total_energy(point: &Point) -> Energy {
-    let (orders, rest) = energies(point);
-    let signal = orders.iter().map(|order| order.signal).sum();
-    Energy { signal, noise: orders.iter().map(|order| order.noise).sum::<f64>() + rest }
 }
 
 /// `E_s[c_q(s)^2]` of `phi(shift s + size z)`, q from 0 on, and `E[phi^2]`.
@@ -218,11 +209,12 @@ mod tests {
             let seen = Energy { signal: (same - other) / pairs, noise: (own - same) / pairs };
             let point =
                 Point { activation, trigger, ..gaussian(vocab as f64, dim as f64, length as f64, 1.0) };
-            let found = total_energy(&point);
-            let (signal, noise) = (found.signal / seen.signal, found.noise / seen.noise);
+            let (orders, rest) = energies(&point);
+            let signal = orders.iter().map(|order| order.signal).sum::<f64>() / seen.signal;
+            let noise = (orders.iter().map(|order| order.noise).sum::<f64>() + rest) / seen.noise;
             println!("{activation} {trigger} L = {length}: signal {signal:.3}, noise {noise:.3}");
             assert!(
-                (0.82..1.2).contains(&signal) && (0.82..1.2).contains(&noise),
+                [signal, noise].iter().all(|x| (0.82..1.2).contains(x)),
                 "{activation}: {signal} {noise}"
             );
         }

@@ -6,24 +6,22 @@
 
 mod channels;
 
-pub use channels::{Channel, Energy, total_energy};
+use channels::Channel;
 
 use crate::point::Point;
 
 /// The numbers of the first gradient, grouped by their signal-to-noise ratio.
-pub fn channels(point: &Point) -> Vec<Channel> {
+fn channels(point: &Point) -> Vec<Channel> {
     match point.width {
-        None => vec![Channel { numbers: gradient_numbers(point), ratio: 1.0 / (point.length - 1.0) }],
+        None => {
+            let numbers = point.dim.min(point.vocab).powi(2);
+            vec![Channel { numbers, ratio: 1.0 / (point.length - 1.0) }]
+        }
         Some(width) => channels::channels(point, width),
     }
 }
 
-/// Upper bound in nats on the information of the first gradient about the facts, in the surrogate. Infinite at length 1,
-/// where the surrogate has no noise.
-pub fn surrogate_information(point: &Point) -> f64 {
-    information(&channels(point), point.coverage())
-}
-
+/// Upper bound in nats on the information of the first gradient about facts with `per_fact` samples each, in the surrogate.
 fn information(channels: &[Channel], per_fact: f64) -> f64 {
     channels.iter().map(|channel| 0.5 * channel.numbers * libm::log1p(per_fact * channel.ratio)).sum()
 }
@@ -37,12 +35,9 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
     if point.length <= 1.0 || needed == 0.0 {
         return Some(0.0);
     }
-    match channels(point)[..] {
-        [] => None,
-        [Channel { numbers, ratio }] => {
-            let bound = point.vocab * libm::expm1(2.0 * needed / numbers) / ratio;
-            bound.is_finite().then_some(bound)
-        }
+    let bound = match channels(point)[..] {
+        [] => return None,
+        [Channel { numbers, ratio }] => point.vocab * libm::expm1(2.0 * needed / numbers) / ratio,
         ref several => {
             // Bisection in the logarithm of the samples, with which the information grows.
             let at = |ln: f64| information(several, libm::exp(ln));
@@ -54,14 +49,10 @@ pub fn surrogate_lower_bound(point: &Point, accuracy: f64) -> Option<f64> {
                 let middle = 0.5 * (low + high);
                 if at(middle) < needed { low = middle } else { high = middle }
             }
-            let bound = point.vocab * libm::exp(0.5 * (low + high));
-            bound.is_finite().then_some(bound)
+            point.vocab * libm::exp(0.5 * (low + high))
         }
-    }
-}
-
-fn gradient_numbers(point: &Point) -> f64 {
-    point.dim.min(point.vocab).powi(2)
+    };
+    bound.is_finite().then_some(bound)
 }
 
 #[cfg(test)]
@@ -83,7 +74,7 @@ mod tests {
     fn bound_and_information_agree() {
         let point = gaussian(500.0, 60.0, 10.0, 1.0);
         let samples = surrogate_lower_bound(&point, 0.5).unwrap();
-        let nats = surrogate_information(&Point { samples, ..point });
+        let nats = information(&channels(&point), samples / point.vocab);
         assert!((nats / libm::lgamma(251.0) - 1.0).abs() < 1e-12);
     }
 

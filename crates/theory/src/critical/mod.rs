@@ -17,7 +17,7 @@ pub use recall::Recall;
 use superpose_core::Measure;
 
 use crate::point::Point;
-use crate::predict::{Dominant, Part, predict_at};
+use crate::predict::{Dominant, predict_at};
 use search::{Crossing, topmost_crossing};
 
 superpose_core::words!(
@@ -99,14 +99,6 @@ impl Parameter {
     }
 }
 
-/// Why a parameter has no critical value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Absence {
-    /// The attention-only model has no width.
-    NoMlp,
-}
-
 /// The result of solving for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,8 +119,8 @@ pub enum Critical {
         /// The largest noise term there.
         dominant: Option<Dominant>,
     },
-    /// The model does not have the parameter.
-    Absent(Absence),
+    /// The attention-only model has no width.
+    Absent,
 }
 
 impl Critical {
@@ -151,15 +143,12 @@ impl Critical {
             Critical::Unreachable { end, accuracy, dominant } => {
                 let end = if parameter.helps() { format!("{end:.0e}") } else { format!("{end}") };
                 let why = match dominant {
-                    Some(Dominant { part: Part::Memory, term }) => format!("{term} in the memory forbids it"),
-                    Some(Dominant { part: Part::Attention, term }) => {
-                        format!("{term} in the attention forbids it")
-                    }
+                    Some(Dominant { part, term }) => format!("{term} in the {part} forbids it"),
                     None => "no noise term is to blame".into(),
                 };
                 Some(format!("unreachable: {why} (accuracy {accuracy:.3} at {word} = {end})"))
             }
-            Critical::Absent(Absence::NoMlp) => Some("the attention-only model has no width".into()),
+            Critical::Absent => Some("the attention-only model has no width".into()),
         }
     }
 }
@@ -184,7 +173,7 @@ impl Target {
 /// Solves for a parameter while the others are fixed; the [module](self) defines a critical value.
 pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical {
     if parameter == Parameter::Width && point.width.is_none() {
-        return Critical::Absent(Absence::NoMlp);
+        return Critical::Absent;
     }
     let range = parameter.range(point);
     let recall = Recall::new(point);

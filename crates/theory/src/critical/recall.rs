@@ -1,7 +1,7 @@
 //! Recall at many lengths and numbers of samples with one memory, for searches that evaluate it repeatedly.
 
 use super::Parameter;
-use crate::attention::LockLaw;
+use crate::attention::{Scores, lock_law};
 use crate::memory::Memory;
 use crate::point::Point;
 use crate::recall::{Stored, Weights, recall};
@@ -46,7 +46,7 @@ impl Recall {
 }
 
 fn recall_or_bound(point: &Point, target: f64, recall: impl FnOnce(&Weights) -> f64) -> f64 {
-    let weights = Weights::of(&LockLaw::of(point));
+    let weights = Weights::of(&lock_law(point, &Scores::of(point)));
     let lock_rate = weights.lock_rate();
     if lock_rate < target { lock_rate.max(1.0 / point.vocab) } else { recall(&weights) }
 }

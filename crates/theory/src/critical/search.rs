@@ -1,5 +1,10 @@
 //! Search for the last whole number on one side of a threshold.
 
+use crate::recall::log_odds;
+
+/// Values closer to 0 or 1 are clamped, because they say little about the place of the crossing.
+const FLOOR: f64 = 1e-12;
+
 /// Where a function crosses a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossing {
@@ -27,7 +32,7 @@ pub(super) fn topmost_crossing(
     // The exact comparison determines the side; log odds only guide the interpolation.
     let mut height = |x: f64| {
         let y = f(x);
-        let difference = logit(y) - logit(target);
+        let difference = log_odds(y, FLOOR) - log_odds(target, FLOOR);
         if y >= target { difference.max(1e-12) } else { difference.min(-1e-12) }
     };
     let mut high = (last, height(last));
@@ -77,12 +82,6 @@ fn narrow(mut low: (f64, f64), mut high: (f64, f64), mut height: impl FnMut(f64)
         }
     }
     low.0
-}
-
-/// Log odds, clamped, because values near 0 or 1 say little about the place of the crossing.
-fn logit(share: f64) -> f64 {
-    let share = share.clamp(1e-12, 1.0 - 1e-12);
-    (share / (1.0 - share)).ln()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Embedding};
 
 use super::*;
 use crate::noise::Term;
 use crate::point::gaussian;
+use crate::predict::Part;
 
 fn accuracy(point: &Point) -> f64 {
     Recall::new(point).accuracy(point.length, point.samples)
@@ -46,16 +47,12 @@ fn unreachable_accuracy_names_the_limiting_term() {
 #[test]
 fn attention_only_model_has_no_critical_width() {
     let point = gaussian(512.0, 200.0, 64.0, 1e4);
-    assert_eq!(critical(&point, Parameter::Width, 0.5), Critical::Absent(Absence::NoMlp));
+    assert_eq!(critical(&point, Parameter::Width, 0.5), Critical::Absent);
 }
 
 #[test]
 fn orthonormal_embeddings_need_the_minimal_dimension() {
-    let point = Point {
-        embedding: Embedding::Orthonormal,
-        trigger: Trigger::Keys,
-        ..gaussian(500.0, 502.0, 16.0, 1e5)
-    };
+    let point = Point { embedding: Embedding::Orthonormal, ..gaussian(500.0, 502.0, 16.0, 1e5) };
     assert_eq!(critical(&point, Parameter::Dim, 0.9), Critical::At(502.0));
     assert_eq!(critical(&point, Parameter::Vocab, 0.9), Critical::Unlimited { limit: 500.0 });
 }

@@ -23,7 +23,7 @@ static TABLE: LazyLock<Vec<[f64; DEGREES]>> = LazyLock::new(|| {
         }
         row.map(|x| x * weight)
     };
-    HALF_LINE.points.iter().map(row).collect()
+    HALF_LINE.iter().map(row).collect()
 });
 
 /// Statistics of a feature of a key.
@@ -43,7 +43,7 @@ impl Feature {
         let length = square.max(0.0).sqrt();
         let (mut coefficients, mut squares) = ([0.0; DEGREES], [0.0; DEGREES]);
         let mut powers = [0.0; 3];
-        for (row, &(z, weight)) in TABLE.iter().zip(&HALF_LINE.points) {
+        for (row, &(z, weight)) in TABLE.iter().zip(HALF_LINE.iter()) {
             let (up, down) = (activation.value(length * z), activation.value(-length * z));
             let (up2, down2) = (up * up, down * down);
             add(&mut coefficients, row, up, down);
@@ -77,9 +77,7 @@ fn add(sums: &mut [f64; DEGREES], row: &[f64; DEGREES], up: f64, down: f64) {
 
 /// Products of coefficients: the polynomial in rho that is `E[f f']` of two keys.
 pub fn products(one: &[f64; DEGREES], other: &[f64; DEGREES]) -> [f64; DEGREES] {
-    let mut products = *one;
-    products.iter_mut().zip(other).for_each(|(c, other)| *c *= other);
-    products
+    std::array::from_fn(|q| one[q] * other[q])
 }
 
 /// `sum_q products[q] rho^q`

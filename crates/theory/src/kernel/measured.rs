@@ -33,11 +33,12 @@ impl Measured {
         } else {
             Rule::certain(1.0)
         };
+        let Measured { kappa, xi, s2, .. } = *self;
         let query = |&(scale, weight): &(f64, f64)| Query {
             weight,
-            kappa: self.kappa,
-            xi: self.xi * scale,
-            s2: self.s2 * scale,
+            kappa,
+            xi: xi * scale,
+            s2: s2 * scale,
             mlp_noise: 0.0,
         };
         rule.points.iter().map(query).collect()
@@ -51,18 +52,12 @@ mod tests {
 
     #[test]
     fn summary_equals_the_measured_statistics() {
-        let measured = Measured {
-            kappa: 0.3,
-            xi: 0.8,
-            xi_spread: 0.2,
-            s2: 0.01,
-            output_coherence: 0.02,
-            output_spread: 0.0,
-        };
+        let (kappa, xi, xi_spread, s2, output_coherence) = (0.3, 0.8, 0.2, 0.01, 0.02);
+        let measured = Measured { kappa, xi, xi_spread, s2, output_coherence, output_spread: 0.0 };
         let summary = Kernel::measured(&measured).summary();
         assert!((summary.xi - 0.8).abs() < 1e-12 && (summary.xi_spread - 0.2).abs() < 1e-12);
         assert!((summary.kappa - 0.3).abs() < 1e-12 && (summary.s2 - 0.01).abs() < 1e-12);
         let even = Kernel::measured(&Measured { xi_spread: 0.0, ..measured });
-        assert_eq!(even.queries().len(), 1);
+        assert_eq!(even.queries.len(), 1);
     }
 }

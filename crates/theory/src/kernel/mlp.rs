@@ -46,21 +46,20 @@ pub fn kinds(point: &Point) -> Vec<Kind> {
     let places = places(point);
     let angles = angles(point);
     let shared = Shared::of(point, &places);
-    let mut pairs = Vec::new();
-    let mut kind = |query: &Place| {
-        kernel_values(query, &places, &angles, &mut pairs);
-        let kappa: f64 = pairs.iter().map(|pair| pair.weight * pair.kernel).sum();
-        let squares: f64 = pairs.iter().map(|pair| pair.weight * pair.squares).sum();
+    let kind = |query: &Place| {
+        let pairs = pairs(query, &places, &angles);
+        let kappa: f64 = pairs.iter().map(|[weight, kernel, _]| weight * kernel).sum();
+        let squares: f64 = pairs.iter().map(|[weight, _, squares]| weight * squares).sum();
         Kind {
             weight: query.weight,
             kappa,
             square: query.feature.square(),
-            averaged: pairs.iter().map(|pair| pair.weight * (pair.kernel - kappa).powi(2)).sum(),
+            averaged: pairs.iter().map(|[weight, kernel, _]| weight * (kernel - kappa).powi(2)).sum(),
             noise: (squares - shared.square(query)).max(0.0),
             variance: shared.xi_variance(query),
         }
     };
-    places.iter().map(&mut kind).collect()
+    places.iter().map(kind).collect()
 }
 
 impl Kind {
@@ -115,18 +114,9 @@ fn angles(point: &Point) -> Rule {
     }
 }
 
-/// A query and another key, averaged over the first layer.
-struct Pair {
-    weight: f64,
-    /// `E[phi phi']`
-    kernel: f64,
-    /// `E[phi^2 phi'^2]`
-    squares: f64,
-}
-
-/// All pairs of a query and another key.
-fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec<Pair>) {
-    pairs.clear();
+/// For every pair of a query and another key: its weight, and `E[phi phi']` and `E[phi^2 phi'^2]` over the first layer.
+fn pairs(query: &Place, places: &[Place], angles: &Rule) -> Vec<[f64; 3]> {
+    let mut pairs = Vec::with_capacity(places.len() * angles.points.len());
     for other in places {
         let kernel = products(&query.feature.coefficients, &other.feature.coefficients);
         let squares = products(&query.feature.squares, &other.feature.squares);
@@ -134,13 +124,10 @@ fn kernel_values(query: &Place, places: &[Place], angles: &Rule, pairs: &mut Vec
         for &(angle, weight) in &angles.points {
             let rho = (query.along * other.along + query.across * other.across * angle) / size;
             let rho = rho.clamp(-1.0, 1.0);
-            pairs.push(Pair {
-                weight: other.weight * weight,
-                kernel: polynomial(&kernel, rho),
-                squares: polynomial(&squares, rho),
-            });
+            pairs.push([other.weight * weight, polynomial(&kernel, rho), polynomial(&squares, rho)]);
         }
     }
+    pairs
 }
 
 /// What a row g of the first layer shows of all keys at once, `shared(g) = E_w phi(g . k_w)`: it moves kappa
@@ -177,11 +164,11 @@ impl Shared {
 
     fn by_trigger(activation: Activation, overlap: f64) -> Shared {
         let phi: Vec<(f64, f64)> =
-            HALF_LINE.points.iter().map(|&(y, _)| (activation.value(y), activation.value(-y))).collect();
+            HALF_LINE.iter().map(|&(y, _)| (activation.value(y), activation.value(-y))).collect();
         let (mut feature_square, mut square, mut gap, mut gap_square) = (0.0, 0.0, 0.0, 0.0);
         for &(s, weight) in &hermite(12).points {
             let mut given = GivenTrigger::default();
-            for (&(up, down), &(y, density)) in phi.iter().zip(&HALF_LINE.points) {
+            for (&(up, down), &(y, density)) in phi.iter().zip(HALF_LINE.iter()) {
                 given.add(y, s, density, up);
                 given.add(-y, s, density, down);
             }
@@ -264,16 +251,24 @@ mod tests {
         Point { activation, embedding, trigger, width: Some(width), ..gaussian(1e3, dim, 8.0, 1e4) }
     }
 
+    fn summary(
+        activation: Activation,
+        embedding: Embedding,
+        trigger: Trigger,
+        dim: f64,
+        width: f64,
+    ) -> Summary {
+        Kernel::of(&point(activation, embedding, trigger, dim, width)).summary()
+    }
+
     #[test]
     fn he2_has_the_closed_form() {
         let (d, m) = (200.0, 3e4);
         for (embedding, interference) in [(Embedding::Gaussian, 3.0), (Embedding::Sphere, 2.0)] {
-            let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
+            let s = summary(Activation::He2, embedding, Trigger::Keys, d, m);
             // Next orders in 1/d are left out of the closed form.
-            assert!(
-                (s.s2 - s.mlp_noise - interference / (d * d)).abs() < 10.0 / d.powi(3),
-                "{embedding} {s:?}"
-            );
+            let difference = s.s2 - s.mlp_noise - interference / (d * d);
+            assert!(difference.abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
             assert!((s.mlp_noise * m - 1.0).abs() < 20.0 / d, "{embedding} {s:?}");
             // About 2/sqrt(d) relative from the lengths; 14/m from the first layer.
             let spread = if embedding == Embedding::Gaussian { 8.0 / d } else { 0.0 } + 14.0 / m;
@@ -300,7 +295,7 @@ mod tests {
     #[test]
     fn relu_keeps_its_linear_part() {
         let d = 100.0;
-        let s = Kernel::of(&point(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9)).summary();
+        let s = summary(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9);
         assert!((s.s2 * d * 16.0 - 1.0).abs() < 0.05, "{s:?}");
         assert!((s.kappa - 0.5 / std::f64::consts::PI).abs() < 1e-3, "{s:?}");
     }
@@ -308,8 +303,7 @@ mod tests {
     #[test]
     fn orthonormal_keys_leave_mlp_noise_alone() {
         for trigger in [Trigger::Keys, Trigger::Values] {
-            let s =
-                Kernel::of(&point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0)).summary();
+            let s = summary(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0);
             assert!((s.s2 - s.mlp_noise).abs() < 1e-15 && s.s2 > 0.0, "{s:?}");
         }
     }
@@ -364,10 +358,8 @@ mod tests {
                     // powers that the polynomials take have long tails.
                     let polynomial = matches!(activation, Activation::He2 | Activation::He3);
                     let slack = if polynomial { 2.0 + 4.0 * trigger.t() } else { 1.0 + trigger.t() };
-                    assert!(
-                        (s.kappa - seen.kappa).abs() < 0.015 * slack * (s.kappa.abs() + s.xi),
-                        "kappa {name}"
-                    );
+                    let allowed = 0.015 * slack * (s.kappa.abs() + s.xi);
+                    assert!((s.kappa - seen.kappa).abs() < allowed, "kappa {name}");
                     assert!((s.xi / seen.xi - 1.0).abs() < 0.03 * slack, "xi {name}");
                     assert!((s.s2 / seen.s2 - 1.0).abs() < 0.06 * slack, "s2 {name}");
                     assert!((s.xi_spread / seen.xi_spread - 1.0).abs() < 0.06 * slack, "spread {name}");

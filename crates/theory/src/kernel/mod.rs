@@ -51,7 +51,7 @@ pub struct Summary {
 /// The kernel of a model.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    queries: Vec<Query>,
+    pub(crate) queries: Vec<Query>,
 }
 
 /// The kernels of a model for all widths, prepared so that changing the width is cheap. They depend on no size but the
@@ -101,11 +101,6 @@ impl Kernel {
     /// The kernel of measured statistics.
     pub fn measured(measured: &Measured) -> Kernel {
         Kernel { queries: measured.queries() }
-    }
-
-    /// The kinds of queries.
-    pub fn queries(&self) -> &[Query] {
-        &self.queries
     }
 
     /// Averages over queries.

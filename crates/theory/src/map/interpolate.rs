@@ -1,5 +1,7 @@
 //! Interpolation between the lines of a lattice: cubics in the logarithm of the size, in log odds of the accuracy.
 
+use crate::recall::log_odds;
+
 /// Accuracies closer to 0 or 1 are clamped, because they are not known more precisely.
 const FLOOR: f64 = 1e-8;
 
@@ -110,7 +112,7 @@ impl Lattice {
             .iter()
             .map(|&column| {
                 let odds: Vec<f64> =
-                    self.rows.chosen.iter().map(|&row| log_odds(node(row, column))).collect();
+                    self.rows.chosen.iter().map(|&row| log_odds(node(row, column), FLOOR)).collect();
                 let rows = self.rows.weights.iter();
                 rows.map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
             })
@@ -145,19 +147,10 @@ impl Block {
 
     /// Whether accuracy is close to 0 at every corner, or close to 1 at every corner.
     pub fn decided(&self, node: impl Fn(usize, usize) -> f64) -> bool {
-        let corners = [
-            node(self.rows.0, self.columns.0),
-            node(self.rows.0, self.columns.1),
-            node(self.rows.1, self.columns.0),
-            node(self.rows.1, self.columns.1),
-        ];
+        let Block { rows, columns } = *self;
+        let corners = [rows.0, rows.1].map(|row| [node(row, columns.0), node(row, columns.1)]).concat();
         corners.iter().all(|&x| x < 1e-3) || corners.iter().all(|&x| x > 1.0 - 1e-3)
     }
-}
-
-fn log_odds(share: f64) -> f64 {
-    let share = share.clamp(FLOOR, 1.0 - FLOOR);
-    (share / (1.0 - share)).ln()
 }
 
 fn share(log_odds: f64) -> f64 {

@@ -9,7 +9,7 @@ mod interpolate;
 mod shared;
 mod surface;
 
-use crate::attention::{Gradient, LockLaw, Scores};
+use crate::attention::{Gradient, Scores, lock_law};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
 use crate::memory::{Labels, Memory};
@@ -82,7 +82,7 @@ impl Map {
 /// An axis over width makes every model an attention-MLP model.
 pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     // A fixed order of the axes, so that a map and its transpose agree to the bit.
-    if place_of(rows.parameter) > place_of(columns.parameter) {
+    if rows.parameter as usize > columns.parameter as usize {
         return transposed(fill(point, columns, rows, threads));
     }
     let grid = Grid::new(point, &rows, &columns);
@@ -101,7 +101,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         let mut weights = vec![if rate == RATES.len() - 1 { MIN_WEIGHT } else { 0.0 }; memory_count];
         for (i, cell) in attention.iter().enumerate() {
             let weight = &mut weights[place(i)];
-            *weight = weight.max(cell.weights.0[rate]);
+            *weight = weight.max(cell.0.0[rate]);
         }
         // Nothing is stored at the lock rate 0.
         let matters = rate > 0 && weights.iter().any(|&weight| weight > NEGLIGIBLE);
@@ -119,7 +119,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
             let chance = 1.0 / grid.point(row, column).vocab;
             let memory =
                 |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(i)]);
-            let accuracy = attention[i].weights.recall(chance, memory);
+            let accuracy = attention[i].0.recall(chance, memory);
             (accuracy, grid.dominant(row, column, memory(RATES.len() - 1), &attention[i]))
         };
         (0..height).map(cell).collect::<Vec<_>>()
@@ -141,11 +141,7 @@ struct Grid<'a> {
 }
 
 /// The attention in a cell: lock rates as weights, and noise of the scores.
-#[derive(Clone, Copy, Debug)]
-struct Attention {
-    weights: Weights,
-    scores: ScoreNoise,
-}
+type Attention = (Weights, ScoreNoise);
 
 impl<'a> Grid<'a> {
     fn new(point: &Point, rows: &'a Axis, columns: &'a Axis) -> Grid<'a> {
@@ -187,20 +183,16 @@ impl<'a> Grid<'a> {
         let point = self.point(row, column);
         let gradient = self.gradients.at(row, column, || Gradient::of_one_row(&point));
         let scores = Scores::with(&point, &gradient.at_width(point.width));
-        Attention { weights: Weights::of(&LockLaw::with(&point, &scores)), scores: scores.noise() }
+        (Weights::of(&lock_law(&point, &scores)), scores.noise())
     }
 
     fn dominant(&self, row: usize, column: usize, memory: f64, attention: &Attention) -> Option<Dominant> {
+        let (weights, scores) = attention;
         let point = self.point(row, column);
         let kernel = self.kernels(row, column).averaged(point.width.unwrap_or(1.0)).summary();
         let logits = LogitNoise::of(&kernel, point.vocab, point.overlap(), point.samples);
-        let lock_rate = Some(attention.weights.lock_rate());
-        dominant(&point, memory, lock_rate, &logits, Some(&attention.scores))
+        dominant(&point, memory, Some(weights.lock_rate()), &logits, Some(scores))
     }
-}
-
-fn place_of(parameter: Parameter) -> Option<usize> {
-    Parameter::ALL.iter().position(|&p| p == parameter)
 }
 
 fn transposed(map: Map) -> Map {

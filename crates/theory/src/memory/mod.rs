@@ -125,7 +125,7 @@ impl Memory {
         // Signals in units of 1/V, variances in units of 1/V^2.
         let wrong = (race.output().overlap + 1.0 / self.vocab) * self.vocab;
         let mut accuracy = 0.0;
-        for query in self.kernel.queries() {
+        for query in &self.kernel.queries {
             let noise = noise(query, per_fact, wrong, lock);
             let win = |n: f64| {
                 let seen = n / per_fact;
@@ -141,7 +141,7 @@ impl Memory {
         let detail = if per_fact <= 200.0 { Detail::Every } else { Detail::Smooth };
         let counts = binomial(samples, 1.0 / self.vocab, detail);
         let mut accuracy = 0.0;
-        for query in self.kernel.queries() {
+        for query in &self.kernel.queries {
             let rivals = Rivals::new(self.vocab - 1.0, per_fact, query.kappa, query.s2);
             accuracy += query.weight * counts.mean(|n| rivals.win(n * (query.kappa + query.xi)));
         }

@@ -172,22 +172,14 @@ impl Terms {
             _ => 12,
         };
         let lengths = output.freedom.map_or(Rule::certain(1.0), |freedom| chi_square(freedom, points));
-        let mut tails = Vec::new();
-        for &(y, y_weight) in &maximum.rule.points {
+        let tail = |[y, b, h, weight]: [f64; 4]| {
             let y = output.flatten(y);
-            for &(b, b_weight) in &lengths.points {
-                for &(h, h_weight) in &across.points {
-                    let weight = y_weight * b_weight * h_weight;
-                    if weight < NEGLIGIBLE {
-                        continue;
-                    }
-                    let room = b - overlap * y * y;
-                    // Without room no signal is enough, or for y < 0 every signal is.
-                    let offset = if room > 0.0 { y * (h / room).sqrt() } else { f64::INFINITY.copysign(y) };
-                    tails.push([scale * b.sqrt() / right, offset / right, weight]);
-                }
-            }
-        }
+            let room = b - overlap * y * y;
+            // Without room no signal is enough, or for y < 0 every signal is.
+            let offset = if room > 0.0 { y * (h / room).sqrt() } else { f64::INFINITY.copysign(y) };
+            [scale * b.sqrt() / right, offset / right, weight]
+        };
+        let tails = together(&maximum.rule, &lengths, &across).into_iter().map(tail).collect();
         let spread = right / (1.0 + own_fact).sqrt() / maximum.deviation;
         let power = QuickPower::new(wrong);
         let table = output.freedom.map(|_| {
@@ -195,17 +187,8 @@ impl Terms {
             let reach = |deviations: f64| largest + deviations * maximum.deviation;
             Table::new(reach(-6.0), reach(18.0), 0.2 * maximum.deviation, |x| power.at(x))
         });
-        let mut places = Vec::new();
-        for &(z, z_weight) in &NORMAL.points {
-            for &(b, b_weight) in &lengths.points {
-                for &(h, h_weight) in &across.points {
-                    let weight = z_weight * b_weight * h_weight;
-                    if weight >= NEGLIGIBLE {
-                        places.push([b.sqrt(), right * z, h, weight]);
-                    }
-                }
-            }
-        }
+        let place = |[z, b, h, weight]: [f64; 4]| [b.sqrt(), right * z, h, weight];
+        let places = together(&NORMAL, &lengths, &across).into_iter().map(place).collect();
         Terms { output, scale, spread, tails, places, power, table }
     }
 
@@ -232,6 +215,18 @@ impl Terms {
             })
             .sum()
     }
+}
+
+/// The values of three independent numbers, and their weight together.
+fn together(one: &Rule, two: &Rule, three: &Rule) -> Vec<[f64; 4]> {
+    let mut together = Vec::with_capacity(one.points.len() * two.points.len() * three.points.len());
+    for &(x, x_weight) in &one.points {
+        for &(y, y_weight) in &two.points {
+            let of = |&(z, z_weight): &(f64, f64)| [x, y, z, x_weight * y_weight * z_weight];
+            together.extend(three.points.iter().map(of).filter(|values| values[3] >= NEGLIGIBLE));
+        }
+    }
+    together
 }
 
 /// The distribution of `|u across|^2/d + own term`. All labels share the d directions of u. If m are the eigenvalues of their

@@ -69,11 +69,8 @@ fn orthonormal_keys_need_only_coverage() {
 
 #[test]
 fn orthonormal_keys_with_the_trigger_in_the_values_need_larger_counts() {
-    let point = Point {
-        embedding: Embedding::Orthonormal,
-        trigger: Trigger::Values,
-        ..gaussian(50.0, 52.0, 8.0, 1.0)
-    };
+    let (embedding, trigger) = (Embedding::Orthonormal, Trigger::Values);
+    let point = Point { embedding, trigger, ..gaussian(50.0, 52.0, 8.0, 1.0) };
     let memory = Memory::new(&point);
     assert!(memory.accuracy(1e6) > 0.9999);
     let few = memory.accuracy(50.0);
@@ -97,16 +94,13 @@ fn noise_terms_equal_the_closed_form() {
 
 #[test]
 fn wider_he2_layers_store_more() {
-    let point = |width| Point {
-        width: Some(width),
-        activation: Activation::He2,
-        ..gaussian(2000.0, 100.0, 8.0, 1e5)
+    let at = |activation, width| {
+        let point = Point { width: Some(width), activation, ..gaussian(2000.0, 100.0, 8.0, 1e5) };
+        Memory::new(&point).accuracy(1e5)
     };
-    let at = |width| Memory::new(&point(width)).accuracy(1e5);
-    let widths = [100.0, 300.0, 1000.0, 3000.0].map(at);
+    let widths = [100.0, 300.0, 1000.0, 3000.0].map(|width| at(Activation::He2, width));
     assert!(widths.is_sorted() && widths[3] > 0.9, "{widths:?}");
     // A linear layer of any width is limited by the dimension.
-    let linear =
-        |width| Memory::new(&Point { activation: Activation::Identity, ..point(width) }).accuracy(1e5);
-    assert!(linear(1e6) < 0.2, "{}", linear(1e6));
+    let linear = at(Activation::Identity, 1e6);
+    assert!(linear < 0.2, "{linear}");
 }

@@ -73,9 +73,5 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
 
 /// The derivative of a polynomial.
 fn slope(coefficients: &[f64; DEGREES]) -> [f64; DEGREES] {
-    let mut slope = [0.0; DEGREES];
-    for q in 1..DEGREES {
-        slope[q - 1] = q as f64 * coefficients[q];
-    }
-    slope
+    std::array::from_fn(|q| coefficients.get(q + 1).map_or(0.0, |c| (q + 1) as f64 * c))
 }

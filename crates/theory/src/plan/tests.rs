@@ -4,18 +4,9 @@ use super::*;
 use crate::critical::Recall;
 
 fn request(facts: f64, length: f64, accuracy: f64) -> Request {
-    Request {
-        facts,
-        length,
-        accuracy,
-        dim: None,
-        width: None,
-        activation: None,
-        embedding: Embedding::Gaussian,
-        trigger: Trigger::Keys,
-        samples: None,
-        max_parameters: None,
-    }
+    let (dim, width, activation, samples, max_parameters) = (None, None, None, None, None);
+    let (embedding, trigger) = (Embedding::Gaussian, Trigger::Keys);
+    Request { facts, length, accuracy, dim, width, activation, embedding, trigger, samples, max_parameters }
 }
 
 fn reached(plan: &Plan) -> f64 {

@@ -11,10 +11,7 @@ pub fn gauss(mut diagonal: Vec<f64>, mut off: Vec<f64>) -> Rule {
     let size = diagonal.len();
     off.truncate(size.saturating_sub(1));
     off.resize(size, 0.0);
-    let mut first = vec![0.0; size];
-    if let Some(entry) = first.first_mut() {
-        *entry = 1.0;
-    }
+    let mut first: Vec<f64> = (0..size).map(|row| f64::from(row == 0)).collect();
     for low in 0..size {
         // Two or three sweeps are enough; the limit guards against numbers that are not finite.
         for _ in 0..50 {
