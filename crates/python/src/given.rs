@@ -7,7 +7,8 @@ use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 pub use superpose_core::config::Value;
-use superpose_core::config::{Setting, Values, find};
+use superpose_core::config::{Group, Setting, Values, find};
+use superpose_lab::threshold::SizeRange;
 
 use crate::work::Failure;
 
@@ -68,16 +69,30 @@ impl Given {
 /// The settings that keywords give; those that are `None` are left out.
 pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) -> PyResult<Values> {
     let mut values = Values::default();
-    for (name, value) in keys.into_iter().flatten() {
-        if value.is_none() {
-            continue;
-        }
-        let setting = find(settings, &name.extract::<String>()?);
-        let setting = setting.map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let value = Given::new(&value)?.put(setting.name, |value| setting.kind.convert(value.clone()))?;
-        values.set(setting, value).map_err(Failure::from)?;
+    for (name, value) in keys.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
+        set(&mut values, &name.extract::<String>()?, &value, settings)?;
     }
     Ok(values)
+}
+
+/// The options that keywords give. Only those that may be absent can be `None`.
+pub fn options<G: Group>(keys: &Bound<'_, PyDict>) -> PyResult<G> {
+    let (mut values, mut definitions) = (Values::default(), Vec::new());
+    G::definitions(&mut definitions);
+    for (name, value) in keys {
+        let name = name.extract::<String>()?;
+        let optional = definitions.iter().any(|setting| setting.name == name && setting.optional);
+        if !(optional && value.is_none()) {
+            set(&mut values, &name, &value, &definitions)?;
+        }
+    }
+    Ok(G::read(&values).map_err(Failure::from)?)
+}
+
+fn set(values: &mut Values, name: &str, value: &Bound<'_, PyAny>, settings: &[Setting]) -> PyResult<()> {
+    let setting = find(settings, name).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+    let value = Given::new(value)?.put(setting.name, |value| setting.kind.convert(value.clone()))?;
+    Ok(values.set(setting, value).map_err(Failure::from)?)
 }
 
 /// What a value turned into; nothing if it does not. Ctrl-C is no answer to that question.
@@ -138,22 +153,11 @@ pub fn choice<T: FromStr<Err = String>>(name: &str, value: &Bound<'_, PyAny>) ->
     })
 }
 
-/// A whole number, or none.
-pub fn maybe_count(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    value.map(|value| count(name, value)).transpose()
-}
-
-/// A whole number that counts something in memory.
-pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let count = count(name, value)?;
-    usize::try_from(count).map_err(|_| wrong(name, &count.to_string(), "too large for this machine"))
-}
-
 /// Two whole numbers, in whatever holds them.
-pub fn pair(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+pub fn range(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SizeRange> {
     let items: Option<Vec<Bound<'_, PyAny>>> = value.try_iter().and_then(Iterator::collect).ok();
     match items.as_deref() {
-        Some([low, high]) => Ok((count(name, low)?, count(name, high)?)),
+        Some([low, high]) => Ok(SizeRange { low: count(name, low)?, high: count(name, high)? }),
         _ => Err(wrong(name, &value.str()?.to_string(), "must be two whole numbers, such as (10, 2000)")),
     }
 }

@@ -10,7 +10,7 @@ use superpose_core::associative::{MemorySettings, Recall};
 use superpose_core::random::{Stream, Words, unit};
 
 use super::{Origin, Part, Study, StudyError, Verdict};
-use crate::associative::{CapacitySearch, over_repeats, recalls, run as repeats};
+use crate::associative::{CapacityOptions, CapacitySearch, over_repeats, recalls, run as repeats};
 use crate::fit::{Exponents, Sample, exponents};
 use crate::interval::{Interval, SampleMean, student};
 use crate::normal::cdf;
@@ -155,7 +155,8 @@ fn capacity(study: &mut Study<'_, '_>, case: Case) -> Result<Anchor, StudyError>
         _ => (scale.pick(0.02, 0.01, 0.005), scale.pick(400, 2000, 5000)),
     };
     let name = format!("{} at d = {}", kind.label(), settings.dim);
-    let search = CapacitySearch::new(&settings, half_width, max_runs)?;
+    let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
+    let search = CapacitySearch::new(&settings, &options)?;
     let found = search.search(study.backend, study.stop, &mut |runs, facts| {
         (study.say)(&format!("{name}: {facts} facts, {runs} memories"));
     })?;
