@@ -59,15 +59,11 @@ impl StoreFlag {
     pub fn finish<R>(&self, record: Result<R, SearchError>, interrupt: &Interrupt) -> anyhow::Result<R> {
         match record {
             Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
-                Err(interrupt.stopped(match &self.store {
-                    Some(path) => {
-                        format!(
-                            "stopped: finished runs are in {}; the same command continues",
-                            path.display()
-                        )
-                    }
-                    None => "stopped: with --store FILE the finished runs would be kept".into(),
-                }))
+                let kept = |path: &PathBuf| {
+                    format!("stopped: finished runs are in {}; the same command continues", path.display())
+                };
+                let lost = || "stopped: with --store FILE the finished runs would be kept".into();
+                Err(interrupt.stopped(self.store.as_ref().map_or_else(lost, kept)))
             }
             record => Ok(record?),
         }

@@ -15,7 +15,7 @@ use superpose_lab::threshold::{SizeRange, ThresholdOptions};
 use superpose_tensors::TensorFile;
 
 use crate::config::Config;
-use crate::given::{self, choice, count, file, number};
+use crate::given::{self, choice, field, file};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, Watch, work};
@@ -26,7 +26,7 @@ const LONG: f64 = f64::INFINITY;
 /// `superpose predict`
 #[pyfunction]
 pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> PyResult<Record> {
-    let (settings, accuracy) = (config.settings.clone(), number("accuracy", accuracy)?);
+    let (settings, accuracy) = (config.settings.clone(), field("accuracy", accuracy)?);
     let record =
         work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
     Ok(Record::new(record, superpose_report::predict))
@@ -81,7 +81,7 @@ pub fn threshold(
 type Axis<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 fn extent(name: &str, (size, low, high): &Axis<'_>) -> PyResult<Extent> {
-    let range = SizeRange { low: count(name, low)?, high: count(name, high)? };
+    let range = SizeRange { low: field(name, low)?, high: field(name, high)? };
     Ok(Extent { size: choice(name, size)?, range })
 }
 
@@ -149,7 +149,7 @@ pub fn inspect(
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let (threads, accuracy) = (self::threads(threads)?, number("accuracy", accuracy)?);
+    let (threads, accuracy) = (self::threads(threads)?, field("accuracy", accuracy)?);
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;
