@@ -83,34 +83,14 @@ def train(
     listener: _Listener,
 ) -> Tuple[Record, Network]: ...
 def memory(
-    keys: Dict[str, Any],
-    find: Optional[str],
-    half_width: Optional[Number],
-    max_runs: Optional[Number],
-    threads: Optional[SupportsIndex],
-    listener: _Listener,
+    keys: Dict[str, Any], search: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener
 ) -> Record: ...
 def time_runs(config: Config, count: int) -> List[float]: ...
 def predict(config: Config, accuracy: Number) -> Record: ...
-def plan(
-    facts: Number,
-    length: Number,
-    accuracy: Number,
-    dim: Optional[Number],
-    width: Optional[Number],
-    activation: Optional[str],
-    trigger: str,
-    samples: Optional[Number],
-    max_parameters: Optional[Number],
-) -> Record: ...
+def plan(keys: Dict[str, Any]) -> Record: ...
 def threshold(
     config: Config,
-    find: str,
-    accuracy: Number,
-    half_width: Number,
-    criterion: str,
-    measure: str,
-    max_runs: Number,
+    keys: Dict[str, Any],
     range: Optional[Sequence[Number]],
     store: Optional[str],
     threads: Optional[SupportsIndex],
@@ -118,17 +98,14 @@ def threshold(
 ) -> Record: ...
 def phase(
     config: Config,
-    x: Tuple[str, Any, Any, str],
-    y: Tuple[str, Any, Any, str],
-    resolution: Number,
-    accuracy: Number,
-    measure: str,
-    most: Number,
+    x: Tuple[str, Any, Any],
+    y: Tuple[str, Any, Any],
+    keys: Dict[str, Any],
     store: Optional[str],
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...
-def bound(config: Config, accuracy: Number, seeds: Number, threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
+def bound(config: Config, keys: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
 def inspect(
     file: str,
     tensor: Optional[str],

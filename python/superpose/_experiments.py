@@ -55,8 +55,8 @@ def plan(
     >>> "samples" in plan.to_rows()[0]
     True
     """
-    record = _engine.plan(facts, length, accuracy, dim, width, activation, trigger, samples, max_parameters)
-    return Result(record, "plan")
+    sizes = dict(facts=facts, length=length, dim=dim, width=width, samples=samples, max_parameters=max_parameters)
+    return Result(_engine.plan(dict(sizes, accuracy=accuracy, activation=activation, trigger=trigger)), "plan")
 
 
 def threshold(
@@ -101,12 +101,12 @@ def threshold(
     True
     """
     base = _config(config, keys)
+    options = dict(
+        find=find, accuracy=accuracy, half_width=half_width, criterion=criterion, measure=measure, max_runs=max_runs
+    )
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        record = _engine.threshold(
-            base, find, accuracy, half_width, criterion, measure, max_runs, range, kept, threads, tell
-        )
-    return Result(record, "threshold")
+        return Result(_engine.threshold(base, options, range, kept, threads, tell), "threshold")
 
 
 #: An axis of a phase diagram: ``("dim", 16, 256)`` or ``"dim:16..256"``.
@@ -154,17 +154,18 @@ def phase(
     (64, True)
     """
     base = _config(config, keys)
-    scales = (scale, scale) if isinstance(scale, str) else scale
-    if not isinstance(scales, (list, tuple)) or len(scales) != 2:
-        raise wrong("scale", scale, "log, linear, or one for each axis")
-    across, up = _axis("x", x, word("scale", scales[0])), _axis("y", y, word("scale", scales[1]))
+    if not isinstance(scale, str):
+        if not isinstance(scale, (list, tuple)) or len(scale) != 2:
+            raise wrong("scale", scale, "log, linear, or one for each axis")
+        scale = ",".join(word("scale", one) for one in scale)
+    options = dict(resolution=resolution, scale=scale, accuracy=accuracy, measure=measure, most=most)
+    across, up = _axis("x", x), _axis("y", y)
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        record = _engine.phase(base, across, up, resolution, accuracy, measure, most, kept, threads, tell)
-    return Result(record, "phase")
+        return Result(_engine.phase(base, across, up, options, kept, threads, tell), "phase")
 
 
-def _axis(name: str, axis: Any, scale: str) -> Tuple[str, Any, Any, str]:
+def _axis(name: str, axis: Any) -> Tuple[str, Any, Any]:
     refusal = wrong(name, axis, '(size, low, high), such as ("dim", 16, 256)')
     if isinstance(axis, str):
         size, _, values = axis.partition(":")
@@ -175,7 +176,7 @@ def _axis(name: str, axis: Any, scale: str) -> Tuple[str, Any, Any, str]:
             raise refusal from None
     if not isinstance(axis, (list, tuple)) or len(axis) != 3:
         raise refusal
-    return (axis[0], axis[1], axis[2], scale)
+    return (axis[0], axis[1], axis[2])
 
 
 def bound(
@@ -206,7 +207,7 @@ def bound(
     """
     base = _config(config, keys if config is not None else {"vocab": 200, "dim": 100, **keys})
     with listener(progress) as tell:
-        return Result(_engine.bound(base, accuracy, seeds, threads, tell), "bound")
+        return Result(_engine.bound(base, dict(accuracy=accuracy, seeds=seeds), threads, tell), "bound")
 
 
 def inspect(
@@ -311,8 +312,9 @@ def memory(
         repeats=repeats,
         seed=seed,
     )
+    search = dict(find=find, half_width=half_width, max_runs=max_runs)
     with listener(progress) as tell:
-        return Result(_engine.memory(keys, find, half_width, max_runs, threads, tell), "memory")
+        return Result(_engine.memory(keys, search, threads, tell), "memory")
 
 
 def sweep(

@@ -15,9 +15,6 @@ pub fn root() -> PathBuf {
 }
 
 /// Builds the book into a folder.
-///
-/// # Errors
-/// A page that cannot be read or rendered.
 pub fn build(root: &Path, out: &Path) -> anyhow::Result<()> {
     let mut book = MDBook::load(root)?;
     book.config.build.build_dir = out.to_path_buf();

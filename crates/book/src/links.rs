@@ -7,9 +7,6 @@ use anyhow::Context;
 use regex::Regex;
 
 /// The broken links of the pages in a folder, a sentence each.
-///
-/// # Errors
-/// A file that cannot be read.
 pub fn faults(folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut files = BTreeMap::new();
     collect(folder, Path::new(""), &mut files)?;

@@ -56,9 +56,6 @@ pub struct RunArguments {
 
 impl RunArguments {
     /// Adds the settings of the file named by `--config` that no flag gives.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub fn with_file(self) -> anyhow::Result<RunArguments> {
         let Some(path) = self.config.clone() else { return Ok(self) };
         let text = read_text(&path).with_context(|| path.display().to_string())?;
@@ -95,9 +92,6 @@ impl RunArguments {
     }
 
     /// The settings these arguments ask for, defaults elsewhere.
-    ///
-    /// # Errors
-    /// Values that do not go together.
     pub fn settings(&self) -> anyhow::Result<Settings> {
         Ok(Settings::given(&self.given.values)?)
     }

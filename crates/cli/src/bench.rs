@@ -5,43 +5,46 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use superpose_core::config::{Config, Regime, Settings, Training};
+use superpose_core::config::{Config, ConfigError, Group, Regime, Settings, Training, check_ranges, counts};
+use superpose_core::settings;
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
-use crate::arguments::Count;
-use crate::shared::{available_memory, backend, message, print, print_record, size};
+use crate::setting_flags::SettingFlags;
+use crate::shared::{available_memory, backend, message, print, print_record};
 
 /// The PyTorch implementation, embedded so that the binary needs no other file.
 const TORCH: &str = include_str!("../../../bench/torch_recall.py");
 
+settings! {
+    /// The sizes to measure at, how often, and with how many threads.
+    pub struct BenchOptions in "" {
+        /// Facts V.
+        vocab: usize as "V" = 1024;
+        /// Embedding dimension d.
+        dim: usize as "D" = 128;
+        /// Sequence length L.
+        length: usize as "L" = 64;
+        /// Training samples N.
+        samples: usize as "N" = 65_536;
+        /// Threads.
+        threads: usize as "COUNT" = 2, counts(1, 1024);
+        /// Times to measure; the shortest counts.
+        repeat: usize as "COUNT" = 5, counts(1, 1000);
+    }
+}
+
 /// Arguments of `superpose bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
-    /// Facts V
-    #[arg(long, value_name = "V", default_value = "1024")]
-    vocab: Count,
-    /// Embedding dimension d
-    #[arg(long, value_name = "D", default_value = "128")]
-    dim: Count,
-    /// Sequence length L
-    #[arg(long, value_name = "L", default_value = "64")]
-    length: Count,
-    /// Training samples N
-    #[arg(long, value_name = "N", default_value = "65536")]
-    samples: Count,
-    /// Threads
-    #[arg(long, value_name = "COUNT", default_value = "2")]
-    threads: Count,
-    /// Times to measure; the shortest counts
-    #[arg(long, value_name = "COUNT", default_value = "5")]
-    repeat: Count,
+    #[command(flatten)]
+    options: SettingFlags<BenchOptions>,
     /// Python with torch, numpy and safetensors
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
@@ -82,40 +85,33 @@ const STEPS: [(&str, &str, Place); 2] = [
 
 /// Runs the command.
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
+    let options = arguments.options.read()?;
+    check_ranges(&options, BenchOptions::settings())?;
     match &arguments.only {
-        Some(what) => measure(arguments, what),
-        None => compare(arguments),
+        Some(what) => measure(&options, what),
+        None => compare(arguments, &options),
     }
 }
 
-fn config(arguments: &BenchArguments, regime: Regime, eta: f64) -> anyhow::Result<Config> {
-    Ok(Settings {
-        vocab: size(arguments.vocab),
-        dim: size(arguments.dim),
-        length: size(arguments.length),
-        samples: size(arguments.samples),
-        test_samples: 2,
-        regime,
-        eta,
-        ..Settings::default()
-    }
-    .check()?)
+fn config(options: &BenchOptions, regime: Regime, eta: f64) -> Result<Config, ConfigError> {
+    let BenchOptions { vocab, dim, length, samples, .. } = *options;
+    Settings { vocab, dim, length, samples, test_samples: 2, regime, eta, ..Settings::default() }.check()
 }
 
-fn measure(arguments: &BenchArguments, what: &str) -> anyhow::Result<()> {
-    let (backend, repeat) = (backend(size(arguments.threads))?, size(arguments.repeat));
+fn measure(options: &BenchOptions, what: &str) -> anyhow::Result<()> {
+    let (backend, repeat) = (backend(options.threads)?, options.repeat);
     let early = OURS.iter().find(|ours| ours.0 == what);
     let step = STEPS.iter().find(|ours| ours.0 == what);
     let train_seconds = match (early, step) {
         (Some(&(_, _, regime, eta)), _) => {
-            training_seconds(&config(arguments, regime, eta)?, &backend, repeat)?
+            training_seconds(&config(options, regime, eta)?, &backend, repeat)?
         }
         (_, Some(&(_, _, place))) => {
-            let config = config(arguments, Regime::Infinitesimal, 1.0)?;
+            let config = config(options, Regime::Infinitesimal, 1.0)?;
             let config = Settings { training: Some(Training::new(1)), ..(*config).clone() }.check()?;
             step_seconds(&config, place, &backend, repeat)?
         }
-        _ => product_seconds(&config(arguments, Regime::Exact, 1.0)?, &backend, repeat)?,
+        _ => product_seconds(&config(options, Regime::Exact, 1.0)?, &backend, repeat)?,
     };
     let measurement = Measurement { name: what.into(), train_seconds, peak_total_bytes: peak_memory() };
     print(&(serde_json::to_string(&measurement)? + "\n"))
@@ -128,14 +124,9 @@ fn peak_memory() -> Option<f64> {
     Some(line.trim().trim_end_matches("kB").trim().parse::<f64>().ok()? * 1024.0)
 }
 
-fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
-    for (name, Count(count), max) in
-        [("threads", arguments.threads, 1024), ("repeat", arguments.repeat, 1000)]
-    {
-        ensure!((1..=max).contains(&count), "{name} = {count}: must be a whole number from 1 to {max}");
-    }
-    let exact = config(arguments, Regime::Exact, 1.0)?;
-    let bytes = |config: &_| memory::run_bytes(config, size(arguments.threads), true, true);
+fn compare(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result<()> {
+    let exact = config(options, Regime::Exact, 1.0)?;
+    let bytes = |config: &_| memory::run_bytes(config, options.threads, true, true);
     memory::check(&exact, available_memory(), bytes)?;
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut rows = Vec::new();
@@ -143,16 +134,9 @@ fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
         message(format_args!("measuring: {name}"));
         let mut command = Command::new(&program);
         command.args(["bench", "--only", what]);
-        for (flag, value) in [
-            ("--vocab", arguments.vocab),
-            ("--dim", arguments.dim),
-            ("--length", arguments.length),
-            ("--samples", arguments.samples),
-            ("--threads", arguments.threads),
-            ("--repeat", arguments.repeat),
-        ] {
-            command.args([flag, &value.0.to_string()]);
-        }
+        options.visit(&mut |name, value| {
+            command.args([format!("--{name}"), value.to_string()]);
+        });
         rows.push(Measurement { name: name.into(), ..finish(command)? });
         Ok(())
     };
@@ -166,27 +150,31 @@ fn compare(arguments: &BenchArguments) -> anyhow::Result<()> {
 
     let python_works = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     if python_works.is_ok_and(|output| output.status.success()) {
-        rows.extend(torch(arguments, &exact)?);
+        rows.extend(torch(arguments, options, &exact)?);
     } else {
         message(format_args!(
             "hint: {} has no torch and safetensors; give one that has them with --python",
             arguments.python
         ));
     }
-    print_record(arguments.json, &rows, |rows| table(arguments, rows))
+    print_record(arguments.json, &rows, |rows| table(options, rows))
 }
 
-fn torch(arguments: &BenchArguments, exact: &Config) -> anyhow::Result<Vec<Measurement>> {
+fn torch(
+    arguments: &BenchArguments,
+    options: &BenchOptions,
+    exact: &Config,
+) -> anyhow::Result<Vec<Measurement>> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
     std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
-    let threads = arguments.threads.0.to_string();
-    run(exact, &Inputs::default(), &backend(size(arguments.threads))?, Some(&data), &())?;
+    let threads = options.threads.to_string();
+    run(exact, &Inputs::default(), &backend(options.threads)?, Some(&data), &())?;
     let mut rows = Vec::new();
     for (method, regime, repeat, name) in [
-        ("tuned", "exact", arguments.repeat.0, "PyTorch, exact, hand-tuned"),
-        ("tuned", "infinitesimal", arguments.repeat.0, "PyTorch, infinitesimal, hand-tuned"),
-        ("adam", "exact", arguments.repeat.0, "PyTorch, one Adam step, hand-tuned"),
+        ("tuned", "exact", options.repeat, "PyTorch, exact, hand-tuned"),
+        ("tuned", "infinitesimal", options.repeat, "PyTorch, infinitesimal, hand-tuned"),
+        ("adam", "exact", options.repeat, "PyTorch, one Adam step, hand-tuned"),
         ("autograd", "exact", 1, "PyTorch, exact, automatic differentiation"),
     ] {
         if method == "autograd" && arguments.no_autograd {
@@ -213,7 +201,7 @@ fn finish(mut command: Command) -> anyhow::Result<Measurement> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("the output of {command:?}"))
 }
 
-fn table(arguments: &BenchArguments, rows: &[Measurement]) -> String {
+fn table(options: &BenchOptions, rows: &[Measurement]) -> String {
     let columns = [Align::Left, Align::Right, Align::Right, Align::Right];
     let mut table = Grid::new(&columns, &["", "seconds", "times eta 1", "peak memory"]);
     table.indent = 1;
@@ -226,10 +214,9 @@ fn table(arguments: &BenchArguments, rows: &[Measurement]) -> String {
             row.peak_total_bytes.map_or("-".into(), readable),
         ]);
     }
-    let BenchArguments { vocab, dim, length, samples, threads, repeat, .. } = arguments;
+    let BenchOptions { vocab, dim, length, samples, threads, repeat } = options;
     let heading = format!(
-        "Three steps, or one of Adam, at V = {}, d = {}, L = {}, N = {}, f32, {} threads; the shortest of {}",
-        vocab.0, dim.0, length.0, samples.0, threads.0, repeat.0
+        "Three steps, or one of Adam, at V = {vocab}, d = {dim}, L = {length}, N = {samples}, f32, {threads} threads; the shortest of {repeat}"
     );
     Document { blocks: vec![Block::Heading(heading), Block::Table(table)] }.text()
 }

@@ -18,10 +18,7 @@ pub struct FigureFile {
 }
 
 impl FigureFile {
-    /// Returns the file for a path, if one is given.
-    ///
-    /// # Errors
-    /// Fails if the path does not end in `.svg` or `.png` or cannot be written, so that the user learns it before a long run.
+    /// Returns the file for a path, if one is given. Checks that it can be written, so that the user learns it before a long run.
     pub fn new(path: Option<&PathBuf>) -> anyhow::Result<Option<FigureFile>> {
         let Some(path) = path else { return Ok(None) };
         let extension = path.extension().and_then(OsStr::to_str).map(str::to_lowercase);

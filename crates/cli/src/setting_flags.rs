@@ -3,33 +3,14 @@
 use std::marker::PhantomData;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
-use superpose_core::associative::MemorySettings;
-use superpose_core::config::{Kind, Setting, Settings, Value, Values};
-
-/// A struct whose settings become flags.
-pub trait Flags: Clone + Send + Sync + 'static {
-    /// The definitions of the settings.
-    fn settings() -> &'static [Setting];
-}
-
-impl Flags for Settings {
-    fn settings() -> &'static [Setting] {
-        Settings::settings()
-    }
-}
-
-impl Flags for MemorySettings {
-    fn settings() -> &'static [Setting] {
-        MemorySettings::settings()
-    }
-}
+use superpose_core::config::{ConfigError, Group, Kind, Setting, Value, Values};
 
 /// The values that were given by flags, one flag per setting of `S`.
 #[derive(Clone, Debug)]
 pub struct SettingFlags<S> {
     /// The values.
     pub values: Values,
-    settings: PhantomData<S>,
+    settings: PhantomData<fn() -> S>,
 }
 
 impl<S> Default for SettingFlags<S> {
@@ -38,16 +19,27 @@ impl<S> Default for SettingFlags<S> {
     }
 }
 
-impl<S> SettingFlags<S> {
+impl<S: Group> SettingFlags<S> {
     /// These values, and those of `other` where none was given here.
     pub fn or(self, other: Values) -> SettingFlags<S> {
         SettingFlags { values: self.values.or(other), ..self }
     }
+
+    /// The settings with the values given, defaults elsewhere.
+    pub fn read(&self) -> Result<S, ConfigError> {
+        S::read(&self.values)
+    }
+
+    fn definitions() -> Vec<Setting> {
+        let mut definitions = Vec::new();
+        S::definitions(&mut definitions);
+        definitions
+    }
 }
 
-impl<S: Flags> Args for SettingFlags<S> {
+impl<S: Group> Args for SettingFlags<S> {
     fn augment_args(command: Command) -> Command {
-        command.args(S::settings().iter().map(flag))
+        command.args(Self::definitions().iter().map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -55,7 +47,7 @@ impl<S: Flags> Args for SettingFlags<S> {
     }
 }
 
-impl<S: Flags> FromArgMatches for SettingFlags<S> {
+impl<S: Group> FromArgMatches for SettingFlags<S> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut flags = SettingFlags::default();
         flags.update_from_arg_matches(matches)?;
@@ -63,9 +55,9 @@ impl<S: Flags> FromArgMatches for SettingFlags<S> {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for setting in S::settings() {
+        for setting in Self::definitions() {
             if let Some(value) = matches.get_one::<Value>(setting.name) {
-                let set = self.values.set(setting, value.clone());
+                let set = self.values.set(&setting, value.clone());
                 set.map_err(|error| Error::raw(clap::error::ErrorKind::InvalidValue, error))?;
             }
         }
@@ -73,8 +65,9 @@ impl<S: Flags> FromArgMatches for SettingFlags<S> {
     }
 }
 
-fn flag(setting: &'static Setting) -> Arg {
-    let name = setting.symbol.unwrap_or(match setting.kind {
+fn flag(setting: &Setting) -> Arg {
+    let kind = setting.kind;
+    let name = setting.symbol.unwrap_or(match kind {
         Kind::Flag => "BOOL",
         Kind::Count => "COUNT",
         Kind::Number => "NUMBER",
@@ -86,10 +79,11 @@ fn flag(setting: &'static Setting) -> Arg {
         .long(setting.name.replace('_', "-"))
         .value_name(name)
         .help(help(setting))
-        .allow_hyphen_values(matches!(setting.kind, Kind::Count | Kind::Number))
-        .value_parser(move |text: &str| setting.kind.parse(text).and_then(|value| setting.convert(value)));
+        .required(setting.required)
+        .allow_hyphen_values(matches!(kind, Kind::Count | Kind::Number))
+        .value_parser(move |text: &str| kind.parse(text).and_then(|value| setting.convert(value)));
     let flag = if setting.group.is_empty() { flag } else { flag.help_heading(setting.group) };
-    match setting.kind {
+    match kind {
         Kind::Flag => flag.num_args(0..=1).default_missing_value("true"),
         _ => flag,
     }
@@ -98,7 +92,7 @@ fn flag(setting: &'static Setting) -> Arg {
 /// The meaning of a setting with its default and, for words, the choices.
 fn help(setting: &Setting) -> String {
     let meaning = setting.meaning();
-    let default = setting.default.to_string();
+    let default = if setting.required { String::new() } else { setting.default.to_string() };
     match (setting.kind, &setting.default) {
         (Kind::Word(words), _) => {
             let mark = |(word, _): &(&str, &str)| match *word == default {
@@ -109,6 +103,7 @@ fn help(setting: &Setting) -> String {
             format!("{meaning}: {}", words.join(", "))
         }
         (Kind::Flag, _) => meaning,
+        _ if setting.required => meaning,
         (_, Value::Null) => match meaning.split_once("; absent: ") {
             Some((meaning, absent)) => format!("{meaning} (default: {absent})"),
             None => meaning,

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 use superpose_core::backend::Backend;
@@ -59,15 +59,11 @@ impl StoreFlag {
     pub fn finish<R>(&self, record: Result<R, SearchError>, interrupt: &Interrupt) -> anyhow::Result<R> {
         match record {
             Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
-                Err(interrupt.stopped(match &self.store {
-                    Some(path) => {
-                        format!(
-                            "stopped: finished runs are in {}; the same command continues",
-                            path.display()
-                        )
-                    }
-                    None => "stopped: with --store FILE the finished runs would be kept".into(),
-                }))
+                let kept = |path: &PathBuf| {
+                    format!("stopped: finished runs are in {}; the same command continues", path.display())
+                };
+                let lost = || "stopped: with --store FILE the finished runs would be kept".into();
+                Err(interrupt.stopped(self.store.as_ref().map_or_else(lost, kept)))
             }
             record => Ok(record?),
         }
@@ -77,24 +73,6 @@ impl StoreFlag {
 /// Returns a backend with this many threads.
 pub fn backend(threads: usize) -> anyhow::Result<Backend> {
     Backend::cpu(threads).context("cannot start threads")
-}
-
-/// Returns a count as a size in memory. The validation that follows rejects a count that does not fit.
-pub fn size(Count(count): Count) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
-}
-
-/// Parses two whole numbers written as `LOW..HIGH`.
-pub fn range(name: &str, text: &str) -> anyhow::Result<(u64, u64)> {
-    let allowed = || {
-        anyhow!(
-            "{name} = {text}: must be LOW..HIGH, whole numbers such as 16..1e6, the first below the second"
-        )
-    };
-    let (low, high) = text.split_once("..").ok_or_else(allowed)?;
-    let (Ok(Count(low)), Ok(Count(high))) = (low.parse(), high.parse()) else { return Err(allowed()) };
-    ensure!((1..high).contains(&low), allowed());
-    Ok((low, high))
 }
 
 /// Writes to standard output. A reader that closes the pipe early is not an error.

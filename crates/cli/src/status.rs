@@ -1,5 +1,6 @@
 //! `superpose status`: reports the progress of a sweep from its store, its shards and the queue.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -197,11 +198,8 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
 fn open(store: &Path) -> anyhow::Result<Option<Store>> {
     let mut log = store.as_os_str().to_owned();
     log.push("-wal");
-    Ok(match (store.exists(), Path::new(&log).exists()) {
-        (false, _) => None,
-        (true, true) => Some(Store::open_existing(store)?),
-        (true, false) => Some(Store::peek(store)?),
-    })
+    let open = if Path::new(&log).exists() { Store::open_existing } else { Store::peek };
+    Ok(store.exists().then(|| open(store)).transpose()?)
 }
 
 fn of_lines(folder: &Path) -> anyhow::Result<Report> {
@@ -210,13 +208,8 @@ fn of_lines(folder: &Path) -> anyhow::Result<Report> {
     })?;
     let queue = Queue::ask(&submitted.jobs);
     let tasks = tasks(&submitted, &queue, |task| !finished_lines(folder, task));
-    Ok(Report {
-        file: submitted.file,
-        cells: None,
-        tasks: Some(tasks),
-        seconds_left: None,
-        notes: queue.notes,
-    })
+    let (file, notes) = (submitted.file, queue.notes);
+    Ok(Report { file, cells: None, tasks: Some(tasks), seconds_left: None, notes })
 }
 
 fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> bool) -> Tasks {
@@ -266,18 +259,12 @@ fn text(report: &Report) -> String {
             if tasks.unknown > 0 { format!(", {} not known", number(tasks.unknown)) } else { String::new() },
             tasks.jobs.join(", ")
         );
-        let mut words: Vec<Option<&String>> =
-            tasks.stopped.iter().map(|stopped| stopped.state.as_ref()).collect();
-        words.sort_unstable();
-        words.dedup();
-        for word in words {
-            let of: Vec<usize> = tasks
-                .stopped
-                .iter()
-                .filter(|stopped| stopped.state.as_ref() == word)
-                .map(|stopped| stopped.task)
-                .collect();
-            let _ = writeln!(text, "  {}: {}", word.map_or("in no queue", String::as_str), array(&of));
+        let mut by_state: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        for stopped in &tasks.stopped {
+            by_state.entry(stopped.state.as_deref()).or_default().push(stopped.task);
+        }
+        for (state, of) in by_state {
+            let _ = writeln!(text, "  {}: {}", state.unwrap_or("in no queue"), array(&of));
         }
     }
     if let Some(seconds) = report.seconds_left {

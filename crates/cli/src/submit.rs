@@ -20,7 +20,7 @@ use crate::files::{create_folder, write_file};
 use crate::shared::{message, plural, print, shell};
 use crate::slurm::flags::{self, OVERRIDES};
 use crate::slurm::queue::{Queue, first_line};
-use crate::slurm::script::{Head, absolute, array, script};
+use crate::slurm::script::{absolute, array, script};
 use crate::slurm::{Job, SubmissionLock, Submitted};
 use crate::sweep::{Places, read_sweep};
 
@@ -113,10 +113,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let folder = absolute("out", &arguments.places.folder(&store))?;
 
     // Without the log of a process that is writing, like the workers.
-    let mut peeked = match store.exists() {
-        true => Some(Store::peek(&store)?),
-        false => None,
-    };
+    let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
     let survey =
         Survey::take(&cells, sweep.noise(), arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
     if let Some(error) = survey.damaged.first() {
@@ -142,7 +139,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     }
     line += &format!("; {}", core_hours(seconds.iter().sum()));
     if let Some(longest) = seconds.iter().copied().reduce(f64::max).filter(|longest| *longest >= 1.0) {
-        line += &format!(", {} a task at most", duration(longest / plan.cpus as f64));
+        line += &format!(", {} a task at most", duration(longest / plan.now.cpus as f64));
     }
     message(line);
     for (path, line) in &survey.foreign {
@@ -163,7 +160,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
         shell(&file),
         shell(&store),
         shell(&folder),
-        plan.cpus
+        plan.now.cpus
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");
@@ -211,7 +208,6 @@ fn program() -> anyhow::Result<PathBuf> {
 /// A submission, beside the previous one from the same folder.
 struct Plan {
     folder: PathBuf,
-    cpus: usize,
     before: Option<Submitted>,
     now: Submitted,
     queue: Queue,
@@ -249,18 +245,12 @@ impl Plan {
             );
         }
         let now = Submitted { file: file.into(), tasks, fingerprint, cpus, jobs: Vec::new() };
-        let plan = Plan { folder: folder.into(), cpus, before, now, queue };
-        if let Some(before) = &plan.before
-            && !plan.continues()
-            && plan.queue.tasks.values().any(|state| state.is_active())
-        {
+        let plan = Plan { folder: folder.into(), before, now, queue };
+        let active = plan.queue.tasks.values().filter(|state| state.is_active()).count();
+        if let Some(before) = plan.before.as_ref().filter(|_| active > 0 && !plan.continues()) {
             bail!(
                 "{} still in the queue{}, submitted with {} from an earlier version of {}. Wait for it, or scancel it",
-                plural(
-                    plan.queue.tasks.values().filter(|state| state.is_active()).count(),
-                    "task is",
-                    "tasks are"
-                ),
+                plural(active, "task is", "tasks are"),
                 of_jobs(&before.jobs),
                 plural(before.tasks, "task", "tasks"),
                 file.display()
@@ -292,17 +282,16 @@ impl Plan {
         }
         let array = array(&tasks);
         let name = format!("superpose {}", self.now.file.file_name().unwrap_or_default().to_string_lossy());
-        let head = Head {
-            title: task.title,
-            name: &name,
-            array: &array,
-            log: task.log,
-            cpus: self.cpus,
-            partition: arguments.partition.as_deref(),
-            time: arguments.time.as_deref(),
-            extra: &arguments.extra,
-        };
-        let text = script(&head, task.body)?;
+        let cpus = self.now.cpus.to_string();
+        let flags = [
+            ("job-name", Some(name.as_str())),
+            ("array", Some(array.as_str())),
+            ("output", Some(task.log)),
+            ("cpus-per-task", Some(cpus.as_str())),
+            ("partition", arguments.partition.as_deref()),
+            ("time", arguments.time.as_deref()),
+        ];
+        let text = script(task.title, &flags, &arguments.extra, task.body)?;
         if arguments.dry_run {
             return print(&text);
         }

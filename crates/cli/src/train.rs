@@ -122,11 +122,9 @@ fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>) -> String {
             "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {} continues",
             path.display()
         ),
-        None => {
-            format!(
-                "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can continue"
-            )
-        }
+        None => format!(
+            "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can continue"
+        ),
     }
 }
 

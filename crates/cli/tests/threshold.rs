@@ -104,7 +104,7 @@ fn precision_is_the_type_and_half_width_the_interval() {
 #[test]
 fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
-        ("threshold --find colour", vec!["find = colour", "samples"]),
+        ("threshold --find colour", vec!["--find", "samples"]),
         ("threshold --find width", vec!["find = width", "attention-only"]),
         ("threshold --find samples --accuracy 1", vec!["accuracy = 1"]),
         ("threshold --find samples --half-width 0", vec!["half_width = 0"]),

@@ -14,7 +14,7 @@ use superpose_core::Measure;
 use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
-use superpose_lab::associative::{self, CapacitySearch};
+use superpose_lab::associative::{self, CapacityOptions, CapacitySearch};
 use superpose_lab::cell::Runner;
 use superpose_lab::interval::Interval;
 use superpose_lab::threshold::{Criterion, Curve, Observation, Plan, Question, Threshold, find, shares};
@@ -321,7 +321,7 @@ fn memories() {
         let (mut covered, mut runs) = (0, 0);
         for search in 0..searches {
             let settings = MemorySettings { seed: 1000 * search, ..settings.clone() };
-            let search = CapacitySearch::new(&settings, 0.05, 400).unwrap();
+            let search = CapacitySearch::new(&settings, &CapacityOptions::default()).unwrap();
             let found = search.search(&backend, &stop, &mut |_, _| {}).unwrap();
             runs += found.runs;
             let interval = found.threshold.interval();

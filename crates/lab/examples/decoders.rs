@@ -10,7 +10,7 @@
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Settings, Trigger};
 use superpose_core::random::{Stream, Words, unit};
-use superpose_lab::decoders::{Critical, DECODERS, bound};
+use superpose_lab::decoders::{BoundOptions, Critical, DECODERS, bound};
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,7 +47,7 @@ fn main() {
             ..Settings::default()
         };
         let config = settings.check().unwrap();
-        let found = bound(&config, accuracy, seeds, &backend, &mut |_, _| {}).unwrap();
+        let found = bound(&config, &BoundOptions { accuracy, seeds }, &backend, &mut |_, _| {}).unwrap();
         let limit = found.bound.unwrap();
         let cell = |critical: &Critical| match (critical.ratio, critical.low, critical.high) {
             (Some(ratio), Some(low), Some(high)) => {

@@ -15,10 +15,8 @@ use std::collections::btree_map::Entry;
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
-use superpose_core::Config;
-use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled};
-use superpose_core::config::{self, ConfigError, Embedding, Settings};
+use superpose_core::config::{self, Config, ConfigError, Embedding, Settings, between, check_ranges, counts};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -27,6 +25,7 @@ use superpose_core::evaluate::decode::{
 use superpose_core::model::{Attention, Model};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
+use superpose_core::{Measure, settings};
 use superpose_theory::Point;
 use superpose_theory::bound::surrogate_lower_bound;
 
@@ -92,29 +91,40 @@ pub struct BoundRecord {
     pub version: String,
 }
 
-/// Validates the arguments of [`bound`] and returns its configuration.
-///
-/// # Errors
-/// Fails if a value is out of range; the error names the parameter.
-pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, ConfigError> {
-    /// A decoder needs V x V scores, and the time of an assignment grows with the cube of V.
-    const MAX_SIZE: usize = 10_000;
-    /// The linear estimate inverts matrices with this many rows.
-    const MAX_WIDTH: usize = 4096;
-    config::share("accuracy", accuracy)?;
-    settings.three_steps_only()?;
-    if matches!(settings.embedding.kind(), Embedding::File | Embedding::LowRank | Embedding::Clustered) {
-        let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
-        return Err(ConfigError::value("embedding", settings.embedding, allowed));
+settings! {
+    /// The options of [`bound`], not yet validated.
+    pub struct BoundOptions in "" {
+        /// Share of the facts to recall.
+        accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
+        /// Seeds to average over.
+        seeds: usize as "COUNT" = 5, counts(2, 1000);
     }
-    config::whole("seeds", seeds, 2, 1000)?;
-    config::whole("vocab", settings.vocab, 2, MAX_SIZE)?;
-    config::whole("dim", settings.dim, 1, MAX_SIZE)?;
-    config::whole("length", settings.length, 2, 1 << 20)?;
-    if let Some(width) = settings.width {
-        config::whole("width", width, 1, MAX_WIDTH)?;
+}
+
+impl BoundOptions {
+    /// Validates the options and the settings of the model, and returns the configuration for [`bound`].
+    ///
+    /// # Errors
+    /// Fails if a value is out of range; the error names the parameter.
+    pub fn check(&self, settings: Settings) -> Result<Config, ConfigError> {
+        /// A decoder needs V x V scores, and the time of an assignment grows with the cube of V.
+        const MAX_SIZE: usize = 10_000;
+        /// The linear estimate inverts matrices with this many rows.
+        const MAX_WIDTH: usize = 4096;
+        check_ranges(self, BoundOptions::settings())?;
+        settings.three_steps_only()?;
+        if matches!(settings.embedding.kind(), Embedding::File | Embedding::LowRank | Embedding::Clustered) {
+            let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
+            return Err(ConfigError::value("embedding", settings.embedding, allowed));
+        }
+        config::whole("vocab", settings.vocab, 2, MAX_SIZE)?;
+        config::whole("dim", settings.dim, 1, MAX_SIZE)?;
+        config::whole("length", settings.length, 2, 1 << 20)?;
+        if let Some(width) = settings.width {
+            config::whole("width", width, 1, MAX_WIDTH)?;
+        }
+        Settings { test_samples: 2048, repeats: self.seeds, ..settings }.check()
     }
-    Settings { test_samples: 2048, repeats: seeds, ..settings }.check()
 }
 
 /// Finds the critical number of samples of every decoder. Tokens are always uniform and labels a permutation. `progress` receives
@@ -124,11 +134,11 @@ pub fn check(settings: Settings, accuracy: f64, seeds: usize) -> Result<Config, 
 /// Fails if a run of the three-step algorithm fails.
 pub fn bound(
     config: &Config,
-    accuracy: f64,
-    seeds: usize,
+    options: &BoundOptions,
     backend: &Backend,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
+    let BoundOptions { accuracy, seeds } = *options;
     let all = (0..seeds)
         .map(|r| Seed::new(config.repeat(r), &backend.alone()))
         .collect::<Result<Vec<Seed>, Cancelled>>()?;

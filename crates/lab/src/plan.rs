@@ -1,8 +1,8 @@
 //! Plans: the options of the cheapest model for a number of facts, their validation, and the record.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measures;
-use superpose_core::config::{Activation, ConfigError, Embedding, Trigger, share};
+use superpose_core::config::{Activation, ConfigError, Embedding, Trigger, between, check_ranges, counts};
+use superpose_core::{Measures, settings};
 use superpose_theory::critical::Target;
 use superpose_theory::plan::{Plan, Request, Row, checked};
 use superpose_theory::predict::Dominant;
@@ -14,53 +14,36 @@ use crate::words::{blame, grouped};
 pub const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP), then fewest samples";
 
 /// Maximum number of facts, and of tokens in a sequence.
-pub const MAX_FACTS: u64 = 1_000_000_000;
+const MAX_FACTS: usize = 1_000_000_000;
 /// Maximum dimension.
-pub const MAX_DIM: u64 = 1_000_000;
+const MAX_DIM: usize = 1_000_000;
 /// Maximum width.
-pub const MAX_WIDTH: u64 = 1_000_000_000;
+const MAX_WIDTH: usize = 1_000_000_000;
 /// Maximum number of samples, and of trained parameters.
-pub const MAX_SAMPLES: u64 = 1_000_000_000_000_000;
+const MAX_SAMPLES: usize = 1_000_000_000_000_000;
 
-/// The options of a plan, not yet validated. Absent sizes are found by the planner.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PlanOptions {
-    /// Facts to recall.
-    #[schemars(range(min = 2, max = MAX_FACTS))]
-    pub facts: u64,
-    /// Sequence length.
-    #[schemars(range(min = 1, max = MAX_FACTS))]
-    pub length: u64,
-    /// Accuracy to reach.
-    #[serde(default = "accuracy")]
-    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub accuracy: f64,
-    /// Embedding dimension.
-    #[schemars(range(min = 1, max = MAX_DIM))]
-    pub dim: Option<u64>,
-    /// Width of the MLP. A width or an activation asks for the attention-MLP model.
-    #[schemars(range(min = 1, max = MAX_WIDTH))]
-    pub width: Option<u64>,
-    /// Activation of the MLP.
-    pub activation: Option<Activation>,
-    /// Where the trigger is added.
-    #[serde(default = "trigger")]
-    pub trigger: Trigger,
-    /// Samples available.
-    #[schemars(range(min = 1, max = MAX_SAMPLES))]
-    pub samples: Option<u64>,
-    /// Maximum number of trained parameters.
-    #[schemars(range(min = 1, max = MAX_SAMPLES))]
-    pub max_parameters: Option<u64>,
-}
-
-fn accuracy() -> f64 {
-    0.99
-}
-
-fn trigger() -> Trigger {
-    Trigger::Values
+settings! {
+    /// The options of a plan, not yet validated. The planner finds absent sizes.
+    pub struct PlanOptions in "" requires facts length {
+        /// Facts to recall V.
+        facts: u64 as "V" = 1000, counts(2, MAX_FACTS);
+        /// Sequence length L.
+        length: u64 as "L" = 32, counts(1, MAX_FACTS);
+        /// Accuracy to reach.
+        accuracy: f64 as "SHARE" = 0.99, between(0.0, 1.0);
+        /// Embedding dimension d; absent: the smallest that reaches the accuracy.
+        dim: Option<u64> as "D" = None, counts(1, MAX_DIM);
+        /// Width m of the MLP. A width or an activation selects the attention-MLP model.
+        width: Option<u64> as "M" = None, counts(1, MAX_WIDTH);
+        /// Activation of the MLP; absent: relu if there is a width.
+        activation: Option<Activation> = None;
+        /// Where the trigger is added.
+        trigger: Trigger = Trigger::Values;
+        /// Available training samples N; absent: as many as needed.
+        samples: Option<u64> as "N" = None, counts(1, MAX_SAMPLES);
+        /// Maximum number of trained parameters: d^2, or d m with an MLP; absent: no limit.
+        max_parameters: Option<u64> as "P" = None, counts(1, MAX_SAMPLES);
+    }
 }
 
 impl PlanOptions {
@@ -69,28 +52,19 @@ impl PlanOptions {
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self) -> Result<Request, ConfigError> {
-        share("accuracy", self.accuracy)?;
-        let whole = |parameter, value: u64, min: u64, max: u64| match (min..=max).contains(&value) {
-            true => Ok(value as f64),
-            false => {
-                let allowed = format!("must be a whole number from {min} to {}", grouped(max as f64));
-                Err(ConfigError::value(parameter, value, allowed))
-            }
-        };
-        let maybe = |parameter, value: Option<u64>, max: u64| {
-            value.map(|value| whole(parameter, value, 1, max)).transpose()
-        };
+        check_ranges(self, PlanOptions::settings())?;
+        let number = |count: Option<u64>| count.map(|count| count as f64);
         Ok(Request {
-            facts: whole("facts", self.facts, 2, MAX_FACTS)?,
-            length: whole("length", self.length, 1, MAX_FACTS)?,
+            facts: self.facts as f64,
+            length: self.length as f64,
             accuracy: self.accuracy,
-            dim: maybe("dim", self.dim, MAX_DIM)?,
-            width: maybe("width", self.width, MAX_WIDTH)?,
+            dim: number(self.dim),
+            width: number(self.width),
             activation: self.activation,
             embedding: Embedding::Gaussian,
             trigger: self.trigger,
-            samples: maybe("samples", self.samples, MAX_SAMPLES)?,
-            max_parameters: maybe("max_parameters", self.max_parameters, MAX_SAMPLES)?,
+            samples: number(self.samples),
+            max_parameters: number(self.max_parameters),
         })
     }
 }

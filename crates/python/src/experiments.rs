@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use superpose_lab::cell::Runner;
+use superpose_lab::decoders::BoundOptions;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
-use superpose_lab::phase::{PhaseOptions, Scale, Size, Span};
+use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::ThresholdOptions;
+use superpose_lab::threshold::{SizeRange, ThresholdOptions};
 use superpose_tensors::TensorFile;
-use superpose_theory::critical::Parameter;
 
 use crate::config::Config;
-use crate::given::{choice, count, file, maybe_count, number, pair, size};
+use crate::given::{self, choice, field, file};
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, Watch, work};
@@ -25,7 +26,7 @@ const LONG: f64 = f64::INFINITY;
 /// `superpose predict`
 #[pyfunction]
 pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> PyResult<Record> {
-    let (settings, accuracy) = (config.settings.clone(), number("accuracy", accuracy)?);
+    let (settings, accuracy) = (config.settings.clone(), field("accuracy", accuracy)?);
     let record =
         work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
     Ok(Record::new(record, superpose_report::predict))
@@ -33,30 +34,8 @@ pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> 
 
 /// `superpose plan`
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
-pub fn plan(
-    py: Python<'_>,
-    facts: &Bound<'_, PyAny>,
-    length: &Bound<'_, PyAny>,
-    accuracy: &Bound<'_, PyAny>,
-    dim: Option<&Bound<'_, PyAny>>,
-    width: Option<&Bound<'_, PyAny>>,
-    activation: Option<&Bound<'_, PyAny>>,
-    trigger: &Bound<'_, PyAny>,
-    samples: Option<&Bound<'_, PyAny>>,
-    max_parameters: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Record> {
-    let options = PlanOptions {
-        facts: count("facts", facts)?,
-        length: count("length", length)?,
-        accuracy: number("accuracy", accuracy)?,
-        dim: maybe_count("dim", dim)?,
-        width: maybe_count("width", width)?,
-        activation: activation.map(|name| choice("activation", name)).transpose()?,
-        trigger: choice("trigger", trigger)?,
-        samples: maybe_count("samples", samples)?,
-        max_parameters: maybe_count("max_parameters", max_parameters)?,
-    };
+pub fn plan(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<Record> {
+    let options: PlanOptions = given::options(keys)?;
     let request = options.check().map_err(Failure::from)?;
     let plan = work(py, LONG, None, move |_| Ok(superpose_theory::plan::plan(&request)))?;
     Ok(Record::of(plan, |plan| serde_json::to_string(&PlanRecord::from(plan)), superpose_report::plan))
@@ -74,16 +53,10 @@ pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Res
 
 /// `superpose threshold`
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub fn threshold(
     py: Python<'_>,
     config: &Config,
-    find: &Bound<'_, PyAny>,
-    accuracy: &Bound<'_, PyAny>,
-    half_width: &Bound<'_, PyAny>,
-    criterion: &Bound<'_, PyAny>,
-    measure: &Bound<'_, PyAny>,
-    max_runs: &Bound<'_, PyAny>,
+    keys: &Bound<'_, PyDict>,
     range: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
@@ -93,16 +66,8 @@ pub fn threshold(
     if config.gives("repeats") {
         return Err(Failure("repeats is given: the search decides how often to run".into()).into());
     }
-    let find: Parameter = choice("find", find)?;
-    let options = ThresholdOptions {
-        find,
-        accuracy: number("accuracy", accuracy)?,
-        half_width: number("half_width", half_width)?,
-        criterion: choice("criterion", criterion)?,
-        measure: choice("measure", measure)?,
-        max_runs: size("max_runs", max_runs)?,
-        range: range.map(|range| pair("range", range)).transpose()?,
-    };
+    let range = range.map(|range| given::range("range", range)).transpose()?;
+    let options = ThresholdOptions { range, ..given::options(keys)? };
     let threads = self::threads(threads)?;
     let search = options.check(config.settings.clone()).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
@@ -112,16 +77,12 @@ pub fn threshold(
     Ok(Record::new(record, superpose_report::threshold))
 }
 
-/// An axis: what varies, from, to, and how values are spaced.
-type Axis<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+/// An axis: what varies, from, to.
+type Axis<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-fn span(name: &str, (size, low, high, scale): &Axis<'_>) -> PyResult<Span> {
-    Ok(Span {
-        size: choice::<Size>(name, size)?,
-        low: count(name, low)?,
-        high: count(name, high)?,
-        scale: choice::<Scale>("scale", scale)?,
-    })
+fn extent(name: &str, (size, low, high): &Axis<'_>) -> PyResult<Extent> {
+    let range = SizeRange { low: field(name, low)?, high: field(name, high)? };
+    Ok(Extent { size: choice(name, size)?, range })
 }
 
 /// `superpose phase`
@@ -132,23 +93,13 @@ pub fn phase(
     config: &Config,
     x: Axis<'_>,
     y: Axis<'_>,
-    resolution: &Bound<'_, PyAny>,
-    accuracy: &Bound<'_, PyAny>,
-    measure: &Bound<'_, PyAny>,
-    most: &Bound<'_, PyAny>,
+    keys: &Bound<'_, PyDict>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
-    let options = PhaseOptions {
-        x: span("x", &x)?,
-        y: span("y", &y)?,
-        resolution: size("resolution", resolution)?,
-        accuracy: number("accuracy", accuracy)?,
-        measure: choice("measure", measure)?,
-        most: number("most", most)?,
-    };
+    let options = PhaseOptions { x: extent("x", &x)?, y: extent("y", &y)?, ..given::options(keys)? };
     let mut settings = config.settings.clone();
     if !config.gives("repeats") {
         settings.repeats = 2;
@@ -169,22 +120,20 @@ pub fn phase(
 pub fn bound(
     py: Python<'_>,
     config: &Config,
-    accuracy: &Bound<'_, PyAny>,
-    seeds: &Bound<'_, PyAny>,
+    keys: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let (seeds, accuracy) = (size("seeds", seeds)?, number("accuracy", accuracy)?);
+    let options: BoundOptions = given::options(keys)?;
     let threads = self::threads(threads)?;
-    let config =
-        superpose_lab::decoders::check(config.settings.clone(), accuracy, seeds).map_err(Failure::from)?;
+    let config = options.check(config.settings.clone()).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let mut progress = |what: &str, samples: f64| {
             let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
             watch.say(format!("{}{at}", what.replace('_', " ")));
         };
-        Ok(superpose_lab::decoders::bound(&config, accuracy, seeds, &backend, &mut progress)?)
+        Ok(superpose_lab::decoders::bound(&config, &options, &backend, &mut progress)?)
     })?;
     Ok(Record::new(record, superpose_report::bound))
 }
@@ -200,7 +149,7 @@ pub fn inspect(
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let (threads, accuracy) = (self::threads(threads)?, number("accuracy", accuracy)?);
+    let (threads, accuracy) = (self::threads(threads)?, field("accuracy", accuracy)?);
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;

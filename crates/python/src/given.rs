@@ -7,77 +7,91 @@ use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 pub use superpose_core::config::Value;
-use superpose_core::config::{Setting, Values, find};
+use superpose_core::config::{Field, Group, Setting, Values, find};
+use superpose_lab::threshold::SizeRange;
 
 use crate::work::Failure;
 
-/// A value and what it may stand for.
-pub struct Given {
-    /// The likeliest first; none of something that is neither a number nor a word.
-    values: Vec<Value>,
-    text: String,
+/// What a truth, a string, a whole number or a number of Python, NumPy or anything that turns into one may stand for, the
+/// likeliest first; nothing for something that is neither a number nor a word.
+fn readings(value: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
+    // First, for Python takes True for 1.
+    if let Ok(flag) = value.extract::<bool>() {
+        return Ok(vec![Value::Flag(flag)]);
+    }
+    if let Ok(word) = value.extract::<String>() {
+        return Ok(vec![Value::Text(word.into())]);
+    }
+    if is_complex(value) {
+        return Ok(Vec::new());
+    }
+    let whole = tried(value.py(), value.extract::<u64>())?;
+    let mut values: Vec<Value> = whole.map(Value::Count).into_iter().collect();
+    if let Some(number) = tried(value.py(), value.extract::<f64>())? {
+        // A zero has no sign here, so that what is equal has the same hash.
+        let number = number + 0.0;
+        // 1e6 is how people write a million.
+        if whole.is_none() && number.fract() == 0.0 && (0.0..=2_f64.powi(53)).contains(&number) {
+            values.push(Value::Count(number as u64));
+        }
+        values.push(Value::Number(number));
+    }
+    Ok(values)
 }
 
-impl Given {
-    /// A truth, a string, a whole number or a number of Python, NumPy or anything that turns into one.
-    pub fn new(value: &Bound<'_, PyAny>) -> PyResult<Given> {
-        // First, for Python takes True for 1.
-        if let Ok(flag) = value.extract::<bool>() {
-            return Ok(Given { values: vec![Value::Flag(flag)], text: flag.to_string() });
+/// Tries what the value may stand for; the error says what is allowed.
+pub fn put<T>(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    mut put: impl FnMut(&Value) -> Result<T, String>,
+) -> PyResult<T> {
+    let mut refusal = String::new();
+    let values = readings(value)?;
+    for value in &values {
+        match put(value) {
+            Ok(found) => return Ok(found),
+            Err(allowed) => refusal = allowed,
         }
-        let text = value.str()?.to_string();
-        if let Ok(word) = value.extract::<String>() {
-            return Ok(Given { values: vec![Value::Text(word.into())], text });
-        }
-        let mut values = Vec::new();
-        if is_complex(value) {
-            return Ok(Given { values, text });
-        }
-        let whole = tried(value.py(), value.extract::<u64>())?;
-        values.extend(whole.map(Value::Count));
-        if let Some(number) = tried(value.py(), value.extract::<f64>())? {
-            // A zero has no sign here, so that what is equal has the same hash.
-            let number = number + 0.0;
-            // 1e6 is how people write a million.
-            if whole.is_none() && number.fract() == 0.0 && (0.0..=2_f64.powi(53)).contains(&number) {
-                values.push(Value::Count(number as u64));
-            }
-            values.push(Value::Number(number));
-        }
-        Ok(Given { values, text })
     }
-
-    /// Tries what the value may stand for; the error says what is allowed.
-    pub fn put<T>(&self, name: &str, mut put: impl FnMut(&Value) -> Result<T, String>) -> PyResult<T> {
-        let mut refusal = String::new();
-        for value in &self.values {
-            match put(value) {
-                Ok(found) => return Ok(found),
-                Err(allowed) => refusal = allowed,
-            }
-        }
-        if self.values.is_empty() {
-            // Refused whatever it looks like; a word that looks like it tells what is allowed.
-            let allowed = put(&Value::Text(self.text.clone().into())).err();
-            refusal = allowed.unwrap_or_else(|| "must be a word".into());
-        }
-        Err(wrong(name, &self.text, &refusal))
+    let text = match values[..] {
+        [Value::Flag(flag)] => flag.to_string(),
+        _ => value.str()?.to_string(),
+    };
+    if values.is_empty() {
+        // Refused whatever it looks like; a word that looks like it tells what is allowed.
+        let allowed = put(&Value::Text(text.clone().into())).err();
+        refusal = allowed.unwrap_or_else(|| "must be a word".into());
     }
+    Err(wrong(name, &text, &refusal))
 }
 
 /// The settings that keywords give; those that are `None` are left out.
 pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) -> PyResult<Values> {
     let mut values = Values::default();
-    for (name, value) in keys.into_iter().flatten() {
-        if value.is_none() {
-            continue;
-        }
-        let setting = find(settings, &name.extract::<String>()?);
-        let setting = setting.map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        let value = Given::new(&value)?.put(setting.name, |value| setting.convert(value.clone()))?;
-        values.set(setting, value).map_err(Failure::from)?;
+    for (name, value) in keys.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
+        set(&mut values, &name.extract::<String>()?, &value, settings)?;
     }
     Ok(values)
+}
+
+/// The options that keywords give. Only those that may be absent can be `None`.
+pub fn options<G: Group>(keys: &Bound<'_, PyDict>) -> PyResult<G> {
+    let (mut values, mut definitions) = (Values::default(), Vec::new());
+    G::definitions(&mut definitions);
+    for (name, value) in keys {
+        let name = name.extract::<String>()?;
+        let optional = definitions.iter().any(|setting| setting.name == name && setting.optional);
+        if !(optional && value.is_none()) {
+            set(&mut values, &name, &value, &definitions)?;
+        }
+    }
+    Ok(G::read(&values).map_err(Failure::from)?)
+}
+
+fn set(values: &mut Values, name: &str, value: &Bound<'_, PyAny>, settings: &[Setting]) -> PyResult<()> {
+    let setting = find(settings, name).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+    let value = put(setting.name, value, |value| setting.convert(value.clone()))?;
+    Ok(values.set(setting, value).map_err(Failure::from)?)
 }
 
 /// What a value turned into; nothing if it does not. Ctrl-C is no answer to that question.
@@ -105,55 +119,24 @@ fn wrong(name: &str, value: &str, allowed: &str) -> PyErr {
     PyValueError::new_err(format!("{name} = {value}: {allowed}"))
 }
 
-/// Something that `put` takes, or the error that says what is allowed.
-pub fn put<T>(
-    name: &str,
-    value: &Bound<'_, PyAny>,
-    put: impl FnMut(&Value) -> Result<T, String>,
-) -> PyResult<T> {
-    Given::new(value)?.put(name, put)
-}
-
-/// A whole number.
-pub fn count(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    Given::new(value)?.put(name, |value| match value {
-        Value::Count(count) => Ok(*count),
-        _ => Err("must be a whole number such as 4096 or 1e6".into()),
-    })
-}
-
-/// A number.
-pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    Given::new(value)?.put(name, |value| match value {
-        Value::Number(number) => Ok(*number),
-        _ => Err("must be a number".into()),
-    })
+/// A value that a setting of this type takes.
+pub fn field<F: Field>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<F> {
+    put(name, value, |value| F::from_value(F::KIND.convert(value.clone())?))
 }
 
 /// A word out of a few, whatever was given.
 pub fn choice<T: FromStr<Err = String>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
-    Given::new(value)?.put(name, |value| match value {
+    put(name, value, |value| match value {
         Value::Text(word) => word.parse(),
         _ => Err("must be a word".into()),
     })
 }
 
-/// A whole number, or none.
-pub fn maybe_count(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    value.map(|value| count(name, value)).transpose()
-}
-
-/// A whole number that counts something in memory.
-pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let count = count(name, value)?;
-    usize::try_from(count).map_err(|_| wrong(name, &count.to_string(), "too large for this machine"))
-}
-
 /// Two whole numbers, in whatever holds them.
-pub fn pair(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+pub fn range(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SizeRange> {
     let items: Option<Vec<Bound<'_, PyAny>>> = value.try_iter().and_then(Iterator::collect).ok();
     match items.as_deref() {
-        Some([low, high]) => Ok((count(name, low)?, count(name, high)?)),
+        Some([low, high]) => Ok(SizeRange { low: field(name, low)?, high: field(name, high)? }),
         _ => Err(wrong(name, &value.str()?.to_string(), "must be two whole numbers, such as (10, 2000)")),
     }
 }

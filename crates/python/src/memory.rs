@@ -4,10 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::associative::MemorySettings;
 use superpose_core::config::Group;
-use superpose_lab::associative::{CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS, check_room, run};
+use superpose_lab::associative::{CapacityOptions, CapacitySearch, check_room, run};
 use superpose_lab::memory::available;
 
-use crate::given::{self, Value, number, put, size};
+use crate::given;
 use crate::record::Record;
 use crate::run::threads;
 use crate::work::{Failure, work};
@@ -17,19 +17,15 @@ use crate::work::{Failure, work};
 pub fn memory(
     py: Python<'_>,
     keys: &Bound<'_, PyDict>,
-    find: Option<&Bound<'_, PyAny>>,
-    half_width: Option<&Bound<'_, PyAny>>,
-    max_runs: Option<&Bound<'_, PyAny>>,
+    search: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let given = given::settings(Some(keys), MemorySettings::settings())?;
     let settings = MemorySettings::read(&given).map_err(Failure::from)?;
     let threads = self::threads(threads)?;
-    let Some(find) = find else {
-        for (name, given) in [("half_width", half_width.is_some()), ("max_runs", max_runs.is_some())] {
-            refuse(name, given, "is given without find: it is about a search")?;
-        }
+    let search = given::settings(Some(search), CapacityOptions::settings())?;
+    let Some(options) = CapacityOptions::given(&search, &given).map_err(Failure::from)? else {
         let config = settings.check().map_err(Failure::from)?;
         let record = work(py, f64::INFINITY, listener, move |watch| {
             check_room(&config, threads, available())?;
@@ -41,16 +37,7 @@ pub fn memory(
         })?;
         return Ok(Record::new(record, superpose_report::memory));
     };
-    put("find", find, |value| match value {
-        Value::Text(word) if word == "facts" => Ok(()),
-        _ => Err("must be facts".into()),
-    })?;
-    refuse("facts", given.gives("facts"), "is given with find: the search decides how many")?;
-    refuse("repeats", given.gives("repeats"), "is given with find: the search decides how many")?;
-    let max = max_runs.map_or(Ok(DEFAULT_MAX_RUNS), |max| size("max_runs", max))?;
-    let half_width =
-        half_width.map_or(Ok(DEFAULT_HALF_WIDTH), |half_width| number("half_width", half_width))?;
-    let search = CapacitySearch::new(&settings, half_width, max).map_err(Failure::from)?;
+    let search = CapacitySearch::new(&settings, &options).map_err(Failure::from)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         check_room(search.largest(), threads, available())?;
         Ok(search.record(&watch.patient_backend(threads)?, watch.stop(), &mut |runs, facts| {
@@ -58,8 +45,4 @@ pub fn memory(
         })?)
     })?;
     Ok(Record::new(record, superpose_report::capacity))
-}
-
-fn refuse(name: &str, given: bool, why: &str) -> Result<(), Failure> {
-    if given { Err(Failure(format!("{name} {why}"))) } else { Ok(()) }
 }

@@ -1,5 +1,7 @@
 //! Tables of a study: typed values, written as CSV with every digit and shown with few.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use superpose_lab::csv;
 use superpose_lab::interval::Interval;
 
@@ -7,7 +9,8 @@ use crate::document::{Align, Grid};
 use crate::numbers::{count, interval, significant};
 
 /// A value in a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Value {
     /// Words.
     Text(String),
@@ -43,7 +46,7 @@ impl<X: Into<Value>> From<Option<X>> for Value {
 type Column<X> = (&'static str, fn(&X) -> Value);
 
 /// A table with the name of its file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Table {
     /// The file's name, without its ending.
     pub name: &'static str,
@@ -53,6 +56,8 @@ pub struct Table {
     pub columns: Vec<&'static str>,
     /// Rows, one value for each column.
     pub rows: Vec<Vec<Value>>,
+    /// Rows of the whole table, also where only the first are kept.
+    pub total: usize,
 }
 
 impl Table {
@@ -64,8 +69,8 @@ impl Table {
         columns: &[Column<X>],
     ) -> Table {
         let rows = items.into_iter().map(|item| columns.iter().map(|(_, value)| value(&item)).collect());
-        let (rows, columns) = (rows.collect(), columns.iter().map(|(name, _)| *name).collect());
-        Table { name, caption: caption.into(), columns, rows }
+        let (rows, columns): (Vec<_>, _) = (rows.collect(), columns.iter().map(|(name, _)| *name).collect());
+        Table { name, caption: caption.into(), columns, total: rows.len(), rows }
     }
 
     /// The table as CSV; an interval takes three columns.

@@ -14,9 +14,6 @@ use serde_path_to_error::{Path, Segment};
 use crate::error::ApiError;
 
 /// The request that a text holds.
-///
-/// # Errors
-/// Text that is not JSON (400), and JSON that is not such a request (422).
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
     // Syntax first: whatever fails after this is about the meaning.
     serde_json::from_str::<IgnoredAny>(text).map_err(malformed)?;

@@ -32,26 +32,17 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that cannot start.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ServeError {
     /// The port cannot be bound.
     #[error("port = {port}: {error}")]
-    Port {
-        /// The port.
-        port: u16,
-        /// The error of the system.
-        error: std::io::Error,
-    },
+    Port { port: u16, error: std::io::Error },
     /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(std::io::Error),
     /// A path of `--open` cannot be opened.
     #[error("open = {path}: {why}")]
-    Open {
-        /// The path.
-        path: String,
-        /// The reason.
-        why: String,
-    },
+    Open { path: String, why: String },
 }
 
 /// A server that is bound to its port and not yet serving.
@@ -64,9 +55,6 @@ pub struct Server {
 
 impl Server {
     /// Binds the port; 0 is any free one.
-    ///
-    /// # Errors
-    /// A port that is taken, a path that cannot be opened, or threads that cannot be started.
     pub fn bind(port: u16, options: ServerOptions) -> Result<Server, ServeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -25,9 +25,6 @@ impl RequestSettings {
     }
 
     /// The validated configuration.
-    ///
-    /// # Errors
-    /// A setting that is out of range, reads a file, or needs more than the three steps.
     pub fn check(self) -> Result<Config, ApiError> {
         let config = self.0.check().map_err(ApiError::invalid)?;
         // A cell has one seed; a request may have several.

@@ -27,9 +27,6 @@ impl Work {
     }
 
     /// Runs the work on a thread that may block.
-    ///
-    /// # Errors
-    /// The work's own; 503 when too much waits already, 500 when the work panics.
     pub async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<R, ApiError> + Send + 'static,

@@ -18,9 +18,6 @@ pub use store::store;
 pub use stub::stub;
 
 /// The path in the project and the text of every page.
-///
-/// # Errors
-/// Something that has no description in the code.
 pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
     Ok(vec![
         ("docs/reference/commands.md", commands()),

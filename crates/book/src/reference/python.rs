@@ -15,9 +15,6 @@ const TRAINING: &str = include_str!("../../../../python/superpose/_training.py")
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
 
 /// The page of the package.
-///
-/// # Errors
-/// A public name without a docstring.
 pub fn python() -> anyhow::Result<String> {
     let mut text = head("The Python package");
     text += "\nEvery call with its arguments, from the package's own docstrings; `help(superpose.Config.run)` says the same. \

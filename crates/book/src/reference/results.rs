@@ -54,9 +54,6 @@ fn explained(name: &str) -> Option<&'static str> {
 }
 
 /// The page of results.
-///
-/// # Errors
-/// A field without a description.
 pub fn results() -> anyhow::Result<String> {
     let mut text = head("Results as JSON");
     text += "\nNames are those of the command line and of the [store](store.md). A dot leads into an object, `[]` into a list. Numbers that are not \

@@ -5,68 +5,31 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 
-/// The values in the head of a script.
-#[derive(Debug)]
-pub struct Head<'a> {
-    /// A comment that describes the job.
-    pub title: &'a str,
-    /// The job's name.
-    pub name: &'a str,
-    /// The tasks.
-    pub array: &'a str,
-    /// The log file of a task; `%a` is the task's number.
-    pub log: &'a str,
-    /// Cores of a task.
-    pub cpus: usize,
-    /// The partition.
-    pub partition: Option<&'a str>,
-    /// The time limit in Slurm's format.
-    pub time: Option<&'a str>,
-    /// Further flags of sbatch.
-    pub extra: &'a [String],
-}
-
-/// Returns the script: the head, then the shell lines of a task.
+/// Returns the script: a comment that describes the job, flags of sbatch, further words for sbatch, then the shell lines of a task.
+/// In the name of the log file, `%a` is the task's number.
 ///
 /// The worker replaces the shell (`exec`), so that it receives the signals that Slurm sends a minute before the time limit and at
-/// preemption; it then commits its results and ends. A task that is put back into the queue appends to its log.
-///
-/// # Errors
-/// Fails if a value contains a character that would end its line or its quotation.
-pub fn script(head: &Head<'_>, body: &str) -> anyhow::Result<String> {
+/// preemption; it then commits its results and ends. A task that is put back into the queue appends to its log. A value with a
+/// character that would end its line or its quotation is an error.
+pub fn script(
+    title: &str,
+    flags: &[(&str, Option<&str>)],
+    extra: &[String],
+    body: &str,
+) -> anyhow::Result<String> {
     let mut text = format!(
         "#!/bin/bash\n# {}\n# Written by superpose submit, which submits it and records the job. Submitted by hand (sbatch this file) it skips finished work,\n# but superpose does not know of the job: never do this while another one runs.\n",
-        plain("title", head.title)?
+        plain("title", title)?
     );
-    let mut line = |flag: &str, value: Option<&str>| -> anyhow::Result<()> {
-        let value = match value {
-            Some(value) => format!("={}", quoted(flag, value)?),
-            None => String::new(),
-        };
-        writeln!(text, "#SBATCH --{flag}{value}")?;
-        Ok(())
-    };
-    line("job-name", Some(head.name))?;
-    line("array", Some(head.array))?;
-    line("output", Some(head.log))?;
-    line("open-mode", Some("append"))?;
-    line("requeue", None)?;
-    line("signal", Some("B:TERM@60"))?;
-    line("ntasks", Some("1"))?;
-    line("cpus-per-task", Some(&head.cpus.to_string()))?;
-    if let Some(partition) = head.partition {
-        line("partition", Some(partition))?;
+    text += "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:TERM@60\n#SBATCH --ntasks=1\n";
+    for (flag, value) in flags.iter().filter_map(|(flag, value)| Some((flag, (*value)?))) {
+        writeln!(text, "#SBATCH --{flag}={}", quoted(flag, value)?)?;
     }
-    if let Some(time) = head.time {
-        line("time", Some(time))?;
-    }
-    if !head.extra.is_empty() {
-        let words: Result<Vec<String>, _> =
-            head.extra.iter().map(|word| quoted("sbatch flag", word)).collect();
+    if !extra.is_empty() {
+        let words: Result<Vec<String>, _> = extra.iter().map(|word| quoted("sbatch flag", word)).collect();
         writeln!(text, "#SBATCH {}", words?.join(" "))?;
     }
-    text += body;
-    Ok(text)
+    Ok(text + body)
 }
 
 /// Rejects characters that would end the line.
@@ -136,17 +99,17 @@ mod tests {
 
     #[test]
     fn values_cannot_leave_their_line() {
-        let head = Head {
-            title: "a sweep",
-            name: "a b",
-            array: "1-2",
-            log: "/a b/%a.log",
-            cpus: 2,
-            partition: Some("long"),
-            time: Some("1-00:00"),
-            extra: &["--comment".into(), "two words".into()],
+        let made = |partition: &str| {
+            let flags = [
+                ("job-name", "a b"),
+                ("output", "/a b/%a.log"),
+                ("partition", partition),
+                ("time", "1-00:00"),
+            ];
+            let extra = ["--comment".to_string(), "two words".into()];
+            script("a sweep", &flags.map(|(flag, value)| (flag, Some(value))), &extra, "exec true\n")
         };
-        let text = script(&head, "exec true\n").unwrap();
+        let text = made("long").unwrap();
         assert!(text.starts_with("#!/bin/bash\n# a sweep\n") && text.ends_with("\nexec true\n"), "{text}");
         for line in [
             "--job-name=\"a b\"",
@@ -158,7 +121,7 @@ mod tests {
             assert!(text.contains(&format!("#SBATCH {line}\n")), "{line} is not in {text}");
         }
         for bad in ["x\nrm -r /", "a\"b", "a\\b"] {
-            assert!(script(&Head { partition: Some(bad), ..head }, "").is_err(), "{bad:?}");
+            assert!(made(bad).is_err(), "{bad:?}");
         }
         assert!(absolute("file", Path::new("/a/50%/x.toml")).is_err());
         assert!(absolute("file", Path::new("/a b/it's.toml")).is_ok());

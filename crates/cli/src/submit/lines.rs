@@ -59,10 +59,7 @@ pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<
     submit(arguments, &folder, &folder, &folder.join("study.slurm.sh"), &lines)
 }
 
-/// Reads the words of each line.
-///
-/// # Errors
-/// Fails on a line that this program would reject, and on two lines that would write one file.
+/// Reads the words of each line. A line that this program would reject is an error, and so are two lines that write one file.
 fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     let text = read_text(file)?;
     let mut lines = Vec::new();
@@ -168,7 +165,7 @@ fn submit(
     let mut body = format!("cd {} || exit 1\ncase $SLURM_ARRAY_TASK_ID in\n", shell(&here));
     for (i, words) in lines.iter().enumerate() {
         let mut words = words.clone();
-        let threads = [words.clone(), vec!["--threads".into(), plan.cpus.to_string()]].concat();
+        let threads = [words.clone(), vec!["--threads".into(), plan.now.cpus.to_string()]].concat();
         if crate::check_command_line(&threads).is_ok() {
             words = threads;
         }

@@ -17,6 +17,8 @@ pub struct Setting {
     pub kind: Kind,
     /// Whether it may be absent.
     pub optional: bool,
+    /// Whether it must be given. The default is then an example.
+    pub required: bool,
     /// What stands for a value in help texts: the symbol of the theory, or a word.
     pub symbol: Option<&'static str>,
     /// The value when none is given.
@@ -47,7 +49,8 @@ impl Setting {
     ) -> Setting {
         let (kind, optional, default) = (F::KIND, F::OPTIONAL, default.to_value());
         let takes = |value| F::from_value(value).map(|_| ());
-        Setting { name, kind, optional, symbol: None, default, range: None, group, doc, takes }
+        let (symbol, range) = (None, None);
+        Setting { name, kind, optional, required: false, symbol, default, range, group, doc, takes }
     }
 
     /// What the setting means, as one line.
@@ -150,12 +153,13 @@ pub trait Group: Sized {
 /// Declares a struct of settings.
 ///
 /// An entry is `/// documentation`, then `name: Type as "symbol" = default, range;`. Symbol and range may be left out.
-/// Fields under `parts` are structs of settings of their own, whose settings join the list.
+/// Settings named after `requires` must be given. Fields under `parts` are structs of settings of their own, whose
+/// settings join the list.
 #[macro_export]
 macro_rules! settings {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident in $group:literal {
+        pub struct $name:ident in $group:literal $(requires $($required:ident)+)? {
             $($(#[doc = $doc:literal])+ $field:ident: $type:ty $(as $symbol:literal)? = $default:expr $(, $range:expr)?;)*
         }
         $(parts { $($(#[doc = $part_doc:literal])+ $part:ident: $part_type:ty,)+ })?
@@ -216,6 +220,9 @@ macro_rules! settings {
                     $(range: Some($range),)?
                     ..$crate::config::Setting::new(stringify!($field), $group, &[$($doc),+], &default.$field)
                 });)*
+                $(for setting in definitions.iter_mut() {
+                    setting.required |= [$(stringify!($required)),+].contains(&setting.name);
+                })?
                 $($(<$part_type as $crate::config::Group>::definitions(definitions);)+)?
             }
 

@@ -31,7 +31,10 @@ pub fn deserialize<'de, G: Group, D: Deserializer<'de>>(
         let setting = find(settings, &name).map_err(Error::custom)?;
         values.set(setting, value).map_err(Error::custom)?;
     }
-    G::read(&values).map_err(Error::custom)
+    match settings.iter().find(|setting| setting.required && !values.gives(setting.name)) {
+        Some(missing) => Err(Error::missing_field(missing.name)),
+        None => G::read(&values).map_err(Error::custom),
+    }
 }
 
 /// Settings without those at their defaults: what the key of a cell is made of. A setting that is added later leaves the
@@ -61,9 +64,12 @@ pub fn json_schema(settings: &[Setting], default: &impl Group, generator: &Schem
         settings.iter().map(|setting| (setting.name.into(), property(setting))).collect();
     let mut schema =
         json_schema!({ "type": "object", "properties": properties, "additionalProperties": false });
-    if generator.contract().is_serialize() {
-        let written: Vec<&str> = Values::of(default).names().collect();
-        schema.insert("required".into(), json!(written));
+    let names: Vec<&str> = match generator.contract().is_serialize() {
+        true => Values::of(default).names().collect(),
+        false => settings.iter().filter(|setting| setting.required).map(|setting| setting.name).collect(),
+    };
+    if !names.is_empty() {
+        schema.insert("required".into(), json!(names));
     }
     schema
 }
@@ -80,7 +86,7 @@ fn property(setting: &Setting) -> Json {
     if setting.optional {
         property["type"] = json!([name, "null"]);
     }
-    if setting.default != Value::Null {
+    if setting.default != Value::Null && !setting.required {
         property["default"] = json!(setting.default);
     }
     match setting.kind {

@@ -89,6 +89,7 @@ impl Kind {
             Kind::Number => "must be a number".into(),
             Kind::Text => "must be a word".into(),
             Kind::Pattern { allowed, .. } => allowed.into(),
+            Kind::Word([(word, _)]) => format!("must be {word}"),
             Kind::Word(words) => {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
                 format!("must be one of {}", words.join(", "))

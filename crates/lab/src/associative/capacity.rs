@@ -6,15 +6,49 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use superpose_core::associative::{MemoryConfig, MemorySettings, Rule};
 use superpose_core::backend::Backend;
-use superpose_core::config::{ConfigError, Labels, whole};
+use superpose_core::config::{ConfigError, Group, Labels, Values, between, check_ranges, counts};
+use superpose_core::{settings, words};
 
 use super::{MemoryError, reaches, recalls};
 use crate::threshold::{Plan, Search, Step, Threshold};
 
-/// Half width of the interval, over the estimate, at which a search stops unless told otherwise.
-pub const DEFAULT_HALF_WIDTH: f64 = 0.05;
-/// Memories that a search makes at most unless told otherwise.
-pub const DEFAULT_MAX_RUNS: usize = 400;
+words! {
+    /// What a search finds.
+    Find {
+        /// How many facts a memory holds.
+        Facts = "facts",
+    }
+}
+
+settings! {
+    /// The options of a search for a capacity, not yet validated.
+    pub struct CapacityOptions in "" {
+        /// Find how many facts can be stored, with a 95% interval, where half of the repeats succeed.
+        find: Option<Find> as "facts" = None;
+        /// Relative half width of that interval at which to stop.
+        half_width: f64 as "SHARE" = 0.05, between(0.0, 1.0);
+        /// Maximum number of memories that the search may make.
+        max_runs: usize as "COUNT" = 400, counts(12, 1_000_000);
+    }
+}
+
+impl CapacityOptions {
+    /// The options given beside the settings of a memory: those of a search if there is one.
+    ///
+    /// # Errors
+    /// Fails if a value has no effect with or without a search; the error names the parameter.
+    pub fn given(options: &Values, memory: &Values) -> Result<Option<CapacityOptions>, ConfigError> {
+        let search = options.gives("find");
+        let (values, names, with, why) = match search {
+            true => (memory, ["facts", "repeats"], "with", "the search decides how many"),
+            false => (options, ["half_width", "max_runs"], "without", "it is about a search"),
+        };
+        match names.into_iter().find(|name| values.gives(name)) {
+            Some(name) => Err(ConfigError::Together { names: format!("{name} is given {with} find"), why }),
+            None => Ok(search.then(|| CapacityOptions::read(options)).transpose()?),
+        }
+    }
+}
 
 /// A validated search for the number of facts that a memory holds.
 #[derive(Clone, Debug)]
@@ -55,19 +89,13 @@ pub struct CapacityRecord {
 }
 
 impl CapacitySearch {
-    /// Validates the settings at both ends of the search. `half_width` is the relative half width of the interval to stop at.
+    /// Validates the options, and the settings at both ends of the search.
     ///
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.
-    pub fn new(
-        settings: &MemorySettings,
-        half_width: f64,
-        max_runs: usize,
-    ) -> Result<CapacitySearch, MemoryError> {
-        if !(half_width > 0.0 && half_width < 1.0) {
-            return Err(ConfigError::value("half_width", half_width, "must be above 0 and below 1").into());
-        }
-        whole("max_runs", max_runs, 12, 1_000_000)?;
+    pub fn new(settings: &MemorySettings, options: &CapacityOptions) -> Result<CapacitySearch, ConfigError> {
+        check_ranges(options, CapacityOptions::settings())?;
+        let CapacityOptions { half_width, max_runs, .. } = *options;
         let classes = match settings.labels {
             Labels::Permutation => 2,
             Labels::Mod(classes) => classes.max(2) as u64,
@@ -178,7 +206,8 @@ mod tests {
     use superpose_core::config::Embedding;
 
     fn capacity(settings: &MemorySettings, half_width: f64) -> crate::interval::Interval {
-        let search = CapacitySearch::new(settings, half_width, 400).expect("settings");
+        let options = CapacityOptions { half_width, ..CapacityOptions::default() };
+        let search = CapacitySearch::new(settings, &options).expect("settings");
         let stop = AtomicBool::new(false);
         let backend = Backend::cpu(2).expect("threads");
         let found = search.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
@@ -207,13 +236,12 @@ mod tests {
     #[test]
     fn search_stops_and_rejects_invalid_settings() {
         let settings = MemorySettings::default();
-        let search = CapacitySearch::new(&settings, 0.05, 100).expect("settings");
+        let search = CapacitySearch::new(&settings, &CapacityOptions::default()).expect("settings");
         let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
         assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
         let refused = |settings: &MemorySettings, half_width| {
-            CapacitySearch::new(settings, half_width, 100)
-                .err()
-                .map_or(String::new(), |error| error.to_string())
+            let options = CapacityOptions { half_width, ..CapacityOptions::default() };
+            CapacitySearch::new(settings, &options).unwrap_err().to_string()
         };
         assert!(refused(&settings, 0.0).starts_with("half_width = 0: "));
         assert!(refused(&MemorySettings { dim: 0, ..settings.clone() }, 0.1).starts_with("dim = 0: "));

@@ -11,7 +11,7 @@ use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 
-pub use capacity::{Capacity, CapacityRecord, CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS};
+pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Find};
 
 use crate::interval::{Interval, SampleMean, number, share};
 use crate::memory::readable;

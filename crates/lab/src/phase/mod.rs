@@ -23,7 +23,7 @@ pub(crate) use axis::closed_form;
 pub use axis::{Axis, MAX_VALUES, MIN_VALUES, Scale, Size};
 pub use contour::boundary;
 pub(crate) use record::check_independent;
-pub use record::{PhaseOptions, PhaseRecord, Span};
+pub use record::{Extent, PhaseOptions, PhaseRecord, Scales, Span};
 pub use refine::Refine;
 
 /// The tolerance of `superpose phase`, for which the accuracy of maps was validated.

@@ -1,15 +1,19 @@
 //! The options of a phase diagram, their validation, and the record.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, ConfigError, MAX_COUNT, Settings, share};
+use superpose_core::config::{
+    Config, ConfigError, Field, Kind, MAX_COUNT, Settings, Value, above, between, check_ranges, counts,
+};
+use superpose_core::{Measure, settings};
 use superpose_theory::critical::Parameter;
 
-use super::{Axis, Diagram, Request, Scale, Size, TOLERANCE};
+use super::{Axis, Diagram, MAX_VALUES, MIN_VALUES, Request, Scale, Size, TOLERANCE};
 use crate::cell::{Runner, check as check_cell};
-use crate::threshold::{SearchError, set, shares};
-use superpose_core::Measure;
+use crate::threshold::{SearchError, SizeRange, set, shares, text_field};
 
 /// The options of an axis, not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -28,21 +32,82 @@ pub struct Span {
     pub scale: Scale,
 }
 
-/// The options of a phase diagram, not yet validated.
+/// The sizes along an axis of a phase diagram, written as `SIZE:LOW..HIGH`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PhaseOptions {
-    /// The horizontal axis.
-    pub x: Span,
-    /// The vertical axis.
-    pub y: Span,
-    /// Number of values on each axis.
-    pub resolution: usize,
-    /// The level of the boundary.
-    pub accuracy: f64,
-    /// What is measured.
-    pub measure: Measure,
-    /// Maximum share of the cells to run.
-    pub most: f64,
+pub struct Extent {
+    /// The size that varies.
+    pub size: Size,
+    /// Its values.
+    pub range: SizeRange,
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.size, self.range)
+    }
+}
+
+impl FromStr for Extent {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Extent, String> {
+        let (size, range) = text.split_once(':').ok_or(Extent::KIND.allowed())?;
+        let size = size.parse().map_err(|allowed| format!("the size {allowed}"))?;
+        Ok(Extent { size, range: range.parse()? })
+    }
+}
+
+text_field!(Extent, "^[a-z]+:[0-9_.e]+$", "must be SIZE:LOW..HIGH, such as dim:16..256");
+
+/// The spacing of both axes, written as `log`, or of each, written as `log,linear`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scales {
+    /// Of the horizontal axis.
+    pub x: Scale,
+    /// Of the vertical axis.
+    pub y: Scale,
+}
+
+impl fmt::Display for Scales {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.x == self.y { self.x.fmt(f) } else { write!(f, "{},{}", self.x, self.y) }
+    }
+}
+
+impl FromStr for Scales {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Scales, String> {
+        let (x, y) = text.split_once(',').unwrap_or((text, text));
+        let scale = |word: &str| word.parse().map_err(|_| Scales::KIND.allowed());
+        Ok(Scales { x: scale(x)?, y: scale(y)? })
+    }
+}
+
+text_field!(
+    Scales,
+    "^(log|linear)(,(log|linear))?$",
+    "must be log or linear, or one for each axis as in log,linear"
+);
+
+settings! {
+    /// The options of a phase diagram, not yet validated.
+    pub struct PhaseOptions in "" requires x y {
+        /// Horizontal axis: samples, dim, width, length, vocab, or parameters (m d, by way of the width).
+        x: Extent as "SIZE:LOW..HIGH" =
+            Extent { size: Size::One(Parameter::Dim), range: SizeRange { low: 16, high: 256 } };
+        /// Vertical axis.
+        y: Extent as "SIZE:LOW..HIGH" =
+            Extent { size: Size::One(Parameter::Samples), range: SizeRange { low: 100, high: 100_000 } };
+        /// Number of values on each axis.
+        resolution: usize as "COUNT" = 40, counts(MIN_VALUES, MAX_VALUES);
+        /// Spacing of both axes, or of each: log, linear, or log,linear.
+        scale: Scales as "X[,Y]" = Scales { x: Scale::Log, y: Scale::Log };
+        /// The level of the boundary.
+        accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
+        /// What is measured, any but the margin.
+        measure: Measure as "NAME" = Measure::Accuracy;
+        /// Maximum share of the cells to run; the rest is interpolated.
+        most: f64 as "SHARE" = 0.25, above(0.0, 1.0);
+    }
 }
 
 fn log() -> Scale {
@@ -71,13 +136,12 @@ impl PhaseOptions {
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self, mut settings: Settings) -> Result<Request, ConfigError> {
-        let axis = |span: &Span| Axis::new(span.size, span.scale, span.low, span.high, self.resolution);
-        let (x, y) = (axis(&self.x)?, axis(&self.y)?);
+        let axis = |Extent { size, range }: Extent, scale| {
+            Axis::new(size, scale, range.low, range.high, self.resolution)
+        };
+        let (x, y) = (axis(self.x, self.scale.x)?, axis(self.y, self.scale.y)?);
         check_independent(x.size, y.size)?;
-        share("accuracy", self.accuracy)?;
-        if !(self.most > 0.0 && self.most <= 1.0) {
-            return Err(ConfigError::value("most", self.most, "must be above 0 and at most 1"));
-        }
+        check_ranges(self, PhaseOptions::settings())?;
         let wide = |size| matches!(size, Size::Parameters | Size::One(Parameter::Width));
         if (wide(x.size) || wide(y.size)) && settings.width.is_none() {
             settings.width = Some(1);

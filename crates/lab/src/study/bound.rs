@@ -7,7 +7,7 @@ use superpose_core::Settings;
 
 use super::finding::LEVEL;
 use super::{Origin, Part, Study, StudyError};
-use crate::decoders::{BoundRecord, bound};
+use crate::decoders::{BoundOptions, BoundRecord, bound};
 
 /// Decoders beside the bound at several sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Bounds>) -> Result<(), 
         &[[96, 48, 4], [96, 48, 32], [256, 64, 16], [256, 128, 16], [512, 128, 16]],
         &[[128, 48, 4], [128, 48, 64], [512, 96, 16], [512, 256, 64], [1000, 128, 16], [1000, 256, 64]],
     );
-    let seeds = 24;
+    let options = BoundOptions { accuracy: LEVEL, seeds: 24 };
     let origin = study.origin();
     let kept = known.take().filter(|known| known.origin == origin);
     let bounds = known.insert(kept.unwrap_or(Bounds { origin, records: Vec::new() }));
@@ -40,11 +40,12 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Bounds>) -> Result<(), 
         if study.stop.load(Ordering::Relaxed) {
             return Err(StudyError::Stopped);
         }
-        let settings = Settings { repeats: seeds, ..study.settings(Part::Bound, i, [vocab, dim, length]) };
+        let settings = study.settings(Part::Bound, i, [vocab, dim, length]);
+        let settings = Settings { repeats: options.seeds, ..settings };
         let mut progress = |decoder: &str, samples: f64| {
             (study.say)(&format!("{decoder} at V = {vocab}, d = {dim}, L = {length}, N = {samples:.0}"));
         };
-        bounds.records.push(bound(&settings.check()?, LEVEL, seeds, study.backend, &mut progress)?);
+        bounds.records.push(bound(&settings.check()?, &options, study.backend, &mut progress)?);
     }
     Ok(())
 }

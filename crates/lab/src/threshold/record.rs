@@ -1,10 +1,14 @@
 //! The options of a threshold search, the validated search, and its record.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measure;
-use superpose_core::config::{Config, ConfigError, Embedding, Settings};
+use superpose_core::config::{
+    Config, ConfigError, Embedding, Kind, Settings, Value, between, check_ranges, counts, within,
+};
+use superpose_core::{Measure, settings};
 use superpose_theory::critical::Parameter;
 
 use super::question::{Criterion, Predicted, Question, SearchError, find, shares};
@@ -13,23 +17,74 @@ use super::{Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
 use crate::words::grouped;
 
-/// The options of a threshold search, not yet validated.
+/// Implements [`Field`] for a type whose values are written as text that [`FromStr`] reads.
+macro_rules! text_field {
+    ($type:ty, $pattern:literal, $allowed:expr) => {
+        impl superpose_core::config::Field for $type {
+            const KIND: Kind = Kind::Pattern { pattern: $pattern, allowed: $allowed };
+            fn to_value(&self) -> Value {
+                Value::Text(self.to_string().into())
+            }
+            fn from_value(value: Value) -> Result<Self, String> {
+                if let Value::Text(text) = value { text.parse() } else { Err(Self::KIND.allowed()) }
+            }
+        }
+    };
+}
+pub(crate) use text_field;
+
+/// Sizes from `low` to `high`, written as `LOW..HIGH`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThresholdOptions {
-    /// The size to find.
-    pub find: Parameter,
-    /// The level to reach.
-    pub accuracy: f64,
-    /// Relative half width of the 95% interval at which to stop.
-    pub half_width: f64,
-    /// When the level counts as reached.
-    pub criterion: Criterion,
-    /// What is measured.
-    pub measure: Measure,
-    /// Maximum number of runs.
-    pub max_runs: usize,
-    /// Sizes to search; by default those that run in seconds.
-    pub range: Option<(u64, u64)>,
+pub struct SizeRange {
+    /// The smallest size.
+    pub low: u64,
+    /// The largest size.
+    pub high: u64,
+}
+
+impl SizeRange {
+    const ALLOWED: &str = "must be LOW..HIGH, whole numbers such as 16..1e6, the first below the second";
+}
+
+impl fmt::Display for SizeRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.low, self.high)
+    }
+}
+
+impl FromStr for SizeRange {
+    type Err = String;
+    fn from_str(text: &str) -> Result<SizeRange, String> {
+        let (low, high) = text.split_once("..").ok_or(SizeRange::ALLOWED)?;
+        match (Kind::Count.parse(low), Kind::Count.parse(high)) {
+            (Ok(Value::Count(low)), Ok(Value::Count(high))) if (1..high).contains(&low) => {
+                Ok(SizeRange { low, high })
+            }
+            _ => Err(SizeRange::ALLOWED.into()),
+        }
+    }
+}
+
+text_field!(SizeRange, r"^[0-9_.e]+\.\.[0-9_.e]+$", SizeRange::ALLOWED);
+
+settings! {
+    /// The options of a threshold search, not yet validated.
+    pub struct ThresholdOptions in "" requires find {
+        /// The size to find.
+        find: Parameter as "SIZE" = Parameter::Samples;
+        /// The level to reach.
+        accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
+        /// Relative half width of the 95% interval at which to stop.
+        half_width: f64 as "SHARE" = 0.05, within(0.001, 1.0);
+        /// What counts as reached, the mean over seeds or the share of seeds that recall everything.
+        criterion: Criterion = Criterion::Mean;
+        /// What is measured, any but the margin.
+        measure: Measure as "NAME" = Measure::Accuracy;
+        /// Maximum number of runs.
+        max_runs: usize as "COUNT" = 400, counts(2, 1_000_000);
+        /// Sizes to search; absent: those that run in seconds.
+        range: Option<SizeRange> as "LOW..HIGH" = None;
+    }
 }
 
 impl ThresholdOptions {
@@ -38,10 +93,7 @@ impl ThresholdOptions {
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
-        if !(0.001..=1.0).contains(&self.half_width) {
-            return Err(ConfigError::value("half_width", self.half_width, "must be from 0.001 to 1"));
-        }
-        superpose_core::config::whole("max_runs", self.max_runs, 2, 1_000_000)?;
+        check_ranges(self, ThresholdOptions::settings())?;
         if settings.embedding.kind() == Embedding::Orthonormal {
             // The size to find is replaced by the search, so its initial value need not be valid.
             let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
@@ -56,7 +108,7 @@ impl ThresholdOptions {
         let config = settings.check()?;
         check_cell(&config.repeat(0))?;
         let question = Question::new(config, self.find, self.measure, self.criterion, self.accuracy)?;
-        let range = self.range.unwrap_or_else(|| question.range());
+        let range = self.range.map_or_else(|| question.range(), |range| (range.low, range.high));
         if !(1..range.1).contains(&range.0) {
             let allowed = "must be whole numbers of at least 1, the first below the second";
             return Err(ConfigError::value("range", format!("{}..{}", range.0, range.1), allowed));

@@ -11,6 +11,8 @@ mod sizes;
 mod store;
 mod training;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use superpose_figure::Figure;
 use superpose_lab::interval::Interval;
 use superpose_lab::study::Results;
@@ -20,18 +22,19 @@ pub use store::stored_runs;
 use crate::table::Table;
 
 /// A figure with the name of its file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Picture {
     /// The file's name, without its ending.
     pub name: &'static str,
     /// What it shows.
     pub caption: String,
     /// The figure.
+    #[serde(skip)]
     pub figure: Figure,
 }
 
 /// A part of the report.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Section {
     /// Its title.
     pub title: &'static str,

@@ -55,6 +55,7 @@ fn table(summary: &Summary) -> Table {
         caption: "Means over seeds with 95% intervals, beside the closed form.".into(),
         columns: summary.varying.iter().copied().chain(measured).collect(),
         rows: summary.groups.iter().map(row).collect(),
+        total: summary.groups.len(),
     }
 }
 

@@ -16,6 +16,7 @@ const OVERTIME: f64 = 5.0;
 
 const STAGES: [Stage; 3] = [Stage::Drawing, Stage::Training, Stage::Evaluating];
 
+#[derive(Default)]
 pub struct Gauge {
     total: u64,
     read: AtomicU64,
@@ -29,15 +30,7 @@ pub struct Gauge {
 
 impl Gauge {
     pub fn new(config: &Config) -> Gauge {
-        Gauge {
-            total: reads(config).max(1),
-            read: AtomicU64::new(0),
-            repeat: AtomicUsize::new(0),
-            stage: AtomicU8::new(0),
-            cancel: CancelToken::new(),
-            late: AtomicBool::new(false),
-            deadline: OnceLock::new(),
-        }
+        Gauge { total: reads(config).max(1), ..Gauge::default() }
     }
 
     pub fn stop(&self) {

@@ -137,9 +137,6 @@ pub struct Runs {
 
 impl Runs {
     /// Starts the training thread. A run may take `memory` bytes.
-    ///
-    /// # Errors
-    /// When the thread cannot be started.
     pub fn start(threads: usize, memory: f64) -> std::io::Result<Arc<Runs>> {
         let runs = Arc::new(Runs {
             // New listeners are at version 0.
@@ -170,9 +167,6 @@ impl Runs {
     }
 
     /// Queues a run.
-    ///
-    /// # Errors
-    /// A run that would take too long or too much memory, or a full queue.
     pub fn submit(&self, config: Config) -> Result<RunView, ApiError> {
         let estimated = self.check_cost(&config)?;
         let mut state = self.lock();

@@ -44,9 +44,6 @@ pub struct Change {
 
 impl Studies {
     /// Opens the paths.
-    ///
-    /// # Errors
-    /// A path that cannot be opened.
     pub fn open(paths: &[PathBuf]) -> Result<Studies, ServeError> {
         let mut list = Vec::new();
         for path in paths {
@@ -66,9 +63,6 @@ impl Studies {
     }
 
     /// One of them.
-    ///
-    /// # Errors
-    /// An unknown id (404).
     pub fn get(&self, id: usize) -> Result<Arc<Opened>, ApiError> {
         self.list.get(id).cloned().ok_or_else(|| ApiError::not_found(format!("there is no study {id}")))
     }

@@ -47,6 +47,7 @@ struct Contents {
 }
 
 /// A study, store, folder or embedding file that was opened.
+#[derive(Default)]
 pub struct Opened {
     id: usize,
     /// The folder, and the file in it when a file was opened.
@@ -72,9 +73,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Opened {
     /// Opens a folder, a store or an embedding file. The path is canonical.
-    ///
-    /// # Errors
-    /// A file that is neither a store nor an embedding file.
     pub fn open(id: usize, path: &Path) -> Result<Opened, String> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (root, file) = match (path.is_dir(), path.parent()) {
@@ -82,23 +80,10 @@ impl Opened {
             (false, Some(parent)) => (parent.to_owned(), Some(name.clone())),
             (false, None) => return Err("it is neither a file nor a folder".into()),
         };
-        let opened = Opened {
-            id,
-            root,
-            file,
-            name,
-            source: Source::default(),
-            contents: Mutex::default(),
-            refreshed: Mutex::default(),
-            shown: Mutex::default(),
-        };
+        let opened = Opened { id, root, file, name, ..Opened::default() };
         match opened.kind() {
-            Kind::Store => {
-                opened.open_store()?;
-            }
-            Kind::Embedding => {
-                TensorFile::open(path).map_err(|error| reason(&error))?;
-            }
+            Kind::Store => drop(opened.open_store()?),
+            Kind::Embedding => drop(TensorFile::open(path).map_err(|error| reason(&error))?),
             Kind::Study | Kind::Folder => {}
         }
         opened.refresh();
@@ -124,9 +109,6 @@ impl Opened {
     }
 
     /// A connection to the store.
-    ///
-    /// # Errors
-    /// No store, or one that cannot be read.
     pub fn open_store(&self) -> Result<Store, String> {
         self.source.open(&self.root, self.store_name().ok_or("it has no store")?)
     }
@@ -135,13 +117,11 @@ impl Opened {
     pub fn refresh(&self) {
         let mut before = lock(&self.refreshed);
         let report: Stamps = match self.kind() {
-            Kind::Study => ["study.json", "manifest.json"].map(|name| self.stamp(name)).to_vec(),
+            Kind::Study => vec![self.stamp("study.json"), self.stamp("manifest.json")],
             _ => Vec::new(),
         };
-        let store: Stamps = match self.store_name() {
-            Some(name) => [self.stamp(name), self.stamp(&log_name(name))].to_vec(),
-            None => Vec::new(),
-        };
+        let stamps = |name: &str| vec![self.stamp(name), self.stamp(&log_name(name))];
+        let store: Stamps = self.store_name().map(stamps).unwrap_or_default();
         let counted = lock(&self.contents).cells;
         let mut cells = counted;
         if store != before.store {
@@ -288,8 +268,7 @@ impl Opened {
     /// The entry in the list of studies.
     pub fn summary(&self) -> StudySummary {
         self.refresh();
-        let files = self.files();
-        let embeddings = self.embeddings();
+        let (files, embeddings) = (self.files(), self.embeddings());
         let contents = lock(&self.contents);
         StudySummary {
             id: self.id,
@@ -328,19 +307,14 @@ impl Opened {
         };
         let listed = |file: String| {
             let bytes = folder::metadata(&self.root, &file).map_or(0, |metadata| metadata.len());
-            let (tensors, error) = match matrices(&file) {
-                Ok(tensors) => (tensors, None),
-                Err(error) => (Vec::new(), Some(error)),
-            };
-            EmbeddingFile { file, bytes, tensors, error }
+            let found = matrices(&file);
+            let error = found.as_ref().err().cloned();
+            EmbeddingFile { file, bytes, tensors: found.unwrap_or_default(), error }
         };
         self.embedding_names().into_iter().map(listed).collect()
     }
 
     /// An embedding file that is listed.
-    ///
-    /// # Errors
-    /// A name that is not listed, or a file that cannot be read.
     pub fn tensors(&self, name: &str) -> Result<TensorFile, String> {
         if !self.embedding_names().iter().any(|known| known == name) {
             return Err(format!("file = {name}: must be one of the embedding files of study {}", self.id));

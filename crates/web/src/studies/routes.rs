@@ -12,7 +12,7 @@ use superpose_figure::Theme;
 
 use super::Opened;
 use super::export::{Format, body};
-use super::view::{SectionView, StudyDetail, StudyList};
+use super::view::{StudyDetail, StudyList};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{PathParams, QueryParams};
@@ -31,8 +31,7 @@ pub async fn show(
     let study = app.studies.get(id)?;
     let detail = move || {
         let (sections, facts) = study.shown();
-        let sections = sections.iter().map(SectionView::from).collect();
-        Ok(StudyDetail { summary: study.summary(), facts, sections })
+        Ok(StudyDetail::new(study.summary(), facts, &sections))
     };
     app.disk.run(detail).await.map(Json)
 }

@@ -56,9 +56,6 @@ pub struct Source {
 
 impl Source {
     /// A connection to the present file.
-    ///
-    /// # Errors
-    /// A file that is missing, cannot be read, or is being replaced.
     pub fn open(&self, root: &Path, name: &str) -> Result<Store, String> {
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, log) = (folder::metadata(root, name), log(root, name));

@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use superpose_lab::interval::Interval;
-use superpose_report::{Section, Table, Value};
+use superpose_report::Section;
 
-/// Rows of a table that are sent; the file to download has all of them.
+/// Rows of a table that are sent at most.
 const MAX_ROWS: usize = 500;
 
 /// What was opened.
@@ -81,76 +80,19 @@ pub struct StudyList {
 #[derive(Serialize, JsonSchema)]
 pub struct StudyDetail {
     #[serde(flatten)]
-    pub summary: StudySummary,
+    summary: StudySummary,
     /// Names and values of the manifest.
-    pub facts: Vec<(String, String)>,
-    pub sections: Vec<SectionView>,
+    facts: Vec<(String, String)>,
+    sections: Vec<Section>,
 }
 
-/// A section of a report.
-#[derive(Serialize, JsonSchema)]
-pub struct SectionView {
-    title: &'static str,
-    headline: String,
-    sentences: Vec<String>,
-    pictures: Vec<PictureView>,
-    tables: Vec<TableView>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct PictureView {
-    name: &'static str,
-    caption: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct TableView {
-    name: &'static str,
-    caption: String,
-    columns: Vec<&'static str>,
-    rows: Vec<Vec<ValueView>>,
-    /// Rows of the whole table.
-    total: usize,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-enum ValueView {
-    Absent(()),
-    Text(String),
-    Count(usize),
-    Number(f64),
-    Interval(Interval),
-}
-
-impl From<&Section> for SectionView {
-    fn from(section: &Section) -> SectionView {
-        let pictures = section.pictures.iter();
-        SectionView {
-            title: section.title,
-            headline: section.headline.clone(),
-            sentences: section.sentences.clone(),
-            pictures: pictures.map(|p| PictureView { name: p.name, caption: p.caption.clone() }).collect(),
-            tables: section.tables.iter().map(TableView::from).collect(),
+impl StudyDetail {
+    /// The sections with the first rows of their tables; the files to download have all of them.
+    pub fn new(summary: StudySummary, facts: Vec<(String, String)>, sections: &[Section]) -> StudyDetail {
+        let mut sections = sections.to_vec();
+        for table in sections.iter_mut().flat_map(|section| &mut section.tables) {
+            table.rows.truncate(MAX_ROWS);
         }
-    }
-}
-
-impl From<&Table> for TableView {
-    fn from(table: &Table) -> TableView {
-        let value = |value: &Value| match value {
-            Value::Text(text) => ValueView::Text(text.clone()),
-            Value::Count(count) => ValueView::Count(*count),
-            Value::Number(number) => ValueView::Number(*number),
-            Value::Interval(interval) => ValueView::Interval(*interval),
-            Value::Absent => ValueView::Absent(()),
-        };
-        TableView {
-            name: table.name,
-            caption: table.caption.clone(),
-            columns: table.columns.clone(),
-            rows: table.rows.iter().take(MAX_ROWS).map(|row| row.iter().map(value).collect()).collect(),
-            total: table.rows.len(),
-        }
+        StudyDetail { summary, facts, sections }
     }
 }

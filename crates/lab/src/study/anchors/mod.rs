@@ -11,7 +11,7 @@ use superpose_core::random::{Stream, Words, unit};
 use superpose_core::words;
 
 use super::{Origin, Part, Study, StudyError, Verdict};
-use crate::associative::{CapacitySearch, over_repeats, recalls, run as repeats};
+use crate::associative::{CapacityOptions, CapacitySearch, over_repeats, recalls, run as repeats};
 use crate::fit::{Exponents, Sample, exponents};
 use crate::interval::{Interval, SampleMean, student};
 use crate::normal::cdf;
@@ -153,7 +153,8 @@ fn capacity(study: &mut Study<'_, '_>, anchor: &mut Anchor) -> Result<(), StudyE
         _ => scale.pick((0.02, 400), (0.01, 2000), (0.005, 5000)),
     };
     let name = format!("{} at d = {}", kind.label(), settings.dim);
-    let search = CapacitySearch::new(&settings, half_width, max_runs)?;
+    let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
+    let search = CapacitySearch::new(&settings, &options)?;
     let found = search.search(study.backend, study.stop, &mut |runs, facts| {
         (study.say)(&format!("{name}: {facts} facts, {runs} memories"));
     })?;
