@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::bail;
 use clap::Args;
-use superpose_core::associative::{MemorySettings, Rule};
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::{Embedding, Labels, Optimiser};
 use superpose_lab::associative::{
     CapacitySearch, DEFAULT_HALF_WIDTH, DEFAULT_MAX_RUNS, MemoryError, check_room, run,

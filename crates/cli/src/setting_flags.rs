@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_core::config::{Kind, Setting, Settings, Value, Values};
 
 /// A struct whose settings become flags.

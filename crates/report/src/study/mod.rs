@@ -13,7 +13,7 @@ mod training;
 
 use superpose_figure::Figure;
 use superpose_lab::interval::Interval;
-use superpose_lab::study::Results;
+use superpose_study::Results;
 
 pub use store::stored_runs;
 
