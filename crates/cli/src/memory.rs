@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_lab::associative::{CapacityOptions, CapacitySearch, MemoryError, check_room, run};
 
 use crate::interrupt::Interrupt;

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
-use superpose_lab::study::{Part, Results, Scale, Study, StudyError};
 use superpose_report::{Facts, Section, duration, page, sections};
+use superpose_study::{Part, Results, Scale, Study, StudyError};
 
 use crate::arguments::Count;
 use crate::files::{create_folder, read_json, write_file, write_json};

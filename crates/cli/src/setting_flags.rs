@@ -66,7 +66,7 @@ impl<S: Group> FromArgMatches for SettingFlags<S> {
 }
 
 fn flag(setting: &Setting) -> Arg {
-    let kind = setting.kind;
+    let (kind, takes) = (setting.kind, setting.takes);
     let name = setting.symbol.unwrap_or(match kind {
         Kind::Flag => "BOOL",
         Kind::Count => "COUNT",
@@ -81,7 +81,10 @@ fn flag(setting: &Setting) -> Arg {
         .help(help(setting))
         .required(setting.required)
         .allow_hyphen_values(matches!(kind, Kind::Count | Kind::Number))
-        .value_parser(move |text: &str| kind.parse(text).and_then(|value| setting.convert(value)));
+        .value_parser(move |text: &str| {
+            let value = kind.parse(text)?;
+            takes(value.clone()).map(|()| value)
+        });
     let flag = if setting.group.is_empty() { flag } else { flag.help_heading(setting.group) };
     match kind {
         Kind::Flag => flag.num_args(0..=1).default_missing_value("true"),

@@ -10,10 +10,10 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
-use superpose_lab::study::Scale;
 use superpose_lab::sweep::{Survey, fingerprint};
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
+use superpose_study::Scale;
 
 use crate::arguments::Count;
 use crate::files::{create_folder, write_file};

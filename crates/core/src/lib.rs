@@ -1,7 +1,7 @@
 //! Simulation of factual recall in a one-layer transformer with random embeddings.
 //!
 //! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
-//! [`noise`]. [`associative`] has the memory alone, without attention. Random numbers come from [`random`], arithmetic
+//! [`noise`]. Random numbers come from [`random`], arithmetic
 //! from [`backend`], small numerical routines from [`numeric`]. Nothing here reads files, prints, or reads the clock. "Theory
 //! section" refers to `docs/theory.md`. Functions that take a backend fail when its token was cancelled.
 //!
@@ -28,7 +28,6 @@
 //! assert!(evaluation[Measure::LockRate].mean() > 0.99);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-pub mod associative;
 pub mod backend;
 pub mod config;
 pub mod early_phase;

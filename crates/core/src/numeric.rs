@@ -119,7 +119,7 @@ pub(crate) fn ridge(gram: &mut [f64], dim: usize) {
 }
 
 /// `X (X^T X)^-1`, whose transpose is the pseudo-inverse of `X`, and `(X^T X)^-1`, up to a ridge of 1e-9 of the mean eigenvalue.
-pub(crate) fn pseudo_inverse(rows: &[f64], dim: usize, backend: &Backend) -> Result<(Vec<f64>, Vec<f64>)> {
+pub fn pseudo_inverse(rows: &[f64], dim: usize, backend: &Backend) -> Result<(Vec<f64>, Vec<f64>)> {
     let x = View::new(rows, rows.len() / dim, dim);
     let mut gram = vec![0.0; dim * dim];
     backend.product(&mut gram, x.t(), x)?;

@@ -10,8 +10,8 @@ mod known;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::Measure;
-use superpose_core::associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings, Trigger};
 use superpose_lab::associative::{self, CapacityOptions, CapacitySearch};

@@ -6,17 +6,17 @@ use statrs::function::erf::erfc;
 use superpose_core::random::normal_quantile;
 
 /// The CDF.
-pub(crate) fn cdf(z: f64) -> f64 {
+pub fn cdf(z: f64) -> f64 {
     0.5 * erfc(-z * FRAC_1_SQRT_2)
 }
 
 /// The density.
-pub(crate) fn density(z: f64) -> f64 {
+pub fn density(z: f64) -> f64 {
     (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
 }
 
 /// The quantile of a share, those closer than `least` to 0 or 1 taken to be that far.
-pub(crate) fn probit(share: f64, least: f64) -> f64 {
+pub fn probit(share: f64, least: f64) -> f64 {
     normal_quantile(share.clamp(least, 1.0 - least))
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_core::backend::Backend;
 use superpose_lab::associative::{MemoryError, check_room, run};
 

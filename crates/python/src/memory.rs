@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_core::config::Group;
 use superpose_lab::associative::{CapacityOptions, CapacitySearch, check_room, run};
 use superpose_lab::memory::available;

@@ -267,7 +267,7 @@ fn study_is_shown_as_in_its_report() {
 
 /// The results of a study with one small part.
 fn study_json() -> String {
-    use superpose_lab::study::{Attention, LockCurve, LockPoint, Results};
+    use superpose_study::{Attention, LockCurve, LockPoint, Results};
     let measured = superpose_lab::interval::Interval { mean: 0.9, low: 0.8, high: 0.95 };
     let points = vec![
         LockPoint { samples: 100, measured, predicted: 0.88 },

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use superpose_lab::study::{Part, Scale};
+use superpose_study::{Part, Scale};
 
 use super::{MAX_TASKS, Plan, SlurmArguments, Task, hash, program};
 use crate::arguments::read_text;

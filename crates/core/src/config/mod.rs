@@ -193,7 +193,7 @@ impl Settings {
 }
 
 /// Checks that the seeds of all repeats are 64-bit numbers.
-pub(crate) fn check_seed(seed: u64, repeats: usize) -> Result<(), ConfigError> {
+pub fn check_seed(seed: u64, repeats: usize) -> Result<(), ConfigError> {
     let allowed = || format!("at most 2^64 - 1 - repeats, with repeats = {repeats}");
     if seed <= u64::MAX - repeats as u64 { Ok(()) } else { Err(ConfigError::value("seed", seed, allowed())) }
 }

@@ -74,7 +74,7 @@ fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) 
 }
 
 /// Rows of a table, each a function of (seed, stream, row).
-pub(crate) fn table<T: Real>(
+pub fn table<T: Real>(
     kind: Embedding,
     seed: u64,
     stream: Stream,

@@ -43,7 +43,7 @@ impl Activation {
 
     /// `out = scale * phi(x)` entry by entry. The piecewise polynomial activations have loops that vectorise; the smooth ones call a
     /// function per entry, which for small dimensions takes longer than the products.
-    pub(crate) fn apply<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
+    pub fn apply<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
         let s = T::from_f64(scale);
         match self {
             Activation::Relu => map(x, out, |x| s * if x > T::ZERO { x } else { T::ZERO }),
@@ -64,7 +64,7 @@ impl Activation {
     }
 
     /// `out *= scale * phi'(x)` entry by entry.
-    pub(crate) fn multiply_slope<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
+    pub fn multiply_slope<T: Real>(self, scale: f64, x: &[T], out: &mut [T]) {
         let s = T::from_f64(scale);
         match self {
             Activation::Relu => scale_by(x, out, |x| if x > T::ZERO { s } else { T::ZERO }),

@@ -69,7 +69,7 @@ impl Distribution {
     }
 
     /// The number of random words that one draw takes.
-    pub(crate) fn words(&self) -> usize {
+    pub fn words(&self) -> usize {
         match self {
             Distribution::Uniform(_) => 1,
             Distribution::Weighted { .. } => 2,
@@ -78,7 +78,7 @@ impl Distribution {
 
     /// One outcome from [`Distribution::words`] words.
     #[inline]
-    pub(crate) fn draw(&self, words: &[u32]) -> u32 {
+    pub fn draw(&self, words: &[u32]) -> u32 {
         match self {
             Distribution::Uniform(size) => below(words[0], *size),
             Distribution::Weighted { keep, alias, .. } => {

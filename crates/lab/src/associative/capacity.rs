@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemoryConfig, MemorySettings, Rule};
+use superpose_associative::{MemoryConfig, MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{ConfigError, Group, Labels, Values, between, check_ranges, counts};
 use superpose_core::{settings, words};

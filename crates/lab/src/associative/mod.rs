@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
+use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;

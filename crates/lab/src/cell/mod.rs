@@ -1,29 +1,14 @@
-//! Cells: one configuration, one seed, one outcome. Thresholds, sweeps and studies are many of them.
-//!
-//! An outcome is a function of the configuration alone: bit for bit the same whatever the threads, the machine or the
-//! day, as long as [`NUMERICS_REVISION`] is the same. So a cell that has been run once, anywhere, need not be run again.
+//! Running cells: one configuration, one seed, one outcome. Thresholds, sweeps and studies are many of them.
 
-mod cost;
-mod error;
-mod key;
 mod measure;
-mod order;
-mod outcome;
-mod results;
 mod runner;
 
-pub use cost::seconds as estimated_seconds;
-pub use error::StoreError;
-pub use key::{Key, NUMERICS_REVISION};
 pub use measure::measure;
-pub use order::deal;
-pub use outcome::Outcome;
-pub use results::{Entry, Known, Memory, Results};
-pub(crate) use results::{learn, replaces};
 pub use runner::{Event, Runner};
+pub use superpose_store::cell::*;
 
 use crate::memory::readable;
-use superpose_core::config::{Config, ConfigError, Embedding};
+use superpose_core::config::ConfigError;
 
 /// Why there is no outcome for a cell.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -41,27 +26,4 @@ pub enum CellError {
     /// The work was stopped before this cell was done.
     #[error("stopped before it was done")]
     Stopped,
-}
-
-/// Checks that a configuration is a cell: one repeat, and nothing that its key could not hold.
-///
-/// Files are refused rather than hashed: a result would be lost with the file that made it, every worker of a sweep would
-/// read the whole of it first, and `superpose run` takes files as they are.
-pub fn check(config: &Config) -> Result<(), ConfigError> {
-    let refused = |parameter, value: &str, allowed| Err(ConfigError::value(parameter, value, allowed));
-    let files =
-        "a cell takes no files, since its result must follow from its configuration; superpose run does";
-    if config.repeats != 1 {
-        return refused("repeats", &config.repeats.to_string(), "a cell is one run of one seed");
-    }
-    if let Some(file) = &config.import {
-        return refused("import", file, files);
-    }
-    if config.embedding.kind() == Embedding::File {
-        return refused("embedding", "file", files);
-    }
-    if i64::try_from(config.seed).is_err() {
-        return refused("seed", &config.seed.to_string(), "must be below 2^63 to be kept");
-    }
-    Ok(())
 }

@@ -13,9 +13,10 @@ use superpose_core::backend::{Backend, CancelToken};
 use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
-use super::order::{longest_first, wide};
-use super::results::{Entry, Known, Memory, Results};
-use super::{CellError, Key, Outcome, StoreError, check, estimated_seconds, measure};
+use super::{
+    CellError, Entry, Key, Known, Memory, Outcome, Results, StoreError, check, estimated_seconds,
+    longest_first, measure, wide,
+};
 use crate::memory;
 
 /// Finished cells are kept this often.

@@ -14,8 +14,9 @@ use std::time::Instant;
 pub use import::{Import, NAMES};
 pub use instance::{EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
-pub use record::{Noise, RunRecord};
+pub use record::RunRecord;
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
+pub use superpose_store::cell::Noise;
 pub use trained::{Gradients, Trained};
 
 use crate::excess::Excess;

@@ -1,6 +1,5 @@
 //! What a run leaves behind: results with intervals, and everything that makes it again.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use superpose_core::Measures;
@@ -8,7 +7,7 @@ use superpose_core::config::{Config, Settings};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::noise::{Budget, Parts};
 
-use super::{Inputs, Repeat};
+use super::{Inputs, Noise, Repeat};
 use crate::interval::{Interval, intervals};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
@@ -42,15 +41,6 @@ pub struct RunRecord {
     pub evaluate_seconds: f64,
     /// The version that ran.
     pub version: String,
-}
-
-/// The noise budget of logits and of token scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Noise {
-    /// Of the logits of step 3.
-    pub logits: Budget,
-    /// Of the token scores of step 2.
-    pub scores: Budget,
 }
 
 impl RunRecord {

@@ -5,14 +5,9 @@
 
 mod expression;
 mod file;
-mod merge;
-mod shard;
-mod survey;
 
 pub(crate) use file::scalar;
-pub use merge::{Merged, merge, shards_in};
-pub use shard::{Shard, ShardError};
-pub use survey::{ShareSurvey, Survey, fingerprint};
+pub use superpose_store::shards::*;
 
 use std::collections::HashSet;
 

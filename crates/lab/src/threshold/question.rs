@@ -69,7 +69,7 @@ pub enum SearchError {
 
 impl SearchError {
     /// A run that failed, by its sizes.
-    pub(crate) fn cell(config: &Config, error: CellError) -> SearchError {
+    pub fn cell(config: &Config, error: CellError) -> SearchError {
         let Settings { vocab, dim, length, samples, seed, .. } = &**config;
         let what = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, seed {seed}");
         SearchError::Cell { what, error }

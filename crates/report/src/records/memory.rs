@@ -1,6 +1,6 @@
 //! Associative memories: their accuracy, or how many facts they hold.
 
-use superpose_core::associative::{MemorySettings, Rule};
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::Labels;
 use superpose_lab::associative::{CapacityRecord, MemoryRecord};
 use superpose_lab::threshold::Threshold;

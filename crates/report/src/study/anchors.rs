@@ -1,10 +1,10 @@
 //! Part 8: reference values from the literature, ours beside them.
 
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
-use superpose_lab::study::{Anchor, Anchors, Kind, Limit, Verdict};
 use superpose_lab::words::capital;
+use superpose_study::{Anchor, Anchors, Kind, Limit, Verdict};
 
 use super::findings::{self, exponent};
 use super::{Picture, Section, spot};

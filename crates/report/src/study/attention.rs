@@ -1,7 +1,7 @@
 //! Part 6: lock rates, and what the second step contributes.
 
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::study::{Attention, Beyond};
+use superpose_study::{Attention, Beyond};
 
 use super::findings::tally;
 use super::{Picture, Section, distinct, spot};

@@ -3,7 +3,7 @@
 use superpose_figure::{Axis, Bar, Bars, Figure};
 use superpose_lab::decoders::{BoundRecord, Critical, DECODERS};
 use superpose_lab::interval::Interval;
-use superpose_lab::study::Bounds;
+use superpose_study::Bounds;
 
 use super::{Picture, Section};
 use crate::numbers::significant;

@@ -2,8 +2,8 @@
 
 use superpose_core::Settings;
 use superpose_figure::Chart;
-use superpose_lab::fit::{Comparison, Exponent};
-use superpose_lab::study::{Finding, Verdict};
+use superpose_study::fit::{Comparison, Exponent};
+use superpose_study::{Finding, Verdict};
 use superpose_theory::Point;
 use superpose_theory::bound::surrogate_lower_bound;
 

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use superpose_figure::Figure;
 use superpose_lab::interval::Interval;
-use superpose_lab::study::Results;
+use superpose_study::Results;
 
 pub use store::stored_runs;
 

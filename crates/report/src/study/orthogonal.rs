@@ -1,8 +1,8 @@
 //! Part 3: orthogonal against random embeddings.
 
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::fit::Comparison;
-use superpose_lab::study::{Finding, Orthogonal};
+use superpose_study::fit::Comparison;
+use superpose_study::{Finding, Orthogonal};
 
 use super::findings::{beside, exponent, exponents, tally, thresholds};
 use super::{Picture, Section, distinct};

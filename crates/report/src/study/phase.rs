@@ -1,7 +1,7 @@
 //! Part 4: the phase diagram of the attention-MLP model.
 
 use superpose_core::Settings;
-use superpose_lab::study::{LEVEL, MlpPhase};
+use superpose_study::{LEVEL, MlpPhase};
 
 use super::{Picture, Section};
 use crate::records::{cause, diagram};

@@ -1,7 +1,7 @@
 //! Part 1: exponents of the critical number of samples, and the collapse of all sizes onto one curve.
 
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_lab::study::{Family, Finding, Scaling};
+use superpose_study::{Family, Finding, Scaling};
 
 use super::findings::{beside, exponent, exponents, tally, thresholds};
 use super::{Picture, Section, distinct, spot};

@@ -1,6 +1,6 @@
 //! Part 2: small and large d by small and large L.
 
-use superpose_lab::study::{Finding, Sizes};
+use superpose_study::{Finding, Sizes};
 
 use super::Section;
 use super::findings::{tally, thresholds};

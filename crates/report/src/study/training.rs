@@ -2,7 +2,7 @@
 
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
-use superpose_lab::study::{CAPACITY_LEVEL, Training, TrainingPoint};
+use superpose_study::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use super::{Picture, Section, distinct, spot};
 use crate::numbers::significant;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use superpose_lab::store::{Store, Summary};
-use superpose_lab::study::Results;
 use superpose_report::{Section, sections, stored_runs};
+use superpose_study::Results;
 use superpose_tensors::TensorFile;
 
 use super::source::{Source, log_name};

@@ -4,10 +4,10 @@ use std::ops::Deref;
 
 use serde::Serialize;
 
-use crate::config::{
+use superpose_core::config::{
     ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, check_ranges, check_seed, counts, within,
 };
-use crate::{settings, words};
+use superpose_core::{settings, words};
 
 words! {
     /// How the weights of a memory are made.

@@ -1,9 +1,9 @@
 //! The weights of a memory, and the rules that compute them without training.
 
 use super::{MemoryConfig, Pairs};
-use crate::backend::{Backend, Real, Result, View};
-use crate::numeric::pseudo_inverse;
-use crate::random::{Stream, Words, normals};
+use superpose_core::backend::{Backend, Real, Result, View};
+use superpose_core::numeric::pseudo_inverse;
+use superpose_core::random::{Stream, Words, normals};
 
 /// `M`, `d x d` or `d x m`, and the first layer `W`, `m x d`, and `b`, m entries, both empty in a linear memory.
 ///

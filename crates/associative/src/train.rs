@@ -1,9 +1,9 @@
 //! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
 use super::{MemoryConfig, Pairs, Recall, Weights, Workspace, weights};
-use crate::backend::{Backend, Real, Result, View};
-use crate::random::{Stream, Words};
-use crate::train::{Moments, Update};
+use superpose_core::backend::{Backend, Real, Result, View};
+use superpose_core::random::{Stream, Words};
+use superpose_core::train::{Moments, Update};
 
 /// The number of times that full-batch training evaluates its accuracy.
 const CHECKS: usize = 128;
@@ -77,7 +77,7 @@ fn draw<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::associative::{MemorySettings, Rule, recall};
+    use crate::{MemorySettings, Rule, recall};
 
     #[test]
     fn training_stores_more_than_closed_form_rules() {
@@ -103,7 +103,7 @@ mod tests {
             let weights = weights::least_squares(&pairs, &Backend::single()).unwrap();
             let mut answers = vec![0.0; facts * 32];
             let matrix = View::new(&weights[0], 32, 32);
-            crate::backend::product(&mut answers, pairs.keys(), matrix.t(), false);
+            superpose_core::backend::product(&mut answers, pairs.keys(), matrix.t(), false);
             for (x, y) in answers.iter().zip(pairs.targets()) {
                 assert!((x - y).abs() < 1e-4, "{facts} facts: {x} for {y}");
             }
@@ -116,13 +116,13 @@ mod tests {
             facts: 100,
             dim: 10,
             rule: Rule::Trained,
-            labels: crate::config::Labels::Mod(5),
+            labels: superpose_core::config::Labels::Mod(5),
             zipf: Some(2.0),
-            optimiser: crate::config::Optimiser::Sgd,
+            optimiser: superpose_core::config::Optimiser::Sgd,
             rate: Some(10.0),
             batch: Some(16),
             steps: Some(400),
-            embedding: crate::config::Embedding::Gaussian,
+            embedding: superpose_core::config::Embedding::Gaussian,
             ..MemorySettings::default()
         };
         let config = settings.clone().check().unwrap();

@@ -7,8 +7,8 @@ use superpose_theory::critical::Parameter;
 
 use super::finding::LEVEL;
 use super::{Part, Study, StudyError};
-use crate::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
-use crate::threshold::shares;
+use superpose_lab::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
+use superpose_lab::threshold::shares;
 
 /// A phase diagram and its model.
 #[derive(Clone, Debug, Serialize, Deserialize)]

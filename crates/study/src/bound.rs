@@ -7,7 +7,7 @@ use superpose_core::Settings;
 
 use super::finding::LEVEL;
 use super::{Origin, Part, Study, StudyError};
-use crate::decoders::{BoundOptions, BoundRecord, bound};
+use superpose_lab::decoders::{BoundOptions, BoundRecord, bound};
 
 /// Decoders beside the bound at several sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use superpose_core::Measure;
 use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, collapse};
-use crate::interval::Interval;
+use superpose_store::interval::Interval;
 
 /// Critical numbers of samples over a grid of sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use superpose_core::numeric::{Cholesky, dot};
 use superpose_core::random::{Stream, Words, normals};
 
-use crate::interval::{Interval, student};
+use superpose_store::interval::{Interval, student};
 
 /// A critical value at given sizes.
 #[derive(Clone, Debug)]

@@ -120,7 +120,7 @@ fn spread(repeats: &[SampleMean]) -> Option<f64> {
 }
 
 /// The 97.5% quantile of Student's t; `None` without a degree of freedom.
-pub(crate) fn student(degrees: f64) -> Option<f64> {
+pub fn student(degrees: f64) -> Option<f64> {
     Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975))
 }
 

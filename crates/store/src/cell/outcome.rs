@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use superpose_core::Measures;
 use superpose_core::evaluate::Evaluation;
 use superpose_core::measure::{Measure, Missing};
+use superpose_core::noise::Budget;
 
 use crate::interval::SampleMean;
-use crate::run::Noise;
 
 /// The measures of one run of one seed (theory section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,4 +60,13 @@ impl Outcome {
         };
         (self.noise.is_none() && other.noise.is_some()) || self.measures.iter().any(measured)
     }
+}
+
+/// The noise budget of logits and of token scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Noise {
+    /// Of the logits of step 3.
+    pub logits: Budget,
+    /// Of the token scores of step 2.
+    pub scores: Budget,
 }

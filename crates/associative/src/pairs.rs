@@ -1,10 +1,10 @@
 //! The facts of a memory: keys, values, the label of each key, and the frequency of each fact.
 
 use super::MemoryConfig;
-use crate::backend::{Backend, Real, Result, View};
-use crate::embedding::table;
-use crate::random::Stream;
-use crate::task::Distribution;
+use superpose_core::backend::{Backend, Real, Result, View};
+use superpose_core::embedding::table;
+use superpose_core::random::Stream;
+use superpose_core::task::Distribution;
 
 /// Keys and values. Tables are row-major.
 pub struct Pairs<T> {

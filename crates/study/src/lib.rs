@@ -7,6 +7,7 @@ mod anchors;
 mod attention;
 mod bound;
 mod finding;
+pub mod fit;
 mod orthogonal;
 mod phase;
 mod scaling;
@@ -31,10 +32,10 @@ pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
 
-use crate::associative::MemoryError;
-use crate::cell::{CellError, Event, NUMERICS_REVISION, Outcome, Runner};
-use crate::run::RunError;
-use crate::threshold::{Criterion, Question, SearchError, find, shares};
+use superpose_lab::associative::MemoryError;
+use superpose_lab::cell::{CellError, Event, NUMERICS_REVISION, Outcome, Runner};
+use superpose_lab::run::RunError;
+use superpose_lab::threshold::{Criterion, Question, SearchError, find, shares};
 
 words! {
     /// The extent of the study.

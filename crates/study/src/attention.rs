@@ -7,7 +7,7 @@ use superpose_core::{Measure, Settings};
 use superpose_theory::{Point, attention::lock_rate};
 
 use super::{Finding, Part, Study, StudyError};
-use crate::interval::{Interval, share};
+use superpose_store::interval::{Interval, share};
 
 /// A measured lock rate.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

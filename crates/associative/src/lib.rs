@@ -7,7 +7,7 @@
 //! network is the classical baseline: patterns that recall themselves.
 //!
 //! ```
-//! use superpose_core::associative::{MemorySettings, Rule, recall};
+//! use superpose_associative::{MemorySettings, Rule, recall};
 //! use superpose_core::backend::Backend;
 //!
 //! let config = MemorySettings { facts: 60, dim: 64, rule: Rule::Hebbian, ..MemorySettings::default() }.check()?;
@@ -24,11 +24,11 @@ mod weights;
 
 pub use config::{MemoryConfig, MemorySettings, Rule};
 
-use crate::backend::{Backend, Result};
-use crate::evaluate::Tally;
 use gradient::Workspace;
 use hopfield::Hopfield;
 use pairs::Pairs;
+use superpose_core::backend::{Backend, Result};
+use superpose_core::evaluate::Tally;
 use weights::Weights;
 
 /// The recall of a memory.

@@ -6,17 +6,17 @@
 mod cases;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::associative::MemorySettings;
+use superpose_associative::MemorySettings;
 use superpose_core::random::{Stream, Words, unit};
 use superpose_core::words;
 
 use super::{Origin, Part, Study, StudyError, Verdict};
-use crate::associative::{CapacityOptions, CapacitySearch, over_repeats, recalls, run as repeats};
 use crate::fit::{Exponents, Sample, exponents};
-use crate::interval::{Interval, SampleMean, student};
-use crate::normal::cdf;
-use crate::threshold::{Estimate, Threshold};
 use cases::cases;
+use superpose_lab::associative::{CapacityOptions, CapacitySearch, over_repeats, recalls, run as repeats};
+use superpose_lab::normal::cdf;
+use superpose_lab::threshold::{Estimate, Threshold};
+use superpose_store::interval::{Interval, SampleMean, student};
 
 words! {
     /// A kind of memory, in the order of the table.

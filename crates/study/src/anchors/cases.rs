@@ -1,11 +1,11 @@
 //! The associative memories that are measured, with their reference values and variants.
 
-use superpose_core::associative::{MemorySettings, Rule};
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::{Embedding, Labels, Optimiser};
 
 use super::{Anchor, Kind};
-use crate::interval::Interval;
-use crate::study::Scale;
+use crate::Scale;
+use superpose_store::interval::Interval;
 
 impl Anchor {
     /// An anchor that is not measured yet.

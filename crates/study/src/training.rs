@@ -9,8 +9,8 @@ use superpose_core::{Measure, Settings};
 use superpose_theory::predict;
 
 use super::{Part, Study, StudyError};
-use crate::cell::Outcome;
-use crate::interval::{Interval, share};
+use superpose_lab::cell::Outcome;
+use superpose_store::interval::{Interval, share};
 
 /// The accuracy at which both capacities are compared.
 pub const CAPACITY_LEVEL: f64 = 0.99;

@@ -1,9 +1,9 @@
 //! Forward and backward pass of a memory, in blocks of facts.
 
 use super::{Pairs, Recall, Weights};
-use crate::backend::{Backend, Real, Result, View, product, residual, top};
-use crate::config::Activation;
-use crate::evaluate::Tally;
+use superpose_core::backend::{Backend, Real, Result, View, product, residual, top};
+use superpose_core::config::Activation;
+use superpose_core::evaluate::Tally;
 
 /// Rows per block: few enough that the logits fit in the cache.
 const ROWS: usize = 256;
@@ -115,8 +115,8 @@ impl<T: Real> Workspace<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::associative::{MemorySettings, Rule, weights};
-    use crate::config::{Embedding, Labels};
+    use crate::{MemorySettings, Rule, weights};
+    use superpose_core::config::{Embedding, Labels};
 
     /// Central differences of the loss, for every tensor, with more facts than a block holds.
     #[test]

@@ -6,11 +6,11 @@
 //! matter.
 
 use super::Recall;
-use crate::backend::{Backend, Result, View};
-use crate::config::Embedding;
-use crate::embedding::table;
-use crate::evaluate::Tally;
-use crate::random::Stream;
+use superpose_core::backend::{Backend, Result, View};
+use superpose_core::config::Embedding;
+use superpose_core::embedding::table;
+use superpose_core::evaluate::Tally;
+use superpose_core::random::Stream;
 
 /// The smallest overlap at which a pattern counts as retrieved. Below capacity the overlap is near 1, above it about 0.35 (Amit,
 /// Gutfreund and Sompolinsky 1985), so that the exact value does not matter.
@@ -87,7 +87,7 @@ mod tests {
     fn settle(network: &Hopfield, state: &mut [f32]) {
         let mut fields = vec![0.0; network.neurons];
         let couplings = View::new(&network.couplings, network.neurons, network.neurons);
-        crate::backend::product(&mut fields, couplings, View::new(state, network.neurons, 1), false);
+        superpose_core::backend::product(&mut fields, couplings, View::new(state, network.neurons, 1), false);
         network.descend(state, &mut fields);
     }
 

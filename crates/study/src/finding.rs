@@ -5,8 +5,8 @@ use superpose_core::config::{Embedding, Trigger};
 use superpose_core::{Config, Measure, words};
 
 use crate::fit::{Comparison, Sample, compare};
-use crate::interval::Interval;
-use crate::threshold::{Search, Threshold};
+use superpose_lab::threshold::{Search, Threshold};
+use superpose_store::interval::Interval;
 
 /// The level of all thresholds of the study: mean accuracy over seeds.
 pub const LEVEL: f64 = 0.5;

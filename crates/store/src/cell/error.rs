@@ -41,7 +41,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn io(path: &Path, error: std::io::Error) -> StoreError {
+    /// An error of the file system; a full disk is named.
+    pub fn io(path: &Path, error: std::io::Error) -> StoreError {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::FileTooLarge => {
                 StoreError::Full { path: path.into() }
