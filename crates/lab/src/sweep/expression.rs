@@ -23,8 +23,10 @@ enum Node {
     Fold(f64, fn(f64, f64) -> f64, Vec<Node>),
 }
 
-/// The functions of one argument.
-const FUNCTIONS: [(&str, fn(f64) -> f64); 9] = [
+/// A function of one argument.
+type Function = (&'static str, fn(f64) -> f64);
+
+const FUNCTIONS: [Function; 9] = [
     ("sqrt", f64::sqrt),
     ("ln", libm::log),
     ("log2", libm::log2),

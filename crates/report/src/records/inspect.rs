@@ -80,17 +80,15 @@ pub fn holdings(found: &Inspection, curve: &[Held]) -> Figure {
 fn geometry(names: &[&str], columns: &[Geometry]) -> Grid {
     let header: Vec<&str> = [""].iter().chain(names).copied().collect();
     let mut table = Grid::new(&[Left, Right, Right, Right][..header.len()], &header);
-    let rows: [(&str, usize, fn(&Geometry) -> f64); 5] = [
-        ("mean square cosine", 6, |g| g.mean_square_cosine),
-        ("effective dimension", 1, |g| g.effective_dimension),
-        ("mean cosine", 4, |g| g.mean_cosine),
-        ("mean length", 4, |g| g.norm_mean),
-        ("spread of lengths", 4, |g| g.norm_cv),
-    ];
-    for (name, decimals, value) in rows {
+    let mut row = |name: &str, decimals, value: fn(&Geometry) -> f64| {
         let values = columns.iter().map(|geometry| fixed(value(geometry), decimals));
         table.row([name.to_string()].into_iter().chain(values));
-    }
+    };
+    row("mean square cosine", 6, |g| g.mean_square_cosine);
+    row("effective dimension", 1, |g| g.effective_dimension);
+    row("mean cosine", 4, |g| g.mean_cosine);
+    row("mean length", 4, |g| g.norm_mean);
+    row("spread of lengths", 4, |g| g.norm_cv);
     table
 }
 

@@ -97,6 +97,7 @@ fn sparse<S: Serializer>(settings: &Settings, serializer: S) -> Result<S::Ok, S:
 /// `{"done": ...}` or `{"failed": "why"}`.
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Known")]
+#[allow(clippy::large_enum_variant)] // The form of a Result that it stands for.
 enum KnownForm {
     /// The measures.
     #[serde(rename = "done")]
