@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use superpose_core::backend::Backend;
 use superpose_core::config::Settings;
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
@@ -27,6 +28,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
         let task = Task::new(&config);
         let drawn = Drawn::new(&task, 0, Stream::Train, config.samples);
-        let _ = import.samples(&config, &task, &drawn);
+        let _ = import.samples(&config, &task, &drawn, &Backend::single());
     }
 });
