@@ -30,11 +30,8 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let index = 8.0 * n + 8.0 * labels;
     let tables = 64.0 * tokens * (8.0 + real) + threads * 16.0 * tokens;
 
-    let draw = match config.embedding.kind() {
-        Embedding::Orthonormal => (tokens + labels) * d * 8.0,
-        Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher => 0.0,
-        Embedding::LowRank | Embedding::Clustered | Embedding::File => 0.0,
-    };
+    let orthonormal = config.embedding.kind() == Embedding::Orthonormal;
+    let draw = if orthonormal { (tokens + labels) * d * 8.0 } else { 0.0 };
     let train =
         centred * 2.0 + labels * p * real + sums + index + threads * (block + tables) + tasks * tokens * 8.0;
     let evaluate = centred + labels * p * real + sums + threads * block + 24.0 * config.test_samples as f64;

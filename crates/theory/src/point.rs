@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use superpose_core::Config;
 use superpose_core::config::{Activation, Embedding, Settings, Trigger};
 
+use crate::predict::Reason;
+
 /// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and
 /// products such as `N d^2` must not overflow.
 ///
@@ -50,24 +52,28 @@ impl From<&Config> for Point {
     }
 }
 
+/// Why there is no formula for a kind of embeddings; `None` when there is one.
+pub(crate) fn without_formula(embedding: Embedding) -> Option<Reason> {
+    match embedding {
+        Embedding::Gaussian | Embedding::Sphere | Embedding::Orthonormal | Embedding::Rademacher => None,
+        Embedding::LowRank | Embedding::Clustered => Some(Reason::Structure),
+        Embedding::File => Some(Reason::FileEmbedding),
+    }
+}
+
 impl Point {
     /// Mean square overlap of two embedding vectors: `1/d`, or 0 when they are orthonormal.
     pub fn overlap(&self) -> f64 {
         match self.embedding {
             Embedding::Orthonormal => 0.0,
-            Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher => 1.0 / self.dim,
-            // Without a formula of their own: `uncovered` refuses them, and measured statistics replace this.
-            Embedding::LowRank | Embedding::Clustered | Embedding::File => 1.0 / self.dim,
+            // Kinds without a formula are refused above; measured statistics replace this for files.
+            _ => 1.0 / self.dim,
         }
     }
 
     /// Whether the squared length of an embedding vector varies, as chi-square over d, rather than being 1.
     pub fn lengths_vary(&self) -> bool {
-        match self.embedding {
-            Embedding::Gaussian | Embedding::File => true,
-            Embedding::Sphere | Embedding::Orthonormal | Embedding::Rademacher => false,
-            Embedding::LowRank | Embedding::Clustered => false,
-        }
+        matches!(self.embedding, Embedding::Gaussian | Embedding::File)
     }
 
     /// Whether embedding vectors are orthonormal.

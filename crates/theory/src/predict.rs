@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{EmbeddingSettings as Rows, Labels, Regime};
+use superpose_core::config::{Labels, Regime};
 use superpose_core::{Config, Measure, Measures, Settings};
 
 use crate::attention::{Scores, lock_law, lock_rate};
@@ -14,7 +14,7 @@ use crate::limit::limit;
 use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::{one_step_accuracy, one_step_beside};
-use crate::point::Point;
+use crate::point::{Point, without_formula};
 use crate::recall::{Weights, recall};
 
 /// Defines each reason by its text, which is also its description in schemas.
@@ -157,11 +157,6 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         repeats: _,
         seed: _,
     } = &**config;
-    let structure = match embedding {
-        Rows::Gaussian | Rows::Sphere | Rows::Orthonormal | Rows::Rademacher => None,
-        Rows::LowRank { .. } | Rows::Clustered { .. } => Some(Reason::Structure),
-        Rows::File { .. } => Some(Reason::FileEmbedding),
-    };
     [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
@@ -170,7 +165,7 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         gamma.is_some().then_some(Reason::Gamma),
         (*lead < MIN_LEAD).then_some(Reason::SmallLead),
         training.is_some().then_some(Reason::Trained),
-        structure,
+        without_formula(embedding.kind()),
         output_embedding.is_some().then_some(Reason::OutputEmbedding),
         import.is_some().then_some(Reason::Import),
     ]
@@ -262,7 +257,7 @@ pub(crate) fn dominant(
 
 #[cfg(test)]
 mod tests {
-    use superpose_core::config::{Activation, Training, Trigger};
+    use superpose_core::config::{Activation, EmbeddingSettings as Rows, Training, Trigger};
 
     use super::*;
 

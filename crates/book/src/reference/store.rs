@@ -22,6 +22,6 @@ pub fn store() -> String {
              are `NULL`; so are those of training for a cell without training, and measures that were added after the cell was run. [Keys and words](keys.md) has the values that settings take, \
              and [results in Python, pandas and SQL](../how-to/results.md) shows how to use the columns.\n\n\
              The table `cells` behind the view holds the configuration (`config`, settings that differ from their defaults) and the result (`outcome`) as JSON. \
-             The table `points` holds the trajectories of `superpose train`: `key`, `step` and the numbers of the record as JSON (`point`).\n";
+             The view `trajectory` has a row for each record of `superpose train`: the `key` of the cell, the `step`, and a column for each number of the record.\n";
     text
 }

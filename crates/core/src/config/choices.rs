@@ -9,26 +9,6 @@ use super::value::{Field, Kind, Value};
 use crate::words;
 
 words! {
-    /// How the fixed embedding vectors are made (theory section 2).
-    Embedding {
-        /// Entries N(0, 1/d).
-        Gaussian = "gaussian",
-        /// Gaussian rows scaled to length 1.
-        Sphere = "sphere",
-        /// Orthonormal rows; the input rows, the trigger and the end-of-sequence vector share one set.
-        Orthonormal = "orthonormal",
-        /// Entries +1/sqrt(d) or -1/sqrt(d).
-        Rademacher = "rademacher",
-        /// Rows of a tensor in a file.
-        File = "file",
-        /// Rows in a random subspace of `rank` dimensions, as long as Gaussian ones on average.
-        LowRank = "low_rank",
-        /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the part of a row that is its own.
-        Clustered = "clustered",
-    }
-}
-
-words! {
     /// How a trained model encodes positions.
     Positions {
         /// Not at all.

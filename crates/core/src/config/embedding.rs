@@ -2,8 +2,28 @@
 
 use super::definition::{Group, Setting, counts, within};
 use super::value::Value;
-use super::{ConfigError, Embedding, MAX_COUNT, Values};
-use crate::settings;
+use super::{ConfigError, MAX_COUNT, Values};
+use crate::{settings, words};
+
+words! {
+    /// How the fixed embedding vectors are made (theory section 2).
+    Embedding {
+        /// Entries N(0, 1/d).
+        Gaussian = "gaussian",
+        /// Gaussian rows scaled to length 1.
+        Sphere = "sphere",
+        /// Orthonormal rows; the input rows, the trigger and the end-of-sequence vector share one set.
+        Orthonormal = "orthonormal",
+        /// Entries +1/sqrt(d) or -1/sqrt(d).
+        Rademacher = "rademacher",
+        /// Rows of a tensor in a file.
+        File = "file",
+        /// Rows in a random subspace of `rank` dimensions, as long as Gaussian ones on average.
+        LowRank = "low_rank",
+        /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the part of a row that is its own.
+        Clustered = "clustered",
+    }
+}
 
 /// How the embedding vectors are made, with what each kind needs (theory section 2).
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -20,9 +20,9 @@ use std::ops::Deref;
 use serde::Serialize;
 
 pub use activation::Activation;
-pub use choices::{Embedding, Labels, Positions, Precision, Regime, Trigger};
+pub use choices::{Labels, Positions, Precision, Regime, Trigger};
 pub use definition::{Group, Range, Setting, above, below, between, counts, within};
-pub use embedding::EmbeddingSettings;
+pub use embedding::{Embedding, EmbeddingSettings};
 pub use optimiser::{Optimiser, Schedule};
 pub use training::Training;
 pub use value::{Field, Kind, Value};

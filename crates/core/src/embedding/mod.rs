@@ -98,11 +98,8 @@ pub fn table<T: Real>(
                 }
             }
         })?,
-        Embedding::Gaussian
-        | Embedding::Orthonormal
-        | Embedding::File
-        | Embedding::LowRank
-        | Embedding::Clustered => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale)?,
+        // Gaussian rows, also of the markers of kinds whose other rows have structure.
+        _ => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale)?,
     }
     Ok(table)
 }

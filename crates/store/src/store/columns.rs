@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use superpose_core::Measure;
 use superpose_core::config::{Field, Kind, Setting, Settings, Value, Values};
 use superpose_core::measure::Missing;
+use superpose_core::train::TrajectoryPoint;
 
 use crate::cell::Entry;
 
@@ -95,6 +96,13 @@ pub(super) fn view() -> String {
     let columns: Vec<String> =
         COLUMNS.iter().map(|column| format!("{} AS \"{}\"", column.expression, column.name)).collect();
     format!("CREATE VIEW results AS SELECT id,\n    {}\nFROM cells", columns.join(",\n    "))
+}
+
+/// The statement that makes the view of trajectories.
+pub(super) fn trajectory_view() -> String {
+    let column = |name: &str| format!("json_extract(point, '$.{name}') AS {name}");
+    let columns: Vec<String> = TrajectoryPoint::names().into_iter().map(column).collect();
+    format!("CREATE VIEW trajectory AS SELECT key, step,\n    {}\nFROM points", columns.join(",\n    "))
 }
 
 fn column_type(kind: Kind) -> ColumnType {
