@@ -32,7 +32,7 @@ use superpose_theory::bound::surrogate_lower_bound;
 use crate::interval::student;
 use crate::run::{Inputs, RunError, evaluation};
 
-/// Names of the decoders, in the order of [`Seed::decode`].
+/// Names of the decoders, in the order of `Seed::decode`.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
 
 /// Maximum number of tokens in a training set.

@@ -2,7 +2,7 @@
 //!
 //! The first gradient has `D^2` numbers, `D = min(d, V)`. If its noise were Gaussian it would carry at most
 //! `(D^2/2) log(1 + N/((L-1) V))` nats, and a fraction alpha of V facts takes about `log((alpha V)!)`. With an MLP the
-//! gradient consists of several channels with more numbers and lower signal-to-noise ratios: see [`Channel`].
+//! gradient consists of several channels with more numbers and lower signal-to-noise ratios: see `Channel`.
 
 mod channels;
 

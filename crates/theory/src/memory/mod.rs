@@ -3,7 +3,7 @@
 //! With `f_v = n_v / N`, the right label's signal is `S_v = f_v xi + kappa (f_v - 1/V)`, and wrong labels
 //! have the noise variance `sigma^2 = (1/d + 1/V) [s2 (1/V + 1/N) + kappa^2 / N]`. Memory accuracy is the
 //! probability that the right label's logit is the largest, averaged over the count n_v, the key, and the output
-//! embeddings. This module averages over count and key; [`Race`] averages over the output embeddings.
+//! embeddings. This module averages over count and key; `Race` averages over the output embeddings.
 //!
 //! The race between labels improves on `E[F((S b + sigma sqrt(b) z) / sqrt(sigma^2 + S^2/d))^(V-1)]` by three effects that
 //! are visible in simulation:
