@@ -114,13 +114,13 @@ fn invalid_arguments_are_rejected() {
         ("threshold --find samples --repeats 3", vec!["repeats is given"]),
         ("threshold --find dim --embedding orthonormal --range 16..999", vec!["dim = 16", "514"]),
         ("phase --x dim:8..64 --y dim:9..99", vec!["both dim"]),
-        ("phase --x dim --y samples:9..99", vec!["x = dim", "SIZE:LOW..HIGH"]),
+        ("phase --x dim --y samples:9..99", vec!["--x", "SIZE:LOW..HIGH"]),
         ("phase --x dim:8..4 --y samples:9..99", vec!["8..4"]),
         ("phase --x dim:8..64 --y samples:9..99 --resolution 1", vec!["resolution = 1"]),
         ("phase --x dim:8..64 --y samples:9..99 --resolution 200", vec!["resolution = 200", "from 2 to 80"]),
         ("phase --x dim:8..64 --y samples:9..99 --csv no/such/map.csv", vec!["csv", "no/such/map.csv"]),
         ("phase --x dim:8..64 --y samples:9..99 --svg no/such/map.svg", vec!["svg", "no/such/map.svg"]),
-        ("phase --x dim:8..64 --y samples:9..99 --scale cubic", vec!["scale = cubic"]),
+        ("phase --x dim:8..64 --y samples:9..99 --scale cubic", vec!["cubic"]),
         ("phase --x parameters:800..9000 --y dim:9..99", vec!["parameters"]),
     ] {
         refused(arguments, &words);
