@@ -56,7 +56,7 @@ impl From<&Config> for Point {
 pub(crate) fn without_formula(embedding: Embedding) -> Option<Reason> {
     match embedding {
         Embedding::Gaussian | Embedding::Sphere | Embedding::Orthonormal | Embedding::Rademacher => None,
-        Embedding::LowRank | Embedding::Clustered => Some(Reason::Structure),
+        Embedding::LowRank | Embedding::Clustered | Embedding::PowerLaw => Some(Reason::Structure),
         Embedding::File => Some(Reason::FileEmbedding),
     }
 }

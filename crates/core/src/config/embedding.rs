@@ -22,6 +22,8 @@ words! {
         LowRank = "low_rank",
         /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the part of a row that is its own.
         Clustered = "clustered",
+        /// Entries N(0, s_j) whose variance falls with the column as `s_j ~ j^-decay`, as the spectra of trained embeddings do.
+        PowerLaw = "power_law",
     }
 }
 
@@ -49,6 +51,11 @@ pub enum EmbeddingSettings {
         /// Share of a row's length that is its own and not its centre's.
         spread: f64,
     },
+    /// See [`Embedding::PowerLaw`].
+    PowerLaw {
+        /// Exponent of the variance over the columns.
+        decay: f64,
+    },
     /// See [`Embedding::File`].
     File {
         /// The safetensors file.
@@ -67,6 +74,8 @@ settings! {
         clusters: Option<usize> = None, counts(1, MAX_COUNT);
         /// Share of a clustered row's length that is its own and not its centre's; absent: 0.5.
         spread: Option<f64> = None, within(0.0, 1.0);
+        /// Exponent by which the variance falls over the columns, with embedding power_law; absent: 1.
+        decay: Option<f64> = None, within(0.0, 10.0);
         /// File whose rows are the input embeddings (safetensors).
         embedding_file: Option<String> as "FILE" = None;
         /// Name of the matrix in that file; V of its rows are drawn at random, and its columns are the dimension.
@@ -84,6 +93,7 @@ impl EmbeddingSettings {
             Self::Rademacher => Embedding::Rademacher,
             Self::LowRank { .. } => Embedding::LowRank,
             Self::Clustered { .. } => Embedding::Clustered,
+            Self::PowerLaw { .. } => Embedding::PowerLaw,
             Self::File { .. } => Embedding::File,
         }
     }
@@ -108,6 +118,7 @@ impl EmbeddingSettings {
                 clusters: needed("clusters", &mut left.clusters, kind)?,
                 spread: left.spread.take().unwrap_or(0.5),
             },
+            Embedding::PowerLaw => Self::PowerLaw { decay: left.decay.take().unwrap_or(1.0) },
             Embedding::File => Self::File {
                 file: needed("embedding_file", &mut left.embedding_file, kind)?,
                 tensor: needed("embedding_tensor", &mut left.embedding_tensor, kind)?,
@@ -136,6 +147,7 @@ impl EmbeddingSettings {
             Self::Clustered { clusters, spread } => {
                 EmbeddingParameters { clusters: Some(clusters), spread: Some(spread), ..none }
             }
+            Self::PowerLaw { decay } => EmbeddingParameters { decay: Some(decay), ..none },
             Self::File { file, tensor } => {
                 EmbeddingParameters { embedding_file: Some(file), embedding_tensor: Some(tensor), ..none }
             }

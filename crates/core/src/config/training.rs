@@ -22,6 +22,8 @@ settings! {
         momentum: Option<f64> = None, below(0.0, 1.0);
         /// Weight decay.
         weight_decay: f64 = 0.0, within(0.0, 1e6);
+        /// Largest norm of the gradient of all trained tensors together; a larger gradient is scaled down to it; absent: no limit.
+        gradient_clip: Option<f64> = None, above(0.0, 1e20);
         /// Steps between two records of the trajectory; absent: a fiftieth of all.
         every: Option<usize> = None, counts(1, MAX_COUNT);
         /// Stop after this many records without a smaller loss on the test samples; absent: never.

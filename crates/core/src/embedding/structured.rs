@@ -44,6 +44,17 @@ pub fn table<T: Real>(
             }
             Some(table)
         }
+        EmbeddingSettings::PowerLaw { decay } => {
+            let variances: Vec<f64> = (1..=dim).map(|j| libm::pow(j as f64, -decay)).collect();
+            let total: f64 = variances.iter().sum();
+            let mut table: Vec<T> = draw(stream, 0, rows, dim, 1.0)?;
+            for row in table.chunks_exact_mut(dim) {
+                row.iter_mut()
+                    .zip(&variances)
+                    .for_each(|(x, v)| *x = T::from_f64(x.to_f64() * (v / total).sqrt()));
+            }
+            Some(table)
+        }
         EmbeddingSettings::Gaussian
         | EmbeddingSettings::Sphere
         | EmbeddingSettings::Orthonormal
@@ -97,5 +108,18 @@ mod tests {
         // Rows of one cluster overlap by 1 - 0.6^2.
         assert!((same.sqrt() - 0.64).abs() < 0.1, "{same}");
         assert!(other < 0.05, "{other}");
+    }
+
+    #[test]
+    fn power_law_rows_overlap_by_their_participation_ratio() {
+        let (dim, decay) = (100, 1.0);
+        let base = Settings { vocab: 2000, dim, ..Settings::default() };
+        let e = draw(Settings { embedding: EmbeddingSettings::PowerLaw { decay }, ..base });
+        let (square, overlap) = geometry(&e.z_in, dim, 1);
+        assert!((square - 1.0).abs() < 0.1, "{square}");
+        // The sum of squared variances over the square of their sum.
+        let sum = |power: i32| (1..=dim).map(|j| (j as f64).powi(-power)).sum::<f64>();
+        let expected = sum(2) / (sum(1) * sum(1));
+        assert!((overlap / expected - 1.0).abs() < 0.2, "{overlap} {expected}");
     }
 }

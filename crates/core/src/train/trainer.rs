@@ -128,7 +128,7 @@ impl Trainer<'_> {
             let last = step >= training.steps;
             let rate = training.rate * training.schedule.share(step as u64, training.steps as u64);
             let ids = batches.of(step);
-            let found = match last {
+            let mut found = match last {
                 true => Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] },
                 false => gradient(&state.network, self.samples, ids, backend)?,
             };
@@ -157,6 +157,9 @@ impl Trainer<'_> {
             }
             if training.early_stopping.is_some_and(|patience| state.counters.stale >= patience) {
                 return Ok(End::Stopped);
+            }
+            if let Some(max) = training.gradient_clip {
+                clip(&mut found.tensors, max);
             }
             let State { network, moments, counters } = &mut *state;
             let trained: Vec<Tensor> = network.trained().to_vec();
@@ -199,6 +202,14 @@ impl Trainer<'_> {
     }
 }
 
+/// Scales gradients down so that their norm, over all tensors, is at most `max`.
+fn clip(gradients: &mut [Vec<f64>], max: f64) {
+    let norm = gradients.iter().flatten().map(|x| x * x).sum::<f64>().sqrt();
+    if norm > max {
+        gradients.iter_mut().flatten().for_each(|x| *x *= max / norm);
+    }
+}
+
 /// The samples of each step. Without a batch size a step takes all of them, in order. Otherwise the samples of an epoch are shuffled
 /// by the seed and the epoch and divided into batches, of which the last may be smaller.
 struct Batches {
@@ -233,6 +244,15 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clipped_gradients_keep_their_direction() {
+        let mut gradients = vec![vec![3.0, 0.0], vec![4.0]];
+        clip(&mut gradients, 10.0);
+        assert_eq!(gradients, [vec![3.0, 0.0], vec![4.0]]);
+        clip(&mut gradients, 1.0);
+        assert!((gradients[0][0] - 0.6).abs() < 1e-15 && (gradients[1][0] - 0.8).abs() < 1e-15);
+    }
 
     #[test]
     fn each_epoch_takes_every_sample_once_in_a_new_order() {
