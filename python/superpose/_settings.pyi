@@ -37,6 +37,7 @@ class Settings(_engine.Config):
         rank: Optional[Number] = None,
         clusters: Optional[Number] = None,
         spread: Optional[Number] = None,
+        decay: Optional[Number] = None,
         embedding_file: Optional[Path] = None,
         embedding_tensor: Optional[str] = None,
         steps: Number = 0,
@@ -46,6 +47,7 @@ class Settings(_engine.Config):
         batch: Optional[Number] = None,
         momentum: Optional[Number] = None,
         weight_decay: Number = 0.0,
+        gradient_clip: Optional[Number] = None,
         every: Optional[Number] = None,
         early_stopping: Optional[Number] = None,
         warm_start: bool = False,
@@ -106,6 +108,8 @@ class Settings(_engine.Config):
     @property
     def spread(self) -> Optional[float]: ...
     @property
+    def decay(self) -> Optional[float]: ...
+    @property
     def embedding_file(self) -> Optional[str]: ...
     @property
     def embedding_tensor(self) -> Optional[str]: ...
@@ -123,6 +127,8 @@ class Settings(_engine.Config):
     def momentum(self) -> Optional[float]: ...
     @property
     def weight_decay(self) -> float: ...
+    @property
+    def gradient_clip(self) -> Optional[float]: ...
     @property
     def every(self) -> Optional[int]: ...
     @property
