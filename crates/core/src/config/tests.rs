@@ -53,6 +53,7 @@ fn setting_by_name_changes_that_setting_only() {
         match setting.name {
             "rank" => set("embedding", Value::Text("low_rank".into())),
             "clusters" => set("embedding", Value::Text("clustered".into())),
+            "decay" => set("embedding", Value::Text("power_law".into())),
             "spread" => {
                 set("embedding", Value::Text("clustered".into()));
                 set("clusters", Value::Count(3));
