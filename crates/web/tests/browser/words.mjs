@@ -66,7 +66,7 @@ test('the name of a region makes way for a point that is measured under it', () 
 
 test('± has a note, and sizes that were not checked are said to be so', () => withPage({}, async (page) => {
   await page.click('#error .term-word');
-  assert.match(await text(page, '#tip:not([hidden])'), /root mean square of predicted minus simulated recall.*no bound and no interval/);
+  assert.match(await text(page, '#tip:not([hidden])'), /root mean square of predicted minus simulated recall.*not a bound or an interval/);
   assert.equal(await text(page, '#error-size'), String((await api('/api/predict', {})).error));
   await page.fill('#number-vocab', '9000');
   await page.press('#number-vocab', 'Enter');
