@@ -10,7 +10,7 @@ from ._given import path as _path
 from ._model import Model
 from ._progress import Progress, listener
 from ._result import Result
-from ._settings import Settings, written
+from ._settings import Settings, described, written
 from ._training import Training
 
 
@@ -208,3 +208,6 @@ class Config(Settings):
         arrays = _arrays.tensors(given)
         with listener(progress) as tell:
             return Model(_engine.Model(self, arrays, threads, tell))
+
+
+Config.__doc__ = f"{Config.__doc__}\n    Args:\n{described()}"

@@ -79,6 +79,11 @@ def written(keys: Dict[str, Any]) -> Dict[str, Any]:
     return {"import_" if name == "import" else name: value for name, value in keys.items()}
 
 
+def described() -> str:
+    """The settings and their meanings, as the ``Args`` of a docstring."""
+    return "".join(f"        {name}: {definition['meaning']}.\n" for name, definition in written(_DEFINITIONS).items())
+
+
 def _refuse_arrays(source: Any) -> None:
     """Refuses the note that a record makes of arrays: no file has them."""
     if isinstance(source, str) and source.startswith("arrays "):
@@ -88,8 +93,8 @@ def _refuse_arrays(source: Any) -> None:
             raise ValueError(f"import = {source}: arrays are not part of a configuration; leave import out and give them to the call: run({again})")
 
 
-#: Settings that every record writes down, at their default or not.
-_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"])
+#: Settings that every record writes down, at their default or not. A copy of a record may leave out the names of files.
+_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"]) - {*_FILES, "output_embedding"}
 
 
 def _setting(name: str, meaning: str) -> property:

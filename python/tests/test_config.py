@@ -36,7 +36,8 @@ def test_defaults_are_those_of_the_command_line(command):
     typed = {name: value for name, value in unprinted.items() if value is not None}
     assert {"optimiser", "rate", "heads", "factored"} <= typed.keys()
     trained = json.loads(command("train", "--json", *flags({**typed, **TINY})))["config"]
-    assert trained == {**printed, **TINY}
+    assert trained == {**{name: defaults[name] for name in trained}, **TINY}
+    assert printed.keys() <= trained.keys()
 
 
 def test_signature_and_stub_agree_with_the_engine():
@@ -140,9 +141,9 @@ def test_booleans_of_any_type(value):
         ({"vocab": 10**30}, "vocab = 10"),
         ({"vocab": float("nan")}, "vocab = nan: must be a whole number"),
         ({"trigger": "nowhere"}, "trigger = nowhere: must be one of values, keys"),
-        ({"trigger": 3}, "trigger = 3: must be a word"),
+        ({"trigger": 3}, "trigger = 3: must be one of values, keys"),
         ({"zipf": 20}, "zipf = 20: must be from 0 to 10"),
-        ({"eta": float("inf")}, "eta = inf: must be from 1e-20 to 1e20"),
+        ({"eta": float("inf")}, "eta = inf: must be a number"),
         ({"gamma": 1.0, "lead": 2.0}, "gamma and lead are both given: the lead sets gamma"),
         ({"activation": "relu"}, "activation is given without width"),
         ({"labels": "mod:600"}, "labels = mod:600: mod:M needs M from 2 to vocab = 512"),
@@ -183,7 +184,7 @@ def test_from_toml(tmp_path):
     path.write_text('vocab = 1e2\nlabels = "mod:10"\nzipf = 1\njson = true\nthreads = 2\n')
     assert Config.from_toml(path) == Config(vocab=100, labels="mod:10", zipf=1.0)
     path.write_text("vocabulary = 3")
-    with pytest.raises(ValueError, match="run.toml: unknown key vocabulary"):
+    with pytest.raises(ValueError, match="run.toml: line 1 .*unknown key vocabulary"):
         Config.from_toml(path)
     path.write_text("vocab = [")
     with pytest.raises(ValueError, match="run.toml"):

@@ -211,7 +211,7 @@ def test_training_continues_after_progress_function_raises(tmp_path):
     ("keys", "call", "sentence"),
     [
         ({}, {}, "steps = 0: training needs at least 1"),
-        ({"steps": 5, "repeats": 3}, {}, "repeats = 3: a training run has one seed; sweep runs many"),
+        ({"steps": 5, "repeats": 3}, {}, "repeats = 3: a training run has one seed; use sweep for several"),
         ({"steps": 5, "samples": 100}, {"threads": 0}, "threads = 0: must be a whole number from 1 to 1024"),
         ({"steps": 5}, {"checkpoint": "missing/run.safetensors"}, "checkpoint: .*missing"),
         ({"steps": 5}, {"store": "missing/store.sqlite"}, "missing/store.sqlite"),
@@ -233,7 +233,7 @@ def test_checkpoint_of_another_configuration_is_refused(tmp_path):
     before = path.read_bytes()
     for keys, sentence in [
         ({"steps": 31}, "steps = 31: the checkpoint was made with 30; use that value"),
-        ({"optimiser": "sgd"}, 'optimiser = "sgd": the checkpoint was made with its default'),
+        ({"optimiser": "sgd"}, 'optimiser = "sgd": the checkpoint was made with "adamw"'),
     ]:
         with pytest.raises(ValueError, match=sentence):
             Config(**{**SMALL, **keys}).train(checkpoint=path)
