@@ -84,30 +84,32 @@ fn outcomes_are_pinned() {
     let training = Training { optimiser: Optimiser::Muon, momentum: Some(0.9), ..training };
     let muon = Settings { training: Some(training), ..base.clone() };
     let mut text = String::new();
-    for settings in [
-        base,
-        exact,
-        mlp,
-        double,
-        classes,
-        orthonormal,
-        low_rank,
-        clustered,
-        rademacher,
-        exact_mlp,
-        adamw,
-        muon,
+    for (name, settings) in [
+        ("base", base),
+        ("exact", exact),
+        ("mlp", mlp),
+        ("double", double),
+        ("classes", classes),
+        ("orthonormal", orthonormal),
+        ("low_rank", low_rank),
+        ("clustered", clustered),
+        ("rademacher", rademacher),
+        ("exact_mlp", exact_mlp),
+        ("adamw", adamw),
+        ("muon", muon),
     ] {
         let outcome = measure(&settings.check().unwrap(), true, &Backend::single()).unwrap();
-        let bits = |x: f64| format!("{:016x} ", x.to_bits());
-        for (_, estimate) in outcome.measures.iter() {
-            text += &bits(estimate.mean);
-        }
         let noise = outcome.noise.unwrap();
-        text += &bits(outcome.measures[Measure::Margin].variance);
-        text += &bits(noise.logits.interference.unwrap());
-        text += &bits(noise.scores.signal.unwrap());
-        text += &format!("{}\n", outcome.trigger_sign);
+        let measures = outcome.measures.iter().map(|(measure, estimate)| (measure.word(), estimate.mean));
+        let others = [
+            ("variance of margin", outcome.measures[Measure::Margin].variance),
+            ("interference", noise.logits.interference.unwrap()),
+            ("signal of scores", noise.scores.signal.unwrap()),
+            ("trigger sign", f64::from(outcome.trigger_sign)),
+        ];
+        for (quantity, value) in measures.chain(others) {
+            text += &format!("{:016x} {name} {quantity}\n", value.to_bits());
+        }
     }
     assert_eq!(
         text,
