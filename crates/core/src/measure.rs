@@ -19,6 +19,8 @@ words! {
     Measure {
         /// Recall: fresh sequences, trained attention, the largest logit is the right label's.
         Accuracy = "accuracy",
+        /// Recall among the first five: the right label's logit is among the five largest.
+        Top5Accuracy = "top_5_accuracy",
         /// Recall with the attention placed on the informative position.
         MemoryAccuracy = "memory_accuracy",
         /// Accuracy of reading the first gradient alone.
@@ -68,6 +70,7 @@ impl Measure {
         use Scale::{Number, ShareOfFacts, ShareOfSequences};
         match self {
             Measure::Accuracy => ("recall accuracy", "fresh sequences, trained attention", ShareOfFacts),
+            Measure::Top5Accuracy => ("top-5 accuracy", "right label among the five largest", ShareOfFacts),
             Measure::MemoryAccuracy => ("memory accuracy", "attention placed on the trigger", ShareOfFacts),
             Measure::OneStepAccuracy => ("one-step accuracy", "the first gradient alone", ShareOfFacts),
             Measure::LockRate => ("lock rate", "largest attention weight on the trigger", ShareOfSequences),
@@ -213,7 +216,7 @@ mod tests {
     fn measures_round_trip_and_tolerate_missing_and_unknown_names() {
         let measures = Measures::from_fn(|measure| measure as usize as f64);
         let text = serde_json::to_string(&measures).unwrap();
-        assert!(text.starts_with(r#"{"accuracy":0.0,"memory_accuracy":1.0"#), "{text}");
+        assert!(text.starts_with(r#"{"accuracy":0.0,"top_5_accuracy":1.0"#), "{text}");
         assert_eq!(serde_json::from_str::<Measures<f64>>(&text).unwrap(), measures);
         let partial: Measures<f64> = serde_json::from_str(r#"{"lock_rate": 0.5, "later": [1]}"#).unwrap();
         assert_eq!(partial[Measure::LockRate], 0.5);

@@ -185,7 +185,7 @@ pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
         Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
         Measure::OneStepAccuracy => Some(one_step_accuracy(point)),
         Measure::LockRate => Some(lock_rate(point)),
-        Measure::AttentionMass | Measure::Margin => None,
+        Measure::Top5Accuracy | Measure::AttentionMass | Measure::Margin => None,
     }
 }
 
@@ -224,7 +224,7 @@ impl Prediction {
             Measure::MemoryAccuracy => Some(memory_accuracy),
             Measure::OneStepAccuracy => one_step_accuracy,
             Measure::LockRate => lock_rate,
-            Measure::AttentionMass | Measure::Margin => None,
+            Measure::Top5Accuracy | Measure::AttentionMass | Measure::Margin => None,
         });
         let reason = if lock.is_some() { Reason::OrthonormalMlp } else { Reason::MeasuredKernel };
         let missing = PREDICTED.into_iter().filter(|&measure| measures[measure].is_none());

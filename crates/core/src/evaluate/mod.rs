@@ -54,6 +54,7 @@ impl Evaluation {
     pub(crate) fn add_answer<T: Real>(&mut self, logits: &[T], label: usize) {
         let answer = top(logits, label);
         self[Measure::Accuracy].add(1.0, answer.credit);
+        self[Measure::Top5Accuracy].add(1.0, among_largest(logits, label, 5));
         self[Measure::Margin].add(1.0, answer.margin);
     }
 
@@ -66,6 +67,15 @@ impl Evaluation {
     pub(crate) fn merge(&mut self, other: &Evaluation) {
         Measure::ALL.iter().for_each(|&measure| self[measure].merge(&other[measure]));
     }
+}
+
+/// The chance that the right label is among the `places` largest logits when ties are broken at random.
+fn among_largest<T: Real>(logits: &[T], label: usize, places: usize) -> f64 {
+    let own = logits[label];
+    let count = |holds: fn(&T, &T) -> bool| logits.iter().filter(|x| holds(x, &own)).count() as f64;
+    // A NaN equals nothing, not even itself, and gets no place.
+    let (larger, equal) = (count(T::gt), count(T::eq));
+    (places as f64 - larger).clamp(0.0, equal) / equal.max(1.0)
 }
 
 /// What the trained model makes of one sequence.
@@ -162,4 +172,20 @@ pub(crate) fn memory_accuracy<T: Real>(
     let mut total = Tally::default();
     parts.iter().for_each(|part| total.merge(part));
     Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_share_the_last_places() {
+        let logits = [3.0, 2.0, 2.0, 1.0, f64::NAN];
+        let share = |label, places| among_largest(&logits, label, places);
+        assert_eq!(
+            [share(0, 1), share(1, 2), share(2, 3), share(3, 3), share(4, 4)],
+            [1.0, 0.5, 1.0, 0.0, 0.0]
+        );
+        assert_eq!(among_largest(&logits[..2], 1, 5), 1.0);
+    }
 }
