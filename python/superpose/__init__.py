@@ -12,9 +12,10 @@ and :meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :f
 :func:`inspect` and :func:`memory`. Every experiment returns a :class:`Result`. A value that is not allowed raises a ``ValueError``.
 """
 
+from . import _experiments
 from ._config import Config
 from ._engine import version as __version__
-from ._experiments import bound, inspect, memory, phase, plan, sweep, threshold
+from ._experiments import *
 from ._model import Gradients, Model
 from ._result import Fields, Result
 from ._training import Training
@@ -27,11 +28,4 @@ __all__ = [
     "Result",
     "Training",
     "__version__",
-    "bound",
-    "inspect",
-    "memory",
-    "phase",
-    "plan",
-    "sweep",
-    "threshold",
-]
+] + _experiments.__all__

@@ -19,13 +19,12 @@ __all__ = [
     "Network",
     "run",
     "train",
-    "memory",
     "time_runs",
     "predict",
     "plan",
     "threshold",
     "phase",
-    "bound",
+    "experiment",
     "inspect",
     "sweep",
 ]
@@ -82,9 +81,6 @@ def train(
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Tuple[Record, Network]: ...
-def memory(
-    keys: Dict[str, Any], search: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener
-) -> Record: ...
 def time_runs(config: Config, count: int) -> List[float]: ...
 def predict(config: Config, accuracy: Number) -> Record: ...
 def plan(keys: Dict[str, Any]) -> Record: ...
@@ -105,7 +101,7 @@ def phase(
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...
-def bound(config: Config, keys: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
+def experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
 def inspect(
     file: str,
     tensor: Optional[str],

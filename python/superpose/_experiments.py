@@ -12,11 +12,19 @@ from ._progress import Progress, listener
 from ._result import Result
 from ._toml import sweep_text
 
+__all__ = ["bound", "inspect", "memory", "phase", "plan", "sweep", "threshold"]
+
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
     if config is not None and not isinstance(config, Config):
         raise wrong("config", config, "a Config; settings are keywords, such as vocab=64")
     return Config(**keys) if config is None else config.replace(**keys) if keys else config
+
+
+def _experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], progress: Progress) -> Result:
+    """The experiment that the engine has under this name."""
+    with listener(progress) as tell:
+        return Result(_engine.experiment(name, keys, threads, tell), name)
 
 
 def plan(
@@ -87,7 +95,7 @@ def threshold(
         half_width: half width of the interval, relative to the estimate, at which to stop, from 0.001 to 1.
         criterion: ``"mean"``: the mean over seeds is at least the level; ``"all"``: the share of seeds that recall everything is at
             least the level.
-        measure: ``"accuracy"``, ``"memory_accuracy"``, ``"one_step_accuracy"`` or ``"lock_rate"``.
+        measure: a measure between 0 and 1, such as ``"accuracy"``, ``"memory_accuracy"`` or ``"lock_rate"``.
         max_runs: maximum number of runs.
         range: sizes to search, (lowest, highest); ``None``: sizes that run in seconds.
         store: SQLite file that keeps results and supplies known ones.
@@ -141,7 +149,7 @@ def phase(
         resolution: number of values on each axis, from 2 to 80.
         scale: spacing of both axes, ``"log"`` or ``"linear"``, or one for each axis: ``("log", "linear")``.
         accuracy: the level of the boundary, above 0 and below 1.
-        measure: ``"accuracy"``, ``"memory_accuracy"``, ``"one_step_accuracy"`` or ``"lock_rate"``.
+        measure: a measure between 0 and 1, such as ``"accuracy"``, ``"memory_accuracy"`` or ``"lock_rate"``.
         most: maximum share of the cells to run, above 0 and at most 1; the others are interpolated.
         store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
@@ -205,9 +213,10 @@ def bound(
     >>> found.decoders.mmse.estimate > found.bound
     True
     """
-    base = _config(config, keys if config is not None else {"vocab": 200, "dim": 100, **keys})
-    with listener(progress) as tell:
-        return Result(_engine.bound(base, dict(accuracy=accuracy, seeds=seeds), threads, tell), "bound")
+    given = {**(config._given() if _config(config, {}) is config else {}), **keys}
+    for unused in ("samples", "test_samples", "repeats"):
+        given.pop(unused, None)
+    return _experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress)
 
 
 def inspect(
@@ -311,10 +320,11 @@ def memory(
         accuracy=accuracy,
         repeats=repeats,
         seed=seed,
+        find=find,
+        half_width=half_width,
+        max_runs=max_runs,
     )
-    search = dict(find=find, half_width=half_width, max_runs=max_runs)
-    with listener(progress) as tell:
-        return Result(_engine.memory(keys, search, threads, tell), "memory")
+    return _experiment("memory", {name: value for name, value in keys.items() if value is not None}, threads, progress)
 
 
 def sweep(

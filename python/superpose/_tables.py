@@ -112,8 +112,8 @@ def cells(kind: str, values: Dict[str, Any]) -> str:
 
 def _of_interest(found: List[Row]) -> List[Row]:
     """The settings that vary in a sweep and what was measured; the data frame has the rest."""
-    measures = ("accuracy", "memory_accuracy", "one_step_accuracy", "lock_rate", "attention_mass", "margin")
     defaults, all_names = _defaults(), list(found[0]) if found else []
+    measures = [name for name in all_names if f"{name}_variance" in all_names]
     names = [name for name in all_names if name in measures or (name in defaults and varies(found, name))]
     failed = ["status", "reason"] if "reason" in all_names else []
     return [{name: row[name] for name in [*names, *failed]} for row in found]

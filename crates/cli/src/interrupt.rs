@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use superpose_core::backend::CancelToken;
 
 /// Records the signals that this process receives.
 pub struct Interrupt {
@@ -45,6 +46,11 @@ impl Interrupt {
     /// Returns a flag that becomes true with the first signal.
     pub fn flag(&self) -> &AtomicBool {
         &self.flag
+    }
+
+    /// Returns a token that the first signal cancels.
+    pub fn token(&self) -> CancelToken {
+        Arc::clone(&self.flag).into()
     }
 
     /// Returns the exit code for the signal received: 130 after Ctrl-C.

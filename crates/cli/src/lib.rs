@@ -5,13 +5,12 @@
 
 pub mod arguments;
 mod bench;
-mod bound;
 mod completions;
+mod experiment;
 mod export;
 mod files;
 mod inspect;
 mod interrupt;
-mod memory;
 mod merge;
 mod phase;
 mod picture;
@@ -64,10 +63,8 @@ enum Command {
     Phase(Box<phase::PhaseArguments>),
     /// Find the cheapest model for a number of facts, what limits it, and the trade-off of dimension, width and data.
     Plan(plan::PlanArguments),
-    /// Read facts off the first gradient with several decoders, beside the surrogate lower bound.
-    Bound(bound::BoundArguments),
-    /// An associative memory alone: what it recalls, and how many facts it holds.
-    Memory(memory::MemoryArguments),
+    #[command(flatten)]
+    Experiment(experiment::ExperimentCommand),
     /// Inspect the embedding matrix of a real model: how its rows overlap, and how many facts they could hold.
     Inspect(inspect::InspectArguments),
     /// Run a grid, list or ray of cells from a file, resumably; or one share of it for many machines.
@@ -98,8 +95,7 @@ impl Command {
             Command::Threshold(arguments) => threshold::threshold(*arguments),
             Command::Phase(arguments) => phase::phase(*arguments),
             Command::Plan(arguments) => plan::plan(&arguments),
-            Command::Bound(arguments) => bound::bound(&arguments),
-            Command::Memory(arguments) => memory::memory(&arguments),
+            Command::Experiment(experiment) => experiment.run(),
             Command::Inspect(arguments) => inspect::inspect(&arguments),
             Command::Sweep(arguments) => sweep::sweep(&arguments),
             Command::Submit(arguments) => submit::submit(&arguments),

@@ -55,17 +55,25 @@ impl<S: Group> FromArgMatches for SettingFlags<S> {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for setting in Self::definitions() {
-            if let Some(value) = matches.get_one::<Value>(setting.name) {
-                let set = self.values.set(&setting, value.clone());
-                set.map_err(|error| Error::raw(clap::error::ErrorKind::InvalidValue, error))?;
-            }
-        }
+        self.values = given(&Self::definitions(), matches)?.or(std::mem::take(&mut self.values));
         Ok(())
     }
 }
 
-fn flag(setting: &Setting) -> Arg {
+/// The values that flags of these settings give.
+pub fn given(definitions: &[Setting], matches: &ArgMatches) -> Result<Values, Error> {
+    let mut values = Values::default();
+    for setting in definitions {
+        if let Some(value) = matches.get_one::<Value>(setting.name) {
+            let set = values.set(setting, value.clone());
+            set.map_err(|error| Error::raw(clap::error::ErrorKind::InvalidValue, error))?;
+        }
+    }
+    Ok(values)
+}
+
+/// The flag of a setting.
+pub fn flag(setting: &Setting) -> Arg {
     let (kind, takes) = (setting.kind, setting.takes);
     let name = setting.symbol.unwrap_or(match kind {
         Kind::Flag => "BOOL",

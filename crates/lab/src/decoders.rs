@@ -16,7 +16,9 @@ use std::collections::btree_map::Entry;
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Cancelled};
-use superpose_core::config::{self, Config, ConfigError, Embedding, Settings, between, check_ranges, counts};
+use superpose_core::config::{
+    self, Config, ConfigError, Embedding, Group, Setting, Settings, Values, between, check_ranges, counts,
+};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -102,6 +104,28 @@ settings! {
 }
 
 impl BoundOptions {
+    /// The definitions of the settings of the model that the decoders use, with defaults of their own, and of these options.
+    pub fn with_model() -> Vec<Setting> {
+        const USED: [&str; 8] =
+            ["vocab", "dim", "length", "width", "activation", "embedding", "trigger", "seed"];
+        let used = Settings::settings().iter().filter(|setting| USED.contains(&setting.name));
+        let default = |name| BoundOptions::default_model().get(name);
+        let with_default = |setting: &Setting| Setting { default: default(setting.name), ..setting.clone() };
+        used.map(with_default).chain(BoundOptions::settings().iter().cloned()).collect()
+    }
+
+    /// The settings of the model that the values give.
+    ///
+    /// # Errors
+    /// Fails if the values do not go together.
+    pub fn model(values: &Values) -> Result<Settings, ConfigError> {
+        Settings::read(&values.clone().or(Values::of(&BoundOptions::default_model())))
+    }
+
+    fn default_model() -> Settings {
+        Settings { vocab: 200, dim: 100, ..Settings::default() }
+    }
+
     /// Validates the options and the settings of the model, and returns the configuration for [`bound`].
     ///
     /// # Errors

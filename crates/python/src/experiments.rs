@@ -1,17 +1,18 @@
 //! The laboratory's questions: predictions, plans, thresholds, phase diagrams, bounds, inspections.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_lab::cell::Runner;
-use superpose_lab::decoders::BoundOptions;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
 use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{SizeRange, ThresholdOptions};
+use superpose_report::{Context, EXPERIMENTS, Finding};
 use superpose_tensors::TensorFile;
 
 use crate::config::Config;
@@ -38,7 +39,7 @@ pub fn plan(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<Record> {
     let options: PlanOptions = given::options(keys)?;
     let request = options.check().map_err(Failure::from)?;
     let plan = work(py, LONG, None, move |_| Ok(superpose_theory::plan::plan(&request)))?;
-    Ok(Record::of(plan, |plan| serde_json::to_string(&PlanRecord::from(plan)), superpose_report::plan))
+    Ok(Record(Finding::of(Arc::new(PlanRecord::from(&plan)), move || superpose_report::plan(&plan))))
 }
 
 /// A runner that keeps its results in a file, if there is one, and ends when nobody waits for it any more.
@@ -115,27 +116,29 @@ pub fn phase(
     Ok(Record::new(record, superpose_report::phase))
 }
 
-/// `superpose bound`
+/// The experiment of [`EXPERIMENTS`] with this name.
 #[pyfunction]
-pub fn bound(
+pub fn experiment(
     py: Python<'_>,
-    config: &Config,
+    name: &str,
     keys: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
-    let options: BoundOptions = given::options(keys)?;
-    let threads = self::threads(threads)?;
-    let config = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
+    let experiment = found.ok_or_else(|| Failure(format!("there is no experiment {name}")))?;
+    let (values, threads) = (given::values(keys, &(experiment.settings)())?, self::threads(threads)?);
     let record = work(py, LONG, listener, move |watch| {
-        let backend = watch.backend(threads)?;
-        let mut progress = |what: &str, samples: f64| {
-            let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
-            watch.say(format!("{}{at}", what.replace('_', " ")));
+        let observe = |done: usize, total: usize, note: String| {
+            watch.begin(total as u64);
+            watch.reach(done as u64);
+            watch.say(note);
         };
-        Ok(superpose_lab::decoders::bound(&config, &options, &backend, &mut progress)?)
+        let (backend, stop, memory) = (&watch.backend(threads)?, watch.stop(), available());
+        (experiment.run)(&values, &Context { backend, stop, memory, observe: &observe })
+            .map_err(|error| Failure::of(&*error))
     })?;
-    Ok(Record::new(record, superpose_report::bound))
+    Ok(Record(record))
 }
 
 /// `superpose inspect`

@@ -76,16 +76,22 @@ pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) 
 
 /// The options that keywords give. Only those that may be absent can be `None`.
 pub fn options<G: Group>(keys: &Bound<'_, PyDict>) -> PyResult<G> {
-    let (mut values, mut definitions) = (Values::default(), Vec::new());
+    let mut definitions = Vec::new();
     G::definitions(&mut definitions);
+    Ok(G::read(&values(keys, &definitions)?).map_err(Failure::from)?)
+}
+
+/// The values that keywords give to these settings. Only those that may be absent can be `None`.
+pub fn values(keys: &Bound<'_, PyDict>, definitions: &[Setting]) -> PyResult<Values> {
+    let mut values = Values::default();
     for (name, value) in keys {
         let name = name.extract::<String>()?;
         let optional = definitions.iter().any(|setting| setting.name == name && setting.optional);
         if !(optional && value.is_none()) {
-            set(&mut values, &name, &value, &definitions)?;
+            set(&mut values, &name, &value, definitions)?;
         }
     }
-    Ok(G::read(&values).map_err(Failure::from)?)
+    Ok(values)
 }
 
 fn set(values: &mut Values, name: &str, value: &Bound<'_, PyAny>, settings: &[Setting]) -> PyResult<()> {

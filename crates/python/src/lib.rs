@@ -7,7 +7,6 @@ mod arrays;
 mod config;
 mod experiments;
 mod given;
-mod memory;
 mod model;
 mod record;
 mod run;
@@ -28,9 +27,7 @@ mod _engine {
     #[pymodule_export]
     use crate::config::{Config, definitions};
     #[pymodule_export]
-    use crate::experiments::{bound, inspect, phase, plan, predict, threshold};
-    #[pymodule_export]
-    use crate::memory::memory;
+    use crate::experiments::{experiment, inspect, phase, plan, predict, threshold};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Calls that take a while: the interpreter is free meanwhile, Ctrl-C ends them, a listener hears how far they are.
 
 use std::any::Any;
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -29,8 +30,15 @@ const SAVING: Duration = Duration::from_secs(60);
 /// A call that failed, in one sentence.
 pub struct Failure(pub String);
 
-impl<E: std::error::Error> From<E> for Failure {
+impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Failure {
+        Failure::of(&error)
+    }
+}
+
+impl Failure {
+    /// The failure with its causes.
+    pub fn of(error: &dyn Error) -> Failure {
         let mut text = error.to_string();
         let mut source = error.source();
         while let Some(error) = source {

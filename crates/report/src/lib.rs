@@ -5,6 +5,7 @@
 //! becomes a list of [`Section`]s, and [`page`] writes them as one HTML file. Nothing here runs a model or touches a file.
 
 mod document;
+mod experiment;
 mod html;
 mod numbers;
 mod records;
@@ -13,11 +14,12 @@ mod table;
 mod text;
 
 pub use document::{Align, Block, Document, Grid};
+pub use experiment::{Context, Experiment, ExperimentError, Finding, SchemaOf};
 pub use html::{Facts, page};
 pub use numbers::duration;
 pub use records::{
-    bound, capacity, cell_count, diagram, holdings, inspect, memory, phase, phase_csv, plan, predict, run,
-    sweep, threshold, trade_off, train, train_csv, trajectory,
+    EXPERIMENTS, cell_count, diagram, holdings, inspect, phase, phase_csv, plan, predict, run, sweep,
+    threshold, trade_off, train, train_csv, trajectory,
 };
 pub use study::{Picture, Section, sections, stored_runs};
 pub use table::{Table, Value};

@@ -1,16 +1,14 @@
 //! The page of what `--json` prints, from the JSON schemas of the records.
 
 use anyhow::{Context, ensure};
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use superpose_associative::MemorySettings;
 use superpose_cli::{Measurement, StatusReport};
 use superpose_core::config::Settings;
 use superpose_core::noise::Budget;
-use superpose_lab::associative::{CapacityRecord, MemoryRecord};
 use superpose_lab::cell::Entry;
-use superpose_lab::decoders::BoundRecord;
 use superpose_lab::inspect::Inspection;
 use superpose_lab::interval::{Interval, SampleMean};
 use superpose_lab::phase::PhaseRecord;
@@ -19,22 +17,18 @@ use superpose_lab::predict::PredictionRecord;
 use superpose_lab::run::RunRecord;
 use superpose_lab::threshold::ThresholdRecord;
 use superpose_lab::train::TrainingRecord;
+use superpose_report::{EXPERIMENTS, SchemaOf};
 
 use super::{cell, code, head, plain, table};
 
-type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
-
-/// Commands, what they print, and its schema.
-const RECORDS: [(&str, &str, SchemaOf); 13] = [
+/// Commands other than [`EXPERIMENTS`], what they print, and its schema.
+const RECORDS: [(&str, &str, SchemaOf); 10] = [
     ("superpose run --json", "one object", RunRecord::json_schema),
     ("superpose predict --json", "one object", PredictionRecord::json_schema),
     ("superpose train --json", "one object", TrainingRecord::json_schema),
-    ("superpose memory --json", "one object", MemoryRecord::json_schema),
-    ("superpose memory --find facts --json", "one object", CapacityRecord::json_schema),
     ("superpose threshold --json", "one object", ThresholdRecord::json_schema),
     ("superpose phase --json", "one object", PhaseRecord::json_schema),
     ("superpose plan --json", "one object", PlanRecord::json_schema),
-    ("superpose bound --json", "one object", BoundRecord::json_schema),
     ("superpose inspect --json", "one object", Inspection::json_schema),
     ("superpose status --json", "one object", StatusReport::json_schema),
     ("superpose bench --json", "a list of objects", Measurement::json_schema),
@@ -63,9 +57,17 @@ pub fn results() -> anyhow::Result<String> {
     let parts = Page::of(Budget::json_schema).rows()?;
     text +=
         &table(["part of a budget", "meaning"], parts.into_iter().map(|[part, _, meaning]| [part, meaning]));
-    for (command, form, schema) in RECORDS {
+    let experiments = EXPERIMENTS.iter().flat_map(|experiment| {
+        let record = |(flags, schema): &(&str, SchemaOf)| {
+            (format!("superpose {}{flags} --json", experiment.name), "one object", *schema)
+        };
+        experiment.records.iter().map(record)
+    });
+    let others = RECORDS.into_iter().map(|(command, form, schema)| (command.to_string(), form, schema));
+    for (command, form, schema) in others.chain(experiments) {
         text += &format!("\n## {command}\n\nPrints {form}.\n\n");
-        text += &table(["field", "holds", "meaning"], Page::of(schema).rows().context(command)?);
+        text +=
+            &table(["field", "holds", "meaning"], Page::of(schema).rows().with_context(|| command.clone())?);
     }
     Ok(text)
 }

@@ -33,19 +33,19 @@ settings! {
 }
 
 impl CapacityOptions {
-    /// The options given beside the settings of a memory: those of a search if there is one.
+    /// The options of the search if the values, which include the settings of the memory, ask for one.
     ///
     /// # Errors
     /// Fails if a value has no effect with or without a search; the error names the parameter.
-    pub fn given(options: &Values, memory: &Values) -> Result<Option<CapacityOptions>, ConfigError> {
-        let search = options.gives("find");
-        let (values, names, with, why) = match search {
-            true => (memory, ["facts", "repeats"], "with", "the search decides how many"),
-            false => (options, ["half_width", "max_runs"], "without", "it is about a search"),
+    pub fn given(values: &Values) -> Result<Option<CapacityOptions>, ConfigError> {
+        let search = values.gives("find");
+        let (names, with, why) = match search {
+            true => (["facts", "repeats"], "with", "the search decides how many"),
+            false => (["half_width", "max_runs"], "without", "it is about a search"),
         };
         match names.into_iter().find(|name| values.gives(name)) {
             Some(name) => Err(ConfigError::Together { names: format!("{name} is given {with} find"), why }),
-            None => Ok(search.then(|| CapacityOptions::read(options)).transpose()?),
+            None => Ok(search.then(|| CapacityOptions::read(values)).transpose()?),
         }
     }
 }

@@ -1,16 +1,35 @@
 //! Decoders of the first gradient beside the lower bound.
 
+use schemars::JsonSchema;
 use superpose_core::Settings;
-use superpose_lab::decoders::{BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
+use superpose_core::config::Group;
+use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
 
 use crate::document::{Document, Grid, Left, Right};
+use crate::experiment::{Experiment, Finding};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "bound",
+    about: "Read facts off the first gradient with several decoders, beside the surrogate lower bound",
+    settings: BoundOptions::with_model,
+    run: |values, context| {
+        let options = BoundOptions::read(values)?;
+        let config = options.check(BoundOptions::model(values)?)?;
+        let record = decoders::bound(&config, &options, context.backend, &mut |what, samples| {
+            let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
+            (context.observe)(0, 0, format!("{}{at}", what.replace('_', " ")));
+        })?;
+        Ok(Finding::new(record, bound))
+    },
+    records: &[("", BoundRecord::json_schema)],
+};
 
 /// Names of the decoders, in the order of [`DECODERS`].
 const LABELS: [&str; 4] =
     ["argmax", "one-to-one assignment", "linear MMSE", "linear MMSE, then one-to-one assignment"];
 
 /// Critical numbers of samples with their intervals, and how many times the bound they are.
-pub fn bound(record: &BoundRecord) -> Document {
+fn bound(record: &BoundRecord) -> Document {
     let config = &record.config;
     let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
     let (percent, seeds) = (100.0 * record.accuracy, record.seeds);

@@ -1,16 +1,47 @@
 //! Associative memories: their accuracy, or how many facts they hold.
 
+use schemars::JsonSchema;
 use superpose_associative::{MemorySettings, Rule};
-use superpose_core::config::Labels;
-use superpose_lab::associative::{CapacityRecord, MemoryRecord};
+use superpose_core::config::{Group, Labels};
+use superpose_lab::associative::{
+    CapacityOptions, CapacityRecord, CapacitySearch, MemoryRecord, check_room, run,
+};
 use superpose_lab::threshold::Threshold;
 
 use super::interval;
 use crate::document::{Block, Document};
+use crate::experiment::{Experiment, Finding, definitions};
 use crate::numbers::{count, decimal, grouped};
 
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "memory",
+    about: "An associative memory alone: what it recalls, and how many facts it holds",
+    settings: || [definitions::<MemorySettings>(), definitions::<CapacityOptions>()].concat(),
+    run: |values, context| {
+        let (backend, stop, observe) = (context.backend, context.stop, context.observe);
+        let settings = MemorySettings::read(values)?;
+        let check_room = |settings: &MemorySettings| check_room(settings, backend.threads(), context.memory);
+        let Some(options) = CapacityOptions::given(values)? else {
+            let config = settings.check()?;
+            check_room(&config)?;
+            let repeats = config.repeats;
+            let record = run(&config, backend, stop, &mut |done| {
+                observe(done, repeats, format!("{done} of {repeats} memories made"));
+            })?;
+            return Ok(Finding::new(record, memory));
+        };
+        let search = CapacitySearch::new(&settings, &options)?;
+        check_room(search.largest())?;
+        let record = search.record(backend, stop, &mut |runs, facts| {
+            observe(0, 0, format!("{runs} memories made, now with {facts} facts"));
+        })?;
+        Ok(Finding::new(record, capacity))
+    },
+    records: &[("", MemoryRecord::json_schema), (" --find facts", CapacityRecord::json_schema)],
+};
+
 /// The share of facts that memories recall, with intervals.
-pub fn memory(record: &MemoryRecord) -> Document {
+fn memory(record: &MemoryRecord) -> Document {
     let config = &record.config;
     let (facts, margin, over) = match config.rule {
         Rule::Hopfield => ("patterns", "final overlap", ""),
@@ -39,7 +70,7 @@ pub fn memory(record: &MemoryRecord) -> Document {
 }
 
 /// How many facts a memory holds, with an interval.
-pub fn capacity(record: &CapacityRecord) -> Document {
+fn capacity(record: &CapacityRecord) -> Document {
     let config = &record.config;
     let facts = if config.rule == Rule::Hopfield { "patterns" } else { "facts" };
     let heading =

@@ -15,9 +15,7 @@ mod train;
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::noise::Budget;
 
-pub use bound::bound;
 pub use inspect::{holdings, inspect};
-pub use memory::{capacity, memory};
 pub(crate) use phase::cause;
 pub use phase::{diagram, phase, phase_csv};
 pub use plan::plan;
@@ -28,7 +26,11 @@ pub use threshold::threshold;
 pub use trade_off::trade_off;
 pub use train::{train, train_csv, trajectory};
 
+use crate::experiment::Experiment;
 use crate::numbers::{count, grouped};
+
+/// The experiments that are defined by their settings and their record.
+pub static EXPERIMENTS: [Experiment; 2] = [bound::EXPERIMENT, memory::EXPERIMENT];
 
 /// The layers of a configuration's model.
 fn model(config: &Settings) -> String {

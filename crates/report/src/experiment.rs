@@ -1,0 +1,94 @@
+//! Experiments that take settings and return a record.
+//!
+//! Each is one [`Experiment`] beside the document about its record. The command `superpose NAME`, its flags and help, the
+//! completions, the page of results and the engine's call in Python follow from it.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use schemars::{Schema, SchemaGenerator};
+use serde::Serialize;
+use superpose_core::backend::Backend;
+use superpose_core::config::{Group, Setting, Values};
+
+use crate::Document;
+
+/// An experiment.
+pub struct Experiment {
+    /// The name of the command.
+    pub name: &'static str,
+    /// What it does, in one sentence without a full stop.
+    pub about: &'static str,
+    /// The definitions of its settings.
+    pub settings: fn() -> Vec<Setting>,
+    /// Validates the values given, runs, and returns the record.
+    pub run: fn(&Values, &Context<'_>) -> Result<Finding, ExperimentError>,
+    /// The JSON schemas of its records, each with the flags that select it.
+    pub records: &'static [(&'static str, SchemaOf)],
+}
+
+/// Why an experiment failed.
+pub type ExperimentError = Box<dyn Error + Send + Sync>;
+
+/// A function that returns the schema of a record.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// What an experiment runs with.
+pub struct Context<'a> {
+    /// Threads, with the token that cancels the work.
+    pub backend: &'a Backend,
+    /// Becomes true when no further part of the work may start.
+    pub stop: &'a AtomicBool,
+    /// Bytes of memory that the work may use.
+    pub memory: f64,
+    /// Receives what is done, the total (0 if unknown) and a few words.
+    pub observe: &'a (dyn Fn(usize, usize, String) + Sync),
+}
+
+/// A record as JSON and as a document. Both are made on request.
+pub struct Finding {
+    json: Box<dyn Fn(bool) -> serde_json::Result<String> + Send + Sync>,
+    document: Box<dyn Fn() -> Document + Send + Sync>,
+}
+
+impl Finding {
+    /// A record and the function that describes it.
+    pub fn new<R: Serialize + Send + Sync + 'static>(record: R, document: fn(&R) -> Document) -> Finding {
+        let record = Arc::new(record);
+        Finding::of(Arc::clone(&record), move || document(&record))
+    }
+
+    /// A record and the document about it.
+    pub fn of<R, D>(record: Arc<R>, document: D) -> Finding
+    where
+        R: Serialize + Send + Sync + 'static,
+        D: Fn() -> Document + Send + Sync + 'static,
+    {
+        let json = move |pretty| match pretty {
+            true => serde_json::to_string_pretty(&*record),
+            false => serde_json::to_string(&*record),
+        };
+        Finding { json: Box::new(json), document: Box::new(document) }
+    }
+
+    /// One JSON object, indented if it is for people.
+    ///
+    /// # Errors
+    /// Fails if the record cannot be serialised.
+    pub fn json(&self, pretty: bool) -> serde_json::Result<String> {
+        (self.json)(pretty)
+    }
+
+    /// The record in sentences and tables.
+    pub fn document(&self) -> Document {
+        (self.document)()
+    }
+}
+
+/// The definitions of a group of settings.
+pub(crate) fn definitions<G: Group>() -> Vec<Setting> {
+    let mut definitions = Vec::new();
+    G::definitions(&mut definitions);
+    definitions
+}
