@@ -12,7 +12,7 @@ from ._progress import Progress, listener
 from ._result import Result
 from ._toml import sweep_text
 
-__all__ = ["bound", "inspect", "memory", "phase", "plan", "sweep", "threshold"]
+__all__ = ["bound", "estimate", "inspect", "memory", "phase", "plan", "sweep", "threshold"]
 
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
@@ -217,6 +217,22 @@ def bound(
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
     return _experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress)
+
+
+def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Any) -> Result:
+    """Estimates the time and the memory of a run without running it: ``superpose estimate``.
+
+    Args:
+        config: sizes and settings.
+        threads: number of threads of the run; ``None``: one per core.
+        keys: settings of :class:`Config`, used without ``config`` or to change it.
+
+    >>> import superpose
+    >>> cost = superpose.estimate(vocab=512, samples=100_000)
+    >>> cost.fits, cost.thread_seconds < 60
+    (True, True)
+    """
+    return _experiment("estimate", _config(config, keys)._given(), threads, False)
 
 
 def inspect(

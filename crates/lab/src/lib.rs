@@ -5,6 +5,7 @@ pub mod associative;
 pub mod bench;
 pub mod cell;
 pub mod decoders;
+pub mod estimate;
 pub mod excess;
 pub mod explore;
 pub mod inspect;

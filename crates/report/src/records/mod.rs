@@ -1,6 +1,7 @@
 //! One function per kind of record that returns the [`Document`](crate::Document) about it, and the figures of single records.
 
 mod bound;
+mod estimate;
 mod inspect;
 mod memory;
 mod phase;
@@ -30,7 +31,7 @@ use crate::experiment::Experiment;
 use crate::numbers::{count, grouped};
 
 /// The experiments that are defined by their settings and their record.
-pub static EXPERIMENTS: [Experiment; 2] = [bound::EXPERIMENT, memory::EXPERIMENT];
+pub static EXPERIMENTS: [Experiment; 3] = [bound::EXPERIMENT, memory::EXPERIMENT, estimate::EXPERIMENT];
 
 /// The layers of a configuration's model.
 fn model(config: &Settings) -> String {

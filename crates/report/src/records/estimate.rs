@@ -1,0 +1,38 @@
+//! The estimated cost of a run.
+
+use schemars::JsonSchema;
+use superpose_core::Settings;
+use superpose_lab::estimate::{EstimateRecord, estimate as lab};
+use superpose_lab::memory::readable;
+
+use crate::document::{Block, Document};
+use crate::experiment::{Experiment, Finding, definitions};
+use crate::numbers::{count, duration};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "estimate",
+    about: "Estimate the time and memory of a run without running it",
+    settings: definitions::<Settings>,
+    run: |values, context| {
+        Ok(Finding::new(lab(values, context.backend.threads(), context.memory)?, estimate))
+    },
+    records: &[("", EstimateRecord::json_schema)],
+};
+
+/// Time and memory, and whether the run fits into the memory of this machine.
+fn estimate(record: &EstimateRecord) -> Document {
+    let Settings { vocab, dim, length, samples, repeats, .. } = record.config;
+    let [vocab, dim, length, samples] = [vocab, dim, length, samples].map(count);
+    let repeats = if repeats == 1 { "1 repeat".into() } else { format!("{} repeats", count(repeats)) };
+    let sizes = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, {repeats}");
+    let mut page = Document::new(format!("Estimated cost: {sizes}"));
+    let fits = if record.fits { "the run fits" } else { "the run does not fit" };
+    let threads = if record.threads == 1 { "1 thread".into() } else { format!("{} threads", record.threads) };
+    let rows = [
+        ["time", &duration(record.thread_seconds), "on one thread, to about a factor of 2"],
+        ["memory", &readable(record.memory), &format!("peak, with {threads}")],
+        ["available", &readable(record.available), fits],
+    ];
+    page.blocks.push(Block::Fields([11, 10], rows.map(|row| row.map(str::to_string)).to_vec()));
+    page
+}
