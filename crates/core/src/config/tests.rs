@@ -97,8 +97,7 @@ fn json_round_trips() {
     }
 }
 
-/// The key of a cell leaves out defaults. Changing a default would give old keys another meaning: raise the numerics
-/// revision together with this list.
+/// The key of a cell leaves out defaults, so a changed default gives old keys another meaning.
 #[test]
 fn defaults_are_pinned() {
     let defaults: Vec<String> = Settings::settings()
@@ -111,7 +110,8 @@ fn defaults_are_pinned() {
         "vocab=512 dim=128 length=16 samples=8192 activation=relu trigger=values labels=permutation \
          regime=infinitesimal eta=1 lead=4 precision=f32 test_samples=4096 repeats=1 seed=0 embedding=gaussian \
          steps=0 optimiser=adamw rate=0.01 schedule=constant weight_decay=0 warm_start=false heads=1 positions=none \
-         factored=false train_embeddings=false train_first_layer=false"
+         factored=false train_embeddings=false train_first_layer=false",
+        "append a new setting to this list; a changed default also needs a new NUMERICS_REVISION"
     );
 }
 

@@ -119,7 +119,9 @@ pub fn train_csv(points: &[TrajectoryPoint]) -> String {
     let mut text = String::new();
     csv::line(&mut text, ["step"].into_iter().chain(TrajectoryPoint::names()));
     for point in points {
-        let numbers = point.numbers().into_iter().map(|x| format!("{x:?}"));
+        // A measure that was added after the record was written is missing.
+        let number = |x: f64| if x.is_nan() { String::new() } else { format!("{x:?}") };
+        let numbers = point.numbers().into_iter().map(number);
         csv::line(&mut text, [point.step.to_string()].into_iter().chain(numbers));
     }
     text
