@@ -1,9 +1,9 @@
 //! Simulation of factual recall in a one-layer transformer with random embeddings.
 //!
-//! Data flows one way: [`config`] -> [`task`] and [`embedding`] -> [`model`] -> [`early_phase`] -> [`evaluate`] and
-//! [`noise`]. Random numbers come from [`random`], arithmetic
-//! from [`backend`], small numerical routines from [`numeric`]. Nothing here reads files, prints, or reads the clock. "Theory
-//! section" refers to `docs/theory.md`. Functions that take a backend fail when its token was cancelled.
+//! Data flows one way: [`config`] -> [`task`], [`embedding`] -> [`model`] -> [`early_phase`], [`train`] -> [`evaluate`],
+//! [`noise`]. Random numbers come from [`random`], arithmetic from [`backend`], small numerical routines from [`numeric`].
+//! Nothing here reads files, prints, or reads the clock. "Theory section" refers to `docs/theory.md`. Functions that take a
+//! backend return an error when its cancel token is set.
 //!
 //! ```
 //! use superpose_core::backend::Backend;

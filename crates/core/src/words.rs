@@ -1,4 +1,4 @@
-//! Enums whose variants are single words.
+//! The [`words!`](crate::words) macro: enums whose variants are written as one word.
 
 /// Declares an enum whose variants are written, read and listed by one word each.
 ///

@@ -1,4 +1,4 @@
-//! Sums and dot products over table rows picked by token.
+//! Gathers, scatters and histograms over table rows indexed by token.
 
 use multiversion::multiversion;
 

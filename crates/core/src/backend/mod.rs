@@ -1,13 +1,12 @@
 //! The arithmetic kernels: products, softmax, gathers and histograms, and the threads that they run on.
 //!
-//! Other modules work with views, tasks and blocks and call these functions for everything that takes time. A [`Backend`] is passed
-//! down as an argument and holds the threads and the cancel token; there is no global pool.
+//! Other modules call these functions for all expensive computation. A [`Backend`] is passed down as an argument and holds the
+//! threads and the cancel token; there is no global pool.
 //!
-//! Results do not depend on the number of threads. Work is cut into tasks whose number and extent follow
-//! from the sizes of the problem alone, each task runs on one thread, and results are combined in the order
-//! of the tasks. Nor do they depend on the instruction set: kernels accumulate in a fixed number of lanes
-//! and do not fuse multiplication and addition. Products use fused instructions where the processor has them
-//! (every x86-64 machine since 2013 and every aarch64 one), with the inner sum cut at 512.
+//! Results do not depend on the number of threads: the backend splits work into tasks by problem size alone, runs each task on
+//! one thread, and combines results in task order. Kernels give equal results on every instruction set: they use a fixed number
+//! of lanes and no fused multiply-add. Matrix products use fused multiply-add where the processor has it, so only processors
+//! without it differ. Products split inner sums at 512, because gemm splits longer ones by cache size.
 
 mod cancel;
 mod gather;

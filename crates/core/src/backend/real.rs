@@ -1,4 +1,4 @@
-//! The two floating-point types.
+//! The trait [`Real`], implemented by `f32` and `f64`.
 
 use std::fmt::Debug;
 use std::iter::Sum;

@@ -1,4 +1,4 @@
-//! Softmax over rows, in place, and the rank of the right label in a row of logits.
+//! In-place softmax over rows; top-1 credit and margin of the right label.
 
 use multiversion::multiversion;
 

@@ -1,7 +1,7 @@
-//! Tasks that run on threads and whose results are combined in order.
+//! [`Backend`]: runs tasks on threads and combines their results in order.
 //!
-//! The number of tasks and their order never depend on the number of threads, which is what makes results reproducible.
-//! Cancellation is checked before every task; tasks that have not started by then are skipped.
+//! The number of tasks and their order never depend on the number of threads, which makes results reproducible. The backend
+//! checks for cancellation before each task and skips the remaining tasks once cancelled.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The choices of a configuration that are words, spelled as on the command line.
+//! Settings whose values are words, spelled as on the command line.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The optimisers and rate schedules by name. Their steps and rates are in [`crate::train`].
+//! The names of optimisers and learning-rate schedules. [`crate::train`] implements them.
 
 use crate::words;
 

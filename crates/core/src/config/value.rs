@@ -1,7 +1,7 @@
-//! Values of settings, and the types of fields that hold them.
+//! The dynamic type [`Value`] of a setting, and the trait [`Field`] of its Rust type.
 //!
-//! Every view of a configuration (command line, files, Python, sweeps, store, JSON) reads and writes settings as a
-//! [`Value`]. A [`Field`] says which values a Rust type takes.
+//! Every view of a configuration (command line, files, Python, sweeps, store, JSON) reads and writes settings as a [`Value`].
+//! [`Field`] converts between a Rust type and [`Value`].
 
 use std::borrow::Cow;
 use std::fmt;

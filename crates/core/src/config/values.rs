@@ -1,4 +1,4 @@
-//! Values of settings by name, as someone gave them: the stage before a struct of settings.
+//! User-supplied values by setting name, before they are parsed into a struct.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,14 @@
-//! The infinitesimal regime: the limit of a small first rate (theory section 3).
+//! The infinitesimal regime: the limit `eta -> 0` (theory section 3).
 //!
-//! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the
-//! centred output embedding of that label. Sums are taken label by label, so that no product runs over samples and labels
-//! together. For the attention-only model there are two ways to compute each sum:
+//! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the centred output
+//! embedding of that label. Sums are computed per label, which avoids products of size samples x labels. For the attention-only
+//! model there are two ways to compute each sum:
 //!
-//! - **Tables**: a histogram of the label's tokens (or, in step 2, a table of `g . z_in[v]` for all tokens v) and one
-//!   product with the input embedding. Costs a table access per token and `labels x tokens x dim` in products.
-//! - **Rows**: the tokens' embedding rows themselves, added up or multiplied. Costs `dim` per token.
+//! - **Tables**: a histogram of the label's tokens (or, in step 2, a table of `g . z_in[v]` for all tokens v) and one product
+//!   with the input embedding. Cost: one table access per token of the data and a product of `labels x vocabulary x dim`.
+//! - **Rows**: sums of the tokens' embedding rows, or dot products with them. Cost: `dim` per token of the data.
 //!
-//! [`Way::choose`] takes the cheaper one. An MLP needs each head output, and rows are then the only way.
+//! [`Way::choose`] takes the cheaper one. An MLP needs each head output, so it always uses rows.
 
 use std::ops::Range;
 
@@ -117,8 +117,7 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(total)
     }
 
-    /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with
-    /// `W1 = gamma u z_eos^T`.
+    /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with `W1 = gamma u z_eos^T`.
     pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();

@@ -1,7 +1,7 @@
-//! Statistics of the overlaps of the rows of an embedding matrix, which decide its capacity (theory section 5.1).
+//! Statistics of the inner products (overlaps) of embedding rows, which determine capacity (theory section 5.1).
 //!
-//! Over V rows there are V^2 pairs; the sum of their squared overlaps is the squared Frobenius norm of the d x d matrix
-//! `X^T X`, so one pass of `V d^2` suffices, with rows read in blocks.
+//! The sum of the squared inner products of all V^2 pairs is the squared Frobenius norm of `X^T X`. One pass of `V d^2`
+//! operations over blocks of rows therefore suffices.
 
 use crate::backend::{Backend, Result, View, product};
 use crate::numeric::dot;

@@ -1,4 +1,4 @@
-//! Orthonormal rows from Gaussian ones.
+//! Orthonormalises Gaussian rows by Gram-Schmidt.
 
 use crate::backend::{Backend, Result, View, product};
 

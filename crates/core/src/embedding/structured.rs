@@ -1,5 +1,5 @@
-//! Structured embeddings: rows in a subspace, or rows around centres. Input and output rows have independent structures; the trigger
-//! and the end-of-sequence vector have none.
+//! Structured embeddings: low-rank, clustered and power-law rows. Input and output tables draw their subspaces or centres
+//! independently; the trigger and end-of-sequence vectors are Gaussian.
 
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Config, EmbeddingSettings};

@@ -1,4 +1,4 @@
-//! A closer look at a trained model: the margin of every test sequence, and one sequence with its attention.
+//! Margins of all test sequences of a trained model, and the attention on one of them.
 
 use crate::backend::{Backend, Real, Result, top};
 use crate::early_phase::EarlyPhase;

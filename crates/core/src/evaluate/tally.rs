@@ -1,4 +1,4 @@
-//! Weighted means with what an interval needs.
+//! Running weighted means and variances, for confidence intervals.
 
 use crate::measure::Missing;
 

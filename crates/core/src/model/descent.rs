@@ -1,7 +1,7 @@
 //! Loss and exact gradients with respect to `M` and `W` at any parameters, over all samples of a dataset.
 //!
-//! With `r = p - q` the residual of a sample, `F = psi(h)` its features and `y = Z_out^T r`:
-//! the descent direction of `M` is the mean of `y F^T`, and that of the features `M^T y`.
+//! Let `r = p - q` be the residual of a sample (one-hot label minus softmax), `F = psi(h)` its features and `y = Z_out^T r`. The
+//! negative gradient is the mean of `y F^T` for `M` and `M^T y` for the features.
 
 use crate::backend::{Backend, Real, Result, View, product, residual};
 use crate::task::{Block, Samples};

@@ -1,13 +1,13 @@
-//! The softmax at small logits, where its first-order form is exact to rounding.
+//! First-order expansion of the softmax for logits so small that the error is below rounding.
 //!
-//! With `A = Z_out M` minus its mean row, the logits `l = A h` sum to zero and `q = (1 + l + e) / V` with a remainder e of
-//! second order. Then `Z_out^T r = Z[y] - Q h` and `A^T r = A[y] - C h`, where Z is the centred output embedding,
-//! `Q = Z^T A / V` and `C = A^T A / V`: products of `N d^2` replace those of `N V d`.
+//! With `A = Z_out M` minus its mean row, the logits `l = A h` sum to zero and `q = (1 + l + e) / V` with a remainder e of second
+//! order. Then `Z_out^T r = Z[y] - Q h` and `A^T r = A[y] - C h`, with Z the centred output embedding, `Q = Z^T A / V` and
+//! `C = A^T A / V`: `N d^2` operations instead of `N V d`.
 //!
 //! The remainder has a rigorous bound. With `|h| <= H` and `b = H max_j |A_j|`, so that every `|l_j| <= b`:
-//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and its contribution to `Z_out^T r` is at most `|Z| |e|_2 / V`, to
-//! `A^T r` at most `|A| |e|_2 / V`. The form is used when both are below the rounding error of the type. A first
-//! rate of order 1 is in this range in single precision; larger ones, and double precision, take the softmax.
+//! `|e|_2 <= e^b b (1 + b/2) |A| H` (operator norm), and its contribution to `Z_out^T r` is at most `|Z| |e|_2 / V`, to `A^T r`
+//! at most `|A| |e|_2 / V`. [`LinearResponse`] is used only if both contributions are below the rounding error of the type. In
+//! `f32` this holds for `eta` of order 1; for larger `eta`, and in `f64`, the softmax is computed.
 
 use crate::backend::{Backend, Real, Result, View, product};
 

@@ -1,8 +1,7 @@
-//! One attention layer over fixed embeddings, with or without an MLP (theory section 2): forward pass, loss and
-//! exact gradients at any parameters.
+//! One attention layer over fixed embeddings, with or without an MLP (theory section 2): forward pass, loss and exact gradients
+//! at any parameters.
 //!
-//! `W` acts through the vector `W z_eos` alone, here called the query; the gradient of `W` is always the gradient of
-//! the query times `z_eos^T`.
+//! Only the vector `W z_eos`, the query, matters; the gradient of `W` is that of the query times `z_eos^T`.
 
 mod activation;
 mod block;

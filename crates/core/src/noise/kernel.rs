@@ -1,5 +1,5 @@
-//! The kernel of an infinitely wide MLP: `E[phi(k . g) phi(k' . g)]` over Gaussian g, by Hermite expansion
-//! (theory section 5.1): with `c_q` the coefficients of `phi(|k| z)`, it is `sum_q c_q(|k|) c_q(|k'|) cos^q`.
+//! The kernel of an infinitely wide MLP, `E[phi(k . g) phi(k' . g)]` over Gaussian g (theory section 5.1). It equals
+//! `sum_q c_q(|k|) c_q(|k'|) cos(k, k')^q`, with `c_q` the Hermite coefficients of `phi(|k| z)`.
 
 use crate::config::Activation;
 use crate::numeric::gauss_legendre;

@@ -1,18 +1,18 @@
-//! The parts of a logit.
+//! Decomposition of a logit into signal and noise terms.
 //!
-//! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)`
-//! (theory section 4). Writing `K = kappa_v + Delta(w, v) + xi_v [w = v]` and `f_w = p_w + delta_w`, with p the
-//! token distribution (1/V when uniform), splits it:
+//! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)` (theory section 4).
+//! Writing `K = kappa_v + Delta(w, v) + xi_v [w = v]` and `f_w = p_w + delta_w`, with p the token distribution (1/V when
+//! uniform), splits it:
 //!
 //! | part | at label j |
 //! |---|---|
 //! | signal | right label only: `(xi f_v + kappa delta_v) A(j, v)` |
-//! | mean bias | `kappa sum_w f_w A(j, w)`, minus its part in the signal |
+//! | mean bias | `kappa sum_w f_w A(j, w)`, at the right label without `kappa delta_v A(j, v)` |
 //! | interference | `sum_w p_w Delta A` |
 //! | gradient noise | `sum_w delta_w Delta A` |
 //! | output overlap | wrong labels only: `xi f_v A(j, v)` |
-//! | MLP noise | the difference of Delta and xi from their means over `W_in` |
-//! | attention leak | trained attention minus attention placed |
+//! | MLP noise | the logit from Delta and xi, minus the one from their means over `W_in` |
+//! | attention leak | logit with trained attention minus the one with placed attention |
 
 use crate::backend::{Backend, Real, Result, View, product};
 use crate::early_phase::EarlyPhase;

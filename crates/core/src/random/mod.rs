@@ -1,7 +1,6 @@
 //! Counter-based random numbers: every value is a pure function of (seed, stream, index, place).
 //!
-//! Sample n of a dataset and row v of an embedding can be made in any order on any number of threads. The values are frozen: a
-//! change here must not change the numbers of a seed.
+//! Samples and rows can be generated in any order on any number of threads. Code changes must not alter the numbers of a seed.
 
 mod normal;
 mod philox;

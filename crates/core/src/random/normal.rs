@@ -1,8 +1,7 @@
 //! The normal quantile function: one uniform number in, one normal number out.
 //!
-//! Algorithm AS 241 (Wichura, Applied Statistics 37, 1988), relative error about 1e-16. Rational functions and,
-//! in the tails, one logarithm and one square root; the logarithm is `libm`'s, written in Rust, so that the
-//! bits are the same on every machine.
+//! Algorithm AS 241 (Wichura, Applied Statistics 37, 1988), relative error about 1e-16. It uses rational functions and, in the
+//! tails, one square root and the logarithm of the Rust crate `libm`, so results are bit-identical on all machines.
 
 const A: [f64; 8] = [
     3.387_132_872_796_366_5,

@@ -1,8 +1,8 @@
 //! Loss and gradients with respect to every trained tensor, over any samples of a dataset.
 //!
-//! With `r` the residual of a sample, `F` its features, `y = Z_out^T r` and `g` the derivative by a head's output: the
-//! descent direction of `M` is the mean of `y F^T`, of `Z_out` that of `r (M F)^T`, of `W_in` that of the derivative by `W_in h`
-//! times `h^T`; an input row gets `a_i g` as a value, and as a key its coefficient times the query.
+//! Let `r` be the residual of a sample, `F` its features, `y = Z_out^T r`, `g` the negative gradient with respect to a head
+//! output and `e` that with respect to `W_in h`. Negative gradients are means of `y F^T` for `M`, `r (M F)^T` for `Z_out` and
+//! `e h^T` for `W_in`. An input row has `a_i g` from its value and `-dL/ds_i` times the query from its key.
 
 use crate::backend::{Backend, Real, Result, View, product, scatter_rows};
 use crate::config::Trigger;

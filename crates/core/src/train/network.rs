@@ -1,8 +1,8 @@
 //! The model with all trainable tensors, and the list of those that are trained.
 //!
-//! A position's vector is `x_i = z_in[tok_i] + [i = ell] z_trig + p_i`, with `p_i` where positions are added. Head k has a matrix
-//! `W_k`, perhaps as a product `K_k^T Q_k`, and a value matrix `M_k`; the output is `Z_out sum_k M_k psi(h_k)`. The value
-//! matrices are the column blocks of one matrix `M`, so that the model after the heads does not depend on their number.
+//! Position i has the key `x_i = z_in[tok_i] + [i = ell] z_trig + p_i`; `p_i` is 0 unless position vectors are added. Head k has
+//! an attention matrix `W_k`, or factors `K_k^T Q_k`, and a value matrix `M_k`; the logits are `Z_out sum_k M_k psi(h_k)`. The
+//! `M_k` are column blocks of one matrix `M`, so code after attention is independent of the number of heads.
 
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Activation, Config, Embedding, Positions, Training, Trigger};

@@ -1,8 +1,8 @@
-//! The steps of SGD, Adam, AdamW and Muon, as PyTorch defines them.
+//! SGD, Adam, AdamW and Muon as in PyTorch, except that Muon updates vectors by AdamW.
 //!
 //! An [`Update`] holds the hyperparameters and a [`Moments`] the state for one tensor, so that a checkpoint consists of the
-//! parameters and their moments. Arithmetic is in 64 bits whatever the parameters' type, entry by entry; Muon's
-//! products are in the parameters' type. Nothing depends on the number of threads.
+//! parameters and their moments. Elementwise arithmetic is in `f64`; Muon's matrix products use the parameters' type. Nothing
+//! depends on the number of threads.
 
 use serde::{Deserialize, Serialize};
 

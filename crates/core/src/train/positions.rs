@@ -1,4 +1,4 @@
-//! Positions as vectors and as rotations (Vaswani et al. 2017; Su et al. 2021).
+//! Sinusoidal and rotary position encodings (Vaswani et al. 2017; Su et al. 2021).
 
 use crate::backend::Real;
 

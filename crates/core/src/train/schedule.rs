@@ -1,4 +1,4 @@
-//! The rate over the steps of a training run.
+//! Learning-rate schedules.
 
 use crate::config::Schedule;
 

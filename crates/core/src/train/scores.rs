@@ -1,8 +1,8 @@
 //! Attention scores from the attention matrices, and the gradients of these matrices from derivatives of the scores.
 //!
-//! The score of position i is `x_i . q_i`. Without rotary positions `q_i = W z_eos` is one query for all. With them key and
-//! query are rotated by their positions, the query's at the end of the sequence: `q_i` is `W z_eos` rotated by `L - i`, or, with
-//! factors, `K^T` times the rotated `Q z_eos`. Scores of tokens form a table with one row for all positions or one row for each.
+//! The score of position i is `x_i . q_i`. Without rotary encoding all positions share the query `q_i = W z_eos`. With rotary
+//! encoding keys and query are rotated, the query as at the end of the sequence; hence `q_i` is `W z_eos` rotated by `L - i`, or
+//! `K^T` times the rotated `Q z_eos` if `W` is factored. The table of token scores has one row, or one per position if rotary.
 
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::Positions;

@@ -1,7 +1,7 @@
 //! The training loop: a state, steps, and events for an observer.
 //!
-//! With the configuration, the state determines all further steps. A run that continues from a saved state takes the same steps, bit
-//! for bit, since the order of samples is drawn from the seed and the epoch alone.
+//! Configuration and state together determine all further steps. A run that continues from a saved state takes the same steps,
+//! bit for bit, since the order of samples is drawn from the seed and the epoch alone.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,30 +1,30 @@
-//! The best linear estimate of the facts from the first gradient (theory section 5.4).
+//! LMMSE estimate of the facts from the first gradient (theory section 5.4).
 //!
-//! Up to the rate the first gradient is `M1 = C^T (B Z + delta u^T)`. The rows of `C` are the centred output embeddings, those of
-//! `Z` the input embeddings. `B[j, v]` is the number of times that token v is in samples of label j, over `N L`. With `P` the
-//! permutation of the facts, `B = s P + E` where `s = 1/(L V)` and the noise `E` has entries of variance
-//! `tau^2 = (1 - 1/L)/(N L V^2)`. Labels are not equally frequent: `delta_j`, the frequency of label j minus 1/V, has the variance
-//! `1/(N V)` and multiplies the mean head output `u = (1 - 1/L) mean(z_in) + t z_trig / L`.
+//! Divided by `eta`, the first step is `M1 = C^T (B Z + delta u^T)`. The rows of `C` are the centred output embeddings, those of
+//! `Z` the input embeddings. `B[j, v]` is the count of token v in samples of label j, divided by `N L`. With `P` the permutation
+//! of the facts, `B = s P + E` where `s = 1/(L V)` and the noise `E` has entries of variance `tau^2 = (1 - 1/L)/(N L V^2)`.
+//! Labels are not equally frequent: `delta_j`, the frequency of label j minus 1/V, has the variance `1/(N V)` and multiplies the
+//! mean head output `u = (1 - 1/L) mean(z_in) + t z_trig / L`.
 //!
-//! The estimate is linear in `M1` and minimises the mean square error, with entries of `P` taken as uncorrelated and of variance
-//! 1/V. Rows of `s P + E` then have the covariance `a = s^2/V + tau^2` times the identity, rows of `B Z + delta u^T` have
+//! The estimate minimises the mean square error among linear ones, assuming uncorrelated entries of `P` with variance 1/V. Rows
+//! of `s P + E` then have the covariance `a = s^2/V + tau^2` times the identity, rows of `B Z + delta u^T` have
 //! `R = a Z^T Z + u u^T/(N V)`, and the estimate is
 //!
 //! ```text
 //! P' = (s/V) C (C^T C)^-1 M1 R^-1 Z^T.
 //! ```
 //!
-//! The noise passes through the same embeddings as the signal. Both Gram matrices are therefore inverted without a ridge, apart
-//! from a tiny one against rounding and for `d > V`, and the noise level decides only how much of the direction `u` is removed.
+//! The noise passes through the same embeddings as the signal. The Gram matrices therefore need only a small ridge, for numerical
+//! stability and for `d > V`; the noise level only sets how much of the direction `u` is removed.
 //!
-//! With an MLP, `M1 = C^T (s' P U + E + delta mu^T)` with `s' = 1/V`: the rows of `U` are `mu_v - mu`, the mean features given the
-//! informative token minus their mean. Given the token, features have a covariance `Q`, which leaves a ridge:
+//! With an MLP, `M1 = C^T (s' P U + E + delta mu^T)` with `s' = 1/V`: the rows of `U` are `mu_v - mu`, the mean features given
+//! the informative token minus their mean. Given the token, features have the covariance `Q`, which acts as a ridge:
 //!
 //! ```text
 //! P' = C (C^T C)^-1 M1 (U^T U + (V^2/N) (Q + mu mu^T))^-1 U^T.
 //! ```
 //!
-//! `mu_v` takes the sum of the other tokens as normal; `Q` is measured on drawn sequences.
+//! `mu_v` uses a normal approximation for the sum of the other tokens; `Q` is estimated from sampled sequences.
 
 use crate::backend::{Backend, Result, View, product};
 use crate::config::Trigger;
