@@ -1,4 +1,4 @@
-//! Advice: what limits recall at a point, and which size helps most. It is found by predicting recall at twice or half of each size.
+//! Advice: what limits recall at a point, and which size helps most, by predicted recall at twice or half of each size.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Measure;

@@ -1,4 +1,4 @@
-//! How fast the engine is, measured where it runs.
+//! Timings of the early phase, of a training step and of matrix products on this machine.
 
 use std::time::Instant;
 

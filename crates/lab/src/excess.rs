@@ -1,4 +1,4 @@
-//! Finds the size that makes a run too large, so that an error can say what to change and to which value.
+//! Finds the size to reduce in a run that is too large, and a value that fits, for error messages.
 
 use superpose_core::config::{Config, Settings};
 

@@ -1,4 +1,4 @@
-//! Experiments: what is asked of the engine, how often, and how sure one can be of the answer.
+//! Experiments: runs, sweeps, thresholds and phase diagrams, with confidence intervals.
 
 pub mod advice;
 pub mod associative;

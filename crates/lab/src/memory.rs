@@ -1,4 +1,4 @@
-//! Estimates of the memory of a run, so that one that does not fit is rejected before it starts.
+//! Estimates of the RAM of a run, so that a run that does not fit is rejected before it starts.
 
 use superpose_core::config::{Config, Embedding, Positions};
 use superpose_core::with_precision;

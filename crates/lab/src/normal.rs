@@ -1,4 +1,4 @@
-//! The normal law where fits need it.
+//! CDF, density and quantile of the normal distribution.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

@@ -1,5 +1,4 @@
-//! A prediction as a record: the quantities and names of a [`RunRecord`](crate::run::RunRecord), in closed form, with the critical
-//! values and what is known about the error.
+//! The serialised prediction: a [`RunRecord`](crate::run::RunRecord) in closed form, with critical values and the expected error.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Measures;

@@ -1,4 +1,4 @@
-//! Numbers and causes in words, for sentences in records and in everything made from records.
+//! Formatting of numbers and of limiting noise terms for messages and reports.
 
 use superpose_theory::predict::{Dominant, Part};
 

@@ -1,4 +1,4 @@
-//! Running cells: one configuration, one seed, one outcome. Thresholds, sweeps and studies are many of them.
+//! Runs cells; a cell is one configuration with one seed. Thresholds, sweeps and studies run many cells.
 
 mod measure;
 mod runner;

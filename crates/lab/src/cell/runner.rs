@@ -1,8 +1,8 @@
-//! Many cells on all cores: what is known is looked up, what is missing is run, and what is finished is kept at once.
+//! Runs many cells on all cores: looks up known results, runs the missing cells and stores their results.
 //!
-//! Cells run side by side, each on one thread, the longest first; only cells so long that others would wait for them
-//! get all threads. Workers hand finished cells to the caller's thread, which alone touches the store and commits a
-//! few times a second: a program that is killed loses what it finished since, and nothing else.
+//! Cells run in parallel on one thread each, longest first; a cell runs alone on all threads if that shortens the total time or
+//! if its memory requires it. Workers send results to the caller's thread, which alone writes the store and commits every 100 ms.
+//! A killed program loses only the results since the last commit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

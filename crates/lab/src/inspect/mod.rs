@@ -1,17 +1,17 @@
-//! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory section 5.1).
+//! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory section
+//! 5.1).
 //!
-//! The file is memory-mapped and read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a few
-//! `d x d` matrices are held. Rows are measured both raw and minus their mean, because real embeddings share a mean direction by which
-//! every pair of tokens overlaps.
+//! The file is memory-mapped and read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a
+//! few `d x d` matrices are held. Rows are measured both raw and minus their mean, because real embeddings share a mean direction
+//! by which every pair of tokens overlaps.
 //!
-//! The number of facts is predicted with the attention on `ell`, the trigger in the keys and [`SAMPLES_PER_FACT`] samples per fact, in
-//! two ways. Mean statistics: `kappa_v` is the mean overlap of row v with the others, `xi_v = |z_v|^2 - kappa_v`, and s2 is the mean
-//! square overlap less the mean of `kappa_v^2`. They treat all rows alike, but in real models some rows are short and some have near
-//! twins. Hence also [`Pairs`]: the overlaps of about two thousand rows with all others. Simulations agree with the second
-//! (`examples/embeddings.rs`).
+//! The number of facts is predicted in two ways, both for attention on the informative position only, the trigger in the keys and
+//! [`SAMPLES_PER_FACT`] samples per fact. Mean statistics: `kappa_v` is the mean overlap of row v with the others,
+//! `xi_v = |z_v|^2 - kappa_v`, and s2 is the mean square overlap less the mean of `kappa_v^2`. They treat all rows alike, but
+//! real matrices have short rows and near-duplicates. [`Pairs`] uses the overlaps of up to 2,048 rows with all others and agrees
+//! with simulations (`examples/embeddings.rs`).
 //!
-//! Only differences of logits matter, so the common mean of the output embeddings has no effect: their centred rows are used in both
-//! cases.
+//! Only differences of logits matter, so output embeddings are always centred.
 
 mod cost;
 mod facts;

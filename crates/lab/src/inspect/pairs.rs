@@ -1,13 +1,13 @@
 //! Memory accuracy from the overlaps of pairs of rows, where rows differ too much for mean statistics.
 //!
-//! With `p = 1/SAMPLES_PER_FACT` and logits in units of 1/V, the right label of query v has the signal `xi_v`, and the label of another
-//! fact w has the direct part `Delta(w, v)` of theory section 5.1, which is large when w is a near twin of v. The other facts
-//! contribute to every label through the overlap c of the output embeddings; the sum is normal with variance
-//! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong label also has the variances `c xi_v^2` from the right one and
-//! `p (kappa_v + Delta)^2` from its own count. As in the theory, with b the squared length of the right output embedding, the right
-//! label has the component `rho = xi_v sqrt(b) + sqrt(sigma^2 + p b (xi_v + kappa_v)^2) z` along it and the logit `sqrt(b) rho`; a wrong
-//! label that overlaps with it gains the variance `c rho^2`. The chance to exceed one wrong label is averaged over the measured
-//! `Delta(w, v)`, and
+//! Let `p = 1/SAMPLES_PER_FACT`, with logits in units of 1/V. The right label of query v has the signal `xi_v`; the label of
+//! another fact w has `Delta(w, v)` (theory section 4), which is large for near-duplicates. The other facts contribute to every
+//! label through the overlap c of the output embeddings; the sum is normal with variance
+//! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong logit has further variance `c xi_v^2` from the right fact and
+//! `p (kappa_v + Delta)^2` from its own count. As in the theory, with b the squared length of the right output embedding, the
+//! right label has the component `rho = xi_v sqrt(b) + sqrt(sigma^2 + p b (xi_v + kappa_v)^2) z` along it and the logit
+//! `sqrt(b) rho`; a wrong label that overlaps with it gains the variance `c rho^2`. With the probability to exceed one wrong
+//! logit averaged over the measured `Delta(w, v)`,
 //!
 //! ```text
 //! accuracy = E_v E_b E_z [ (E_w F((sqrt(b) rho - Delta(w, v)) / sqrt(wrong))) ^ (V - 1) ].

@@ -1,4 +1,4 @@
-//! The line at a level through a map, by marching squares with interpolation in log sizes and probits of accuracy.
+//! Contour lines of a map by marching squares, interpolated in log size and probit accuracy.
 
 use crate::normal;
 

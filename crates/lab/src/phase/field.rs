@@ -1,9 +1,9 @@
 //! Accuracy between measured cells, interpolated by kriging of the difference from the closed form.
 //!
-//! In probits (the normal quantile of accuracy) the map is modelled as the predicted one, where there is one, plus a difference that
-//! is smooth over the grid, plus a contribution of each column and each row: runs of one seed share embeddings along samples and
-//! samples along other sizes, so their errors are correlated along lines. Each contribution is a Gaussian process. The likelihood of
-//! the measured cells chooses among a few candidate correlation lengths and amplitudes.
+//! The probit (normal quantile) of accuracy is modelled as the prediction, if any, plus a smooth difference, plus column and row
+//! terms. The latter exist because cells with the same seed share embeddings or samples along a line, which correlates their
+//! errors. Each term is a Gaussian process, whose correlation length and amplitude are chosen among a few candidates by
+//! likelihood.
 
 use superpose_core::numeric::{Cholesky, dot};
 

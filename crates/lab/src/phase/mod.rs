@@ -1,4 +1,4 @@
-//! Phase diagrams: accuracy over any two sizes, measured where it changes and interpolated elsewhere, beside the closed form with its
+//! Phase diagrams: accuracy over two sizes, measured where it changes and interpolated elsewhere, with the closed-form map, its
 //! boundary and the limiting noise terms.
 //!
 //! [`Refine`] chooses the cells to run and interpolates the rest, because running every cell would take many times longer;

@@ -1,4 +1,4 @@
-//! The tensors of `--import`: any of those that make a run, checked against each other.
+//! The tensors that `--import` accepts, and checks that their shapes agree.
 
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Labels, Settings};

@@ -1,4 +1,4 @@
-//! The early phase of an instance and, if the configuration has steps, the training.
+//! Runs the early phase and, if `steps > 0`, the training.
 
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, Real};

@@ -1,4 +1,4 @@
-//! Progress of a run: a dataset that counts and times the samples read from it.
+//! Progress reporting by a dataset wrapper that counts and times the samples read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;

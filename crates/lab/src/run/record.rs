@@ -1,4 +1,4 @@
-//! What a run leaves behind: results with intervals, and everything that makes it again.
+//! The serialised result of a run: measures with intervals, and the configuration to reproduce it.
 
 use serde::{Deserialize, Serialize};
 

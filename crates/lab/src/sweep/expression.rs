@@ -1,7 +1,7 @@
-//! Formulas of rays, such as `sqrt(2 * vocab * ln(vocab))`: numbers, parameters by name, `+ - * / ^`, brackets and a few functions.
+//! Formulas of parameters of a sweep, such as `sqrt(2 * vocab * ln(vocab))`: numbers, names, `+ - * / ^`, brackets and functions.
 //!
-//! The parser is written here because the crates for this are unmaintained or have an incompatible licence. The functions are those
-//! of `libm`, so that a formula gives the same cells on every machine.
+//! The parser is written here because the crates for this are unmaintained or have an incompatible licence. The functions are
+//! those of `libm`, so that a formula gives the same cells on every machine.
 
 use std::fmt;
 

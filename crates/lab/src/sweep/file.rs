@@ -1,4 +1,4 @@
-//! A sweep as a person writes it, in TOML. Errors name the line.
+//! Parser of sweep files (TOML). Errors name the line.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

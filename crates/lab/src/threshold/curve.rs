@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The crossing `x*`, the slope `b` and the spread `phi` are fitted. Real curves are not normal CDFs: they have floors, ceilings
-//! and skews. So the bend `k` varies within [`BEND`] and [`CHANGE`], which widens the interval by the effect of an unknown bend, and
-//! runs count less the farther they are from the crossing. The spread combines test noise and seed-to-seed spread,
-//! up to runs that recall all or nothing (`phi` = 1); it is at least what the finite number of test items implies.
+//! and skews. The bend `k` therefore has a prior with the standard deviations [`BEND`] and [`CHANGE`], which widens the interval,
+//! and runs far from the crossing have less weight. `phi` combines test noise and variation between seeds: it is at least what
+//! the finite number of test items implies, and 1 if runs recall all or nothing.
 //!
 //! The interval is Fieller's: all `x` at which the fitted curve is within Student's quantile times its standard error of the
 //! target. It is unbounded if the slope could be zero.

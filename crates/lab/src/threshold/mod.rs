@@ -1,8 +1,8 @@
 //! Thresholds: the size at which mean accuracy over seeds crosses a target, with a 95% interval.
 //!
-//! [`Search`] decides what to run and when to stop, [`Curve`] is its model of accuracy near the crossing, [`Question`] turns
-//! sizes and seeds into configurations and results into shares, and [`find`] combines them. The search runs nothing itself, so that
-//! the tests can check its intervals on simulated curves with known crossings. `docs/thresholds.md` describes the statistical model.
+//! [`Search`] chooses the runs and when to stop, [`Curve`] models accuracy near the crossing, [`Question`] maps sizes and seeds
+//! to configurations and results to shares, and [`find`] combines them. The search runs nothing itself, so that the tests can
+//! check its intervals on simulated curves with known crossings. `docs/thresholds.md` describes the statistical model.
 
 mod curve;
 mod question;

@@ -1,18 +1,18 @@
-//! The search: decides which sizes to run next and when to stop. It runs nothing itself: [`Search::ask`] returns the runs to do, and
-//! [`Search::tell`] takes their results, in any order.
+//! The search: decides which sizes to run next and when to stop. It runs nothing itself: [`Search::ask`] returns the runs to do,
+//! and [`Search::tell`] takes their results, in any order.
 //!
-//! 1. *Bracket*: one run on either side of the starting point; while all accuracies are on one side of the target, geometric steps
-//!    that double.
+//! 1. *Bracket*: one run on either side of the starting point; while all accuracies are on one side of the target, runs further
+//!    out at 1 and 2.5 times the log range so far (at most a factor e^2).
 //! 2. *Fit*: the [`Curve`] near the crossing.
 //! 3. *Place*: the next runs on both sides of the crossing, far enough to determine the slope, near enough for a small bend.
 //! 4. *Stop*: when the interval is narrow enough or no runs are left.
 //!
-//! Every run has its own seed, because runs of one seed share embeddings and samples and hence errors. The size of a batch depends
-//! on the data and not on the number of threads, so that the same seed gives the same search.
+//! Every run has its own seed, because runs of one seed share embeddings and samples and hence errors. The size of a batch
+//! depends on the data and not on the number of threads, so that the same seed gives the same search.
 //!
-//! Stopping as soon as an interval is narrow favours runs that agree by chance. So batches are large (half of the runs still
-//! needed), which leaves few occasions to stop, and there is a minimum number of runs. The coverage of the intervals is measured:
-//! see `docs/validation/threshold.md`.
+//! Stopping as soon as the interval is narrow makes intervals too short, because runs may agree by chance. So batches are large
+//! (half of the runs still needed), which leaves few occasions to stop, and there is a minimum number of runs. The coverage of
+//! the intervals is measured: see `docs/validation/threshold.md`.
 
 use std::collections::BTreeMap;
 

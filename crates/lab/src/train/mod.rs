@@ -1,6 +1,6 @@
-//! One training run with its trajectory, from the start or from a checkpoint, saved at every record.
+//! One training run with its trajectory, from the start or a checkpoint, optionally saved at every trajectory point.
 //!
-//! The record has the outcome of the early phase on the same samples beside that of the training, so that both can be compared.
+//! The result also has the outcome of the early phase on the same samples, for comparison.
 
 mod checkpoint;
 
