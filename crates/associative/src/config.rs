@@ -26,43 +26,47 @@ words! {
 settings! {
     /// Everything that decides what a memory recalls.
     pub struct MemorySettings in "" {
-        /// Number of facts; of patterns in a Hopfield network.
+        /// Number of facts, or of patterns of a Hopfield network.
         facts: usize as "P" = 100, counts(2, MAX_FACTS);
-        /// Dimension d of keys and values; neurons of a Hopfield network.
+        /// Dimension d of keys and values, or number of neurons of a Hopfield network.
         dim: usize as "D" = 64, counts(1, 1 << 14);
-        /// How the weights are made.
+        /// Learning rule of the weights.
         rule: Rule = Rule::Hebbian;
         /// Width m of an MLP, with rule trained; absent: a linear memory.
         width: Option<usize> as "M" = None, counts(1, 1 << 14);
-        /// How keys and values are made: gaussian, sphere or rademacher.
-        embedding: Embedding = Embedding::Sphere;
+        /// Distribution of keys and values.
+        embedding: Embedding where overlap = Embedding::Sphere;
         /// Labels: permutation, a label for each fact, or mod:M for M classes.
         labels: Labels = Labels::Permutation;
-        /// Exponent of Zipf's law for how often facts are asked, and shown in mini-batches; absent: all alike.
+        /// Exponent of the Zipf distribution of facts in the test and in mini-batches; absent: uniform.
         zipf: Option<f64> = None, within(0.0, 10.0);
-        /// How a trained memory takes its steps, without weight decay.
+        /// Optimiser, with rule trained, without weight decay.
         optimiser: Optimiser = Optimiser::AdamW;
-        /// Rate of a trained memory; absent: 1000, and 0.03 with a width.
+        /// Learning rate, with rule trained; absent: 1000, or 0.03 with a width.
         rate: Option<f64> = None, within(1e-12, 1e6);
-        /// Steps of a trained memory at most; absent: 4,096, and 32,768 with a width.
+        /// Maximum number of training steps, with rule trained; absent: 4,096, or 32,768 with a width.
         steps: Option<usize> = None, counts(1, 1 << 24);
-        /// Facts drawn for a step; absent: all of them at every step.
+        /// Batch size; absent: all facts.
         batch: Option<usize> = None, counts(1, 1 << 20);
-        /// Share of right answers that counts as success. Full-batch training ends there.
+        /// Share of right answers that counts as success and ends full-batch training.
         accuracy: f64 = 1.0, above(0.0, 1.0);
-        /// Memories with consecutive seeds.
+        /// Number of memories, with consecutive seeds.
         repeats: usize = 20, counts(1, MAX_REPEATS);
         /// Seed of the first memory.
-        seed: u64 = 0;
+        seed: u64 as "SEED" = 0;
     }
+}
+
+/// The embeddings of a memory: independent rows, which overlap.
+fn overlap(embedding: Embedding) -> bool {
+    matches!(embedding, Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher)
 }
 
 /// The largest number of facts.
 const MAX_FACTS: usize = 1 << 20;
 /// The largest number of entries in a table of keys: 1 GB.
 const MAX_ENTRIES: usize = 1 << 28;
-/// The largest product of neurons and patterns: whole numbers up to here are exact in 32-bit floats, and fields are such
-/// numbers.
+/// The largest product of neurons and patterns: whole numbers up to here are exact in 32-bit floats, and fields are such numbers.
 const MAX_EXACT: usize = 1 << 24;
 
 impl MemorySettings {
@@ -103,10 +107,6 @@ impl MemorySettings {
         if !(2..=self.facts).contains(&self.label_count()) {
             let allowed = format!("mod:M needs M from 2 to facts = {}", self.facts);
             return Err(ConfigError::value("labels", self.labels, allowed));
-        }
-        if !matches!(self.embedding, Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher) {
-            let allowed = "must be gaussian, sphere or rademacher: a memory's vectors overlap";
-            return Err(ConfigError::value("embedding", self.embedding, allowed));
         }
         if self.rule == Rule::Hopfield {
             let unknown = "a Hopfield network's patterns have no labels and no frequencies";
@@ -166,6 +166,8 @@ mod tests {
         assert!(default().check().is_ok());
         assert!(refusal(MemorySettings { facts: 1, ..default() }).starts_with("facts = 1: "));
         assert!(refusal(MemorySettings { accuracy: f64::NAN, ..default() }).starts_with("accuracy = NaN"));
+        let file = MemorySettings { embedding: Embedding::File, ..default() };
+        assert!(refusal(file).ends_with("must be one of gaussian, sphere, rademacher"));
         assert!(refusal(MemorySettings { width: Some(9), ..default() }).contains("only with rule = trained"));
         assert!(refusal(MemorySettings { labels: Labels::Mod(101), ..default() }).starts_with("labels"));
         let trained = || MemorySettings { rule: Rule::Trained, ..default() };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use clap::Args;
+use clap::{Arg, Args};
 use superpose_core::config::{Kind, Settings, Value};
 use superpose_lab::settings_file::{self, SettingsFile};
 
@@ -35,7 +35,7 @@ impl FromStr for Count {
 /// Arguments of `superpose run`, and of every command that takes a configuration.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunArguments {
-    /// TOML file with the same names as these flags (test_samples = 4096); flags win
+    /// TOML file of settings, named like the flags (test_samples = 4096); flags override it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
@@ -46,10 +46,10 @@ pub struct RunArguments {
     #[command(flatten)]
     given: SettingFlags<Settings>,
 
-    /// Threads (default: all cores); results do not depend on it
+    /// Number of threads (default: all cores); does not affect results
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     threads: Option<Count>,
-    /// Write the imported tensors and the trained m1, w1, m2 of the first repeat to this file (safetensors)
+    /// Write the input tensors and the trained m1, w1, m2 of the first repeat to this file (safetensors)
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
 }
@@ -100,6 +100,12 @@ impl RunArguments {
     pub fn threads(&self) -> anyhow::Result<usize> {
         threads(self.threads)
     }
+}
+
+/// Hides the flags that a command rejects from its help. They are still parsed, so that the error can say why.
+pub fn hide(rejected: impl IntoIterator<Item = &'static str>) -> impl FnMut(Arg) -> Arg {
+    let rejected: Vec<&str> = rejected.into_iter().collect();
+    move |flag| if rejected.contains(&flag.get_id().as_str()) { flag.hide(true) } else { flag }
 }
 
 /// So many threads, or one for each core.

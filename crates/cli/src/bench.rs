@@ -25,7 +25,7 @@ const TORCH: &str = include_str!("../../../bench/torch_recall.py");
 settings! {
     /// The sizes to measure at, how often, and with how many threads.
     pub struct BenchOptions in "" {
-        /// Facts V.
+        /// Number of facts V.
         vocab: usize as "V" = 1024;
         /// Embedding dimension d.
         dim: usize as "D" = 128;
@@ -33,9 +33,9 @@ settings! {
         length: usize as "L" = 64;
         /// Training samples N.
         samples: usize as "N" = 65_536;
-        /// Threads.
+        /// Number of threads.
         threads: usize as "COUNT" = 2, counts(1, 1024);
-        /// Times to measure; the shortest counts.
+        /// Number of measurements; the shortest is reported.
         repeat: usize as "COUNT" = 5, counts(1, 1000);
     }
 }
@@ -48,7 +48,7 @@ pub struct BenchArguments {
     /// Python with torch, numpy and safetensors
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
-    /// Leave out PyTorch's automatic differentiation, which takes many seconds and gigabytes
+    /// Skip the PyTorch autograd benchmark, which is slow and needs gigabytes of memory
     #[arg(long)]
     no_autograd: bool,
     /// Print a list of JSON objects instead of a table

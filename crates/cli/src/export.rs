@@ -15,7 +15,7 @@ pub struct ExportArguments {
     /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
-    /// Format (default: by the extension of the output, else csv)
+    /// Output format (default: from the extension of --out, else csv)
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Where to write (default: standard output)
@@ -29,7 +29,7 @@ enum Format {
     Csv,
     /// One JSON object per line, with the full configuration
     Jsonl,
-    /// Columns, typed and compact
+    /// Parquet file, if built with --features parquet
     Parquet,
 }
 

@@ -21,7 +21,7 @@ pub struct InspectArguments {
     /// The matrix of output embeddings, a row per label (default: Gaussian vectors of the same dimension)
     #[arg(long, value_name = "NAME")]
     output_tensor: Option<String>,
-    /// Memory accuracy at which facts are counted
+    /// Memory accuracy that the counted facts must reach
     #[arg(long, value_name = "SHARE", default_value = "0.99", allow_hyphen_values = true)]
     accuracy: f64,
     #[command(flatten)]

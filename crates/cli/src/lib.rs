@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use interrupt::Interrupted;
+use superpose_core::config::Training;
 
 /// How many facts can a transformer learn to recall? Measure it, predict it, see what limits it.
 #[derive(Parser)]
@@ -49,37 +50,38 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reproduce the whole study into one folder, with a report to open.
+    /// Run the whole study and write results and an HTML report to one folder.
     Reproduce(reproduce::ReproduceArguments),
-    /// Train the model once (or for several seeds) and measure recall, attention and the noise that limits it.
+    /// Run the three-step early phase for one or more seeds; measure recall, attention and noise.
+    #[command(mut_args = arguments::hide(Training::settings().iter().map(|setting| setting.name)))]
     Run(Box<arguments::RunArguments>),
-    /// Train the model with an optimiser for any number of steps: checkpoints, the trajectory as a plot and a table.
+    /// Train the model with an optimiser; write checkpoints and the trajectory as plot and table.
     Train(Box<train::TrainArguments>),
     /// Predict in closed form what `run` would measure, and the sizes at which an accuracy is reached.
     Predict(Box<predict::PredictArguments>),
-    /// Find the size at which an accuracy is reached, by running, with a 95% interval, beside the prediction.
+    /// Measure the size at which a target accuracy is reached, with a 95% interval and the prediction.
     Threshold(Box<threshold::ThresholdArguments>),
-    /// Map accuracy over two sizes: measured along the boundary, filled in elsewhere, beside the closed form.
+    /// Compute a phase diagram of two sizes: measured near the boundary, interpolated elsewhere, with the closed form.
     Phase(Box<phase::PhaseArguments>),
-    /// Find the cheapest model for a number of facts, what limits it, and the trade-off of dimension, width and data.
+    /// Plan the cheapest model for a number of facts; show its limit and the trade-off between dimension, width and data.
     Plan(plan::PlanArguments),
     #[command(flatten)]
     Experiment(experiment::ExperimentCommand),
     /// Inspect the embedding matrix of a real model: how its rows overlap, and how many facts they could hold.
     Inspect(inspect::InspectArguments),
-    /// Run a grid, list or ray of cells from a file, resumably; or one share of it for many machines.
+    /// Run all configurations of a sweep file, or one shard of them; resumes where it stopped.
     Sweep(sweep::SweepArguments),
-    /// Submit a sweep, or other long work, to a cluster.
+    /// Submit a sweep, command lines or the study to a cluster.
     Submit(submit::SubmitArguments),
-    /// Show where a sweep stands: done, running, failed, left.
+    /// Show the progress of a sweep: cells done, running, failed and left.
     Status(status::StatusArguments),
     /// Merge the shards of a sweep into its store.
     Merge(merge::MergeArguments),
-    /// Write a store's results as CSV, JSON Lines or Parquet.
+    /// Export the results in a store (SQLite) as CSV, JSON Lines or, if built in, Parquet.
     Export(export::ExportArguments),
-    /// Serve the web page on 127.0.0.1: explore phase maps, train at a click, look at studies.
+    /// Serve an interactive web page on 127.0.0.1 for phase maps, runs and studies.
     Serve(serve::ServeArguments),
-    /// Measure the engine's speed and memory, beside PyTorch where Python has it.
+    /// Benchmark speed and memory, and those of PyTorch if it is installed.
     Bench(bench::BenchArguments),
     /// Print completions for a shell.
     Completions(completions::CompletionsArguments),

@@ -17,10 +17,10 @@ use crate::sweep::shards_of;
 /// Arguments of `superpose merge`.
 #[derive(Args, Clone, Debug)]
 pub struct MergeArguments {
-    /// Shards, or folders of them (default: the folder of shards beside the store)
+    /// Shard files or folders of shards (default: the store's name with .shards)
     #[arg(value_name = "SHARDS")]
     shards: Vec<PathBuf>,
-    /// The store to merge them into
+    /// Store to merge into
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use superpose_lab::phase::PhaseOptions;
 use superpose_report::diagram as draw;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, hide};
 use crate::files::{check_writable, write_file};
 use crate::interrupt::Interrupt;
 use crate::picture::FigureFile;
@@ -15,8 +15,12 @@ use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, message, print};
 
+const REJECTED: [&str; 2] = ["export", "import"];
+const DEFAULT_REPEATS: usize = 2;
+
 /// Arguments of `superpose phase`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args = hide(REJECTED), mut_arg("repeats", |flag| flag.help(format!("Number of runs of a cell, with consecutive seeds (default {DEFAULT_REPEATS})"))))]
 pub struct PhaseArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -36,12 +40,12 @@ pub struct PhaseArguments {
 pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
-    for name in ["export", "import"] {
+    for name in REJECTED {
         ensure!(!run.gives(name), "{name} is given: phase diagrams take no tensor files");
     }
     let mut settings = run.settings()?;
     if !run.gives("repeats") {
-        settings.repeats = 2;
+        settings.repeats = DEFAULT_REPEATS;
     }
     let request = arguments.options.read()?.check(settings)?;
     // An unwritable path is an error now rather than after the runs.

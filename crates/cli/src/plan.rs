@@ -15,7 +15,7 @@ use crate::shared::print_record;
 pub struct PlanArguments {
     #[command(flatten)]
     options: SettingFlags<PlanOptions>,
-    /// Draw the trade-off into a file, SVG or (ending in .png) PNG
+    /// Draw the trade-off into this file (.svg or .png)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Print one JSON object instead of a table

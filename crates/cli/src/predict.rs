@@ -3,16 +3,17 @@
 use anyhow::ensure;
 use clap::Args;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, hide};
 use crate::shared::print_record;
 
 /// Arguments of `superpose predict`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args = hide(["export"]))]
 pub struct PredictArguments {
     #[command(flatten)]
     run: RunArguments,
 
-    /// Accuracy that the critical values are for
+    /// Target accuracy for which to compute the required sizes
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_hyphen_values = true)]
     accuracy: f64,
 }

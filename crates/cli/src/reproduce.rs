@@ -27,19 +27,19 @@ use crate::shared::{Threads, available_memory, backend, message, print, shell};
 /// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
-    /// How far to go: quick, standard or full
+    /// Scale of the study: quick, standard or full
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     scale: Scale,
-    /// One part only: scaling, sizes, orthogonal, phase, bound, attention, training or anchors; may be given several times
+    /// Run only this part (repeatable): scaling, sizes, orthogonal, phase, bound, attention, training or anchors
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     /// Folder for all results
     #[arg(long, value_name = "FOLDER", default_value = "superpose-study")]
     out: PathBuf,
-    /// Seed of everything random
+    /// Seed of all random numbers
     #[arg(long, value_name = "SEED", default_value = "0", allow_hyphen_values = true)]
     seed: Count,
-    /// Run nothing: combine the parts in this folder, each in its own folder, into one study there
+    /// Run nothing; combine the finished parts in the subfolders of this folder into one study there
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scale", "only", "out", "seed"])]
     gather: Option<PathBuf>,
     #[command(flatten)]

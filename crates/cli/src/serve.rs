@@ -11,10 +11,10 @@ use crate::shared::{Threads, available_memory, message, print};
 /// Arguments of `superpose serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
-    /// Port on 127.0.0.1; 0 takes any free one
+    /// Port on 127.0.0.1; 0 chooses a free port
     #[arg(long, value_name = "PORT", default_value_t = 7333)]
     port: u16,
-    /// A folder of `reproduce`, a store, a file or folder of embeddings to show; may be given several times
+    /// Study folder, store, or embedding file or folder to show; repeatable
     #[arg(long, value_name = "PATH")]
     open: Vec<PathBuf>,
     #[command(flatten)]

@@ -103,22 +103,17 @@ pub fn flag(setting: &Setting) -> Arg {
 /// The meaning of a setting with its default and, for words, the choices.
 fn help(setting: &Setting) -> String {
     let meaning = setting.meaning();
-    let default = if setting.required { String::new() } else { setting.default.to_string() };
-    match (setting.kind, &setting.default) {
-        (Kind::Word(words), _) => {
-            let mark = |(word, _): &(&str, &str)| match *word == default {
-                true => format!("{word} (default)"),
-                false => (*word).to_string(),
-            };
-            let words: Vec<String> = words.iter().map(mark).collect();
-            format!("{meaning}: {}", words.join(", "))
-        }
-        (Kind::Flag, _) => meaning,
-        _ if setting.required => meaning,
-        (_, Value::Null) => match meaning.split_once("; absent: ") {
-            Some((meaning, absent)) => format!("{meaning} (default: {absent})"),
-            None => meaning,
-        },
-        _ => format!("{meaning} (default {default})"),
+    let default = if setting.required { &Value::Null } else { &setting.default };
+    let mark = |(word, _): (&'static str, _)| match *default == Value::Text(word.into()) {
+        true => format!("{word} (default)"),
+        false => word.to_string(),
+    };
+    let words: Vec<String> = setting.words().map(mark).collect();
+    let words = if words.len() > 1 { format!(": {}", words.join(", ")) } else { String::new() };
+    match (&setting.default, meaning.split_once("; absent: ")) {
+        (Value::Null, Some((meaning, absent))) => format!("{meaning}{words} (default: {absent})"),
+        (Value::Null | Value::Flag(_), _) => meaning + &words,
+        _ if setting.required || !words.is_empty() => meaning + &words,
+        (default, _) => format!("{meaning} (default {default})"),
     }
 }

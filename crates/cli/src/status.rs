@@ -22,8 +22,8 @@ use crate::sweep::{Places, read_sweep};
 /// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArguments {
-    /// The sweep; or the output folder of submitted command lines or of a submitted study
-    #[arg(value_name = "FILE.toml")]
+    /// Sweep file, or output folder of submitted command lines or of a submitted study
+    #[arg(value_name = "PATH")]
     file: PathBuf,
     #[command(flatten)]
     places: Places,

@@ -37,7 +37,7 @@ pub struct SubmitArguments {
 
 #[derive(Subcommand, Clone, Debug)]
 enum To {
-    /// Submit a job array to Slurm; submit it again to complete it (docs/cluster.md).
+    /// Submit a job array to Slurm; resubmitting runs only what is missing (docs/cluster.md).
     Slurm(SlurmArguments),
 }
 
@@ -48,10 +48,10 @@ pub struct SlurmArguments {
     /// The sweep (docs/sweeps.md)
     #[arg(value_name = "FILE.toml", required_unless_present_any = ["lines", "reproduce"])]
     file: Option<PathBuf>,
-    /// Number of shares, and so of tasks of the job array
+    /// Number of tasks of the job array, one shard each
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, required_unless_present_any = ["lines", "reproduce"])]
     tasks: Option<Count>,
-    /// Instead of a sweep: a file of superpose command lines, without the word superpose, one task each
+    /// Instead of a sweep: a file with the arguments of one superpose command per line, one task each
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "tasks", "store", "retry_failed", "reproduce"])]
     lines: Option<PathBuf>,
     /// Instead of a sweep: the study at this scale, one task for each of its parts
@@ -63,7 +63,7 @@ pub struct SlurmArguments {
     /// Partition of the cluster
     #[arg(long, value_name = "NAME")]
     partition: Option<String>,
-    /// Time limit of a task, as Slurm reads it: 30 (minutes), 4:00:00, 2-12:00
+    /// Time limit of a task in Slurm format: 30 (minutes), 4:00:00, 2-12:00
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
     /// Cores of a task
@@ -84,7 +84,8 @@ pub struct SlurmArguments {
 
 const STORE_HELP: &str =
     "The sweep's store, whose cells are not run again (default: FILE.sqlite beside the sweep)";
-const OUT_HELP: &str = "Folder of the shards or outputs (default: FILE.shards beside the store, FILE.out beside the lines, superpose-study)";
+const OUT_HELP: &str =
+    "Output folder (default: FILE.shards, FILE.out for lines, superpose-study for a study)";
 
 /// Maximum number of tasks. Most clusters allow fewer (MaxArraySize, by default 1,001) and report that themselves.
 const MAX_TASKS: u64 = 100_000;

@@ -27,7 +27,7 @@ pub struct SweepArguments {
     file: PathBuf,
     #[command(flatten)]
     places: Places,
-    /// Run one share of the cells, 3/16 for the third of sixteen, into a file of its own (default inside a Slurm array: its task)
+    /// Run shard I of N (3/16: the third of sixteen) and write it to a separate file (default in a Slurm array: from the task number)
     #[arg(long, value_name = "I/N")]
     shard: Option<Share>,
     /// Run cells again that failed before
@@ -46,7 +46,7 @@ pub struct Places {
     /// The sweep's store (default: FILE.sqlite beside the sweep)
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
-    /// Folder of the shards (default: FILE.shards beside the store)
+    /// Folder for shard files (default: the store's name with .shards)
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }

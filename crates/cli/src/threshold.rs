@@ -7,14 +7,21 @@ use superpose_lab::threshold::{Question, ThresholdOptions};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, hide};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, print_record};
 
+const REJECTED: [(&str, &str); 3] = [
+    ("repeats", "the search decides how often to run"),
+    ("export", "thresholds take no tensor files"),
+    ("import", "thresholds take no tensor files"),
+];
+
 /// Arguments of `superpose threshold`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args = hide(REJECTED.map(|(name, _)| name)))]
 pub struct ThresholdArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -28,11 +35,7 @@ pub struct ThresholdArguments {
 pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
-    for (name, why) in [
-        ("repeats", "the search decides how often to run"),
-        ("export", "thresholds take no tensor files"),
-        ("import", "thresholds take no tensor files"),
-    ] {
+    for (name, why) in REJECTED {
         ensure!(!run.gives(name), "{name} is given: {why}");
     }
     let options = arguments.options.read()?;

@@ -13,7 +13,7 @@ use superpose_lab::store::Store;
 use superpose_lab::train::{Checkpoint, Finish, Observer, train as train_model};
 use superpose_lab::words::grouped;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, hide};
 use crate::files::{check_writable, write_file};
 use crate::interrupt::Interrupt;
 use crate::picture::FigureFile;
@@ -22,17 +22,18 @@ use crate::shared::{available_memory, backend, message, print_record};
 
 /// Arguments of `superpose train`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args = hide(["export", "repeats"]))]
 pub struct TrainArguments {
     #[command(flatten)]
     run: RunArguments,
 
-    /// Save the run here at every record (safetensors), and continue from this file if it exists
+    /// Save the run here at every trajectory point (safetensors); continue from this file if it exists
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Keep the result and its trajectory in this file (SQLite)
+    /// Store the result and its trajectory in this file (SQLite)
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// Draw the trajectory into this file, .svg or .png
+    /// Draw the trajectory into this file (.svg or .png)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Write the trajectory as a table into this file

@@ -68,7 +68,7 @@ fn invalid_arguments_are_rejected() {
         ("--rule trained --rate nan", "must be a number"),
         ("--rule trained --steps 0", "steps = 0"),
         ("--rule trained --batch 0", "batch = 0"),
-        ("--embedding orthonormal", "embedding = orthonormal"),
+        ("--embedding orthonormal", "must be one of gaussian, sphere, rademacher"),
         ("--labels mod:1", "labels = mod:1"),
         ("--zipf -1", "zipf = -1"),
         ("--accuracy 1.5", "accuracy = 1.5"),

@@ -238,3 +238,27 @@ fn pages_show_the_output_of_the_program() {
     }
     assert!(lines > 50, "{lines}");
 }
+
+#[test]
+fn help_lists_only_what_a_command_accepts() {
+    let help = |command: &str| {
+        let text = superpose(Path::new("."), &format!("{command} --help"));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for (command, rejected) in [
+        ("run", "--steps --optimiser --heads"),
+        ("train", "--export --repeats"),
+        ("predict", "--export"),
+        ("threshold", "--export --import --repeats margin"),
+        ("phase", "--export --import margin"),
+        ("memory", "orthonormal low_rank file,"),
+    ] {
+        let text = help(command);
+        for word in rejected.split(' ') {
+            assert!(!text.contains(&format!(" {word}")), "{command}: {word}");
+        }
+    }
+    assert!(help("threshold").contains("--steps <COUNT>"));
+    assert!(help("phase").contains("consecutive seeds (default 2)"));
+    assert!(help("run").contains("in keys and values (values), or in keys only (keys)"));
+}

@@ -1,14 +1,14 @@
-//! Decoders of the first gradient, and the three-step algorithm, beside the lower bound (theory section 5.4).
+//! Compares decoders of the first gradient and the three-step algorithm with the lower bound (theory section 5.4).
 //!
-//! The critical number of samples is where the mean accuracy over seeds crosses the requested accuracy. Numbers of samples lie on a
-//! grid of four per octave; bisection finds the two neighbours around the crossing, which is interpolated in log N. With unlimited
-//! data the gradient is its expectation; if even that misses the accuracy by more than [`LIMIT_MARGIN`], no number of samples is
-//! tried. The 95% interval follows from the delta method: Student's half width of the mean accuracy at the crossing, at least the
-//! binomial error of all facts read, over the slope between the neighbours.
+//! The critical number of samples is where the mean accuracy over seeds crosses the requested accuracy. Numbers of samples lie on
+//! a grid of four per octave; bisection finds the two neighbours around the crossing, which is interpolated in log N. With
+//! unlimited data the gradient equals its expectation; if the accuracy then is too low by more than [`LIMIT_MARGIN`], the search
+//! is skipped. The half width of the 95% interval (delta method) is that of Student's interval of the mean accuracy at the
+//! crossing, at least the binomial error, divided by the slope between the neighbours.
 //!
-//! The assignment solver is from `pathfinding`. On 1000 x 1000 scores it takes 0.04 to 0.14 s and `lapjv` 0.01 to 0.12 s, with the
-//! same result; `pathfinding` has a stable release and states its minimum Rust version. It takes integers, so scores are rounded to
-//! 40 bits.
+//! The assignment solver is from `pathfinding`. On 1000 x 1000 scores it takes 0.04 to 0.14 s and `lapjv` 0.01 to 0.12 s, with
+//! the same result; `pathfinding` has a stable release and states its minimum Rust version. Scores are rounded to 40 bits, as it
+//! takes integers.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -98,7 +98,7 @@ settings! {
     pub struct BoundOptions in "" {
         /// Share of the facts to recall.
         accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
-        /// Seeds to average over.
+        /// Number of seeds to average over.
         seeds: usize as "COUNT" = 5, counts(2, 1000);
     }
 }

@@ -1,4 +1,4 @@
-//! Plans: the options of the cheapest model for a number of facts, their validation, and the record.
+//! Planning the cheapest model for a number of facts: options, validation and the serialised result.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Activation, ConfigError, Embedding, Trigger, between, check_ranges, counts};
@@ -25,7 +25,7 @@ const MAX_SAMPLES: usize = 1_000_000_000_000_000;
 settings! {
     /// The options of a plan, not yet validated. The planner finds absent sizes.
     pub struct PlanOptions in "" requires facts length {
-        /// Facts to recall V.
+        /// Number of facts V.
         facts: u64 as "V" = 1000, counts(2, MAX_FACTS);
         /// Sequence length L.
         length: u64 as "L" = 32, counts(1, MAX_FACTS);
@@ -35,11 +35,11 @@ settings! {
         dim: Option<u64> as "D" = None, counts(1, MAX_DIM);
         /// Width m of the MLP. A width or an activation selects the attention-MLP model.
         width: Option<u64> as "M" = None, counts(1, MAX_WIDTH);
-        /// Activation of the MLP; absent: relu if there is a width.
+        /// Activation of the MLP; absent: relu if a width is given.
         activation: Option<Activation> = None;
-        /// Where the trigger is added.
+        /// Trigger in keys and values (values), or in keys only (keys).
         trigger: Trigger = Trigger::Values;
-        /// Available training samples N; absent: as many as needed.
+        /// Maximum number of training samples N; absent: no limit.
         samples: Option<u64> as "N" = None, counts(1, MAX_SAMPLES);
         /// Maximum number of trained parameters: d^2, or d m with an MLP; absent: no limit.
         max_parameters: Option<u64> as "P" = None, counts(1, MAX_SAMPLES);

@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use super::{cell, code, head, said_default, table};
 
-/// Arguments shared with `superpose run` from which on a command refers to it.
+/// Arguments shared with `superpose run` or `superpose train` from which on a command refers to it.
 const MIN_SHARED: usize = 10;
 
 /// The page of commands.
@@ -21,9 +21,10 @@ pub fn commands() -> String {
         [format!("[`superpose {name}`](#superpose-{name})"), cell(&about(command))]
     });
     text += &table(["command", ""], rows);
-    let base = program.find_subcommand("run").cloned();
+    let bases: Vec<&Command> =
+        ["run", "train"].iter().filter_map(|name| program.find_subcommand(name)).collect();
     for command in program.get_subcommands().filter(shown) {
-        section(command, &format!("superpose {}", command.get_name()), base.as_ref(), &mut text);
+        section(command, &format!("superpose {}", command.get_name()), &bases, &mut text);
     }
     text
 }
@@ -32,31 +33,30 @@ fn shown(command: &&Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
-fn section(command: &Command, title: &str, base: Option<&Command>, text: &mut String) {
+fn section(command: &Command, title: &str, bases: &[&Command], text: &mut String) {
     let usage = command.clone().render_usage().to_string();
     let _ = write!(text, "\n## {title}\n\n{}.\n\n```text\n{}\n```\n", about(command), usage.trim());
-    let shared: Vec<&Arg> = match base {
-        Some(base) if base.get_name() != command.get_name() => {
-            arguments(command).filter(|argument| arguments(base).any(|other| same(argument, other))).collect()
+    let mut own: Vec<&Arg> = arguments(command).collect();
+    let mut references = String::new();
+    for base in bases.iter().take_while(|base| base.get_name() != command.get_name()) {
+        let is_shared = |argument: &&Arg| arguments(base).any(|other| same(argument, other));
+        let (shared, rest): (Vec<&Arg>, Vec<&Arg>) = own.iter().partition(|argument| is_shared(argument));
+        if shared.len() >= MIN_SHARED {
+            let names: Vec<String> = shared.into_iter().map(|argument| code(&flag(argument))).collect();
+            let (name, names) = (base.get_name(), names.join(", "));
+            let _ = write!(references, "\nAnd as for [`superpose {name}`](#superpose-{name}): {names}.\n");
+            own = rest;
         }
-        _ => Vec::new(),
-    };
-    let refers = shared.len() >= MIN_SHARED;
-    let own: Vec<&Arg> = arguments(command)
-        .filter(|argument| !refers || !shared.iter().any(|other| other.get_id() == argument.get_id()))
-        .collect();
+    }
     if !own.is_empty() {
         let rows =
             own.into_iter().map(|argument| [code(&typed(argument)), meaning(argument), default(argument)]);
         *text += "\n";
         *text += &table(["argument", "meaning", "default"], rows);
     }
-    if refers {
-        let names: Vec<String> = shared.into_iter().map(|argument| code(&flag(argument))).collect();
-        let _ = write!(text, "\nAnd as for [`superpose run`](#superpose-run): {}.\n", names.join(", "));
-    }
+    *text += &references;
     for below in command.get_subcommands().filter(shown) {
-        section(below, &format!("{title} {}", below.get_name()), base, text);
+        section(below, &format!("{title} {}", below.get_name()), bases, text);
     }
 }
 

@@ -24,9 +24,9 @@ pub fn keys() -> String {
     text += "\nA configuration file may also have `json`, `threads` and `export`, which are flags of the command. A sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, \
              and `noise = true` for the noise budget of every cell ([how](../sweeps.md)).\n";
     for setting in Settings::settings() {
-        if let Kind::Word(words) = setting.kind {
+        if let Kind::Word(_) = setting.kind {
             text += &format!("\n## `{}`\n\n", setting.name);
-            let rows = words.iter().map(|(word, meaning)| [code(word), cell(&plain(meaning.trim()))]);
+            let rows = setting.words().map(|(word, meaning)| [code(word), cell(&plain(meaning.trim()))]);
             text += &table(["word", "meaning"], rows);
         }
     }

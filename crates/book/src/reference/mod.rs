@@ -66,8 +66,8 @@ fn code(text: &str) -> String {
 /// Splits a help text such as `Rate of step 1 (default 1)` into meaning and default.
 fn said_default(help: &str) -> (&str, &str) {
     match help.strip_suffix(')').and_then(|help| help.rsplit_once(" (default")) {
-        Some((meaning, default)) => (meaning, default.trim_start_matches([':', ' '])),
-        None => (help, ""),
+        Some((meaning, default)) if !default.is_empty() => (meaning, default.trim_start_matches([':', ' '])),
+        _ => (help, ""),
     }
 }
 
@@ -86,6 +86,7 @@ mod tests {
         assert_eq!(code("mean|all"), "`mean\\|all`");
         assert_eq!(said_default("Rate (of 1) (default 1)"), ("Rate (of 1)", "1"));
         assert_eq!(said_default("Rate (default: that of step 2)"), ("Rate", "that of step 2"));
+        assert_eq!(said_default("Regime: exact, limit (default)"), ("Regime: exact, limit (default)", ""));
         assert_eq!(said_default("Threads (default: all); no more"), ("Threads (default: all); no more", ""));
         let text = table(["a", ""], [["1".into(), String::new()]]);
         assert_eq!(text, "| a | |\n|---|---|\n| 1 | |\n");

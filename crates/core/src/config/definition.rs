@@ -1,9 +1,7 @@
-//! Definitions of settings: the one place that each of them is declared in.
+//! The [`settings!`](crate::settings) macro, which declares each setting once.
 //!
-//! [`settings!`](crate::settings) declares a struct of settings. An entry has documentation, a name, a type, perhaps a
-//! symbol, a default and perhaps a range. Everything else follows from the list of [`Setting`]s that the macro makes:
-//! the command-line flag, the key in files and in Python, the axis of a sweep, the column of the store, the JSON schema
-//! and the reference page.
+//! An entry has documentation, a name, a type, a default, and optionally a symbol and a range. Command-line flags, file and Python
+//! keys, sweep axes, store columns, the JSON schema and the reference page are derived from the resulting list of [`Setting`]s.
 
 use super::value::{Kind, Value};
 use super::{ConfigError, Values};
@@ -68,15 +66,30 @@ impl Setting {
         Ok(value)
     }
 
-    /// Checks that a value of the right kind is in range.
-    pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
-        match (self.range, value.as_f64()) {
-            (Some(range), Some(x)) if !range.contains(x) => {
-                Err(ConfigError::value(self.name, value, range.allowed(self.kind)))
-            }
-            _ => Ok(()),
-        }
+    /// The words that the setting accepts, each with its meaning; none unless it takes words.
+    pub fn words(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (words, takes) = (if let Kind::Word(words) = self.kind { words } else { &[] }, self.takes);
+        words.iter().copied().filter(move |(word, _)| takes(Value::Text((*word).into())).is_ok())
     }
+
+    /// Checks that the setting accepts a value.
+    pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
+        let checked = match (self.range, value.as_f64()) {
+            (Some(range), Some(x)) if !range.contains(x) => Err(range.allowed(self.kind)),
+            _ => self.convert(value.clone()).map(drop),
+        };
+        checked.map_err(|allowed| ConfigError::value(self.name, value, allowed))
+    }
+}
+
+/// Checks that a field that takes words takes this value and that `accepts` holds for it.
+pub fn accept<F: super::Field>(value: Value, accepts: fn(F) -> bool) -> Result<(), String> {
+    let words = if let Kind::Word(words) = F::KIND { words } else { &[] };
+    let accepted = |word: &&str| F::from_value(Value::Text(word.to_string().into())).is_ok_and(accepts);
+    let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).filter(accepted).collect();
+    accepts(F::from_value(value)?)
+        .then_some(())
+        .ok_or_else(|| format!("must be one of {}", allowed.join(", ")))
 }
 
 /// An interval of numbers.
@@ -152,15 +165,15 @@ pub trait Group: Sized {
 
 /// Declares a struct of settings.
 ///
-/// An entry is `/// documentation`, then `name: Type as "symbol" = default, range;`. Symbol and range may be left out.
-/// Settings named after `requires` must be given. Fields under `parts` are structs of settings of their own, whose
-/// settings join the list.
+/// An entry is `/// documentation`, then `name: Type where accepts as "symbol" = default, range;`. The predicate `accepts`, the
+/// symbol and the range are optional. Settings named after `requires` must be given. Fields under `parts` are structs of settings
+/// of their own, whose settings join the list.
 #[macro_export]
 macro_rules! settings {
     (
         $(#[$meta:meta])*
         pub struct $name:ident in $group:literal $(requires $($required:ident)+)? {
-            $($(#[doc = $doc:literal])+ $field:ident: $type:ty $(as $symbol:literal)? = $default:expr $(, $range:expr)?;)*
+            $($(#[doc = $doc:literal])+ $field:ident: $type:ty $(where $accepts:path)? $(as $symbol:literal)? = $default:expr $(, $range:expr)?;)*
         }
         $(parts { $($(#[doc = $part_doc:literal])+ $part:ident: $part_type:ty,)+ })?
     ) => {
@@ -218,6 +231,7 @@ macro_rules! settings {
                 $(definitions.push($crate::config::Setting {
                     $(symbol: Some($symbol),)?
                     $(range: Some($range),)?
+                    $(takes: |value| $crate::config::accept::<$type>(value, $accepts),)?
                     ..$crate::config::Setting::new(stringify!($field), $group, &[$($doc),+], &default.$field)
                 });)*
                 $(for setting in definitions.iter_mut() {

@@ -20,7 +20,7 @@ words! {
         File = "file",
         /// Rows in a random subspace of `rank` dimensions, as long as Gaussian ones on average.
         LowRank = "low_rank",
-        /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the part of a row that is its own.
+        /// Rows around `clusters` centres, token v at centre `v mod clusters`; `spread` is the relative length of a row's deviation.
         Clustered = "clustered",
         /// Entries N(0, s_j) whose variance falls with the column as `s_j ~ j^-decay`, as the spectra of trained embeddings do.
         PowerLaw = "power_law",
@@ -48,7 +48,7 @@ pub enum EmbeddingSettings {
     Clustered {
         /// Number of centres.
         clusters: usize,
-        /// Share of a row's length that is its own and not its centre's.
+        /// Length of a row's deviation from its centre, relative to the row.
         spread: f64,
     },
     /// See [`Embedding::PowerLaw`].
@@ -68,17 +68,17 @@ pub enum EmbeddingSettings {
 settings! {
     /// The parameters of all kinds of embeddings, as they were given.
     pub struct EmbeddingParameters in "" {
-        /// Dimensions that the rows span, with embedding low_rank.
+        /// Rank of the embedding matrix, with embedding low_rank.
         rank: Option<usize> = None, counts(1, MAX_COUNT);
-        /// Centres of the rows, with embedding clustered.
+        /// Number of cluster centres, with embedding clustered.
         clusters: Option<usize> = None, counts(1, MAX_COUNT);
-        /// Share of a clustered row's length that is its own and not its centre's; absent: 0.5.
+        /// Length of a row's deviation from its centre, relative to the row, with embedding clustered; absent: 0.5.
         spread: Option<f64> = None, within(0.0, 1.0);
-        /// Exponent by which the variance falls over the columns, with embedding power_law; absent: 1.
+        /// Exponent a of the variance j^-a of column j, with embedding power_law; absent: 1.
         decay: Option<f64> = None, within(0.0, 10.0);
         /// File whose rows are the input embeddings (safetensors).
         embedding_file: Option<String> as "FILE" = None;
-        /// Name of the matrix in that file; V of its rows are drawn at random, and its columns are the dimension.
+        /// Matrix in the embedding file; V of its rows are drawn at random, its number of columns is d.
         embedding_tensor: Option<String> = None;
     }
 }
@@ -163,7 +163,7 @@ impl std::fmt::Display for EmbeddingSettings {
 
 impl Group for EmbeddingSettings {
     fn definitions(definitions: &mut Vec<Setting>) {
-        let doc = &["How embeddings are made."];
+        let doc = &["Kind of embeddings."];
         definitions.push(Setting::new("embedding", "", doc, &Embedding::Gaussian));
         EmbeddingParameters::definitions(definitions);
     }

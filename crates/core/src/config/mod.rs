@@ -1,8 +1,8 @@
-//! The configuration of a run, in two stages: plain [`Settings`], and a [`Config`] that was checked and can be run.
+//! The configuration of a run, in two stages: unvalidated [`Settings`] and a validated [`Config`].
 //!
 //! Each setting is declared once, in a [`settings!`](crate::settings) block with its documentation, default and range.
-//! [`Settings::settings`] lists the declarations; the command line, files, Python, sweeps, the store and the reference
-//! pages are derived from this list. [`Values`] holds settings by name before they are a struct.
+//! [`Settings::settings`] lists the declarations; the command line, files, Python, sweeps, the store and the reference pages are
+//! derived from this list. [`Values`] maps setting names to values before they are parsed into a struct.
 
 mod activation;
 mod choices;
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use activation::Activation;
 pub use choices::{Labels, Positions, Precision, Regime, Trigger};
-pub use definition::{Group, Range, Setting, above, below, between, counts, within};
+pub use definition::{Group, Range, Setting, above, accept, below, between, counts, within};
 pub use embedding::{Embedding, EmbeddingSettings};
 pub use optimiser::{Optimiser, Schedule};
 pub use training::Training;
@@ -39,7 +39,7 @@ pub const MAX_REPEATS: usize = 1_000_000;
 settings! {
     /// Everything that decides the outcome of a run.
     pub struct Settings in "" {
-        /// Facts V, one per token.
+        /// Number of facts V, one per token of the vocabulary.
         vocab: usize as "V" = 512, counts(2, MAX_COUNT);
         /// Embedding dimension d.
         dim: usize as "D" = 128, counts(1, MAX_COUNT);
@@ -51,41 +51,39 @@ settings! {
         width: Option<usize> as "M" = None, counts(1, MAX_COUNT);
         /// Activation of the MLP.
         activation: Activation = Activation::Relu;
-        /// Output embeddings: tied to the input, or another matrix of the embedding file by name; absent: of the input's
-        /// kind, and Gaussian beside a file.
+        /// Output embeddings: tied, or a matrix of the embedding file; absent: drawn like the input, or Gaussian if that is a file.
         output_embedding: Option<String> = None;
-        /// Take z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this file (safetensors); what is missing
-        /// is generated.
+        /// Read any of z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this safetensors file; generate the others.
         import: Option<String> as "FILE" = None;
-        /// Where the trigger is added.
+        /// Trigger in keys and values (values), or in keys only (keys).
         trigger: Trigger = Trigger::Values;
-        /// How labels follow from tokens: permutation, or mod:M for M classes.
+        /// Labels of tokens: a random permutation, or mod:M for token mod M.
         labels: Labels = Labels::Permutation;
-        /// Exponent of Zipf's law that tokens are drawn by; absent: uniform tokens.
+        /// Exponent of the Zipf distribution of tokens; absent: uniform tokens.
         zipf: Option<f64> = None, within(0.0, 10.0);
-        /// Size of a separate vocabulary for the noise tokens; absent: they share the facts' vocabulary.
+        /// Vocabulary size of the uninformative tokens; absent: they use the facts' vocabulary.
         noise_vocab: Option<usize> = None, counts(1, MAX_COUNT);
-        /// How the three steps are computed.
+        /// Learning rates of the three steps, finite (exact) or in the limit eta -> 0 (infinitesimal).
         regime: Regime = Regime::Infinitesimal;
-        /// Rate of step 1.
+        /// Learning rate of step 1, in the exact regime.
         eta: f64 = 1.0, within(1e-20, 1e20);
-        /// Rate of step 2; absent: set by the lead.
+        /// Learning rate of step 2; absent: computed from the lead.
         gamma: Option<f64> = None, within(-1e30, 1e30);
-        /// Rate of step 3; absent: that of step 2.
+        /// Learning rate of step 3, in the exact regime; absent: gamma.
         eta2: Option<f64> = None, within(-1e30, 1e30);
-        /// The trigger's lead over an average token, in units of ln(L + 1); it sets gamma.
+        /// Attention score of the trigger relative to an average token, in units of ln(L + 1); determines gamma.
         lead: f64 = 4.0, above(0.0, 1e6);
         /// Floating-point type of the large arrays.
         precision: Precision = Precision::F32;
-        /// Fresh sequences to test on.
+        /// Number of test sequences.
         test_samples: usize = 4096, counts(2, MAX_COUNT);
-        /// Runs with consecutive seeds.
+        /// Number of runs, with consecutive seeds.
         repeats: usize = 1, counts(1, MAX_REPEATS);
-        /// Seed of the first repeat; repeat r has seed + r.
-        seed: u64 = 0;
+        /// Seed of the first run; run r uses seed + r.
+        seed: u64 as "SEED" = 0;
     }
     parts {
-        /// How embeddings are made.
+        /// Kind of embeddings.
         embedding: EmbeddingSettings,
         /// Training beyond the early phase; `None`: the three steps of the early phase.
         training: Option<Training>,
@@ -112,13 +110,7 @@ impl Settings {
 
     /// The value of a setting by name; `Null` when it is absent or does not apply.
     pub fn get(&self, name: &str) -> Value {
-        let mut found = Value::Null;
-        self.visit(&mut |other, value| {
-            if other == name {
-                found = value;
-            }
-        });
-        found
+        Values::of(self).get(name).cloned().unwrap_or(Value::Null)
     }
 
     /// Number of labels: rows of `z_out`, classes of the softmax.
@@ -229,13 +221,9 @@ pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
         return together("activation is given without width".into(), why);
     }
     let training = Training::settings().iter().find(|setting| gives(setting.name));
-    match training.filter(|_| !gives("steps")) {
-        Some(setting) => {
-            let why = "the three-step early phase has none";
-            together(format!("{} is given without steps", setting.name), why)
-        }
-        None => Ok(()),
-    }
+    let why = "the three-step early phase has none";
+    let without = |setting: &Setting| together(format!("{} is given without steps", setting.name), why);
+    training.filter(|_| !gives("steps")).map_or(Ok(()), without)
 }
 
 /// Checked settings. Read like [`Settings`]; only [`Settings::check`] makes one.

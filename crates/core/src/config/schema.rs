@@ -90,7 +90,7 @@ fn property(setting: &Setting) -> Json {
         property["default"] = json!(setting.default);
     }
     match setting.kind {
-        Kind::Word(words) => property["enum"] = words.iter().map(|(word, _)| Json::from(*word)).collect(),
+        Kind::Word(_) => property["enum"] = setting.words().map(|(word, _)| Json::from(word)).collect(),
         Kind::Pattern { pattern, .. } => property["pattern"] = pattern.into(),
         Kind::Flag | Kind::Count | Kind::Number | Kind::Text => {}
     }

@@ -8,33 +8,33 @@ use crate::settings;
 settings! {
     /// How a model is trained after, or instead of, the three steps of the early phase.
     pub struct Training in "Training" {
-        /// Training steps after or instead of the early phase; 0: the three steps of the early phase.
+        /// Number of optimiser steps; 0 runs the three-step early phase only.
         steps: usize = 0, counts(0, MAX_COUNT);
-        /// How a gradient becomes a step.
+        /// Optimiser.
         optimiser: Optimiser = Optimiser::AdamW;
-        /// Rate of the optimiser at the start of the schedule.
+        /// Initial learning rate.
         rate: f64 = 0.01, above(0.0, 1e20);
-        /// The rate over the steps.
+        /// Learning-rate schedule.
         schedule: Schedule = Schedule::Constant;
-        /// Samples in a step; absent: all.
+        /// Batch size; absent: all samples.
         batch: Option<usize> = None, counts(1, MAX_COUNT);
         /// Momentum of sgd and muon; absent: 0 for sgd, 0.95 for muon.
         momentum: Option<f64> = None, below(0.0, 1.0);
         /// Weight decay.
         weight_decay: f64 = 0.0, within(0.0, 1e6);
-        /// Largest norm of the gradient of all trained tensors together; a larger gradient is scaled down to it; absent: no limit.
+        /// Maximum global gradient norm, enforced by scaling; absent: no limit.
         gradient_clip: Option<f64> = None, above(0.0, 1e20);
-        /// Steps between two records of the trajectory; absent: a fiftieth of all.
+        /// Steps between trajectory points; absent: steps / 50.
         every: Option<usize> = None, counts(1, MAX_COUNT);
-        /// Stop after this many records without a smaller loss on the test samples; absent: never.
+        /// Stop after this many trajectory points without a lower test loss; absent: never.
         early_stopping: Option<usize> = None, counts(1, MAX_COUNT);
-        /// Start where the early phase ends instead of at zero.
+        /// Initialise from the end of the early phase.
         warm_start: bool = false;
-        /// Attention heads, each with its own W and M; their outputs are added.
+        /// Number of attention heads, whose outputs are summed.
         heads: usize = 1, counts(1, 1024);
-        /// How positions are encoded.
+        /// Position encoding.
         positions: Positions = Positions::None;
-        /// Train W as the product of a key and a query matrix.
+        /// Train a key and a query matrix instead of their product.
         factored: bool = false;
         /// Train the embeddings, too.
         train_embeddings: bool = false;

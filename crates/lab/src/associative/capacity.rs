@@ -1,4 +1,4 @@
-//! How many facts a memory holds: the number at which half of the repeats still reach the accuracy asked for.
+//! Search for the capacity of a memory: the number of facts at which half of the repeats reach the requested accuracy.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -23,11 +23,11 @@ words! {
 settings! {
     /// The options of a search for a capacity, not yet validated.
     pub struct CapacityOptions in "" {
-        /// Find how many facts can be stored, with a 95% interval, where half of the repeats succeed.
+        /// Find the number of facts at which half of the repeats succeed, with a 95% interval.
         find: Option<Find> as "facts" = None;
-        /// Relative half width of that interval at which to stop.
+        /// Stop when the relative half width of the 95% interval is at most this.
         half_width: f64 as "SHARE" = 0.05, between(0.0, 1.0);
-        /// Maximum number of memories that the search may make.
+        /// Maximum number of memories in the search.
         max_runs: usize as "COUNT" = 400, counts(12, 1_000_000);
     }
 }

@@ -1,4 +1,4 @@
-//! The options of a phase diagram, their validation, and the record.
+//! The options of a phase diagram, their validation, and the serialised result.
 
 use std::fmt;
 use std::str::FromStr;
@@ -91,7 +91,7 @@ text_field!(
 settings! {
     /// The options of a phase diagram, not yet validated.
     pub struct PhaseOptions in "" requires x y {
-        /// Horizontal axis: samples, dim, width, length, vocab, or parameters (m d, by way of the width).
+        /// Horizontal axis: samples, dim, width, length, vocab, or parameters (m d at fixed d).
         x: Extent as "SIZE:LOW..HIGH" =
             Extent { size: Size::One(Parameter::Dim), range: SizeRange { low: 16, high: 256 } };
         /// Vertical axis.
@@ -99,13 +99,13 @@ settings! {
             Extent { size: Size::One(Parameter::Samples), range: SizeRange { low: 100, high: 100_000 } };
         /// Number of values on each axis.
         resolution: usize as "COUNT" = 40, counts(MIN_VALUES, MAX_VALUES);
-        /// Spacing of both axes, or of each: log, linear, or log,linear.
+        /// Axis spacing: log or linear for both, or one each as in log,linear.
         scale: Scales as "X[,Y]" = Scales { x: Scale::Log, y: Scale::Log };
-        /// The level of the boundary.
+        /// Value of the measure on the boundary.
         accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
-        /// What is measured, any but the margin.
-        measure: Measure as "NAME" = Measure::Accuracy;
-        /// Maximum share of the cells to run; the rest is interpolated.
+        /// Measure to map.
+        measure: Measure where Measure::is_share as "NAME" = Measure::Accuracy;
+        /// Maximum share of the cells to run; the others are interpolated.
         most: f64 as "SHARE" = 0.25, above(0.0, 1.0);
     }
 }

@@ -1,7 +1,7 @@
-//! The question of a threshold search: a model, the size that varies, what is measured and what counts as reached.
+//! The specification of a threshold search: model, varied size, measure and criterion.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, ConfigError, Embedding, Labels, Settings};
+use superpose_core::config::{Config, ConfigError, Embedding, Field, Labels, Settings, accept};
 use superpose_core::measure::{Measure, Scale};
 use superpose_core::words;
 use superpose_theory::Point;
@@ -133,15 +133,8 @@ impl Question {
             };
             return Err(ConfigError::value("accuracy", level, allowed));
         }
-        if !measure.is_share() {
-            let shares = Measure::ALL.iter().filter(|measure| measure.is_share());
-            let words: Vec<&str> = shares.map(|measure| measure.word()).collect();
-            return Err(ConfigError::value(
-                "measure",
-                measure,
-                format!("must be one of {}", words.join(", ")),
-            ));
-        }
+        accept(measure.to_value(), Measure::is_share)
+            .map_err(|allowed| ConfigError::value("measure", measure, allowed))?;
         let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
         if config.import.is_some() {
             return fixed("imported tensors have fixed sizes; leave out import");

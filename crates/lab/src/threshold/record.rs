@@ -1,4 +1,4 @@
-//! The options of a threshold search, the validated search, and its record.
+//! The options of a threshold search, the validated search, and the serialised result.
 
 use std::fmt;
 use std::str::FromStr;
@@ -72,17 +72,17 @@ settings! {
     pub struct ThresholdOptions in "" requires find {
         /// The size to find.
         find: Parameter as "SIZE" = Parameter::Samples;
-        /// The level to reach.
+        /// Target value of the measure.
         accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
-        /// Relative half width of the 95% interval at which to stop.
+        /// Stop when the relative half width of the 95% interval is at most this.
         half_width: f64 as "SHARE" = 0.05, within(0.001, 1.0);
-        /// What counts as reached, the mean over seeds or the share of seeds that recall everything.
+        /// Criterion: mean over seeds (mean), or share of seeds that recall every fact (all).
         criterion: Criterion = Criterion::Mean;
-        /// What is measured, any but the margin.
-        measure: Measure as "NAME" = Measure::Accuracy;
+        /// Measure that must reach the target.
+        measure: Measure where Measure::is_share as "NAME" = Measure::Accuracy;
         /// Maximum number of runs.
         max_runs: usize as "COUNT" = 400, counts(2, 1_000_000);
-        /// Sizes to search; absent: those that run in seconds.
+        /// Range of sizes to search; absent: chosen from the configuration.
         range: Option<SizeRange> as "LOW..HIGH" = None;
     }
 }

@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, Finding};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
-    about: "Read facts off the first gradient with several decoders, beside the surrogate lower bound",
+    about: "Compare the samples that decoders of the first gradient need with an approximate lower bound",
     settings: BoundOptions::with_model,
     run: |values, context| {
         let options = BoundOptions::read(values)?;

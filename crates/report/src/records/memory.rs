@@ -15,7 +15,7 @@ use crate::numbers::{count, decimal, grouped};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
-    about: "An associative memory alone: what it recalls, and how many facts it holds",
+    about: "Measure the recall or capacity of an associative memory without attention",
     settings: || [definitions::<MemorySettings>(), definitions::<CapacityOptions>()].concat(),
     run: |values, context| {
         let (backend, stop, observe) = (context.backend, context.stop, context.observe);
