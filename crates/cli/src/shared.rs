@@ -25,7 +25,7 @@ use superpose_report::duration;
 /// The flag `--threads`.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Threads {
-    /// Threads (default: all cores); results do not depend on it
+    /// Number of threads (default: all cores); does not affect results
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     threads: Option<Count>,
 }
@@ -40,7 +40,7 @@ impl Threads {
 /// The flag `--store` of commands that search by running.
 #[derive(Args, Clone, Debug)]
 pub struct StoreFlag {
-    /// Keep results in this file (SQLite) and take known ones from it
+    /// Store results in this SQLite file and reuse results already there
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 }

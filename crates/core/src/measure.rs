@@ -1,8 +1,8 @@
 //! The measured quantities (theory section 4), each defined once.
 //!
-//! [`Measure`] names them; [`Measures`] holds one value of any type for each: tallies while a model is evaluated,
-//! estimates in a store, intervals in a report, predictions of the theory. In JSON it is an object with the measures'
-//! names. Values that are missing are left out, so that a file written before a measure was added stays readable.
+//! [`Measure`] enumerates the quantities; [`Measures`] holds one value for each: a tally, an estimate, an interval or a
+//! prediction. In JSON it is an object with the measures' names. Missing values are omitted on write and accepted on read,
+//! so a file that was written before a measure was added stays readable.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

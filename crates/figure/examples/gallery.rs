@@ -174,8 +174,8 @@ fn bars() -> Figure {
         Bars::new(title, axis, names).series("measured", measured).series("predicted", predicted)
     };
     Figure::new()
-        .panel(panel(Axis::linear("standard deviation over the signal"), "Noise in the logits"))
-        .panel(panel(Axis::log("standard deviation over the signal"), "On a logarithmic axis"))
+        .panel(panel(Axis::linear("standard deviation divided by the signal"), "Noise in the logits"))
+        .panel(panel(Axis::log("standard deviation divided by the signal"), "On a logarithmic axis"))
 }
 
 fn multiples() -> Figure {

@@ -17,7 +17,8 @@ use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::{
-    self, Config, ConfigError, Embedding, Group, Setting, Settings, Values, between, check_ranges, counts,
+    self, Config, ConfigError, Embedding, Field, Group, Setting, Settings, Values, accept, between,
+    check_ranges, counts,
 };
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
@@ -110,7 +111,14 @@ impl BoundOptions {
             ["vocab", "dim", "length", "width", "activation", "embedding", "trigger", "seed"];
         let used = Settings::settings().iter().filter(|setting| USED.contains(&setting.name));
         let default = |name| BoundOptions::default_model().get(name);
-        let with_default = |setting: &Setting| Setting { default: default(setting.name), ..setting.clone() };
+        let with_default = |setting: &Setting| Setting {
+            default: default(setting.name),
+            takes: match setting.name {
+                "embedding" => |value| accept(value, has_decoders),
+                _ => setting.takes,
+            },
+            ..setting.clone()
+        };
         used.map(with_default).chain(BoundOptions::settings().iter().cloned()).collect()
     }
 
@@ -137,10 +145,8 @@ impl BoundOptions {
         const MAX_WIDTH: usize = 4096;
         check_ranges(self, BoundOptions::settings())?;
         settings.three_steps_only()?;
-        if matches!(settings.embedding.kind(), Embedding::File | Embedding::LowRank | Embedding::Clustered) {
-            let allowed = "must be gaussian, sphere, orthonormal or rademacher here";
-            return Err(ConfigError::value("embedding", settings.embedding, allowed));
-        }
+        accept::<Embedding>(settings.embedding.kind().to_value(), has_decoders)
+            .map_err(|allowed| ConfigError::value("embedding", &settings.embedding, allowed))?;
         config::whole("vocab", settings.vocab, 2, MAX_SIZE)?;
         config::whole("dim", settings.dim, 1, MAX_SIZE)?;
         config::whole("length", settings.length, 2, 1 << 20)?;
@@ -149,6 +155,12 @@ impl BoundOptions {
         }
         Settings { test_samples: 2048, repeats: self.seeds, ..settings }.check()
     }
+}
+
+/// Whether the decoders know the covariance of these embeddings.
+fn has_decoders(embedding: Embedding) -> bool {
+    use Embedding::{Gaussian, Orthonormal, Rademacher, Sphere};
+    matches!(embedding, Gaussian | Sphere | Orthonormal | Rademacher)
 }
 
 /// Finds the critical number of samples of every decoder. Tokens are always uniform and labels a permutation. `progress` receives

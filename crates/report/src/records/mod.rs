@@ -57,8 +57,8 @@ fn interval(low: Option<u64>, high: Option<u64>) -> String {
 
 /// Titles of the noise budgets of logits and token scores.
 const NOISE: [&str; 2] = [
-    "Noise in the logits, standard deviation over the signal",
-    "Noise in the token scores, standard deviation over the trigger's score",
+    "Noise in the logits, standard deviation divided by the signal",
+    "Noise in the token scores, standard deviation divided by the trigger's score",
 ];
 
 /// Standard deviations of the noise parts of a budget relative to the signal, in the order of the budget.
