@@ -97,10 +97,7 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
         Ok(path) if path.is_file() => Ok(path),
         Ok(_) => Err(other("exists and is not an ordinary file")),
         Err(_) => {
-            let folder = match path.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
+            let folder = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
             let folder = std::fs::canonicalize(folder).map_err(failed)?;
             let name = path.file_name().ok_or_else(|| other("has no file name"))?;
             Ok(folder.join(name))

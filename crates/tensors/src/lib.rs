@@ -10,27 +10,22 @@ use std::path::PathBuf;
 
 /// The error of a file or tensor that cannot be used. The message names the tensor and what is allowed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages explain the fields.
+#[allow(missing_docs)] // The messages explain variants and fields.
 pub enum TensorError {
     /// The file cannot be opened, read or written.
     #[error("{}", path.display())]
     File { path: PathBuf, source: std::io::Error },
-    /// Not a safetensors file, or a damaged one.
     #[error("not a valid safetensors file: {0}")]
     Format(String),
     /// An error inside a file.
     #[error("{}", path.display())]
     Inside { path: PathBuf, source: Box<TensorError> },
-    /// No tensor of that name.
     #[error("tensor {name} is missing (not in the file, or not given); there is {present}")]
     Missing { name: String, present: String },
-    /// A tensor with the wrong shape.
     #[error("tensor {name} has shape {got:?}: {expected}")]
     Shape { name: String, got: Vec<usize>, expected: String },
-    /// A tensor with the wrong element type.
     #[error("tensor {name} holds {got}: {expected}")]
     Type { name: String, got: String, expected: &'static str },
-    /// A row that does not exist.
     #[error("tensor {name} has {rows} rows: there is no row {row}")]
     Row { name: String, rows: usize, row: usize },
     /// A tensor with a value that is not allowed, at an index of the flattened tensor.
