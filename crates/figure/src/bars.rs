@@ -77,7 +77,6 @@ impl Bars {
 const FULL: f64 = 0.72;
 const CAP: f64 = 2.5;
 
-/// Bars after layout.
 pub(crate) struct BarsDrawing<'a> {
     bars: &'a Bars,
     frame: Frame,

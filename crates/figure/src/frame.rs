@@ -6,7 +6,6 @@ use crate::text::{self, size};
 use crate::theme::Palette;
 
 /// Margins around a frame, in pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Margins {
     pub left: f64,
     pub right: f64,
@@ -23,8 +22,6 @@ pub(crate) struct Edge {
     pub marks: bool,
 }
 
-/// A frame with its axes.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// Width and height.
     pub size: (f64, f64),

@@ -6,7 +6,6 @@ use crate::text::{self, size};
 use crate::theme::Palette;
 
 /// One line of a legend: a name, and the sample drawn before it.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub name: String,
     pub paint: Paint,
@@ -49,8 +48,6 @@ impl Paint {
     }
 }
 
-/// A legend after layout.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Legend {
     entries: Vec<Entry>,
     /// Left end and vertical middle of each entry.

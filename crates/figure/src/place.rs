@@ -1,7 +1,7 @@
 //! Placement of labels where they cover no data.
 
 use crate::svg::Spot;
-use crate::text;
+use crate::text::{self, size::SMALL};
 
 /// A rectangle on the page, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,9 +13,9 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
-    /// The rectangle of a label whose baseline starts at a spot.
-    pub fn of_text((x, y): Spot, label: &str, size: f64) -> Self {
-        Self { x, y: y - 0.85 * size, width: text::width(label, size, false), height: 1.15 * size }
+    /// The rectangle of a small label at the origin.
+    pub fn of_text(label: &str) -> Self {
+        Self { x: 0.0, y: 0.0, width: text::width(label, SMALL, false), height: 1.15 * SMALL }
     }
 
     pub fn contains(&self, (x, y): Spot) -> bool {
@@ -75,8 +75,8 @@ impl OccupiedArea {
 }
 
 /// Possible places for a label beside a spot, in order of preference.
-pub(crate) fn around(spot: Spot, distance: f64, label: &str, size: f64) -> Vec<Rect> {
-    let word = Rect::of_text((0.0, 0.0), label, size);
+pub(crate) fn around(spot: Spot, distance: f64, label: &str) -> Vec<Rect> {
+    let word = Rect::of_text(label);
     // At the corners the distance is measured along the diagonal, so each coordinate is smaller.
     let near = 0.9 * distance;
     let (above, below, level) = (-(distance + 1.0) - word.height, distance + 1.0, -word.height / 2.0);
@@ -96,17 +96,17 @@ mod tests {
     fn label_avoids_occupied_area() {
         let mut occupied = OccupiedArea::default();
         occupied.line((50.0, 50.0), (100.0, 50.0));
-        let best = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        let best = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here")).unwrap();
         assert_eq!(occupied.under(best), 0);
         assert!(best.inside((100.0, 100.0)));
         occupied.rect(best);
-        let next = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here", 11.0)).unwrap();
+        let next = occupied.best((100.0, 100.0), around((50.0, 50.0), 8.0, "here")).unwrap();
         assert_ne!(best, next);
     }
 
     #[test]
     fn label_stays_inside_the_frame() {
-        let places = around((98.0, 50.0), 8.0, "here", 11.0);
+        let places = around((98.0, 50.0), 8.0, "here");
         let best = OccupiedArea::default().best((100.0, 100.0), places).unwrap();
         assert!(best.inside((100.0, 100.0)) && best.x < 98.0);
     }

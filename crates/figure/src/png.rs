@@ -7,17 +7,14 @@ const MAX_SIDE: f64 = 16_384.0;
 
 /// Why a figure could not be rendered as PNG.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages explain the fields.
+#[allow(missing_docs)] // The messages explain variants and fields.
 pub enum PngError {
-    /// The scale is not positive, or the picture would be too large or empty.
     #[error(
         "scale = {scale}: must be above 0 and give sides of 1 to 16,384 pixels; the figure is {width} x {height}"
     )]
     Scale { scale: f64, width: f64, height: f64 },
-    /// The SVG could not be parsed.
     #[error("the SVG cannot be rendered")]
     Drawing(#[from] usvg::Error),
-    /// The pixels could not be encoded as PNG.
     #[error("the PNG cannot be encoded: {0}")]
     Encoding(String),
 }

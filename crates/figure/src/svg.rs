@@ -45,7 +45,6 @@ impl<'a> Type<'a> {
     }
 }
 
-/// The style of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stroke<'a> {
     pub color: &'a str,
@@ -180,22 +179,19 @@ impl Svg {
             self.out.push_str(" paint-order=\"stroke\"");
         }
         self.out.push('>');
+        let small = format!(" font-size=\"{}\"", number(set.size * text::SMALLER));
         let mut raised = 0.0;
         for (part, height) in text::parts(label) {
             let part = text::escape(part);
-            let shift = match height {
-                Height::Line => 0.0,
-                Height::Raised => -0.36 * set.size,
-                Height::Lowered => 0.22 * set.size,
+            let (shift, size) = match height {
+                Height::Line => (0.0, ""),
+                Height::Raised => (-0.36 * set.size, small.as_str()),
+                Height::Lowered => (0.22 * set.size, small.as_str()),
             };
             if shift == raised && height == Height::Line {
                 self.out.push_str(&part);
                 continue;
             }
-            let size = match height {
-                Height::Line => String::new(),
-                _ => format!(" font-size=\"{}\"", number(set.size * text::SMALLER)),
-            };
             let _ = write!(self.out, "<tspan dy=\"{}\"{size}>{part}</tspan>", number(shift - raised));
             raised = shift;
         }

@@ -13,10 +13,8 @@ pub enum Theme {
     Dark,
 }
 
-/// Number of category colours.
 pub(crate) const CATEGORIES: usize = 7;
 
-/// The colours of a theme.
 pub(crate) struct Palette {
     pub background: &'static str,
     pub ink: &'static str,

@@ -13,7 +13,6 @@ pub(crate) enum Direction {
     Up,
 }
 
-/// Largest number of labels.
 const MAX_LABELS: usize = 7;
 
 /// The ticks of an axis as pixels and labels, those with labels first.

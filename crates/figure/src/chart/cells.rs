@@ -2,7 +2,7 @@
 
 use super::Region;
 use super::pixels::Scales;
-use crate::place::OccupiedArea;
+use crate::place::{OccupiedArea, Rect};
 use crate::scale::Axis;
 use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
@@ -82,13 +82,11 @@ const MAX_CELLS: usize = 4_000_000;
 impl Partition {
     pub fn new(regions: &[Region], scales: &Scales) -> Self {
         let place = |pixel: f64| (pixel * UNIT).round() as i64;
-        let rects: Vec<([i64; 4], usize)> = regions
-            .iter()
-            .filter_map(|region| Some((scales.rect(region.x, region.y)?, region.category)))
-            .map(|(r, category)| {
-                ([place(r.x), place(r.x + r.width), place(r.y), place(r.y + r.height)], category)
-            })
-            .collect();
+        let ends = |region: &Region| {
+            let Rect { x, y, width, height } = scales.rect(region.x, region.y)?;
+            Some(([x, x + width, y, y + height].map(place), region.category))
+        };
+        let rects: Vec<([i64; 4], usize)> = regions.iter().filter_map(ends).collect();
         let edges = |which: [usize; 2]| {
             let mut edges: Vec<i64> = rects.iter().flat_map(|(ends, _)| which.map(|i| ends[i])).collect();
             edges.sort_unstable();
@@ -112,7 +110,6 @@ impl Partition {
         Self { xs, ys, grid }
     }
 
-    /// Numbers of columns and rows.
     fn counts(&self) -> (usize, usize) {
         (self.xs.len().saturating_sub(1), self.ys.len().saturating_sub(1))
     }
@@ -179,14 +176,8 @@ impl Partition {
 
 /// The maximal runs of numbers below `count` that satisfy a condition, as half-open ranges.
 fn runs(count: usize, holds: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for i in (0..count).filter(|&i| holds(i)) {
-        match runs.last_mut() {
-            Some(run) if run.1 == i => run.1 = i + 1,
-            _ => runs.push((i, i + 1)),
-        }
-    }
-    runs
+    let numbers: Vec<usize> = (0..count).filter(|&i| holds(i)).collect();
+    numbers.chunk_by(|one, next| *next == one + 1).map(|run| (run[0], run[0] + run.len())).collect()
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl<'a> ChartDrawing<'a> {
     /// Places of the rings, and their texts.
     fn rings(&self, scales: &Scales) -> impl Iterator<Item = (Spot, &'a str)> {
         let marks = self.chart.marks.iter();
-        marks.filter_map(|mark| Some((scales.spot(mark.x, mark.y)?, mark.text.as_str())))
+        marks.filter_map(|((x, y), text)| Some((scales.spot(*x, *y)?, text.as_str())))
     }
 
     /// The ends of a reference line, if it is inside the frame.
@@ -130,7 +130,7 @@ impl<'a> ChartDrawing<'a> {
         for reference in &self.chart.references {
             let Some((from, to)) = self.reference_line(reference, scales) else { continue };
             occupied.line(from, to);
-            let word = Rect::of_text((0.0, 0.0), &reference.label, size::SMALL);
+            let word = Rect::of_text(&reference.label);
             let places = if reference.vertical {
                 let sides = [from.0 + 5.0, from.0 - 5.0 - word.width];
                 let tops = [6.0, height - word.height - 6.0, height / 2.0, height / 4.0];
@@ -143,7 +143,7 @@ impl<'a> ChartDrawing<'a> {
             put(&reference.label, None, places, occupied);
         }
         for (spot, text) in self.rings(scales) {
-            put(text, Some(spot), around(spot, RING + 5.0, text, size::SMALL), occupied);
+            put(text, Some(spot), around(spot, RING + 5.0, text), occupied);
         }
         self.labels = labels;
     }
@@ -154,14 +154,13 @@ impl<'a> ChartDrawing<'a> {
         self.outlines = partition.outlines();
         for (category, name) in self.chart.categories.iter().enumerate() {
             if let Some(middle) = partition.room_for(category, name, self.frame.size, occupied) {
-                let rect = Rect::of_text((0.0, 0.0), name, size::SMALL);
+                let rect = Rect::of_text(name);
                 let spot = (middle.0 - rect.width / 2.0, middle.1 + 0.36 * size::SMALL);
                 self.labels.push(Label { text: name.clone(), spot, strong: true, leader: None });
             }
         }
     }
 
-    /// The entries of the legend.
     fn entries(&self) -> Vec<Entry> {
         let chart = self.chart;
         let mut entries: Vec<Entry> = Vec::new();
@@ -219,13 +218,7 @@ impl<'a> ChartDrawing<'a> {
         }
     }
 
-    fn draw_points(
-        &self,
-        svg: &mut Svg,
-        palette: &Palette,
-        scales: &Scales,
-        (series, look): (&Series, &Look),
-    ) {
+    fn draw_points(&self, svg: &mut Svg, palette: &Palette, scales: &Scales, series: &Series, look: &Look) {
         let Shape::Points(points) = &series.shape else { return };
         let color = look.paint.color(palette);
         let shown = || points.iter().filter_map(|point| Some((point, scales.spot(point.x, point.y)?)));
@@ -255,8 +248,8 @@ impl Drawing for ChartDrawing<'_> {
         self.frame.draw_grid(svg, palette);
         let (width, height) = self.frame.size;
         svg.cut(width, height, |svg| self.draw_inside(svg, palette, scales));
-        for series_and_look in self.chart.series.iter().zip(&self.looks) {
-            self.draw_points(svg, palette, scales, series_and_look);
+        for (series, look) in self.chart.series.iter().zip(&self.looks) {
+            self.draw_points(svg, palette, scales, series, look);
         }
         for (spot, _) in self.rings(scales) {
             svg.circle(spot, RING, "none", Some(Stroke::new(palette.ink, 1.6)));
@@ -300,7 +293,7 @@ impl Chart {
                 Shape::Line(spots) => data.extend(spots.iter().filter(|spot| shows(spot))),
             }
         }
-        data.extend(self.marks.iter().map(|mark| (mark.x, mark.y)));
+        data.extend(self.marks.iter().map(|mark| mark.0));
         if !data.iter().any(shows) {
             return None;
         }

@@ -4,7 +4,6 @@ use super::{Chart, DASHES, Series};
 use crate::legend::Paint;
 use crate::theme::CATEGORIES;
 
-/// The look of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Look {
     pub paint: Paint,
@@ -14,7 +13,6 @@ pub(super) struct Look {
 }
 
 impl Chart {
-    /// The look of each series.
     pub(super) fn looks(&self) -> Vec<Look> {
         // The name and the explicit colour of series that look alike.
         let mut slots: Vec<(&str, Option<Paint>)> = Vec::new();

@@ -9,6 +9,7 @@ pub(crate) use draw::ChartDrawing;
 
 use crate::legend::Paint;
 use crate::scale::Axis;
+use crate::svg::Spot;
 
 /// A measured point: `(x, y)`, or `(x, y, low, high)` with an interval in y. An end of the interval that is not finite, or that
 /// the axis cannot show, extends to the edge of the frame.
@@ -132,14 +133,6 @@ struct Reference {
     label: String,
 }
 
-/// A point with a ring and a text beside it.
-#[derive(Clone, Debug, PartialEq)]
-struct Mark {
-    x: f64,
-    y: f64,
-    text: String,
-}
-
 /// A chart with two axes.
 ///
 /// ```
@@ -166,7 +159,8 @@ pub struct Chart {
     categories: Vec<String>,
     regions: Vec<Region>,
     references: Vec<Reference>,
-    marks: Vec<Mark>,
+    /// Points with a ring, and the text beside each.
+    marks: Vec<(Spot, String)>,
 }
 
 impl Chart {
@@ -230,7 +224,7 @@ impl Chart {
 
     /// Marks a point with a ring and adds a text beside it, where it covers the least.
     pub fn mark(mut self, x: f64, y: f64, text: impl Into<String>) -> Self {
-        self.marks.push(Mark { x, y, text: text.into() });
+        self.marks.push(((x, y), text.into()));
         self
     }
 }

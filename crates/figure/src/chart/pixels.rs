@@ -5,7 +5,6 @@ use crate::place::Rect;
 use crate::scale::Scale;
 use crate::svg::Spot;
 
-/// The scales of both axes of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scales {
     pub x: Scale,
