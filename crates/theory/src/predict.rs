@@ -157,7 +157,7 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         repeats: _,
         seed: _,
     } = &**config;
-    [
+    let reasons = [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
@@ -168,10 +168,8 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         without_formula(embedding.kind()),
         output_embedding.is_some().then_some(Reason::OutputEmbedding),
         import.is_some().then_some(Reason::Import),
-    ]
-    .into_iter()
-    .flatten()
-    .next()
+    ];
+    reasons.into_iter().flatten().next()
 }
 
 /// The measures that have a formula.
@@ -194,7 +192,7 @@ pub fn predict_at(point: &Point) -> Prediction {
     let memory = Memory::new(point);
     // With orthonormal embeddings counts decide, and an MLP bends them: no formula for it held up.
     let counted = point.orthonormal() && point.width.is_some();
-    let one_step_accuracy = (!counted).then(|| one_step_beside(point, memory.race()));
+    let one_step_accuracy = (!counted).then(|| one_step_beside(point, memory.race.as_ref()));
     let scores = Scores::of(point);
     let weights = Weights::of(&lock_law(point, &scores));
     Prediction::assemble(point, &memory, Some(&weights), one_step_accuracy, Some(scores.noise()))

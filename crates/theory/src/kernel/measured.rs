@@ -26,7 +26,7 @@ pub struct Measured {
 impl Measured {
     /// Queries of different xi. A chi-square distribution with the measured spread keeps xi positive. Long keys overlap
     /// more, so s2 is proportional to xi.
-    pub(super) fn queries(&self) -> Vec<Query> {
+    pub(crate) fn queries(&self) -> Vec<Query> {
         let relative = (self.xi_spread / self.xi).powi(2);
         let rule = if relative > 0.0 && relative.is_finite() {
             chi_square(2.0 / relative, 5)
@@ -34,12 +34,9 @@ impl Measured {
             Rule::certain(1.0)
         };
         let Measured { kappa, xi, s2, .. } = *self;
-        let query = |&(scale, weight): &(f64, f64)| Query {
-            weight,
-            kappa,
-            xi: xi * scale,
-            s2: s2 * scale,
-            mlp_noise: 0.0,
+        let query = |&(scale, weight): &(f64, f64)| {
+            let (xi, s2) = (xi * scale, s2 * scale);
+            Query { weight, kappa, xi, s2, mlp_noise: 0.0 }
         };
         rule.points.iter().map(query).collect()
     }
@@ -54,10 +51,9 @@ mod tests {
     fn summary_equals_the_measured_statistics() {
         let (kappa, xi, xi_spread, s2, output_coherence) = (0.3, 0.8, 0.2, 0.01, 0.02);
         let measured = Measured { kappa, xi, xi_spread, s2, output_coherence, output_spread: 0.0 };
-        let summary = Kernel::measured(&measured).summary();
+        let summary = Kernel { queries: measured.queries() }.summary();
         assert!((summary.xi - 0.8).abs() < 1e-12 && (summary.xi_spread - 0.2).abs() < 1e-12);
         assert!((summary.kappa - 0.3).abs() < 1e-12 && (summary.s2 - 0.01).abs() < 1e-12);
-        let even = Kernel::measured(&Measured { xi_spread: 0.0, ..measured });
-        assert_eq!(even.queries.len(), 1);
+        assert_eq!(Measured { xi_spread: 0.0, ..measured }.queries().len(), 1);
     }
 }

@@ -73,7 +73,6 @@ impl Kernels {
         }
     }
 
-    /// The kernel at a width.
     pub fn at(&self, width: f64) -> Kernel {
         match self {
             Kernels::Linear(kernel) => kernel.clone(),
@@ -96,11 +95,6 @@ impl Kernel {
     /// The kernel at a point: of the head outputs themselves, or of the MLP's features.
     pub fn of(point: &Point) -> Kernel {
         Kernels::of(point).at(point.width.unwrap_or(1.0))
-    }
-
-    /// The kernel of measured statistics.
-    pub fn measured(measured: &Measured) -> Kernel {
-        Kernel { queries: measured.queries() }
     }
 
     /// Averages over queries.

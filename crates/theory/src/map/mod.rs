@@ -12,7 +12,7 @@ mod surface;
 use crate::attention::{Gradient, Scores, lock_law};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
-use crate::memory::{Labels, Memory};
+use crate::memory::{Memory, Race, race};
 use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
 use crate::predict::{Dominant, dominant};
@@ -48,9 +48,9 @@ impl Axis {
 
     /// The values that the memory depends on. It does not depend on the sequence length, so that axis has one value.
     fn side(&self) -> Side<'_> {
-        let count =
-            if self.parameter == Parameter::Length { self.values.len().min(1) } else { self.values.len() };
-        Side { values: &self.values[..count], samples: self.parameter == Parameter::Samples }
+        let most = if self.parameter == Parameter::Length { 1 } else { usize::MAX };
+        let values = &self.values[..self.values.len().min(most)];
+        Side { values, samples: self.parameter == Parameter::Samples }
     }
 }
 
@@ -135,7 +135,7 @@ struct Grid<'a> {
     rows: &'a Axis,
     columns: &'a Axis,
     kernels: Shared<Kernels>,
-    labels: Shared<Labels>,
+    races: Shared<Option<Race>>,
     memories: Shared<Memory>,
     gradients: Shared<Gradient>,
 }
@@ -155,7 +155,7 @@ impl<'a> Grid<'a> {
             rows,
             columns,
             kernels: Shared::new(rows, columns, &[Dim]),
-            labels: Shared::new(rows, columns, &[Dim, Vocab]),
+            races: Shared::new(rows, columns, &[Dim, Vocab]),
             memories: Shared::new(rows, columns, &[Dim, Vocab, Width]),
             gradients: Shared::new(rows, columns, &[Vocab, Length]),
         }
@@ -173,8 +173,8 @@ impl<'a> Grid<'a> {
     fn memory_accuracy(&self, row: usize, column: usize, lock: f64) -> f64 {
         let point = self.point(row, column);
         let memory = self.memories.at(row, column, || {
-            let labels = self.labels.at(row, column, || Labels::of(&point));
-            Memory::with(&point, self.kernels(row, column).clone(), labels.clone())
+            let race = self.races.at(row, column, || race(&point));
+            Memory::with(&point, self.kernels(row, column).clone(), race.clone())
         });
         memory.accuracy_at_lock(point.samples, lock)
     }

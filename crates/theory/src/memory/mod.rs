@@ -38,30 +38,22 @@ use crate::point::Point;
 pub struct Memory {
     vocab: f64,
     kernel: Kernel,
-    labels: Labels,
+    /// The race of labels whose output embeddings overlap. With orthonormal embeddings labels differ only by counts.
+    pub(crate) race: Option<Race>,
     /// The point and kernels that it was set up with, unless the kernel was measured.
     origin: Option<(Point, Kernels)>,
-}
-
-/// How labels compete. It depends on vocabulary and dimension only.
-#[derive(Clone, Debug)]
-pub(crate) enum Labels {
-    /// Output embeddings overlap.
-    Overlapping(Race),
-    /// Output embeddings are orthonormal, and so are the input embeddings.
-    Counted,
 }
 
 impl Memory {
     /// The memory of the model at a point, whose number of samples is not used.
     pub fn new(point: &Point) -> Memory {
-        Memory::with(point, Kernels::of(point), Labels::of(point))
+        Memory::with(point, Kernels::of(point), race(point))
     }
 
-    /// The same with given kernels and labels.
-    pub(crate) fn with(point: &Point, kernels: Kernels, labels: Labels) -> Memory {
+    /// The same with given kernels and race.
+    pub(crate) fn with(point: &Point, kernels: Kernels, race: Option<Race>) -> Memory {
         let kernel = kernels.at(point.width.unwrap_or(1.0));
-        Memory { vocab: point.vocab, kernel, labels, origin: Some((*point, kernels)) }
+        Memory { vocab: point.vocab, kernel, race, origin: Some((*point, kernels)) }
     }
 
     /// The memory at another point. It reuses the parts that the two points share, which [`Memory::new`] would compute.
@@ -73,12 +65,12 @@ impl Memory {
             && origin.trigger == point.trigger
             && origin.activation == point.activation
             && origin.width.is_some() == point.width.is_some();
-        let labels = if same_labels { self.labels.clone() } else { Labels::of(point) };
+        let race = if same_labels { self.race.clone() } else { race(point) };
         let kernels = if same_kernels { kernels.clone() } else { Kernels::of(point) };
         if !same_kernels || origin.width != point.width {
-            return Memory::with(point, kernels, labels);
+            return Memory::with(point, kernels, race);
         }
-        Memory { vocab: point.vocab, kernel: self.kernel.clone(), labels, origin: Some((*point, kernels)) }
+        Memory { vocab: point.vocab, kernel: self.kernel.clone(), race, origin: Some((*point, kernels)) }
     }
 
     /// The memory of `vocab` facts with measured statistics of the kernel and the output embeddings.
@@ -86,8 +78,8 @@ impl Memory {
         let spread = measured.output_spread;
         let freedom = (spread > 0.0).then(|| 2.0 / (spread * spread));
         let output = Output { overlap: measured.output_coherence, freedom };
-        let labels = Labels::Overlapping(Race::new(vocab - 1.0, output, OwnNoise::Absent));
-        Memory { vocab, kernel: Kernel::measured(measured), labels, origin: None }
+        let race = Some(Race::new(vocab - 1.0, output, OwnNoise::Absent));
+        Memory { vocab, kernel: Kernel { queries: measured.queries() }, race, origin: None }
     }
 
     /// The kernel.
@@ -112,9 +104,9 @@ impl Memory {
         if lock < 1e-3 {
             return self.chance();
         }
-        let accuracy = match &self.labels {
-            Labels::Overlapping(race) => self.overlapping(race, samples * lock, lock),
-            Labels::Counted => self.counted(samples * lock),
+        let accuracy = match &self.race {
+            Some(race) => self.overlapping(race, samples * lock, lock),
+            None => self.counted(samples * lock),
         };
         accuracy.clamp(0.0, 1.0)
     }
@@ -123,7 +115,7 @@ impl Memory {
         let counts = binomial(samples, 1.0 / self.vocab, Detail::Smooth);
         let per_fact = samples / self.vocab;
         // Signals in units of 1/V, variances in units of 1/V^2.
-        let wrong = (race.output().overlap + 1.0 / self.vocab) * self.vocab;
+        let wrong = (race.output.overlap + 1.0 / self.vocab) * self.vocab;
         let mut accuracy = 0.0;
         for query in &self.kernel.queries {
             let noise = noise(query, per_fact, wrong, lock);
@@ -148,30 +140,16 @@ impl Memory {
         accuracy
     }
 
-    /// The race of labels, where output embeddings overlap.
-    pub(crate) fn race(&self) -> Option<&Race> {
-        match &self.labels {
-            Labels::Overlapping(race) => Some(race),
-            Labels::Counted => None,
-        }
-    }
-
     /// Sizes of the terms of a logit after `samples` samples.
     pub fn noise(&self, samples: f64) -> LogitNoise {
-        let overlap = self.race().map_or(0.0, |race| race.output().overlap);
+        let overlap = self.race.as_ref().map_or(0.0, |race| race.output.overlap);
         LogitNoise::of(&self.kernel.summary(), self.vocab, overlap, samples)
     }
 }
 
-impl Labels {
-    /// How labels compete at a point.
-    pub fn of(point: &Point) -> Labels {
-        if point.orthonormal() {
-            Labels::Counted
-        } else {
-            Labels::Overlapping(Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
-        }
-    }
+/// The race of labels at a point, which depends on vocabulary and dimension only; none with orthonormal embeddings.
+pub(crate) fn race(point: &Point) -> Option<Race> {
+    (!point.orthonormal()).then(|| Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
 }
 
 /// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is

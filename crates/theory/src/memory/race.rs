@@ -40,7 +40,7 @@ pub(crate) enum OwnNoise {
 #[derive(Clone, Debug)]
 pub(crate) struct Race {
     labels: f64,
-    output: Output,
+    pub output: Output,
     /// Root of the overlap.
     unit: f64,
     /// Mean of the largest wrong logit, in standard deviations.
@@ -56,7 +56,6 @@ pub(crate) struct Race {
 const REACH: f64 = 6.5;
 
 impl Race {
-    /// A race against `wrong` wrong labels.
     pub fn new(wrong: f64, output: Output, own: OwnNoise) -> Race {
         let output = Output { overlap: output.overlap.max(1e-12), ..output };
         let maximum = Maximum::of(wrong);
@@ -81,11 +80,6 @@ impl Race {
         let y = largest;
         let (by_skewness, by_kurtosis) = ((y * y - 1.0) / 6.0, (y * y - 3.0) * y / 24.0);
         Race { labels: wrong + 1.0, output, unit, largest, by_skewness, by_kurtosis, chance }
-    }
-
-    /// The statistics of the output embeddings.
-    pub fn output(&self) -> Output {
-        self.output
     }
 
     /// The probability that the right label wins.
@@ -202,18 +196,16 @@ impl Terms {
             let tail = |&[slope, offset, weight]: &[f64; 3]| weight * cdf.at(slope * tangent - offset);
             return self.tails.iter().map(tail).sum();
         }
-        self.places
-            .iter()
-            .map(|&[root, noise, h, weight]| {
-                let rho = self.scale * tangent * root + noise;
-                let x = root * rho / (self.output.overlap * rho * rho + h).sqrt();
-                let below = match &self.table {
-                    Some(table) => table.at(x),
-                    None => self.power.at(self.output.unflatten(x)),
-                };
-                weight * below
-            })
-            .sum()
+        let place = |&[root, noise, h, weight]: &[f64; 4]| {
+            let rho = self.scale * tangent * root + noise;
+            let x = root * rho / (self.output.overlap * rho * rho + h).sqrt();
+            let below = match &self.table {
+                Some(table) => table.at(x),
+                None => self.power.at(self.output.unflatten(x)),
+            };
+            weight * below
+        };
+        self.places.iter().map(place).sum()
     }
 }
 
