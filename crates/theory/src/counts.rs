@@ -24,7 +24,6 @@ pub(crate) fn binomial(samples: f64, chance: f64, detail: Detail) -> Rule {
     Law { mean: samples * chance, trials: Some(samples), chance }.rule(detail)
 }
 
-/// A Poisson count.
 pub(crate) fn poisson(mean: f64, detail: Detail) -> Rule {
     Law { mean, trials: None, chance: 0.0 }.rule(detail)
 }

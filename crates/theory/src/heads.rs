@@ -4,7 +4,6 @@ use crate::point::Point;
 
 /// Expected inner products of head outputs. Samples share tokens by chance: any two positions hold the same token with
 /// probability `1/V`.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     /// `|h|^2`: `1/L + t/L^2`, and `1/V` for every two positions.
     pub square: f64,
@@ -15,17 +14,13 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    /// The inner products at a point.
     pub fn of(point: &Point) -> Heads {
         let Point { vocab, length, .. } = *point;
         let t = point.trigger.t();
         let positions = length * length;
         let apart = (1.0 - 1.0 / positions) / vocab + t / positions;
-        Heads {
-            square: (length + t) / positions + (1.0 - 1.0 / length) / vocab,
-            apart,
-            alike: apart + 1.0 / positions,
-        }
+        let square = (length + t) / positions + (1.0 - 1.0 / length) / vocab;
+        Heads { square, apart, alike: apart + 1.0 / positions }
     }
 }
 

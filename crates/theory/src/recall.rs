@@ -72,7 +72,6 @@ impl Stored<'_> {
         Stored { memory, samples, accuracy: [None; RATES.len()] }
     }
 
-    /// Recall by the given weights.
     pub fn recall(&mut self, weights: &Weights) -> f64 {
         let (memory, samples) = (self.memory, self.samples);
         let computed = |i: usize| memory.accuracy_at_lock(samples, RATES[i]);

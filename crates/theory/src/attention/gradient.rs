@@ -48,7 +48,6 @@ pub struct Layer {
 }
 
 impl Gradient {
-    /// The gradient at a point.
     pub fn of(point: &Point) -> Gradient {
         Gradient::of_one_row(point).at_width(point.width)
     }

@@ -45,12 +45,9 @@ impl Scores {
         Scores::with(point, &Gradient::of(point))
     }
 
-    /// The scores at a point with the given gradient.
     pub(crate) fn with(point: &Point, gradient: &Gradient) -> Scores {
-        match point.orthonormal() {
-            true => orthonormal::scores(point, gradient),
-            false => overlapping::scores(point, gradient),
-        }
+        let scores = if point.orthonormal() { orthonormal::scores } else { overlapping::scores };
+        scores(point, gradient)
     }
 
     /// The squared signal and variances.

@@ -21,7 +21,6 @@ use super::gradient::{Gradient, Layer};
 use super::{Scores, in_squares};
 use crate::point::Point;
 
-/// The scores at a point with orthonormal embeddings.
 pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, length, samples, .. } = *point;
     let t = point.trigger.t();
@@ -33,22 +32,16 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     // The distribution of the lock rate accounts for the number of pairs; this is the rest of the trigger's part.
     let labels = 2.0 * vocab * (t * (2.0 + t)) * (rest * gradient.own / samples).powi(2);
     let noise = gradient.pair * length / (vocab * samples) * (1.0 + scarcity * (3.0 + scarcity));
-    let layer = layer_noise(point, &gradient.layer);
+    let [mean, single, pair] = layer_noise(point, &gradient.layer);
     let coefficient = ((1.0 + t) * vocab / length).sqrt();
     Scores {
         trigger: from_pairs + rest * t * scarcity * gradient.own,
         from_pairs,
         pairs: samples * samples / (2.0 * vocab),
-        trigger_spread: in_squares(&[
-            (labels + noise).sqrt(),
-            layer[0],
-            layer[1],
-            layer[2],
-            layer[2] * coefficient,
-        ]),
+        trigger_spread: in_squares(&[(labels + noise).sqrt(), mean, single, pair, pair * coefficient]),
         mean_bias: 0.0,
         gradient_noise: (2.0 * (pairs + own)).sqrt() / samples,
-        mlp_noise: in_squares(&layer),
+        mlp_noise: in_squares(&[mean, single, pair]),
         output_overlap: 0.0,
     }
 }

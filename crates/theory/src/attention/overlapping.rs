@@ -27,7 +27,6 @@ use super::gradient::Gradient;
 use super::{Scores, in_squares};
 use crate::point::Point;
 
-/// The scores at a point with overlapping embeddings.
 pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Point { vocab, dim, length, samples, .. } = *point;
     let t = point.trigger.t();
@@ -40,6 +39,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let c = dim / vocab;
     let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
     let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
+    let (r2, r3, r4) = (m2.sqrt(), m3.sqrt(), m4.sqrt());
     // Energies in units of a head output's energy 1/L. The energy of the first layer is spread over all d directions.
     let head = 1.0 + t / length;
     let layer_unit = length * dim;
@@ -52,10 +52,10 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let bias_unit = length * length * vocab.sqrt() / (samples * dim.powf(1.5));
     let bias = bias_unit * (own * own + uneven * mutual * mutual).sqrt();
     let layer_bias = bias_unit * (vocab * dim * (layer.own_mean + uneven * layer.pair_mean)).sqrt();
-    let covariance_unit = length.powf(1.5) * vocab * m2.sqrt() / (samples * dim * dim);
+    let covariance_unit = length.powf(1.5) * vocab * r2 / (samples * dim * dim);
     let covariance = covariance_unit * (mutual * mutual * head).sqrt();
     let layer_covariance = covariance_unit * (layer_unit * layer.single).sqrt();
-    let pairs_unit = length * vocab * m2.sqrt() / (samples * dim);
+    let pairs_unit = length * vocab * r2 / (samples * dim);
     let pairs = pairs_unit * per_pair(pair * head, own * own * head);
     let layer_pairs = pairs_unit * per_pair(layer_unit * layer.pair, layer_unit * layer.own);
     let own_lengths = length * (lengths * vocab).sqrt() * own / (samples * dim);
@@ -69,10 +69,10 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
         from_pairs,
         pairs: samples * samples / (2.0 * vocab),
         trigger_spread: in_squares(&[
-            bias * m2.sqrt(),
-            layer_bias * m2.sqrt(),
-            covariance * m3.sqrt(),
-            layer_covariance * m3.sqrt(),
+            bias * r2,
+            layer_bias * r2,
+            covariance * r3,
+            layer_covariance * r3,
             pairs,
             layer_pairs,
             own_lengths,
@@ -82,13 +82,9 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
             (2.0 * trigger - from_pairs) * (lengths / dim).sqrt(),
             from_own * mutual * uneven.sqrt(),
         ]),
-        mean_bias: bias * m3.sqrt(),
-        gradient_noise: in_squares(&[covariance * m4.sqrt(), pairs * m2.sqrt(), own_lengths * m2.sqrt()]),
-        mlp_noise: in_squares(&[
-            layer_bias * m3.sqrt(),
-            layer_covariance * m4.sqrt(),
-            layer_pairs * m2.sqrt(),
-        ]),
+        mean_bias: bias * r3,
+        gradient_noise: in_squares(&[covariance * r4, pairs * r2, own_lengths * r2]),
+        mlp_noise: in_squares(&[layer_bias * r3, layer_covariance * r4, layer_pairs * r2]),
         output_overlap: trigger / dim.sqrt(),
     }
 }

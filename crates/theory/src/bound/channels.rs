@@ -41,7 +41,6 @@ struct Energy {
     pub noise: f64,
 }
 
-/// The channels of the gradient.
 pub(super) fn channels(point: &Point, width: f64) -> Vec<Channel> {
     let Point { vocab, dim, .. } = *point;
     let (orders, rest) = energies(point);
@@ -86,10 +85,7 @@ fn energies(point: &Point) -> ([Energy; ORDERS], f64) {
     let share = 1.0 / point.length;
     let shift = point.trigger.t() * share * share + 1.0 / point.vocab;
     let (squares, total) = squares(point.activation, share.sqrt(), shift.sqrt());
-    let spread = match point.orthonormal() {
-        true => Rule::certain(0.0),
-        false => cosine(point.dim, 8),
-    };
+    let spread = if point.orthonormal() { Rule::certain(0.0) } else { cosine(point.dim, 8) };
     let mut orders = [Energy::default(); ORDERS];
     for (q, (order, &square)) in (1..).zip(orders.iter_mut().zip(&squares[1..])) {
         let same = spread.mean(|x| (share + (1.0 - share * share).sqrt() * x).powi(q));

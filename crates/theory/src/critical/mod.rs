@@ -186,8 +186,8 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
     };
     let helps = parameter.helps();
     match (topmost_crossing(range, parameter.stride(), accuracy, helps, f), helps) {
-        (Crossing::Above { low }, true) => Critical::At(low + 1.0),
-        (Crossing::Above { low }, false) => Critical::At(low),
+        (Crossing::Above(low), true) => Critical::At(low + 1.0),
+        (Crossing::Above(low), false) => Critical::At(low),
         (Crossing::Nowhere, true) => Critical::At(range.0),
         (Crossing::Contrary, false) => Critical::Unlimited { limit: range.1 },
         (Crossing::Contrary, true) => unreachable(point, parameter, range.1),

@@ -8,11 +8,8 @@ const FLOOR: f64 = 1e-12;
 /// Where a function crosses a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossing {
-    /// Between `low` and `low + 1`; from there on the function stays on the same side as at the top of the range.
-    Above {
-        /// The lower of the two neighbours.
-        low: f64,
-    },
+    /// Between this number and the next; from there on the function stays on the same side as at the top of the range.
+    Above(f64),
     /// No crossing: the whole range is on the expected side.
     Nowhere,
     /// The top of the range is not on the side expected of it.
@@ -43,7 +40,7 @@ pub(super) fn topmost_crossing(
         let x = (high.0 / stride).floor().max(first);
         let low = (x, height(x));
         if (low.1 > 0.0) != top_reaches {
-            return Crossing::Above { low: narrow(low, high, height) };
+            return Crossing::Above(narrow(low, high, height));
         }
         high = low;
     }
@@ -102,8 +99,7 @@ mod tests {
                         calls += 1;
                         sigmoid(sign * steepness * (x / middle).ln())
                     };
-                    let Crossing::Above { low } = topmost_crossing((1.0, 1e15), 8.0, 0.5, sign > 0.0, f)
-                    else {
+                    let Crossing::Above(low) = topmost_crossing((1.0, 1e15), 8.0, 0.5, sign > 0.0, f) else {
                         panic!("{middle} {steepness}");
                     };
                     assert!(low <= middle && middle <= low + 1.0, "{middle} {steepness}: {low}");
@@ -117,7 +113,7 @@ mod tests {
     fn topmost_of_two_crossings_is_found() {
         // Above one half from 10 to 100 and from 10,000 on.
         let f = |x: f64| if (10.0..100.0).contains(&x) || x >= 1e4 { 0.9 } else { 0.1 };
-        assert_eq!(topmost_crossing((1.0, 1e9), 8.0, 0.5, true, f), Crossing::Above { low: 9999.0 });
+        assert_eq!(topmost_crossing((1.0, 1e9), 8.0, 0.5, true, f), Crossing::Above(9999.0));
     }
 
     #[test]

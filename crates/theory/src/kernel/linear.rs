@@ -7,7 +7,6 @@
 use super::{Query, key_places};
 use crate::point::Point;
 
-/// The queries of the attention-only model.
 pub fn queries(point: &Point) -> Vec<Query> {
     let t = point.trigger.t();
     let query = |[a, cosine, weight]: [f64; 3]| {

@@ -94,7 +94,6 @@ impl Kind {
     }
 }
 
-/// The places of keys, with weights.
 fn places(point: &Point) -> Vec<Place> {
     let place = |[a, cosine, weight]: [f64; 3]| {
         let along = point.trigger.t() + a.sqrt() * cosine;
@@ -251,21 +250,11 @@ mod tests {
         Point { activation, embedding, trigger, width: Some(width), ..gaussian(1e3, dim, 8.0, 1e4) }
     }
 
-    fn summary(
-        activation: Activation,
-        embedding: Embedding,
-        trigger: Trigger,
-        dim: f64,
-        width: f64,
-    ) -> Summary {
-        Kernel::of(&point(activation, embedding, trigger, dim, width)).summary()
-    }
-
     #[test]
     fn he2_has_the_closed_form() {
         let (d, m) = (200.0, 3e4);
         for (embedding, interference) in [(Embedding::Gaussian, 3.0), (Embedding::Sphere, 2.0)] {
-            let s = summary(Activation::He2, embedding, Trigger::Keys, d, m);
+            let s = Kernel::of(&point(Activation::He2, embedding, Trigger::Keys, d, m)).summary();
             // Next orders in 1/d are left out of the closed form.
             let difference = s.s2 - s.mlp_noise - interference / (d * d);
             assert!(difference.abs() < 10.0 / d.powi(3), "{embedding} {s:?}");
@@ -295,7 +284,7 @@ mod tests {
     #[test]
     fn relu_keeps_its_linear_part() {
         let d = 100.0;
-        let s = summary(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9);
+        let s = Kernel::of(&point(Activation::Relu, Embedding::Sphere, Trigger::Keys, d, 1e9)).summary();
         assert!((s.s2 * d * 16.0 - 1.0).abs() < 0.05, "{s:?}");
         assert!((s.kappa - 0.5 / std::f64::consts::PI).abs() < 1e-3, "{s:?}");
     }
@@ -303,7 +292,8 @@ mod tests {
     #[test]
     fn orthonormal_keys_leave_mlp_noise_alone() {
         for trigger in [Trigger::Keys, Trigger::Values] {
-            let s = summary(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0);
+            let mlp = point(Activation::Gelu, Embedding::Orthonormal, trigger, 900.0, 50.0);
+            let s = Kernel::of(&mlp).summary();
             assert!((s.s2 - s.mlp_noise).abs() < 1e-15 && s.s2 > 0.0, "{s:?}");
         }
     }
@@ -317,18 +307,16 @@ mod tests {
         for _ in 0..draws {
             let trigger = unit_length(dice.row(dim, 1.0));
             let rows: Vec<Vec<f64>> = (0..width).map(|_| dice.row(dim, 1.0)).collect();
-            let features: Vec<Vec<f64>> = (0..tokens)
-                .map(|_| {
-                    let mut key = dice.row(dim, 1.0 / dim as f64);
-                    if point.embedding == Embedding::Sphere {
-                        key = unit_length(key);
-                    }
-                    key.iter_mut().zip(&trigger).for_each(|(k, z)| *k += point.trigger.t() * z);
-                    rows.iter()
-                        .map(|g| point.activation.value(dot(g, &key)) / (width as f64).sqrt())
-                        .collect()
-                })
-                .collect();
+            let mut features = |_| -> Vec<f64> {
+                let mut key = dice.row(dim, 1.0 / dim as f64);
+                if point.embedding == Embedding::Sphere {
+                    key = unit_length(key);
+                }
+                key.iter_mut().zip(&trigger).for_each(|(k, z)| *k += point.trigger.t() * z);
+                let feature = |g: &Vec<f64>| point.activation.value(dot(g, &key)) / (width as f64).sqrt();
+                rows.iter().map(feature).collect()
+            };
+            let features: Vec<Vec<f64>> = (0..tokens).map(&mut features).collect();
             for v in 0..tokens {
                 let others: Vec<f64> =
                     (0..tokens).filter(|&w| w != v).map(|w| dot(&features[w], &features[v])).collect();

@@ -6,14 +6,12 @@ use crate::recall::log_odds;
 const FLOOR: f64 = 1e-8;
 
 /// A subset of the lines of a grid.
-#[derive(Clone, Debug)]
 pub(super) struct Lattice {
     rows: Lines,
     columns: Lines,
 }
 
 /// A subset of the values of an axis.
-#[derive(Clone, Debug)]
 struct Lines {
     /// Logarithms of all values.
     logs: Vec<f64>,
@@ -93,7 +91,6 @@ impl Lattice {
         (0..used.len()).filter(|&i| used[i]).map(node).collect()
     }
 
-    /// The blocks between nodes.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         let rows = self.rows.pairs();
         let columns = self.columns.pairs();
@@ -106,17 +103,13 @@ impl Lattice {
     pub fn interpolated(&self, node: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let (height, width) = (self.rows.logs.len(), self.columns.logs.len());
         // Interpolates first along the columns of the lattice, then across.
-        let along: Vec<Vec<f64>> = self
-            .columns
-            .chosen
-            .iter()
-            .map(|&column| {
-                let odds: Vec<f64> =
-                    self.rows.chosen.iter().map(|&row| log_odds(node(row, column), FLOOR)).collect();
-                let rows = self.rows.weights.iter();
-                rows.map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
-            })
-            .collect();
+        let along = |&column: &usize| -> Vec<f64> {
+            let odds = self.rows.chosen.iter().map(|&row| log_odds(node(row, column), FLOOR));
+            let odds: Vec<f64> = odds.collect();
+            let rows = self.rows.weights.iter();
+            rows.map(|weights| weights.iter().map(|&(k, w)| w * odds[k]).sum()).collect()
+        };
+        let along: Vec<Vec<f64>> = self.columns.chosen.iter().map(along).collect();
         let mut grid = Vec::with_capacity(height * width);
         for weights in &self.columns.weights {
             for row in 0..height {
@@ -128,7 +121,6 @@ impl Lattice {
 }
 
 impl Block {
-    /// The cell in the middle.
     pub fn middle(&self) -> (usize, usize) {
         ((self.rows.0 + self.rows.1) / 2, (self.columns.0 + self.columns.1) / 2)
     }

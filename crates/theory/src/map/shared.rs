@@ -6,7 +6,6 @@ use super::Axis;
 use crate::critical::Parameter;
 
 /// One value for all cells with the same relevant sizes, computed on first use.
-#[derive(Debug)]
 pub(super) struct Shared<T> {
     values: Vec<OnceLock<T>>,
     /// Steps between the values of neighbouring rows and columns; 0 where they share one.

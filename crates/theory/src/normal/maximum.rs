@@ -29,7 +29,6 @@ const FEW: f64 = 16.0;
 /// Rules are smooth in the logarithm of the count: one set of tables is for few numbers, one for many.
 static FEW_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(1.0, FEW, 0.08, 2 * POINTS));
 static MANY_NUMBERS: LazyLock<Tables> = LazyLock::new(|| Tables::new(FEW, MAX_COUNT, 0.25, POINTS));
-/// The largest count of the tables.
 const MAX_COUNT: f64 = 1e10;
 
 /// Points and weights of rules, and deviations, by the logarithm of the count.
@@ -60,7 +59,6 @@ impl Tables {
 }
 
 impl Maximum {
-    /// The distribution for `count` numbers.
     pub fn of(count: f64) -> Maximum {
         if count < 1.0 {
             Maximum { rule: Rule::certain(f64::NEG_INFINITY), deviation: 0.0 }
@@ -78,12 +76,11 @@ impl Maximum {
         // The ends are exceeded with probability 1 - e^-30 and e^-30.
         let low = quantile(-30.0, count);
         let high = (2.0 * (count.ln() + 30.0)).sqrt();
-        let law: Vec<(f64, f64)> = (0..GRID)
-            .map(|i| {
-                let x = low + (high - low) * (i as f64 + 0.5) / GRID as f64;
-                (x, cdf_power(x, count - 1.0) * density(x))
-            })
-            .collect();
+        let point = |i: usize| {
+            let x = low + (high - low) * (i as f64 + 0.5) / GRID as f64;
+            (x, cdf_power(x, count - 1.0) * density(x))
+        };
+        let law: Vec<(f64, f64)> = (0..GRID).map(point).collect();
         let mut rule = of_points(&law, points);
         rule.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mean = rule.mean(|x| x);

@@ -20,7 +20,6 @@ pub(crate) fn survival(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// The normal density.
 pub(crate) fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x) / (2.0 * PI).sqrt()
 }

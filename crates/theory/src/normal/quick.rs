@@ -43,7 +43,6 @@ impl QuickCdf {
     /// Beyond this the result is 0 or 1.
     pub const REACH: f64 = REACH;
 
-    /// The table.
     pub fn new() -> QuickCdf {
         QuickCdf(&TABLE)
     }
@@ -85,7 +84,6 @@ impl QuickPower {
 pub(crate) struct QuickTail(&'static [[f64; 2]]);
 
 impl QuickTail {
-    /// The table.
     pub fn new() -> QuickTail {
         QuickTail(&TAIL_TABLE)
     }

@@ -6,7 +6,6 @@
 use super::{density, survival};
 
 /// A cumulant function at the saddle point.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Saddle {
     /// Where `K'(t) = y`.
     pub t: f64,

@@ -13,7 +13,6 @@ use crate::memory::{Noise, Race};
 use crate::point::Point;
 use crate::quadrature::hermite;
 
-/// One-step accuracy at a point with an MLP.
 pub fn accuracy(point: &Point, race: &Race) -> f64 {
     let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
     let heads = Heads::of(point);
@@ -43,7 +42,8 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
     let at = |rho: f64| polynomial(&kernel, rho.clamp(-1.0, 1.0));
     let mean = rule.mean(|z| at(shared + spread * z));
     let signal = rule.mean(|z| at(shared + more + spread * z)) - mean;
-    let slopes = slope(&kernel);
+    let slope = |q: usize| kernel.get(q + 1).map_or(0.0, |c| (q + 1) as f64 * c);
+    let slopes: [f64; DEGREES] = std::array::from_fn(slope);
     let steepness = rule.mean(|z| polynomial(&slopes, (shared + spread * z).clamp(-1.0, 1.0)).powi(2));
     let others = rule.mean(|z| (at(shared + spread * z) - mean).powi(2));
 
@@ -69,9 +69,4 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
         same / per_fact.powi(2),
         (3.0 * (others / energy).powi(2) + same) / per_fact.powi(3),
     ))
-}
-
-/// The derivative of a polynomial.
-fn slope(coefficients: &[f64; DEGREES]) -> [f64; DEGREES] {
-    std::array::from_fn(|q| coefficients.get(q + 1).map_or(0.0, |c| (q + 1) as f64 * c))
 }

@@ -16,14 +16,12 @@ pub struct Checked {
     ranges: &'static [(Parameter, f64, f64)],
 }
 
-/// The range of the attention-only model.
 const ATTENTION: Checked = Checked {
     words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512",
     error: 0.010,
     ranges: &[(Vocab, 100.0, 4000.0), (Dim, 16.0, 512.0), (Length, 2.0, 512.0)],
 };
 
-/// The range of the attention-MLP model.
 const MLP: Checked = Checked {
     words: "attention-MLP model, Gaussian embeddings, V 100 to 1,000, d 16 to 128, L 2 to 128, m 64 to 2,048",
     error: 0.020,

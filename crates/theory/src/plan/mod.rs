@@ -101,12 +101,14 @@ pub fn plan(request: &Request) -> Plan {
         point.width = Some(width);
     }
     let prediction = predict_at(&point);
+    let three_step = prediction.conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
+    let tightest = three_step.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned();
     let expected = expected_error(&point);
     Plan {
         request: *request,
         target: Target::recall(request.accuracy),
         cheapest,
-        tightest: tightest(&prediction.conditions),
+        tightest,
         prediction,
         curve,
         error: expected.clone().ok(),
@@ -121,11 +123,6 @@ fn cost(row: &Row) -> f64 {
 
 fn cheapest_of(curve: &[Row], among: impl Fn(&&Row) -> bool) -> Option<Row> {
     curve.iter().filter(among).min_by(|a, b| cost(a).total_cmp(&cost(b))).copied()
-}
-
-fn tightest(conditions: &[Condition]) -> Option<Condition> {
-    let three_step = conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
-    three_step.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned()
 }
 
 /// Adds dimensions between those around the cheapest model, where the product of d and m is smallest.
@@ -156,7 +153,7 @@ impl Request {
     }
 
     /// The point of the request at a dimension; without samples it has one, and an MLP without a width has the largest.
-    fn point(&self, dim: f64) -> Point {
+    pub fn point(&self, dim: f64) -> Point {
         let max_width = 1e9;
         Point {
             vocab: self.facts,

@@ -26,7 +26,6 @@ impl Rule {
         Rule { points: vec![(value, 1.0)] }
     }
 
-    /// The expectation of `f`.
     pub fn mean(&self, mut f: impl FnMut(f64) -> f64) -> f64 {
         self.points.iter().map(|&(x, weight)| weight * f(x)).sum()
     }
