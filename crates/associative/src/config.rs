@@ -62,7 +62,6 @@ fn overlap(embedding: Embedding) -> bool {
     matches!(embedding, Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher)
 }
 
-/// The largest number of facts.
 const MAX_FACTS: usize = 1 << 20;
 /// The largest number of entries in a table of keys: 1 GB.
 const MAX_ENTRIES: usize = 1 << 28;

@@ -19,7 +19,6 @@ const RETRIEVED: f64 = 0.9;
 /// The maximum number of patterns that recall starts from; all patterns are statistically alike.
 const MAX_STARTS: usize = 64;
 
-/// A network that has stored its patterns.
 pub struct Hopfield {
     neurons: usize,
     /// A row for each pattern.
@@ -112,11 +111,8 @@ mod tests {
         let mut state: Vec<f32> = (0..100).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
         settle(&network, &mut state);
         for i in 0..100 {
-            let field: f32 = network
-                .patterns
-                .chunks(100)
-                .map(|x| x[i] * (0..100).filter(|&j| j != i).map(|j| x[j] * state[j]).sum::<f32>())
-                .sum();
+            let others = |x: &[f32]| (0..100).filter(|&j| j != i).map(|j| x[j] * state[j]).sum::<f32>();
+            let field: f32 = network.patterns.chunks(100).map(|x| x[i] * others(x)).sum();
             assert!(field * state[i] >= 0.0, "neuron {i}");
         }
     }

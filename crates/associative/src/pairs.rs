@@ -33,17 +33,14 @@ impl<T: Real> Pairs<T> {
         })
     }
 
-    /// Number of facts.
     pub fn facts(&self) -> usize {
         self.labels.len()
     }
 
-    /// Keys, a row for each fact.
     pub fn keys(&self) -> View<'_, T> {
         View::new(&self.keys, self.facts(), self.dim)
     }
 
-    /// Values, a row for each label.
     pub fn values(&self) -> View<'_, T> {
         View::new(&self.values, self.values.len() / self.dim, self.dim)
     }

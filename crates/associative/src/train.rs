@@ -1,5 +1,7 @@
 //! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
+use std::ops::Range;
+
 use super::{MemoryConfig, Pairs, Recall, Weights, Workspace, weights};
 use superpose_core::backend::{Backend, Real, Result, View};
 use superpose_core::random::{Stream, Words};
@@ -19,27 +21,20 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
     let mut moments: [Moments; 3] = Default::default();
     let (update, columns) = (Update::new(config.optimiser), [config.inputs(), config.dim, 1]);
     let (mut keys, mut labels) = (Vec::new(), Vec::new());
-    let count = config.training_steps();
+    let (count, rate) = (config.training_steps(), config.training_rate());
     let look = (count / CHECKS).max(1);
     let mut best: Option<Recall> = None;
     for step in 1..=count {
         match config.batch {
             None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient, backend)?,
             Some(batch) => {
-                draw(config.seed, (step - 1) * batch, batch, pairs, &mut keys, &mut labels);
+                draw(config.seed, (step - 1) * batch..step * batch, pairs, &mut keys, &mut labels);
                 let rows = View::new(&keys, batch, pairs.dim);
                 work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)?
             }
         };
         for (i, tensor) in weights.iter_mut().enumerate().filter(|(_, tensor)| !tensor.is_empty()) {
-            update.step(
-                &mut moments[i],
-                tensor,
-                columns[i],
-                &gradient[i],
-                config.training_rate(),
-                backend,
-            )?;
+            update.step(&mut moments[i], tensor, columns[i], &gradient[i], rate, backend)?;
         }
         if step < count && (config.batch.is_some() || step % look > 0) {
             continue;
@@ -55,18 +50,17 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
     best.map_or_else(|| work.read(pairs, &weights, backend), Ok)
 }
 
-/// Draws the facts with numbers `first..first + count` of a seed's stream and gathers their keys and labels.
+/// Draws the facts with these numbers of a seed's stream and gathers their keys and labels.
 fn draw<T: Real>(
     seed: u64,
-    first: usize,
-    count: usize,
+    numbers: Range<usize>,
     pairs: &Pairs<T>,
     keys: &mut Vec<T>,
     labels: &mut Vec<u32>,
 ) {
     keys.clear();
     labels.clear();
-    for sample in first..first + count {
+    for sample in numbers {
         let words = Words::new(seed, Stream::Train, sample as u64).block(0);
         let fact = pairs.asked.draw(&words[..pairs.asked.words()]) as usize;
         keys.extend_from_slice(&pairs.keys[fact * pairs.dim..][..pairs.dim]);
