@@ -1,35 +1,29 @@
 //! The error of a place for results. The messages say what to do.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
 /// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages explain the fields.
+#[allow(missing_docs)] // The messages explain variants and fields.
 pub enum StoreError {
     /// The file or its folder cannot be read or written.
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
-    /// The file belongs to something else.
     #[error("{}: not a store of superpose ({what}); it was left alone", path.display())]
     Foreign { path: PathBuf, what: &'static str },
-    /// The file is a store, but parts of it cannot be read.
     #[error("{}: the store is damaged ({what}); it was left alone", path.display())]
     Damaged { path: PathBuf, what: String },
-    /// The file has another layout.
     #[error("{}: the store has layout version {found}, this program reads version {known}: {}; it was left alone", path.display(), if found > known { "use a newer superpose" } else { "it was written before the first release; run its cells again into a new file" })]
     Format { path: PathBuf, found: usize, known: usize },
-    /// No write-ahead log could be made beside the file.
     #[error("{}: the file system does not allow a write-ahead log; put the store on a local disk", path.display())]
     NoLog { path: PathBuf },
-    /// The disk is full.
     #[error("{}: the disk is full; everything committed before is safe, and a second run continues there", path.display())]
     Full { path: PathBuf },
-    /// The disk does not read or write.
     #[error("{}: {error}: is the disk full, or gone? Everything committed before is safe, and a second run continues there", path.display())]
     Disk { path: PathBuf, error: rusqlite::Error },
-    /// The folder or the file cannot be written.
     #[error("{}: cannot be written: {error}", path.display())]
     ReadOnly { path: PathBuf, error: rusqlite::Error },
     /// Another process has been writing for a minute.
@@ -44,9 +38,7 @@ impl StoreError {
     /// An error of the file system; a full disk is named.
     pub fn io(path: &Path, error: std::io::Error) -> StoreError {
         match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::FileTooLarge => {
-                StoreError::Full { path: path.into() }
-            }
+            ErrorKind::StorageFull | ErrorKind::FileTooLarge => StoreError::Full { path: path.into() },
             _ => StoreError::Io { path: path.into(), error },
         }
     }

@@ -26,14 +26,10 @@ impl Key {
     /// The settings that differ from their defaults are hashed as JSON, in the order of their definitions. A setting that is
     /// added later leaves the keys of all earlier cells as they are.
     pub fn at(settings: &Settings, revision: u32) -> Key {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(b"superpose cell\n");
-        hasher.update(revision.to_string().as_bytes());
-        hasher.update(b"\n");
-        hasher
-            .update(serde_json::to_string(&Sparse(settings)).expect("settings are plain values").as_bytes());
+        let settings = serde_json::to_string(&Sparse(settings)).expect("settings are plain values");
+        let text = format!("superpose cell\n{revision}\n{settings}");
         let mut key = [0; 16];
-        hasher.finalize_xof().fill(&mut key);
+        blake3::Hasher::new().update(text.as_bytes()).finalize_xof().fill(&mut key);
         Key(u128::from_be_bytes(key))
     }
 }

@@ -75,7 +75,6 @@ pub fn merge(
     Ok(merged)
 }
 
-/// Number of shards in one commit.
 const SHARDS_PER_COMMIT: usize = 50;
 
 /// Merges one shard or records why not. Returns its first cell.

@@ -17,12 +17,11 @@ const MARK: &str = ",\"checksum\":\"";
 
 /// Why a shard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages explain the fields.
+#[allow(missing_docs)] // The messages explain variants and fields.
 pub enum ShardError {
     /// The file cannot be read or written.
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
-    /// A line is invalid.
     #[error("{}, line {line}: {problem}", path.display())]
     Line { path: PathBuf, line: usize, problem: &'static str },
 }
@@ -30,10 +29,8 @@ pub enum ShardError {
 const FOREIGN: &str = "not a record of superpose sweep";
 const UNREADABLE: &str = "a record that this version cannot read";
 
-/// A shard's content.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// The entries, a line each.
     pub entries: Vec<Entry>,
     /// Number of bytes to the end of the last complete line.
     pub whole: u64,
@@ -77,7 +74,6 @@ fn checksum(content: &str) -> String {
     hash[..16].into()
 }
 
-/// Returns an entry as a line.
 fn write_line(entry: &Entry) -> String {
     let mut line = serde_json::to_string(entry).expect("an entry is plain values");
     line.pop();

@@ -13,15 +13,16 @@ use superpose_core::train::TrajectoryPoint;
 
 use crate::cell::Entry;
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
-    /// Whole numbers; flags are 0 or 1.
-    Integer,
-    /// Numbers.
-    Real,
-    /// Text.
-    Text,
+superpose_core::words! {
+    /// What a column holds.
+    ColumnType {
+        /// Whole numbers; flags are 0 or 1.
+        Integer = "integer",
+        /// Numbers.
+        Real = "real",
+        /// Text.
+        Text = "text",
+    }
 }
 
 /// A column.
@@ -91,7 +92,6 @@ fn column(
     Column { name: name.into(), kind, meaning: meaning.into(), expression: expression.into() }
 }
 
-/// The statement that makes the view.
 pub(super) fn view() -> String {
     let columns: Vec<String> =
         COLUMNS.iter().map(|column| format!("{} AS \"{}\"", column.expression, column.name)).collect();

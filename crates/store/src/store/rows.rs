@@ -19,7 +19,6 @@ pub const INSERT: &str = "INSERT INTO cells (key, config, outcome, reason, numer
      outcome = excluded.outcome, reason = excluded.reason, numerics_revision = excluded.numerics_revision, \
      version = excluded.version";
 
-/// Writes an entry.
 pub fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> {
     let json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
     let config = serde_json::to_string(&Sparse(&entry.config)).map_err(json)?;

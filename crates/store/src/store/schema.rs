@@ -55,12 +55,9 @@ pub fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreErro
         if version(&transaction).map_err(failed)? == 0 {
             transaction.execute_batch(include_str!("schema.sql")).map_err(failed)?;
         }
-        let views = format!(
-            "DROP VIEW IF EXISTS results; DROP VIEW IF EXISTS trajectory; {}; {}",
-            columns::view(),
-            columns::trajectory_view()
-        );
-        transaction.execute_batch(&views).map_err(failed)?;
+        let [results, trajectory] = [columns::view(), columns::trajectory_view()];
+        let drop = "DROP VIEW IF EXISTS results; DROP VIEW IF EXISTS trajectory";
+        transaction.execute_batch(&format!("{drop}; {results}; {trajectory}")).map_err(failed)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
         transaction.pragma_update(None, "user_version", FORMAT).map_err(failed)?;
     }
