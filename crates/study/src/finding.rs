@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Embedding, Trigger};
-use superpose_core::{Config, Measure, words};
+use superpose_core::{Measure, words};
 
 use crate::fit::{Comparison, Sample, compare};
-use superpose_lab::threshold::{Search, Threshold};
+use superpose_lab::threshold::Threshold;
 use superpose_store::interval::Interval;
 
 /// The level of all thresholds of the study: mean accuracy over seeds.
@@ -65,29 +65,6 @@ impl Verdict {
 }
 
 impl Finding {
-    pub(super) fn new(
-        config: &Config,
-        measure: Measure,
-        threshold: Threshold,
-        predicted: Option<f64>,
-        search: &Search,
-    ) -> Finding {
-        Finding {
-            vocab: config.vocab,
-            dim: config.dim,
-            length: config.length,
-            embedding: config.embedding.kind(),
-            trigger: config.trigger,
-            measure,
-            level: LEVEL,
-            seed: config.seed,
-            threshold,
-            predicted,
-            runs: search.runs(),
-            points: search.told().collect(),
-        }
-    }
-
     /// Returns the critical number of samples with its 95% interval; `None` if the search found no interval.
     pub fn observed(&self) -> Option<Interval> {
         self.threshold.interval()

@@ -222,7 +222,8 @@ impl Study<'_, '_> {
     /// Finds the critical number of samples of a model.
     fn samples(&mut self, settings: Settings, measure: Measure) -> Result<Finding, StudyError> {
         let config = settings.check()?;
-        let Settings { vocab, dim, length, .. } = &*config;
+        let Settings { vocab, dim, length, trigger, seed, .. } = *config;
+        let embedding = config.embedding.kind();
         (self.say)(&format!("critical N of {} at V = {vocab}, d = {dim}, L = {length}", measure.label()));
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
@@ -230,10 +231,22 @@ impl Study<'_, '_> {
         let plan = question.plan(&predicted, half_width, question.range(), max_runs);
         let (threshold, search) =
             find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
-        Ok(Finding::new(question.config(), measure, threshold, predicted.value, &search))
+        Ok(Finding {
+            vocab,
+            dim,
+            length,
+            embedding,
+            trigger,
+            measure,
+            level: LEVEL,
+            seed,
+            threshold,
+            predicted: predicted.value,
+            runs: search.runs(),
+            points: search.told().collect(),
+        })
     }
 
-    /// Runs cells and returns their outcomes.
     fn outcomes(&mut self, cells: &[Config]) -> Result<Vec<Outcome>, StudyError> {
         let outcomes = self.runner.run(cells, self.observe).map_err(SearchError::from)?;
         let checked = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {

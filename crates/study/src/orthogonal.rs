@@ -2,9 +2,8 @@
 //! random ones they multiply (theory section 5.3).
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measure;
-use superpose_core::Settings;
 use superpose_core::config::EmbeddingSettings;
+use superpose_core::{Measure, Settings};
 
 use super::finding::comparison;
 use super::{Finding, Part, Study, StudyError};

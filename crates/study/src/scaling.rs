@@ -48,14 +48,14 @@ impl Family {
         });
         binned(runs)
     }
+}
 
-    /// Returns the leading-order product at a finding's sizes, as a number of samples.
-    pub fn product_at(&self, finding: &Finding) -> f64 {
-        let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
-        match self.measure {
-            Measure::OneStepAccuracy => 2.0 * l * v * v * v.ln() / (d * d),
-            _ => l * l * (2.0 * v * l.ln()).sqrt() / d.powf(1.5),
-        }
+/// Returns the leading-order product at a finding's sizes, as a number of samples.
+fn product_at(finding: &Finding) -> f64 {
+    let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
+    match finding.measure {
+        Measure::OneStepAccuracy => 2.0 * l * v * v * v.ln() / (d * d),
+        _ => l * l * (2.0 * v * l.ln()).sqrt() / d.powf(1.5),
     }
 }
 
@@ -118,19 +118,16 @@ fn family(
     }
     let factors = |f: &Finding| vec![f.dim as f64, f.length as f64, f.vocab as f64];
     let exponents = comparison(&["d", "L", "V"], &findings, factors, study.seed);
-    let (product, onto_product, onto_prediction) = (product.into(), None, None);
-    let mut family = Family { measure, product, leading, findings, exponents, onto_product, onto_prediction };
     let lines = |scale: &dyn Fn(&Finding) -> Option<f64>| -> Vec<Line> {
         let line = |finding: &Finding| {
             let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));
             let points = binned(runs).into_iter().map(|(n, mean)| (n, mean.mean)).collect();
             Some(Line { scale: scale(finding)?, points })
         };
-        family.findings.iter().filter_map(line).collect()
+        findings.iter().filter_map(line).collect()
     };
-    let onto_product = collapse(&lines(&|finding| Some(family.product_at(finding))), LEVEL);
+    let onto_product = collapse(&lines(&|finding| Some(product_at(finding))), LEVEL);
     let onto_prediction = collapse(&lines(&|finding| finding.predicted), LEVEL);
-    family.onto_product = onto_product;
-    family.onto_prediction = onto_prediction;
-    Ok(family)
+    let product = product.into();
+    Ok(Family { measure, product, leading, findings, exponents, onto_product, onto_prediction })
 }

@@ -75,11 +75,9 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
         share(&accuracies.collect::<Vec<_>>(), vocab)
     };
     let shares: Vec<Interval> = outcomes.chunks(seeds).map(accuracy).collect();
-    let point = |(&(dim, samples), pair): (&(usize, usize), &[Interval])| TrainingPoint {
-        dim,
-        samples,
-        trained: pair[0],
-        three_steps: pair[1],
+    let point = |(&(dim, samples), pair): (&(usize, usize), &[Interval])| {
+        let (trained, three_steps) = (pair[0], pair[1]);
+        TrainingPoint { dim, samples, trained, three_steps }
     };
     let points = places.iter().zip(shares.chunks(2)).map(point).collect();
     let (facts, hebbian_dim) = (vocab as f64, hebbian_dim(vocab, length)?);
