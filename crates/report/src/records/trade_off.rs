@@ -1,6 +1,5 @@
 //! The trade-off of a plan: samples, and the width of an MLP, that each dimension needs.
 
-use superpose_core::config::Activation;
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::plan::binds;
 use superpose_theory::Point;
@@ -35,18 +34,8 @@ fn note(plan: &Plan) -> String {
 }
 
 fn is_checked(plan: &Plan, row: &Row) -> bool {
-    let request = &plan.request;
-    let point = Point {
-        vocab: request.facts,
-        dim: row.dim,
-        length: request.length,
-        samples: row.samples.unwrap_or(1.0),
-        width: row.width,
-        activation: request.activation.unwrap_or(Activation::Relu),
-        embedding: request.embedding,
-        trigger: request.trigger,
-    };
-    expected_error(&point).is_ok()
+    let samples = row.samples.unwrap_or(1.0);
+    expected_error(&Point { samples, width: row.width, ..plan.request.point(row.dim) }).is_ok()
 }
 
 fn samples(plan: &Plan, free_width: bool) -> Chart {
@@ -129,7 +118,7 @@ fn near(limit: f64, values: impl Iterator<Item = f64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use superpose_core::config::{Embedding, Trigger};
+    use superpose_core::config::{Activation, Embedding, Trigger};
     use superpose_figure::Theme;
     use superpose_theory::plan::{Request, plan};
 

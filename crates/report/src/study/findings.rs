@@ -10,7 +10,6 @@ use superpose_theory::bound::surrogate_lower_bound;
 use super::spot;
 use crate::table::Table;
 
-/// An exponent with its 95% interval.
 pub fn exponent(exponent: &Exponent) -> String {
     format!("{:.2} ({:.2} to {:.2})", exponent.estimate, exponent.low, exponent.high)
 }
