@@ -9,7 +9,6 @@ use super::{cell, code, head, said_default, table};
 /// Arguments shared with `superpose run` or `superpose train` from which on a command refers to it.
 const MIN_SHARED: usize = 10;
 
-/// The page of commands.
 pub fn commands() -> String {
     let mut program = superpose_cli::command();
     program.build();

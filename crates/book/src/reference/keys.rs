@@ -5,7 +5,6 @@ use superpose_lab::store::cell_settings;
 
 use super::{cell, code, head, plain, table};
 
-/// The page of keys.
 pub fn keys() -> String {
     let mut text = head("Keys and words");
     text += "\nKeys of a configuration file: `superpose run --config FILE.toml`, and so for `predict`, `threshold` and `phase`. A key is the name of the flag with \

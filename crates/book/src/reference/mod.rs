@@ -10,12 +10,12 @@ mod results;
 mod store;
 mod stub;
 
-pub use commands::commands;
-pub use keys::keys;
-pub use python::python;
+use commands::commands;
+use keys::keys;
+use python::python;
 pub use results::results;
-pub use store::store;
-pub use stub::stub;
+use store::store;
+use stub::stub;
 
 /// The path in the project and the text of every page.
 pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {

@@ -14,7 +14,6 @@ const RESULT: &str = include_str!("../../../../python/superpose/_result.py");
 const TRAINING: &str = include_str!("../../../../python/superpose/_training.py");
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
 
-/// The page of the package.
 pub fn python() -> anyhow::Result<String> {
     let mut text = head("The Python package");
     text += "\nEvery call with its arguments, from the package's own docstrings; `help(superpose.Config.run)` says the same. \
@@ -40,10 +39,8 @@ pub fn python() -> anyhow::Result<String> {
             text += &format!("\n### {}\n", item.name);
             let signature = if item.name == "Config" { &constructor.signature } else { &item.signature };
             if !signature.is_empty() {
-                let called = signature
-                    .replace("__new__", "Config")
-                    .replace("\"Config\"", "Config")
-                    .replace("Self", "Config");
+                let names = ["__new__", "\"Config\"", "Self"];
+                let called = names.iter().fold(signature.clone(), |text, name| text.replace(name, "Config"));
                 text += &format!("\n```text\n{called}\n```\n");
             }
             text += &markdown(&item.documentation);

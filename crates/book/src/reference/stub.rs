@@ -12,12 +12,12 @@ pub fn stub() -> String {
     );
     for setting in Settings::settings() {
         let default = literal(&setting.default);
-        let kind = optional(setting, taken(setting));
+        let kind = optional(setting, types(setting)[0]);
         text += &format!("        {}: {kind} = {default},\n", name(setting));
     }
     text += "    ) -> Self: ...\n";
     for setting in Settings::settings() {
-        let kind = optional(setting, returned(setting));
+        let kind = optional(setting, types(setting)[1]);
         text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name(setting));
     }
     text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
@@ -30,21 +30,14 @@ fn name(setting: &Setting) -> &'static str {
     if setting.name == "import" { "import_" } else { setting.name }
 }
 
-fn taken(setting: &Setting) -> &'static str {
+/// The types that a setting is given as and read as.
+fn types(setting: &Setting) -> [&'static str; 2] {
     match setting.kind {
-        Kind::Flag => "bool",
-        Kind::Count | Kind::Number => "Number",
-        Kind::Text if setting.symbol == Some("FILE") => "Path",
-        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => "str",
-    }
-}
-
-fn returned(setting: &Setting) -> &'static str {
-    match setting.kind {
-        Kind::Flag => "bool",
-        Kind::Count => "int",
-        Kind::Number => "float",
-        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => "str",
+        Kind::Flag => ["bool", "bool"],
+        Kind::Count => ["Number", "int"],
+        Kind::Number => ["Number", "float"],
+        Kind::Text if setting.symbol == Some("FILE") => ["Path", "str"],
+        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => ["str", "str"],
     }
 }
 
