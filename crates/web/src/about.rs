@@ -1,16 +1,13 @@
 //! What the page loads first: defaults, choices, ranges and limits.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
 use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
-use crate::app::{App, MAX_STREAMS};
+use crate::app::{MAX_STREAMS, Shared};
 use crate::design::MAX_INSPECT_SECONDS;
 use crate::extract::MAX_BODY_BYTES;
 use crate::runs::{MAX_KEPT, MAX_QUEUED, MAX_REPEATS, MAX_RUN_SECONDS};
@@ -69,7 +66,7 @@ struct Limits {
     streams: usize,
 }
 
-pub async fn about(State(app): State<Arc<App>>) -> Json<About> {
+pub async fn about(app: Shared) -> Json<About> {
     let range = |size: Size, meaning, low, high| {
         let helps = !matches!(size, Size::One(parameter) if !parameter.helps());
         SizeRange { size, symbol: size.symbol(), meaning, low, high, helps }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::{Router, middleware};
+use axum::extract::State;
+use axum::{Json, Router, middleware};
 use tokio::sync::Semaphore;
 
+use crate::error::ApiError;
 use crate::guard::{Guard, guard};
 use crate::routes::routes;
 use crate::runs::Runs;
@@ -23,6 +25,12 @@ pub struct ServerOptions {
     /// Bytes of memory that a run may take at most.
     pub memory: f64,
 }
+
+/// The argument of a handler that has the server's state.
+pub type Shared = State<Arc<App>>;
+
+/// What a handler responds: an object, or why there is none.
+pub type Answer<T> = Result<Json<T>, ApiError>;
 
 /// Event streams at once.
 pub const MAX_STREAMS: usize = 128;

@@ -1,9 +1,6 @@
 //! Planning and inspecting over HTTP: computations of some seconds.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, CancelToken};
@@ -13,7 +10,7 @@ use superpose_lab::plan;
 use superpose_report::{holdings, trade_off};
 use superpose_tensors::Tensors;
 
-use crate::app::App;
+use crate::app::{Answer, Shared};
 use crate::error::ApiError;
 use crate::extract::JsonBody;
 
@@ -39,10 +36,7 @@ pub struct PlanResponse {
 }
 
 /// The cheapest model for so many facts.
-pub async fn plan(
-    State(app): State<Arc<App>>,
-    JsonBody(options): JsonBody<plan::PlanOptions>,
-) -> Result<Json<PlanResponse>, ApiError> {
+pub async fn plan(app: Shared, JsonBody(options): JsonBody<plan::PlanOptions>) -> Answer<PlanResponse> {
     let request = options.check().map_err(ApiError::invalid)?;
     let work = move || {
         let plan = superpose_theory::plan(&request);
@@ -83,10 +77,7 @@ pub struct InspectResponse {
 }
 
 /// Inspects a matrix of an opened file.
-pub async fn inspect(
-    State(app): State<Arc<App>>,
-    JsonBody(request): JsonBody<InspectRequest>,
-) -> Result<Json<InspectResponse>, ApiError> {
+pub async fn inspect(app: Shared, JsonBody(request): JsonBody<InspectRequest>) -> Answer<InspectResponse> {
     let study = app.studies.get(request.study).map_err(|_| {
         ApiError::invalid(format!(
             "study = {}: there is no such study; serve --open PATH opens one",

@@ -8,14 +8,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use crate::app::App;
+use crate::app::{App, Shared};
 use crate::error::ApiError;
 use crate::extract::PathParams;
 use crate::studies::Change;
@@ -43,17 +42,14 @@ struct Listener {
 }
 
 /// Changes of all runs and studies.
-pub async fn of_all(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    stream(app, None)
+pub async fn of_all(app: Shared) -> Result<Response, ApiError> {
+    stream(app.0, None)
 }
 
 /// Changes of one run until it has ended.
-pub async fn of_run(
-    State(app): State<Arc<App>>,
-    PathParams(id): PathParams<u64>,
-) -> Result<Response, ApiError> {
+pub async fn of_run(app: Shared, PathParams(id): PathParams<u64>) -> Result<Response, ApiError> {
     app.runs.show(id)?;
-    stream(app, Some(id))
+    stream(app.0, Some(id))
 }
 
 fn stream(app: Arc<App>, run: Option<u64>) -> Result<Response, ApiError> {

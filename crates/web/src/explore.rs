@@ -1,9 +1,6 @@
 //! The closed form over HTTP: a phase map, and the prediction at one point.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use superpose_lab::advice::{Advice, advice};
@@ -11,7 +8,7 @@ use superpose_lab::explore::{Explore, Map};
 use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Span};
 use superpose_lab::predict::{self as lab, PredictionRecord};
 
-use crate::app::App;
+use crate::app::{Answer, Shared};
 use crate::error::ApiError;
 use crate::extract::JsonBody;
 use crate::settings::RequestSettings;
@@ -45,10 +42,7 @@ fn half() -> f64 {
 }
 
 /// A phase map in closed form.
-pub async fn map(
-    State(app): State<Arc<App>>,
-    JsonBody(request): JsonBody<MapRequest>,
-) -> Result<Json<Map>, ApiError> {
+pub async fn map(app: Shared, JsonBody(request): JsonBody<MapRequest>) -> Answer<Map> {
     let MapRequest { config, x, y, resolution, accuracy } = request;
     let settings = config.settings();
     settings.three_steps_only().map_err(ApiError::invalid)?;
@@ -79,10 +73,7 @@ pub struct AdvisedPrediction {
 }
 
 /// The prediction at one point.
-pub async fn predict(
-    State(app): State<Arc<App>>,
-    JsonBody(request): JsonBody<PredictRequest>,
-) -> Result<Json<AdvisedPrediction>, ApiError> {
+pub async fn predict(app: Shared, JsonBody(request): JsonBody<PredictRequest>) -> Answer<AdvisedPrediction> {
     let PredictRequest { config, accuracy } = request;
     let config = config.check()?;
     let work = move || {

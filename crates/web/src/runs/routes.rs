@@ -1,15 +1,12 @@
 //! Runs over HTTP.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_REPEATS, RunView};
-use crate::app::App;
+use crate::app::{Answer, Shared};
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathParams};
 use crate::settings::RequestSettings;
@@ -29,27 +26,21 @@ pub struct RunList {
 }
 
 pub async fn submit(
-    State(app): State<Arc<App>>,
+    app: Shared,
     JsonBody(submission): JsonBody<Submission>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let view = app.runs.submit(submission.config.check()?)?;
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-pub async fn list(State(app): State<Arc<App>>) -> Json<RunList> {
+pub async fn list(app: Shared) -> Json<RunList> {
     Json(RunList { runs: app.runs.since(0).runs })
 }
 
-pub async fn show(
-    State(app): State<Arc<App>>,
-    PathParams(id): PathParams<u64>,
-) -> Result<Json<RunView>, ApiError> {
+pub async fn show(app: Shared, PathParams(id): PathParams<u64>) -> Answer<RunView> {
     app.runs.show(id).map(Json)
 }
 
-pub async fn remove(
-    State(app): State<Arc<App>>,
-    PathParams(id): PathParams<u64>,
-) -> Result<Json<RunView>, ApiError> {
+pub async fn remove(app: Shared, PathParams(id): PathParams<u64>) -> Answer<RunView> {
     app.runs.remove(id).map(Json)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -13,21 +12,18 @@ use superpose_figure::Theme;
 use super::Opened;
 use super::export::{Format, body};
 use super::view::{StudyDetail, StudyList};
-use crate::app::App;
+use crate::app::{Answer, Shared};
 use crate::error::ApiError;
 use crate::extract::{PathParams, QueryParams};
 use crate::page::content_type;
 
-pub async fn list(State(app): State<Arc<App>>) -> Result<Json<StudyList>, ApiError> {
+pub async fn list(app: Shared) -> Answer<StudyList> {
     let studies = Arc::clone(&app.studies);
     let list = move || Ok(StudyList { studies: studies.all().iter().map(|study| study.summary()).collect() });
     app.disk.run(list).await.map(Json)
 }
 
-pub async fn show(
-    State(app): State<Arc<App>>,
-    PathParams(id): PathParams<usize>,
-) -> Result<Json<StudyDetail>, ApiError> {
+pub async fn show(app: Shared, PathParams(id): PathParams<usize>) -> Answer<StudyDetail> {
     let study = app.studies.get(id)?;
     let detail = move || {
         let (sections, facts) = study.shown();
@@ -53,7 +49,7 @@ pub struct PictureQuery {
 
 /// A figure of a section, in the colours of a theme.
 pub async fn picture(
-    State(app): State<Arc<App>>,
+    app: Shared,
     PathParams((id, name)): PathParams<(usize, String)>,
     QueryParams(query): QueryParams<PictureQuery>,
 ) -> Result<Response, ApiError> {
@@ -76,7 +72,7 @@ fn draw(study: &Opened, name: &str, theme: Theme) -> Result<String, ApiError> {
 
 /// A file to download.
 pub async fn file(
-    State(app): State<Arc<App>>,
+    app: Shared,
     PathParams((id, name)): PathParams<(usize, String)>,
 ) -> Result<Response, ApiError> {
     let study = app.studies.get(id)?;
