@@ -95,7 +95,7 @@ pub async fn about(app: Shared) -> Json<About> {
             body_bytes: MAX_BODY_BYTES,
             resolution: [MIN_VALUES, MAX_VALUES],
             repeats: MAX_REPEATS,
-            run_bytes: app.runs.memory(),
+            run_bytes: app.runs.memory,
             run_seconds: MAX_RUN_SECONDS,
             inspect_seconds: MAX_INSPECT_SECONDS,
             queue: MAX_QUEUED,

@@ -38,9 +38,7 @@ pub const MAX_STREAMS: usize = 128;
 /// Downloads of whole stores at once.
 const MAX_DOWNLOADS: usize = 4;
 
-/// The server's state.
 pub struct App {
-    /// Threads of a computation.
     pub threads: usize,
     /// Closed forms, which follow a slider.
     pub quick: Work,
@@ -48,11 +46,9 @@ pub struct App {
     pub slow: Work,
     /// Reads from disk.
     pub disk: Work,
-    /// Training runs.
     pub runs: Arc<Runs>,
     /// What was opened with `--open`.
     pub studies: Arc<Studies>,
-    /// Permits of event streams.
     pub streams: Arc<Semaphore>,
     /// Permits of downloads of whole stores.
     pub downloads: Arc<Semaphore>,
@@ -82,6 +78,6 @@ impl App {
             .method_not_allowed_fallback(page::wrong_method)
             .fallback(page::file)
             .with_state(Arc::clone(app))
-            .layer(middleware::from_fn_with_state(Guard::new(port), guard))
+            .layer(middleware::from_fn_with_state(Guard(port), guard))
     }
 }

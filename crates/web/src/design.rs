@@ -78,12 +78,8 @@ pub struct InspectResponse {
 
 /// Inspects a matrix of an opened file.
 pub async fn inspect(app: Shared, JsonBody(request): JsonBody<InspectRequest>) -> Answer<InspectResponse> {
-    let study = app.studies.get(request.study).map_err(|_| {
-        ApiError::invalid(format!(
-            "study = {}: there is no such study; serve --open PATH opens one",
-            request.study
-        ))
-    })?;
+    let missing = |id: usize| format!("study = {id}: there is no such study; serve --open PATH opens one");
+    let study = app.studies.get(request.study).map_err(|_| ApiError::invalid(missing(request.study)))?;
     let threads = app.threads;
     let work = move |cancel: &CancelToken| {
         let file = study.tensors(&request.file).map_err(ApiError::invalid)?;
@@ -118,13 +114,10 @@ fn check_cost(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Api
             largest = (seconds, format!("{parameter} = {name}: {rows} rows and {columns} columns"));
         }
     }
-    if total > MAX_INSPECT_SECONDS {
-        let together = if largest.0 < total { ", with the other" } else { "" };
-        let why =
-            format!("would take about {total:.0} s{together}, and {MAX_INSPECT_SECONDS:.0} s are allowed");
-        return Err(
-            ApiError::invalid(format!("{} {why}", largest.1)).hint("superpose inspect takes larger ones")
-        );
+    if total <= MAX_INSPECT_SECONDS {
+        return Ok(());
     }
-    Ok(())
+    let together = if largest.0 < total { ", with the other" } else { "" };
+    let why = format!("would take about {total:.0} s{together}, and {MAX_INSPECT_SECONDS:.0} s are allowed");
+    Err(ApiError::invalid(format!("{} {why}", largest.1)).hint("superpose inspect takes larger ones"))
 }

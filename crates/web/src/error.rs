@@ -12,13 +12,12 @@ pub struct ApiError {
     #[serde(skip)]
     status: StatusCode,
     /// What failed, the value, and what is allowed.
-    error: String,
+    pub error: String,
     /// What to do about it.
     hint: Option<&'static str>,
 }
 
 impl ApiError {
-    /// An error of any status.
     pub fn new(status: StatusCode, error: impl Into<String>) -> ApiError {
         ApiError { status, error: error.into(), hint: None }
     }
@@ -38,20 +37,8 @@ impl ApiError {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, error).hint("try again in a moment")
     }
 
-    /// A panic in the computation (500).
-    pub fn internal() -> ApiError {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault of the engine")
-    }
-
-    /// The same error with a hint.
     pub fn hint(self, hint: &'static str) -> ApiError {
         ApiError { hint: Some(hint), ..self }
-    }
-
-    /// The message without the hint.
-    #[cfg(test)]
-    pub fn message(&self) -> &str {
-        &self.error
     }
 }
 

@@ -57,8 +57,8 @@ fn stream(app: Arc<App>, run: Option<u64>) -> Result<Response, ApiError> {
     let permit = permit.map_err(|_| ApiError::busy("too many clients listen already"))?;
     let listener = Listener {
         run,
-        runs: app.runs.listen(),
-        studies: run.is_none().then(|| app.studies.listen()),
+        runs: app.runs.versions.subscribe(),
+        studies: run.is_none().then(|| app.studies.versions.subscribe()),
         sent: Vec::new(),
         version: 0,
         busy: false,

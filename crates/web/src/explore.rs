@@ -41,7 +41,6 @@ fn half() -> f64 {
     0.5
 }
 
-/// A phase map in closed form.
 pub async fn map(app: Shared, JsonBody(request): JsonBody<MapRequest>) -> Answer<Map> {
     let MapRequest { config, x, y, resolution, accuracy } = request;
     let settings = config.settings();
@@ -72,7 +71,6 @@ pub struct AdvisedPrediction {
     advice: Advice,
 }
 
-/// The prediction at one point.
 pub async fn predict(app: Shared, JsonBody(request): JsonBody<PredictRequest>) -> Answer<AdvisedPrediction> {
     let PredictRequest { config, accuracy } = request;
     let config = config.check()?;

@@ -1,11 +1,11 @@
-//! Extractors whose errors are [`ApiError`]s: the JSON body, path parameters and query parameters.
+//! Extractors whose errors are [`ApiError`]s: the JSON body and the parameters of the path.
 //!
 //! A body has a maximum size and must arrive within a timeout, so that a client cannot hold a connection for long.
 
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
@@ -21,7 +21,6 @@ const MAX_DISCARDED_BYTES: usize = 4 << 20;
 /// Time within which a body must arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The JSON body of a request.
 pub struct JsonBody<T>(pub T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
@@ -64,30 +63,14 @@ async fn collect(mut body: Body) -> Result<Vec<u8>, ApiError> {
     Ok(bytes)
 }
 
-/// The parameters of a path.
 pub struct PathParams<T>(pub T);
 
 impl<S: Sync + Send, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParams<T>, ApiError> {
-        match Path::<T>::from_request_parts(parts, state).await {
-            Ok(Path(params)) => Ok(PathParams(params)),
-            Err(_) => Err(ApiError::not_found("there is nothing of that name")),
-        }
-    }
-}
-
-/// The parameters of a query string.
-pub struct QueryParams<T>(pub T);
-
-impl<S: Sync + Send, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<QueryParams<T>, ApiError> {
-        match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(params)) => Ok(QueryParams(params)),
-            Err(error) => Err(ApiError::new(StatusCode::BAD_REQUEST, error.body_text())),
-        }
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        path.map(|params| PathParams(params.0))
+            .map_err(|_| ApiError::not_found("there is nothing of that name"))
     }
 }

@@ -10,11 +10,9 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
 
-/// The check of a server's requests.
-#[derive(Clone, Copy, Debug)]
-pub struct Guard {
-    port: u16,
-}
+/// The check of the requests of a server at this port.
+#[derive(Clone, Copy)]
+pub struct Guard(pub u16);
 
 /// The page has no inline script or style, connects only to this server, and cannot be framed.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -30,16 +28,11 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 impl Guard {
-    /// The check for a server at this port.
-    pub fn new(port: u16) -> Guard {
-        Guard { port }
-    }
-
     fn is_own(&self, host: &str) -> bool {
-        let name = match host.strip_suffix(&format!(":{}", self.port)) {
+        let name = match host.strip_suffix(&format!(":{}", self.0)) {
             Some(name) => name,
             // Browsers leave out the default port.
-            None if self.port == 80 => host,
+            None if self.0 == 80 => host,
             None => return false,
         };
         ["127.0.0.1", "localhost", "[::1]"].iter().any(|known| name.eq_ignore_ascii_case(known))
@@ -51,7 +44,7 @@ impl Guard {
         let host = single(headers, header::HOST)?;
         let named: Vec<&str> = host.iter().chain(&target).map(String::as_str).collect();
         if host.is_none() || !named.iter().all(|host| self.is_own(host)) {
-            let port = self.port;
+            let port = self.0;
             let what = format!("host = {}: must be 127.0.0.1:{port} or localhost:{port}", named.join(", "));
             return Err(forbidden(what).hint("open the address that superpose serve printed"));
         }
@@ -108,7 +101,7 @@ mod tests {
 
     #[test]
     fn accepts_only_names_of_this_machine() {
-        let guard = Guard::new(7333);
+        let guard = Guard(7333);
         for host in ["127.0.0.1:7333", "localhost:7333", "LOCALHOST:7333", "[::1]:7333"] {
             assert!(guard.is_own(host), "{host}");
         }
@@ -117,6 +110,6 @@ mod tests {
         {
             assert!(!guard.is_own(host), "{host}");
         }
-        assert!(Guard::new(80).is_own("localhost"));
+        assert!(Guard(80).is_own("localhost"));
     }
 }

@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Request, String> {
-        super::read(text).map_err(|error| error.message().to_owned())
+        super::read(text).map_err(|error| error.error)
     }
 
     #[test]
@@ -179,10 +179,8 @@ mod tests {
         let request =
             read(r#"{"x": {"size": "dim", "low": 1.0, "high": 1e3, "scale": "linear"}, "level": 1}"#);
         let request = request.unwrap();
-        assert_eq!(
-            (request.x.low, request.x.high, request.x.scale, request.level),
-            (1, 1000, Scale::Linear, Some(1.0))
-        );
+        let Span { low, high, scale, .. } = request.x;
+        assert_eq!((low, high, scale, request.level), (1, 1000, Scale::Linear, Some(1.0)));
         let null = read(r#"{"x": {"size": "dim", "low": 1, "high": 3}, "level": null}"#);
         assert_eq!(null.unwrap().level, None);
     }

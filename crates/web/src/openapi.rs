@@ -23,7 +23,6 @@ const ERRORS: [(u16, &str); 10] = [
     (503, "Too many requests at once; try again."),
 ];
 
-/// The document.
 pub async fn document() -> Json<Value> {
     Json(openapi(&routes()))
 }

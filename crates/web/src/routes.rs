@@ -15,12 +15,14 @@ use crate::{about, design, events, explore, openapi, runs, studies};
 /// Adds a type to the schemas of the document and returns the reference to it.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
+type Handler = MethodRouter<Arc<App>>;
+
 /// One method of one path.
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
     pub id: &'static str,
-    pub handler: MethodRouter<Arc<App>>,
+    pub handler: Handler,
     pub summary: &'static str,
     /// Schema and example of the body.
     pub body: Option<(SchemaOf, Value)>,
@@ -33,12 +35,7 @@ pub struct Route {
 }
 
 impl Route {
-    fn new(
-        method: &'static str,
-        path: &'static str,
-        id: &'static str,
-        handler: MethodRouter<Arc<App>>,
-    ) -> Route {
+    fn new(method: &'static str, path: &'static str, id: &'static str, handler: Handler) -> Route {
         let response: (u16, &str, SchemaOf) = (200, "*/*", SchemaGenerator::subschema_for::<Value>);
         Route { method, path, id, handler, summary: "", body: None, query: None, response, errors: &[] }
     }
@@ -65,7 +62,6 @@ impl Route {
     }
 }
 
-/// All routes of the API.
 pub fn routes() -> Vec<Route> {
     let map = json!({ "config": { "vocab": 512 }, "x": { "size": "dim", "low": 16, "high": 1024 },
         "y": { "size": "samples", "low": 100, "high": 1_000_000 }, "resolution": 64, "accuracy": 0.5 });

@@ -32,15 +32,12 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that cannot start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // The messages explain the fields.
+#[allow(missing_docs)] // The messages explain variants and fields.
 pub enum ServeError {
-    /// The port cannot be bound.
     #[error("port = {port}: {error}")]
     Port { port: u16, error: std::io::Error },
-    /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(std::io::Error),
-    /// A path of `--open` cannot be opened.
     #[error("open = {path}: {why}")]
     Open { path: String, why: String },
 }
@@ -116,14 +113,12 @@ async fn accept(listener: TcpListener, router: Router, end: impl Future<Output =
             continue;
         };
         let _ = stream.set_nodelay(true);
+        let io = TokioIo::new(with_write_timeout(stream, WRITE_TIMEOUT));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(
-                TokioIo::new(with_write_timeout(stream, WRITE_TIMEOUT)),
-                TowerToHyperService::new(router.clone()),
-            );
+            .serve_connection(io, TowerToHyperService::new(router.clone()));
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // Disconnected clients are no error of the server.

@@ -13,7 +13,6 @@ use crate::error::ApiError;
 pub const EMBEDDINGS: &[Embedding] =
     &[Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal, Embedding::Rademacher];
 
-/// The settings of a request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub struct RequestSettings(Settings);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use superpose_core::backend::CancelToken;
 use tokio::sync::Semaphore;
 
@@ -20,10 +21,8 @@ pub struct Work {
 impl Work {
     /// Work of which `running` at once run and `waiting` wait.
     pub fn new(running: usize, waiting: usize) -> Work {
-        Work {
-            running: Arc::new(Semaphore::new(running)),
-            admitted: Arc::new(Semaphore::new(running + waiting)),
-        }
+        let permits = |count: usize| Arc::new(Semaphore::new(count));
+        Work { running: permits(running), admitted: permits(running + waiting) }
     }
 
     /// Runs the work on a thread that may block.
@@ -40,7 +39,8 @@ impl Work {
             let _permits = (admitted, running);
             work()
         };
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(ApiError::internal()))
+        let panicked = || ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault of the engine");
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(panicked()))
     }
 
     /// The same, for work that can be cancelled: its token is cancelled when the client disconnects.

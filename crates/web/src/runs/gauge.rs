@@ -1,7 +1,7 @@
 //! Progress of a run, read by other threads, and its cancellation.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use superpose_core::backend::CancelToken;
@@ -14,16 +14,13 @@ use super::MAX_RUN_SECONDS;
 /// idle machine.
 const OVERTIME: f64 = 5.0;
 
-const STAGES: [Stage; 3] = [Stage::Drawing, Stage::Training, Stage::Evaluating];
-
 #[derive(Default)]
 pub struct Gauge {
     total: u64,
     read: AtomicU64,
     repeat: AtomicUsize,
-    /// Index in [`STAGES`] plus 1; 0 before the first.
-    stage: AtomicU8,
-    cancel: CancelToken,
+    stage: Mutex<Option<Stage>>,
+    pub cancel: CancelToken,
     late: AtomicBool,
     deadline: OnceLock<Instant>,
 }
@@ -31,15 +28,6 @@ pub struct Gauge {
 impl Gauge {
     pub fn new(config: &Config) -> Gauge {
         Gauge { total: reads(config).max(1), ..Gauge::default() }
-    }
-
-    pub fn stop(&self) {
-        self.cancel.cancel();
-    }
-
-    /// The token that cancels the run.
-    pub fn cancel_token(&self) -> CancelToken {
-        self.cancel.clone()
     }
 
     /// Whether the deadline stopped the run, not a cancellation.
@@ -56,8 +44,7 @@ impl Gauge {
     }
 
     pub fn stage(&self) -> Option<Stage> {
-        let index = usize::from(self.stage.load(Ordering::Relaxed));
-        STAGES.get(index.checked_sub(1)?).copied()
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,7 +64,6 @@ impl Progress for Gauge {
     }
 
     fn stage(&self, stage: Stage) {
-        let index = STAGES.iter().position(|&known| known == stage).unwrap_or(0);
-        self.stage.store(index as u8 + 1, Ordering::Relaxed);
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
     }
 }

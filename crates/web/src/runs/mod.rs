@@ -48,7 +48,6 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Whether the run is over.
     pub fn ended(self) -> bool {
         !matches!(self, RunState::Queued | RunState::Running)
     }
@@ -112,11 +111,9 @@ struct State {
 
 /// What has changed since a version.
 pub struct Changes {
-    /// The present version.
     pub version: u64,
     /// Runs that changed or are in progress.
     pub runs: Vec<RunView>,
-    /// Runs that were removed.
     pub removed: Vec<u64>,
     /// Whether a run is in progress.
     pub busy: bool,
@@ -124,15 +121,15 @@ pub struct Changes {
     pub closed: bool,
 }
 
-/// All runs.
 pub struct Runs {
     state: Mutex<State>,
     /// Notifies the worker of a queued run.
     work: Condvar,
     /// Notifies listeners of a new version.
-    versions: watch::Sender<u64>,
+    pub versions: watch::Sender<u64>,
     threads: usize,
-    memory: f64,
+    /// Bytes that a run may take at most.
+    pub memory: f64,
 }
 
 impl Runs {
@@ -151,22 +148,11 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Bytes that a run may take at most.
-    pub fn memory(&self) -> f64 {
-        self.memory
-    }
-
-    /// Receives the version at every change.
-    pub fn listen(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic can leave only counters inconsistent, and the next change corrects them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a run.
     pub fn submit(&self, config: Config) -> Result<RunView, ApiError> {
         let estimated = self.check_cost(&config)?;
         let mut state = self.lock();
@@ -234,7 +220,7 @@ impl Runs {
             return Ok(view);
         }
         if let Some(run) = state.runs.get_mut(&id) {
-            run.gauge.stop();
+            run.gauge.cancel.cancel();
             run.end(RunState::Cancelled);
         }
         self.changed(&mut state, id);
@@ -260,7 +246,7 @@ impl Runs {
         let mut state = self.lock();
         state.closed = true;
         state.version += 1;
-        state.runs.values().for_each(|run| run.gauge.stop());
+        state.runs.values().for_each(|run| run.gauge.cancel.cancel());
         self.work.notify_all();
         self.announce(&state);
     }
@@ -295,6 +281,7 @@ impl State {
         let run = self.runs.get(&id).ok_or_else(missing)?;
         let ahead = self.runs.range(..id).filter(|(_, other)| other.state == RunState::Queued).count();
         let running = run.state == RunState::Running;
+        let outcome = run.outcome.as_ref();
         Ok(RunView {
             id,
             state: run.state,
@@ -309,12 +296,9 @@ impl State {
             estimated_seconds: run.estimated,
             config: (*run.config).clone(),
             error: run.error.clone(),
-            accuracy: run.outcome.as_ref().map(|outcome| outcome.record.measures[Measure::Accuracy]),
-            predicted: run
-                .outcome
-                .as_ref()
-                .and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
-            result: run.outcome.clone().filter(|_| whole),
+            accuracy: outcome.map(|outcome| outcome.record.measures[Measure::Accuracy]),
+            predicted: outcome.and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
+            result: outcome.filter(|_| whole).cloned(),
         })
     }
 

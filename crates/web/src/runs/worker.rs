@@ -21,27 +21,24 @@ pub fn work(runs: &Runs) {
     let backend = Backend::cpu(runs.threads).unwrap_or_else(|_| Backend::single());
     while let Some((id, config, gauge)) = next(runs) {
         let trained = catch_unwind(AssertUnwindSafe(|| {
-            train(&config, &gauge, &backend.with_cancel(gauge.cancel_token()))
+            train(&config, &gauge, &backend.with_cancel(gauge.cancel.clone()))
         }));
         let mut state = runs.lock();
         let Some(run) = state.runs.get_mut(&id) else { continue };
         if run.state == RunState::Running {
-            match trained {
+            let late = "it took far longer than estimated and was stopped";
+            let (state, error) = match trained {
                 Ok(Ok(outcome)) => {
                     run.outcome = Some(Arc::new(outcome));
-                    run.end(RunState::Done);
+                    (RunState::Done, None)
                 }
-                Ok(Err(RunError::Cancelled(_))) if !gauge.late() => run.end(RunState::Cancelled),
-                Ok(Err(error)) => {
-                    let late = "it took far longer than estimated and was stopped".to_owned();
-                    run.error = Some(if gauge.late() { late } else { error.to_string() });
-                    run.end(RunState::Failed);
-                }
-                Err(_) => {
-                    run.error = Some("a fault of the engine".into());
-                    run.end(RunState::Failed);
-                }
-            }
+                Ok(Err(_)) if gauge.late() => (RunState::Failed, Some(late.into())),
+                Ok(Err(RunError::Cancelled(_))) => (RunState::Cancelled, None),
+                Ok(Err(error)) => (RunState::Failed, Some(error.to_string())),
+                Err(_) => (RunState::Failed, Some("a fault of the engine".into())),
+            };
+            run.error = error;
+            run.end(state);
         }
         runs.changed(&mut state, id);
     }

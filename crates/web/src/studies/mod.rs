@@ -28,10 +28,10 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// Stores of one folder that are opened at most.
 const MAX_STORES: usize = 20;
 
-/// All that was opened.
 pub struct Studies {
-    list: Vec<Arc<Opened>>,
-    versions: watch::Sender<u64>,
+    pub list: Vec<Arc<Opened>>,
+    /// Notifies listeners of a change.
+    pub versions: watch::Sender<u64>,
 }
 
 /// The state of a study that event streams report.
@@ -43,7 +43,6 @@ pub struct Change {
 }
 
 impl Studies {
-    /// Opens the paths.
     pub fn open(paths: &[PathBuf]) -> Result<Studies, ServeError> {
         let mut list = Vec::new();
         for path in paths {
@@ -57,19 +56,8 @@ impl Studies {
         Ok(Studies { list, versions: watch::Sender::new(0) })
     }
 
-    /// All of them.
-    pub fn all(&self) -> &[Arc<Opened>] {
-        &self.list
-    }
-
-    /// One of them.
     pub fn get(&self, id: usize) -> Result<Arc<Opened>, ApiError> {
         self.list.get(id).cloned().ok_or_else(|| ApiError::not_found(format!("there is no study {id}")))
-    }
-
-    /// Receives a version at every change.
-    pub fn listen(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
     }
 
     /// The state of every study at the last refresh.

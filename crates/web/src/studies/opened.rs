@@ -46,7 +46,6 @@ struct Contents {
     error: Option<String>,
 }
 
-/// A study, store, folder or embedding file that was opened.
 #[derive(Default)]
 pub struct Opened {
     id: usize,
@@ -99,7 +98,6 @@ impl Opened {
         }
     }
 
-    /// The name of the store's file.
     fn store_name(&self) -> Option<&str> {
         match (&self.file, self.kind()) {
             (Some(file), Kind::Store) => Some(file),
@@ -108,7 +106,6 @@ impl Opened {
         }
     }
 
-    /// A connection to the store.
     pub fn open_store(&self) -> Result<Store, String> {
         self.source.open(&self.root, self.store_name().ok_or("it has no store")?)
     }
@@ -155,7 +152,6 @@ impl Opened {
         Change { id: self.id, cells: contents.cells, revision: contents.revision }
     }
 
-    /// The present sections and facts.
     pub fn shown(&self) -> (Arc<Vec<Section>>, Vec<(String, String)>) {
         self.refresh();
         self.show();
@@ -224,13 +220,11 @@ impl Opened {
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let entries = manifest.as_object().into_iter().flatten();
-        entries
-            .flat_map(|(name, value)| match value.as_object() {
-                None => vec![(name.replace('_', " "), text(value))],
-                Some(inner) => inner.iter().map(|(part, x)| (format!("{name}, {part}"), text(x))).collect(),
-            })
-            .collect()
+        let facts = |(name, value): (&String, &serde_json::Value)| match value.as_object() {
+            None => vec![(name.replace('_', " "), text(value))],
+            Some(inner) => inner.iter().map(|(part, x)| (format!("{name}, {part}"), text(x))).collect(),
+        };
+        manifest.as_object().into_iter().flatten().flat_map(facts).collect()
     }
 
     /// Files that may be downloaded. Their names come from the contents of the study, never from a request.
@@ -282,7 +276,6 @@ impl Opened {
         }
     }
 
-    /// Names of embedding files.
     fn embedding_names(&self) -> Vec<String> {
         match (&self.file, self.kind()) {
             (Some(file), Kind::Embedding) => vec![file.clone()],

@@ -3,23 +3,26 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::http::{HeaderValue, header};
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use superpose_figure::Theme;
+use superpose_lab::store::{csv, json_lines};
 
 use super::Opened;
-use super::export::{Format, body};
+use super::export::{Export, body};
 use super::view::{StudyDetail, StudyList};
 use crate::app::{Answer, Shared};
 use crate::error::ApiError;
-use crate::extract::{PathParams, QueryParams};
+use crate::extract::PathParams;
 use crate::page::content_type;
 
 pub async fn list(app: Shared) -> Answer<StudyList> {
     let studies = Arc::clone(&app.studies);
-    let list = move || Ok(StudyList { studies: studies.all().iter().map(|study| study.summary()).collect() });
+    let list = move || Ok(StudyList { studies: studies.list.iter().map(|study| study.summary()).collect() });
     app.disk.run(list).await.map(Json)
 }
 
@@ -51,8 +54,9 @@ pub struct PictureQuery {
 pub async fn picture(
     app: Shared,
     PathParams((id, name)): PathParams<(usize, String)>,
-    QueryParams(query): QueryParams<PictureQuery>,
+    query: Result<Query<PictureQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let query = query.map_err(|error| ApiError::new(StatusCode::BAD_REQUEST, error.body_text()))?;
     let study = app.studies.get(id)?;
     let theme = match query.theme {
         PageTheme::Light => Theme::Light,
@@ -70,7 +74,6 @@ fn draw(study: &Opened, name: &str, theme: Theme) -> Result<String, ApiError> {
     found.map(|picture| picture.figure.svg(theme)).ok_or_else(missing)
 }
 
-/// A file to download.
 pub async fn file(
     app: Shared,
     PathParams((id, name)): PathParams<(usize, String)>,
@@ -81,18 +84,18 @@ pub async fn file(
     if !app.disk.run(exists).await? {
         return Err(ApiError::not_found(format!("there is no file {name}")));
     }
-    let format = match name.as_str() {
-        "cells.csv" => Some(Format::Csv),
-        "cells.jsonl" => Some(Format::JsonLines),
+    let export: Option<Export> = match name.as_str() {
+        "cells.csv" => Some(csv),
+        "cells.jsonl" => Some(json_lines),
         _ => None,
     };
-    let mut response = match format {
-        Some(format) => {
+    let mut response = match export {
+        Some(export) => {
             let permit = Arc::clone(&app.downloads).try_acquire_owned();
             let permit = permit.map_err(|_| ApiError::busy("too many downloads are in progress"))?;
             // Opened before the response starts, so that a failure is an error and not half a file.
             let store = app.disk.run(move || study.open_store().map_err(ApiError::not_found)).await?;
-            body(store, format, permit).into_response()
+            body(store, export, permit).into_response()
         }
         None => {
             let wanted = name.clone();

@@ -50,14 +50,12 @@ impl History {
 
 /// The store's file.
 #[derive(Default)]
-pub struct Source {
-    history: Mutex<History>,
-}
+pub struct Source(Mutex<History>);
 
 impl Source {
     /// A connection to the present file.
     pub fn open(&self, root: &Path, name: &str) -> Result<Store, String> {
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, log) = (folder::metadata(root, name), log(root, name));
         let head = log.as_ref().map(|(head, _)| *head);
         history.follow(found.as_ref().ok().cloned(), log);
@@ -65,13 +63,10 @@ impl Source {
         let path = root.join(name);
         // SQLite cannot read the log of a read-only folder: then the file is read without it.
         let alone = |error: String| Store::peek(&path).map(|store| (store, false)).map_err(|_| error);
-        let whole = |store: Store| (store, true);
-        let (store, known) = match (history.stale.is_some() && history.stale == head, history.known) {
-            (true, _) => alone("the log beside it is that of another file".into()),
-            (false, true) => Store::reopen(&path).map(whole).or_else(|error| alone(error.to_string())),
-            (false, false) => {
-                Store::open_existing(&path).map(whole).or_else(|error| alone(error.to_string()))
-            }
+        let open = if history.known { Store::reopen } else { Store::open_existing };
+        let (store, known) = match history.stale.is_some() && history.stale == head {
+            true => alone("the log beside it is that of another file".into()),
+            false => open(&path).map(|store| (store, true)).or_else(|error| alone(error.to_string())),
         }?;
         // The file may have been replaced since it was checked.
         let now = folder::metadata(root, name).map_err(|error| error.to_string())?;
@@ -84,7 +79,7 @@ impl Source {
 
     /// How often the file was replaced or removed.
     pub fn replaced(&self) -> u64 {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).replaced
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).replaced
     }
 }
 
