@@ -2,7 +2,6 @@
 //!
 //! Every measurement is a separate process, because peak memory is recorded per process.
 
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -40,7 +39,6 @@ settings! {
     }
 }
 
-/// Arguments of `superpose bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
     #[command(flatten)]
@@ -83,7 +81,6 @@ const STEPS: [(&str, &str, Place); 2] = [
     ("adam", "superpose, one Adam step, softmax far from uniform", Place::Late),
 ];
 
-/// Runs the command.
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
     check_ranges(&options, BenchOptions::settings())?;
@@ -183,10 +180,7 @@ fn torch(
         message(format_args!("measuring: {name}"));
         let mut command = Command::new(&arguments.python);
         command.arg(&script).args(["--method", method, "--regime", regime, "--threads", &threads]);
-        command
-            .args(["--repeat", &repeat.to_string(), "--trigger", "values"])
-            .arg("--import")
-            .arg(&data as &Path);
+        command.args(["--repeat", &repeat.to_string(), "--trigger", "values", "--import"]).arg(&data);
         rows.push(Measurement { name: name.into(), ..finish(command)? });
     }
     Ok(rows)

@@ -9,7 +9,6 @@ use superpose_lab::store::{ExportError, Store, csv, json_lines};
 
 use crate::files::write_file_with;
 
-/// Arguments of `superpose export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArguments {
     /// The store
@@ -33,7 +32,6 @@ enum Format {
     Parquet,
 }
 
-/// Runs the command.
 pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
     let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
     let format = arguments.format.unwrap_or(match ending {

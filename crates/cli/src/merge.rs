@@ -14,7 +14,6 @@ use crate::progress::Work;
 use crate::shared::{message, plural, print};
 use crate::sweep::shards_of;
 
-/// Arguments of `superpose merge`.
 #[derive(Args, Clone, Debug)]
 pub struct MergeArguments {
     /// Shard files or folders of shards (default: the store's name with .shards)
@@ -25,7 +24,6 @@ pub struct MergeArguments {
     store: PathBuf,
 }
 
-/// Runs the command.
 pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
     let started = Instant::now();
     let places = match arguments.shards.is_empty() {

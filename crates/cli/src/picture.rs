@@ -31,7 +31,6 @@ impl FigureFile {
         Ok(Some(FigureFile { path: path.clone(), png }))
     }
 
-    /// Writes a figure.
     pub fn write(&self, figure: &Figure) -> anyhow::Result<()> {
         let bytes = match self.png {
             false => figure.svg(Theme::Light).into_bytes(),

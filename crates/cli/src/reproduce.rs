@@ -24,7 +24,6 @@ use crate::interrupt::Interrupt;
 use crate::progress::spinner;
 use crate::shared::{Threads, available_memory, backend, message, print, shell};
 
-/// Arguments of `superpose reproduce`.
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
     /// Scale of the study: quick, standard or full
@@ -82,7 +81,6 @@ impl Machine {
 /// Maximum seed: the seeds of findings are derived from it with large factors.
 const MAX_SEED: u64 = 100_000_000;
 
-/// Runs the command.
 pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     if let Some(folder) = &arguments.gather {
         return gather(folder);
@@ -162,7 +160,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     let mut all: Option<Manifest> = None;
     let mut missing = Vec::new();
     for &part in Part::ALL {
-        let folder = Folder { folder: path.join(part.word()) };
+        let folder = Folder(path.join(part.word()));
         let (Some(found), Some(manifest)) = (folder.results()?, folder.existing_manifest()?) else {
             missing.push(part.word());
             continue;
@@ -175,10 +173,8 @@ fn gather(path: &Path) -> anyhow::Result<()> {
             ..manifest.clone()
         });
         if of(all) != of(&manifest) {
-            bail!(
-                "{}: has another scale, seed or numerics revision than the other parts",
-                folder.folder.display()
-            );
+            let folder = folder.0.display();
+            bail!("{folder}: has another scale, seed or numerics revision than the other parts");
         }
         if !results.take(part, found) {
             missing.push(part.word());
@@ -193,7 +189,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     if !missing.is_empty() {
         message(format_args!("note: parts that are missing or not finished: {}", missing.join(", ")));
     }
-    let folder = Folder { folder: path.to_owned() };
+    let folder = Folder(path.to_owned());
     let mut store = Store::open(&folder.path("store.sqlite"))?;
     for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
@@ -225,15 +221,13 @@ fn summary(sections: &[Section], folder: &Path, seconds: f64) -> String {
 }
 
 /// The folder of a study.
-struct Folder {
-    folder: PathBuf,
-}
+struct Folder(PathBuf);
 
 impl Folder {
     /// Creates the folder, or opens one of the same study.
     fn open(path: &Path, scale: Scale, seed: u64) -> anyhow::Result<Folder> {
         create_folder(path)?;
-        let folder = Folder { folder: path.to_owned() };
+        let folder = Folder(path.to_owned());
         let found = folder.existing_manifest()?;
         if found.is_none() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             bail!("out = {}: is not empty and holds no study; give a new folder", path.display());
@@ -252,20 +246,17 @@ impl Folder {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.0.join(name)
     }
 
-    /// Reads the results, if there are any.
     fn results(&self) -> anyhow::Result<Option<Results>> {
         read_json(&self.path("study.json"))
     }
 
-    /// Reads the manifest, if there is one.
     fn existing_manifest(&self) -> anyhow::Result<Option<Manifest>> {
         read_json(&self.path("manifest.json"))
     }
 
-    /// Writes the results and the manifest.
     fn keep(&self, results: &Results, manifest: &Manifest) -> anyhow::Result<()> {
         write_json(&self.path("study.json"), results)?;
         write_json(&self.path("manifest.json"), manifest)
@@ -308,18 +299,13 @@ impl Folder {
                 write(&format!("tables/{}.csv", table.name), table.csv().as_bytes())?;
             }
         }
+        let Machine { processor, cores, system } = &manifest.machine;
         let mut facts: Facts = vec![
             ("command".into(), manifest.command.clone()),
             ("version".into(), manifest.version.clone()),
             ("numerics revision".into(), manifest.numerics_revision.to_string()),
             ("seed".into(), manifest.seed.to_string()),
-            (
-                "machine".into(),
-                format!(
-                    "{}, {} cores, {}",
-                    manifest.machine.processor, manifest.machine.cores, manifest.machine.system
-                ),
-            ),
+            ("machine".into(), format!("{processor}, {cores} cores, {system}")),
         ];
         for (part, seconds) in &manifest.seconds {
             let runs = manifest.runs.get(part).copied().unwrap_or(0);

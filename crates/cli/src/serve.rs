@@ -8,7 +8,6 @@ use superpose_web::{Server, ServerOptions};
 use crate::interrupt::Interrupt;
 use crate::shared::{Threads, available_memory, message, print};
 
-/// Arguments of `superpose serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
     /// Port on 127.0.0.1; 0 chooses a free port

@@ -19,7 +19,6 @@ use crate::slurm::script::array;
 use crate::submit::{core_hours, finished_lines};
 use crate::sweep::{Places, read_sweep};
 
-/// Arguments of `superpose status`.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArguments {
     /// Sweep file, or output folder of submitted command lines or of a submitted study
@@ -103,7 +102,6 @@ struct Stopped {
     state: Option<String>,
 }
 
-/// Runs the command.
 pub fn status(arguments: &StatusArguments) -> anyhow::Result<()> {
     let report = if arguments.file.is_dir() { of_lines(&arguments.file)? } else { of_sweep(arguments)? };
     print_record(arguments.json, &report, text)?;

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
-use superpose_lab::sweep::{Survey, fingerprint};
+use superpose_lab::sweep::Survey;
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 use superpose_study::Scale;
@@ -28,7 +28,6 @@ mod lines;
 
 pub use lines::finished as finished_lines;
 
-/// Arguments of `superpose submit`.
 #[derive(Args, Clone, Debug)]
 pub struct SubmitArguments {
     #[command(subcommand)]
@@ -41,7 +40,6 @@ enum To {
     Slurm(SlurmArguments),
 }
 
-/// Arguments of `superpose submit slurm`.
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("store", |store| store.help(STORE_HELP)), mut_arg("out", |out| out.help(OUT_HELP)))]
 pub struct SlurmArguments {
@@ -90,7 +88,6 @@ const OUT_HELP: &str =
 /// Maximum number of tasks. Most clusters allow fewer (MaxArraySize, by default 1,001) and report that themselves.
 const MAX_TASKS: u64 = 100_000;
 
-/// Runs the command.
 pub fn submit(arguments: &SubmitArguments) -> anyhow::Result<()> {
     let To::Slurm(arguments) = &arguments.to;
     flags::check(&arguments.extra)?;
@@ -200,7 +197,6 @@ pub fn core_hours(seconds: f64) -> String {
     }
 }
 
-/// Returns the absolute path of this program.
 fn program() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     absolute("program", &program)
@@ -306,13 +302,7 @@ impl Plan {
             lock.release()?;
             bail!("another process has just submitted from {}: try again", self.folder.display());
         }
-        let job = match sbatch(task.place, &array) {
-            Ok(job) => job,
-            Err(error) => {
-                lock.release()?;
-                return Err(error);
-            }
-        };
+        let job = sbatch(task.place, &array).or_else(|error| lock.release().and(Err(error)))?;
         let id = job.id.clone();
         if self.continues() {
             self.now.jobs = self.before.take().map(|before| before.jobs).unwrap_or_default();
@@ -361,9 +351,4 @@ fn sbatch(script: &Path, array: &str) -> anyhow::Result<Job> {
 fn of_jobs(jobs: &[Job]) -> String {
     let ids: Vec<String> = jobs.iter().map(|job| format!("job {}", job.id)).collect();
     format!(" ({})", ids.join(", "))
-}
-
-/// Returns the hash of command lines.
-fn hash(lines: &[Vec<String>]) -> String {
-    fingerprint(lines.iter().map(|line| line.join("\n")))
 }

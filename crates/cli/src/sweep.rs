@@ -19,7 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::progress::Work;
 use crate::shared::{Threads, about, available_memory, message, plural, print, shell};
 
-/// Arguments of `superpose sweep`.
 #[derive(Args, Clone, Debug)]
 pub struct SweepArguments {
     /// The sweep: a TOML file with base values, [axes], [[points]] and [rays] (docs/sweeps.md)
@@ -52,7 +51,6 @@ pub struct Places {
 }
 
 impl Places {
-    /// Returns the store of a sweep.
     pub fn store(&self, file: &Path) -> PathBuf {
         self.store.clone().unwrap_or_else(|| store_of(file))
     }
@@ -126,7 +124,6 @@ impl FromStr for Share {
     }
 }
 
-/// Returns the default store of a sweep.
 pub fn store_of(file: &Path) -> PathBuf {
     file.with_extension("sqlite")
 }
@@ -146,16 +143,12 @@ pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
     read().with_context(|| file.display().to_string())
 }
 
-/// Runs the command.
 pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     let (sweep, mut cells) = read_sweep(file)?;
     let threads = arguments.threads.count()?;
     let store = arguments.places.store(file);
-    let share = match arguments.shard {
-        Some(share) => Some(share),
-        None => Share::of_slurm()?,
-    };
+    let share = arguments.shard.map_or_else(Share::of_slurm, |share| Ok(Some(share)))?;
     if arguments.places.out.is_some() && share.is_none() {
         bail!("out is the folder of shards: it needs --shard");
     }

@@ -20,7 +20,6 @@ use crate::picture::FigureFile;
 use crate::progress::Work;
 use crate::shared::{available_memory, backend, message, print_record};
 
-/// Arguments of `superpose train`.
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(["export", "repeats"]))]
 pub struct TrainArguments {
@@ -41,7 +40,6 @@ pub struct TrainArguments {
     csv: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
@@ -55,13 +53,10 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let figure = FigureFile::new(arguments.svg.as_ref())?;
     arguments.csv.as_deref().map(check_writable).transpose()?;
     checkpoint.map(superpose_tensors::target).transpose().context("checkpoint")?;
-    let mut store = match &arguments.store {
-        Some(path) => {
-            check_cell(&config)?;
-            Some(Store::open(path)?)
-        }
-        None => None,
-    };
+    if arguments.store.is_some() {
+        check_cell(&config)?;
+    }
+    let mut store = arguments.store.as_deref().map(Store::open).transpose()?;
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
     memory::check(&config, available_memory(), |config| memory::run_bytes(config, threads, stored, false))?;
 

@@ -27,7 +27,6 @@ pub struct Submitted {
     pub jobs: Vec<Job>,
 }
 
-/// A job array.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -55,7 +54,6 @@ impl Job {
 }
 
 impl Submitted {
-    /// Returns the file in a folder.
     pub fn path(folder: &Path) -> PathBuf {
         folder.join("slurm.json")
     }
@@ -65,7 +63,6 @@ impl Submitted {
         read_json(&Submitted::path(folder))
     }
 
-    /// Writes the record into a folder.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         write_json(&Submitted::path(folder), self)
     }
@@ -73,17 +70,14 @@ impl Submitted {
 
 /// A lock on a folder while a submission is under way: a file that only one process can create, also over a network. If the
 /// submission is killed, the file stays, and the user must look whether its job is in the queue.
-#[derive(Debug)]
-pub struct SubmissionLock {
-    path: PathBuf,
-}
+pub struct SubmissionLock(PathBuf);
 
 impl SubmissionLock {
     /// Takes the lock, or fails if another process has it.
     pub fn take(folder: &Path) -> anyhow::Result<SubmissionLock> {
         let path = folder.join("submitting");
         match std::fs::File::create_new(&path) {
-            Ok(_) => Ok(SubmissionLock { path }),
+            Ok(_) => Ok(SubmissionLock(path)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => bail!(
                 "another submission from this folder is under way. If none is running, one was killed: \
                  see with squeue whether its job is there, scancel it, and remove {}",
@@ -94,8 +88,8 @@ impl SubmissionLock {
     }
 
     /// Releases the lock, after the job is recorded or none was submitted.
-    pub fn release(self) -> anyhow::Result<()> {
-        std::fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
+    pub fn release(&self) -> anyhow::Result<()> {
+        std::fs::remove_file(&self.0).with_context(|| format!("cannot remove {}", self.0.display()))
     }
 }
 

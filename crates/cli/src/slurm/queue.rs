@@ -5,7 +5,6 @@ use std::process::Command;
 
 use super::Job;
 
-/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// On a machine.
@@ -35,7 +34,6 @@ impl State {
     }
 }
 
-/// The states of all tasks.
 #[derive(Debug, Default)]
 pub struct Queue {
     /// The latest state of every task that Slurm still knows.

@@ -68,21 +68,11 @@ pub fn absolute(name: &str, path: &Path) -> anyhow::Result<PathBuf> {
 
 /// Formats tasks, which are given in order, as Slurm does: `1-4,7`.
 pub fn array(tasks: &[usize]) -> String {
-    let mut text = String::new();
-    let mut place = 0;
-    while place < tasks.len() {
-        let first = tasks[place];
-        while place + 1 < tasks.len() && tasks[place + 1] == tasks[place] + 1 {
-            place += 1;
-        }
-        let comma = if text.is_empty() { "" } else { "," };
-        let _ = match tasks[place] {
-            last if last == first => write!(text, "{comma}{first}"),
-            last => write!(text, "{comma}{first}-{last}"),
-        };
-        place += 1;
-    }
-    text
+    let range = |run: &[usize]| match *run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run[0].to_string(),
+    };
+    tasks.chunk_by(|one, next| *next == one + 1).map(range).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

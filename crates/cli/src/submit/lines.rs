@@ -8,26 +8,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use superpose_lab::sweep::fingerprint;
 use superpose_study::{Part, Scale};
 
-use super::{MAX_TASKS, Plan, SlurmArguments, Task, hash, program};
+use super::{MAX_TASKS, Plan, SlurmArguments, Task, program};
 use crate::arguments::read_text;
 use crate::shared::shell;
 use crate::slurm::Submitted;
 use crate::slurm::script::absolute;
 use crate::sweep::store_of;
 
-/// Returns the output file of a task.
-fn output(folder: &Path, task: usize) -> PathBuf {
-    folder.join(format!("{task}.out"))
-}
-
-/// Whether a task is complete.
+/// Whether a task is complete: it has an output.
 pub fn finished(folder: &Path, task: usize) -> bool {
-    std::fs::metadata(output(folder, task)).is_ok_and(|file| file.len() > 0)
+    std::fs::metadata(folder.join(format!("{task}.out"))).is_ok_and(|file| file.len() > 0)
 }
 
-/// Submits the command lines of a file.
 pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let lines = read(file).with_context(|| file.display().to_string())?;
     let file = absolute("lines", file)?;
@@ -36,7 +31,6 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
     submit(arguments, &file, &absolute("out", &folder)?, &place, &lines)
 }
 
-/// Submits the parts of the study.
 pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<()> {
     let folder = arguments.places.out.clone().unwrap_or_else(|| "superpose-study".into());
     let folder = absolute("out", &folder)?;
@@ -156,7 +150,8 @@ fn submit(
     lines: &[Vec<String>],
 ) -> anyhow::Result<()> {
     let tasks = lines.len();
-    let plan = Plan::new(arguments, file, folder, tasks, hash(lines))?;
+    let fingerprint = fingerprint(lines.iter().map(|line| line.join("\n")));
+    let plan = Plan::new(arguments, file, folder, tasks, fingerprint)?;
     let missing: Vec<usize> = (1..=tasks).filter(|&task| !finished(folder, task)).collect();
     if !plan.continues() && missing.len() < tasks {
         bail!("out = {}: holds outputs of other command lines; give another folder", folder.display());
