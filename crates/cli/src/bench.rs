@@ -147,7 +147,7 @@ fn compare(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result
 
     let python_works = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     if python_works.is_ok_and(|output| output.status.success()) {
-        rows.extend(torch(arguments, options, &exact)?);
+        rows.extend(torch(arguments, options)?);
     } else {
         message(format_args!(
             "hint: {} has no torch and safetensors; give one that has them with --python",
@@ -157,16 +157,13 @@ fn compare(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result
     print_record(arguments.json, &rows, |rows| table(options, rows))
 }
 
-fn torch(
-    arguments: &BenchArguments,
-    options: &BenchOptions,
-    exact: &Config,
-) -> anyhow::Result<Vec<Measurement>> {
+fn torch(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result<Vec<Measurement>> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
     std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
     let threads = options.threads.to_string();
-    run(exact, &Inputs::default(), &backend(options.threads)?, Some(&data), &())?;
+    let exact = config(options, Regime::Exact, 1.0)?;
+    run(&exact, &Inputs::default(), &backend(options.threads)?, Some(&data), &())?;
     let mut rows = Vec::new();
     for (method, regime, repeat, name) in [
         ("tuned", "exact", options.repeat, "PyTorch, exact, hand-tuned"),

@@ -48,23 +48,18 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<()> {
         ));
     }
     for (path, other) in &merged.copies {
+        let (path, other) = (path.display(), other.display());
         message(format_args!(
-            "note: {}, line 1: the same cell as line 1 of {}; a copy? Each cell is counted once",
-            path.display(),
-            other.display()
+            "note: {path}, line 1: the same cell as line 1 of {other}; a copy? Each cell is counted once"
         ));
     }
     for error in &merged.refused {
         message(format_args!("error: {error}; nothing of this shard was merged"));
     }
-    print(&format!(
-        "{} into {}: {} new cells, {} known already, in {}.\n",
-        plural(merged.shards, "shard", "shards"),
-        arguments.store.display(),
-        grouped(merged.added as f64),
-        grouped(merged.known as f64),
-        duration(started.elapsed().as_secs_f64())
-    ))?;
+    let (shards, store) = (plural(merged.shards, "shard", "shards"), arguments.store.display());
+    let [added, known] = [merged.added, merged.known].map(|cells| grouped(cells as f64));
+    let time = duration(started.elapsed().as_secs_f64());
+    print(&format!("{shards} into {store}: {added} new cells, {known} known already, in {time}.\n"))?;
     match merged.refused.len() {
         0 => Ok(()),
         refused => bail!("{} refused", plural(refused, "shard was", "shards were")),

@@ -5,7 +5,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -105,11 +104,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         .with_memory(available_memory())
         .with_stop(interrupt.flag());
     write_json(&folder.path("manifest.json"), &manifest)?;
-    message(format_args!(
-        "Study at scale {scale} into {} ({}, less for runs that are in the store)",
-        arguments.out.display(),
-        scale.about()
-    ));
+    let (out, about) = (arguments.out.display(), scale.about());
+    message(format_args!("Study at scale {scale} into {out} ({about}, less for runs that are in the store)"));
     let started = Instant::now();
     for &part in &parts {
         let began = Instant::now();
@@ -193,15 +189,11 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     let mut store = Store::open(&folder.path("store.sqlite"))?;
     for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
-        match part.exists() {
-            true => store.take_from(&Store::open_existing(&part)?)?,
-            false if part.parent().is_some_and(Path::exists) => {
-                message(format_args!(
-                    "note: {} does not exist; its runs are missing in the store",
-                    part.display()
-                ));
-            }
-            false => {}
+        if part.exists() {
+            store.take_from(&Store::open_existing(&part)?)?;
+        } else if part.parent().is_some_and(Path::exists) {
+            let part = part.display();
+            message(format_args!("note: {part} does not exist; its runs are missing in the store"));
         }
     }
     folder.keep(&results, &manifest)?;
@@ -211,13 +203,9 @@ fn gather(path: &Path) -> anyhow::Result<()> {
 }
 
 fn summary(sections: &[Section], folder: &Path, seconds: f64) -> String {
-    let mut text = String::new();
-    for section in sections {
-        let _ = writeln!(text, "- {}", section.headline);
-    }
-    let report = folder.join("report.html");
-    let _ = writeln!(text, "\nDone in {}. Open {}", duration(seconds), report.display());
-    text
+    let headlines: String = sections.iter().map(|section| format!("- {}\n", section.headline)).collect();
+    let (time, report) = (duration(seconds), folder.join("report.html"));
+    format!("{headlines}\nDone in {time}. Open {}\n", report.display())
 }
 
 /// The folder of a study.
@@ -266,18 +254,14 @@ impl Folder {
     fn manifest(&self, arguments: &ReproduceArguments) -> anyhow::Result<Manifest> {
         let found = self.existing_manifest()?;
         let (seconds, runs) = found.map(|found| (found.seconds, found.runs)).unwrap_or_default();
-        let mut command =
-            format!("superpose reproduce --scale {} --seed {}", arguments.scale, arguments.seed.0);
-        for part in &arguments.only {
-            let _ = write!(command, " --only {part}");
-        }
-        let _ = write!(command, " --out {}", shell(&arguments.out));
+        let (scale, Count(seed), out) = (arguments.scale, arguments.seed, shell(&arguments.out));
+        let only: String = arguments.only.iter().map(|part| format!(" --only {part}")).collect();
         Ok(Manifest {
             version: env!("CARGO_PKG_VERSION").into(),
             numerics_revision: NUMERICS_REVISION,
-            scale: arguments.scale,
-            seed: arguments.seed.0,
-            command,
+            scale,
+            seed,
+            command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}"),
             machine: Machine::this(),
             seconds,
             runs,

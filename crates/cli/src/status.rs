@@ -1,7 +1,6 @@
 //! `superpose status`: reports the progress of a sweep from its store, its shards and the queue.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -227,47 +226,37 @@ fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> boo
 }
 
 fn text(report: &Report) -> String {
-    let mut text = String::new();
+    let mut text = report.file.display().to_string();
     let number = |x: usize| grouped(x as f64);
-    let _ = match &report.cells {
-        Some(cells) => writeln!(
-            text,
-            "{}: {}: {} done, {} failed, {} left{}",
-            report.file.display(),
-            cell_count(cells.cells),
-            number(cells.done),
-            number(cells.failed),
-            number(cells.left),
-            match cells.left {
-                0 => String::new(),
-                _ => format!(" ({})", core_hours(cells.core_hours_left * 3600.0)),
-            }
-        ),
-        None => writeln!(text, "{}", report.file.display()),
-    };
+    if let Some(cells) = &report.cells {
+        let [done, failed, left] = [cells.done, cells.failed, cells.left].map(number);
+        text += &format!(": {}: {done} done, {failed} failed, {left} left", cell_count(cells.cells));
+        if cells.left > 0 {
+            text += &format!(" ({})", core_hours(cells.core_hours_left * 3600.0));
+        }
+    }
+    text.push('\n');
     if let Some(tasks) = &report.tasks {
-        let _ = writeln!(
-            text,
-            "{}: {} complete, {} running, {} waiting, {} stopped{} (job {})",
-            plural(tasks.tasks, "task", "tasks"),
-            number(tasks.complete),
-            number(tasks.running),
-            number(tasks.waiting),
-            number(tasks.stopped.len()),
-            if tasks.unknown > 0 { format!(", {} not known", number(tasks.unknown)) } else { String::new() },
-            tasks.jobs.join(", ")
-        );
+        let (all, jobs) = (plural(tasks.tasks, "task", "tasks"), tasks.jobs.join(", "));
+        let states = [tasks.complete, tasks.running, tasks.waiting, tasks.stopped.len()];
+        let [complete, running, waiting, stopped] = states.map(number);
+        text +=
+            &format!("{all}: {complete} complete, {running} running, {waiting} waiting, {stopped} stopped");
+        if tasks.unknown > 0 {
+            text += &format!(", {} not known", number(tasks.unknown));
+        }
+        text += &format!(" (job {jobs})\n");
         let mut by_state: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
         for stopped in &tasks.stopped {
             by_state.entry(stopped.state.as_deref()).or_default().push(stopped.task);
         }
         for (state, of) in by_state {
-            let _ = writeln!(text, "  {}: {}", state.unwrap_or("in no queue"), array(&of));
+            text += &format!("  {}: {}\n", state.unwrap_or("in no queue"), array(&of));
         }
     }
     if let Some(seconds) = report.seconds_left {
         let how = if report.tasks.is_some() { "if all tasks run at once" } else { "on this machine" };
-        let _ = writeln!(text, "{} left {how}", about(seconds));
+        text += &format!("{} left {how}\n", about(seconds));
     }
     text
 }

@@ -152,26 +152,17 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
 
     let title = format!("{} in {}", file.display(), plural(tasks, "share", "shares"));
     let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
+    let (program, store, out) = (shell(&program()?), shell(&store), shell(&folder));
+    let (sweep, cpus) = (shell(&file), plan.now.cpus);
     let body = format!(
-        "exec {} sweep {} \\\n  --store {} --out {} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {}{retry}\n",
-        shell(&program()?),
-        shell(&file),
-        shell(&store),
-        shell(&folder),
-        plan.now.cpus
+        "exec {program} sweep {sweep} \\\n  --store {store} --out {out} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {cpus}{retry}\n"
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");
-    let status = format!(
-        "superpose status {}{}",
-        shell(arguments.file.as_deref().unwrap_or(&file)),
-        arguments.places.flags()
-    );
-    plan.send(
-        arguments,
-        &Task { title: &title, log: &log, body: &body, place: &place, status: &status },
-        &missing,
-    )
+    let given = shell(arguments.file.as_deref().unwrap_or(&file));
+    let status = format!("superpose status {given}{}", arguments.places.flags());
+    let task = Task { title: &title, log: &log, body: &body, place: &place, status: &status };
+    plan.send(arguments, &task, &missing)
 }
 
 /// Warns if a task would be stopped before its longest cell is done. Slurm signals the worker a minute before the limit, and may
@@ -245,12 +236,10 @@ impl Plan {
         let plan = Plan { folder: folder.into(), before, now, queue };
         let active = plan.queue.tasks.values().filter(|state| state.is_active()).count();
         if let Some(before) = plan.before.as_ref().filter(|_| active > 0 && !plan.continues()) {
+            let (queued, jobs) = (plural(active, "task is", "tasks are"), of_jobs(&before.jobs));
+            let (tasks, file) = (plural(before.tasks, "task", "tasks"), file.display());
             bail!(
-                "{} still in the queue{}, submitted with {} from an earlier version of {}. Wait for it, or scancel it",
-                plural(active, "task is", "tasks are"),
-                of_jobs(&before.jobs),
-                plural(before.tasks, "task", "tasks"),
-                file.display()
+                "{queued} still in the queue{jobs}, submitted with {tasks} from an earlier version of {file}. Wait for it, or scancel it"
             );
         }
         Ok(plan)
@@ -312,18 +301,14 @@ impl Plan {
             .write(&self.folder)
             .with_context(|| format!("job {id} was submitted, but cannot be recorded; scancel {id}"))?;
         lock.release()?;
-        print(&format!(
-            "Job {id}: {} of {total}, {array}; script {}, results in {}\n",
-            plural(tasks.len(), "task", "tasks"),
-            task.place.display(),
-            self.folder.display()
-        ))?;
+        let tasks = plural(tasks.len(), "task", "tasks");
+        let (script, folder) = (task.place.display(), self.folder.display());
+        print(&format!("Job {id}: {tasks} of {total}, {array}; script {script}, results in {folder}\n"))?;
         message(format_args!("hint: {}", task.status));
         Ok(())
     }
 }
 
-/// Submits a script and returns its job.
 fn sbatch(script: &Path, array: &str) -> anyhow::Result<Job> {
     let mut sbatch = Command::new("sbatch");
     for name in OVERRIDES {

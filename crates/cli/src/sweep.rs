@@ -62,10 +62,9 @@ impl Places {
 
     /// Returns these flags as a command line, each after a space.
     pub fn flags(&self) -> String {
-        [("--store", &self.store), ("--out", &self.out)]
-            .into_iter()
-            .filter_map(|(flag, place)| Some(format!(" {flag} {}", shell(place.as_ref()?))))
-            .collect()
+        let given =
+            |(flag, place): (_, &Option<PathBuf>)| Some(format!(" {flag} {}", shell(place.as_ref()?)));
+        [("--store", &self.store), ("--out", &self.out)].into_iter().filter_map(given).collect()
     }
 }
 
@@ -160,10 +159,8 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
             let path = Shard::path(&arguments.places.folder(&store), share, shares);
-            let shard = match arguments.dry_run {
-                true => Shard::peek(&path, Some(&store))?,
-                false => Shard::open(&path, Some(&store))?,
-            };
+            let open = if arguments.dry_run { Shard::peek } else { Shard::open };
+            let shard = open(&path, Some(&store))?;
             if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell))) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
@@ -183,17 +180,10 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         None => file.display().to_string(),
     };
     let job = Job { title, place, threads, dry: arguments.dry_run, again: again(arguments, share) };
+    let (folder, csv) = (job.place.parent().unwrap_or(Path::new(".")), store.with_extension("csv"));
     let next = match share {
-        Some(_) => format!(
-            "superpose merge {} --store {}",
-            shell(job.place.parent().unwrap_or(Path::new("."))),
-            shell(&store)
-        ),
-        None => format!(
-            "superpose export {} --format csv --out {}",
-            shell(&store),
-            shell(&store.with_extension("csv"))
-        ),
+        Some(_) => format!("superpose merge {} --store {}", shell(folder), shell(&store)),
+        None => format!("superpose export {} --format csv --out {}", shell(&store), shell(&csv)),
     };
     job.run(runner, &cells, &next)
 }
@@ -284,21 +274,12 @@ impl Job {
             let threads = plural(self.threads, "thread", "threads");
             line += &format!("; {} on {threads}", about(seconds / self.threads as f64));
         }
-        match self.dry {
-            true => {
-                let _ = print(&(line + "\n"));
-            }
-            false => message(line),
-        }
+        if self.dry { _ = print(&(line + "\n")) } else { message(line) }
     }
 
     fn stopped(&self, done: usize, total: usize) -> String {
-        format!(
-            "Stopped: {} of {} cells are done and kept in {}.\nhint: continue with {}",
-            grouped(done as f64),
-            grouped(total as f64),
-            self.place.display(),
-            self.again
-        )
+        let [done, total] = [done, total].map(|cells| grouped(cells as f64));
+        let (place, again) = (self.place.display(), &self.again);
+        format!("Stopped: {done} of {total} cells are done and kept in {place}.\nhint: continue with {again}")
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use superpose_core::Config;
 use superpose_core::train::TrajectoryPoint;
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::memory;
@@ -93,10 +94,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
 
 /// Returns the configuration and its tensors: from the arguments, or from the checkpoint if no argument is given. Arguments that
 /// contradict the checkpoint are an error.
-fn configuration(
-    run: &RunArguments,
-    saved: Option<&Checkpoint>,
-) -> anyhow::Result<(superpose_core::Config, Inputs)> {
+fn configuration(run: &RunArguments, saved: Option<&Checkpoint>) -> anyhow::Result<(Config, Inputs)> {
     let mut settings = match saved {
         Some(saved) if run.is_empty() => saved.settings().clone(),
         _ => run.settings()?,

@@ -30,11 +30,10 @@ pub fn check(words: &[String]) -> anyhow::Result<()> {
             (Some(letters), _) if letters.len() >= 2 => {
                 RESERVED.into_iter().find(|flag| flag.starts_with(name))
             }
-            (None, Some(letters)) => letters
-                .chars()
-                .find(|&letter| !PLAIN_LETTERS.contains(letter))
-                .and_then(|letter| RESERVED_LETTERS.into_iter().find(|flag| flag.0 == letter))
-                .map(|flag| flag.1),
+            (None, Some(letters)) => {
+                let first = letters.chars().find(|&letter| !PLAIN_LETTERS.contains(letter));
+                RESERVED_LETTERS.into_iter().find(|flag| Some(flag.0) == first).map(|flag| flag.1)
+            }
             _ => None,
         };
         match reserved {
@@ -95,11 +94,8 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Some(expected), "{text}");
         }
-        assert!(
-            seconds("UNLIMITED").is_none()
-                && seconds("1:2:3:4").is_none()
-                && seconds("").is_none()
-                && seconds("0").is_none()
-        );
+        for text in ["UNLIMITED", "1:2:3:4", "", "0"] {
+            assert!(seconds(text).is_none(), "{text}");
+        }
     }
 }

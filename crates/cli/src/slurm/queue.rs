@@ -51,7 +51,7 @@ impl Queue {
         for job in jobs {
             let mut states = BTreeMap::new();
             match ask("sacct", &["--noheader", "--parsable2", "--allocations", "--format=JobID,State"], job) {
-                Ok(text) => states.extend(text.lines().flat_map(|line| accounted(line, &job.id))),
+                Ok(text) => states.extend(text.lines().filter_map(|line| accounted(line, &job.id)).flatten()),
                 Err(why) => queue.note(format!("{why}; how tasks ended is known for the last minutes only")),
             }
             // Not with --array: some versions then omit the last task of an array with a stride.
@@ -126,9 +126,8 @@ pub fn first_line(bytes: &[u8]) -> String {
 fn all_queued(text: &str, id: &str) -> Result<Vec<(usize, State)>, String> {
     let mut all = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("CLUSTER:")) {
-        all.extend(
-            queued(line, id).ok_or_else(|| format!("squeue printed {:?}", first_line(line.as_bytes())))?,
-        );
+        let unreadable = || format!("squeue printed {:?}", first_line(line.as_bytes()));
+        all.extend(queued(line, id).ok_or_else(unreadable)?);
     }
     Ok(all)
 }
@@ -144,13 +143,10 @@ fn queued(line: &str, id: &str) -> Option<Vec<(usize, State)>> {
 }
 
 /// Parses `123_4|COMPLETED` or `123_[5-7]|PENDING`; lines of whole jobs or of steps of a task give nothing.
-fn accounted(line: &str, id: &str) -> Vec<(usize, State)> {
-    let read = || {
-        let (job, state) = line.trim().split_once('|')?;
-        let tasks = expand(job.strip_prefix(id)?.strip_prefix('_')?)?;
-        Some(tasks.into_iter().map(|task| (task, State::parse(state))).collect())
-    };
-    read().unwrap_or_default()
+fn accounted(line: &str, id: &str) -> Option<Vec<(usize, State)>> {
+    let (job, state) = line.trim().split_once('|')?;
+    let tasks = expand(job.strip_prefix(id)?.strip_prefix('_')?)?;
+    Some(tasks.into_iter().map(|task| (task, State::parse(state))).collect())
 }
 
 /// Maximum size of a Slurm array.
@@ -188,11 +184,10 @@ mod tests {
         assert!(all_queued("garbage", "12").is_err() && all_queued("12|N/A|RUNNING", "12").is_err());
         assert_eq!(expand("[1-3,7%2]"), Some(vec![1, 2, 3, 7]));
         assert!(expand("9-1").is_none() && expand("1-9:0").is_none() && expand("1-99999999999").is_none());
-        assert_eq!(accounted("12_4|CANCELLED by 0", "12"), [(4, ended("CANCELLED"))]);
-        assert_eq!(accounted("12_[5-6]|PENDING", "12"), [(5, State::Waiting), (6, State::Waiting)]);
-        assert!(
-            accounted("12|COMPLETED", "12").is_empty() && accounted("12_4.batch|FAILED", "12").is_empty()
-        );
+        assert_eq!(accounted("12_4|CANCELLED by 0", "12"), Some(vec![(4, ended("CANCELLED"))]));
+        let waiting = [5, 6].map(|task| (task, State::Waiting));
+        assert_eq!(accounted("12_[5-6]|PENDING", "12"), Some(waiting.to_vec()));
+        assert!(accounted("12|COMPLETED", "12").is_none() && accounted("12_4.batch|FAILED", "12").is_none());
         let mut queue = Queue::default();
         queue.learn(BTreeMap::from([(3, State::Running)]), vec![(1, State::Running), (2, ended("FAILED"))]);
         queue.learn(

@@ -38,15 +38,13 @@ pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<
     if folder.join("manifest.json").exists() && Submitted::read(&folder)?.is_none() {
         bail!("out = {}: holds a study already; give another folder", folder.display());
     }
-    let lines: Vec<Vec<String>> = Part::ALL
-        .iter()
-        .map(|part| {
-            let out = folder.join(part.word()).display().to_string();
-            let words = ["reproduce", "--scale", scale.word(), "--seed", &arguments.seed.0.to_string()];
-            let words = words.into_iter().chain(["--only", part.word(), "--out", &out]);
-            words.map(str::to_owned).collect()
-        })
-        .collect();
+    let (scale, seed) = (scale.word(), arguments.seed.0.to_string());
+    let line = |part: &Part| {
+        let (part, out) = (part.word(), folder.join(part.word()).display().to_string());
+        let words = ["reproduce", "--scale", scale, "--seed", &seed, "--only", part, "--out", &out];
+        words.map(str::to_owned).to_vec()
+    };
+    let lines: Vec<Vec<String>> = Part::ALL.iter().map(line).collect();
     if let Some(line) = lines.first() {
         crate::check_command_line(line).map_err(|error| anyhow!("{}", reason(&error)))?;
     }
@@ -159,11 +157,8 @@ fn submit(
     let here = absolute("folder", &std::env::current_dir().context("cannot find the working folder")?)?;
     let mut body = format!("cd {} || exit 1\ncase $SLURM_ARRAY_TASK_ID in\n", shell(&here));
     for (i, words) in lines.iter().enumerate() {
-        let mut words = words.clone();
-        let threads = [words.clone(), vec!["--threads".into(), plan.now.cpus.to_string()]].concat();
-        if crate::check_command_line(&threads).is_ok() {
-            words = threads;
-        }
+        let threads = [&words[..], &["--threads".into(), plan.now.cpus.to_string()]].concat();
+        let words = if crate::check_command_line(&threads).is_ok() { &threads } else { words };
         let words: Vec<String> = words.iter().map(|word| shell(Path::new(word))).collect();
         body += &format!("{}) set -- {} ;;\n", i + 1, words.join(" "));
     }
