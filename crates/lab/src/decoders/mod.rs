@@ -10,16 +10,18 @@
 //! the same result; `pathfinding` has a stable release and states its minimum Rust version. Scores are rounded to 40 bits, as it
 //! takes integers.
 
+mod options;
+
+pub use options::BoundOptions;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled};
-use superpose_core::config::{
-    self, Config, ConfigError, Embedding, Field, Group, Setting, Settings, Values, accept, between,
-    check_ranges, counts,
-};
+use superpose_core::config::{Config, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -28,7 +30,6 @@ use superpose_core::evaluate::decode::{
 use superpose_core::model::{Attention, Model};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
-use superpose_core::{Measure, settings};
 use superpose_theory::Point;
 use superpose_theory::bound::surrogate_lower_bound;
 
@@ -92,75 +93,6 @@ pub struct BoundRecord {
     pub config: Settings,
     /// The version of superpose.
     pub version: String,
-}
-
-settings! {
-    /// The options of [`bound`], not yet validated.
-    pub struct BoundOptions in "" {
-        /// Share of the facts to recall.
-        accuracy: f64 as "SHARE" = 0.5, between(0.0, 1.0);
-        /// Number of seeds to average over.
-        seeds: usize as "COUNT" = 5, counts(2, 1000);
-    }
-}
-
-impl BoundOptions {
-    /// The definitions of the settings of the model that the decoders use, with defaults of their own, and of these options.
-    pub fn with_model() -> Vec<Setting> {
-        const USED: [&str; 8] =
-            ["vocab", "dim", "length", "width", "activation", "embedding", "trigger", "seed"];
-        let used = Settings::settings().iter().filter(|setting| USED.contains(&setting.name));
-        let default = |name| BoundOptions::default_model().get(name);
-        let with_default = |setting: &Setting| Setting {
-            default: default(setting.name),
-            takes: match setting.name {
-                "embedding" => |value| accept(value, has_decoders),
-                _ => setting.takes,
-            },
-            ..setting.clone()
-        };
-        used.map(with_default).chain(BoundOptions::settings().iter().cloned()).collect()
-    }
-
-    /// The settings of the model that the values give.
-    ///
-    /// # Errors
-    /// Fails if the values do not go together.
-    pub fn model(values: &Values) -> Result<Settings, ConfigError> {
-        Settings::read(&values.clone().or(Values::of(&BoundOptions::default_model())))
-    }
-
-    fn default_model() -> Settings {
-        Settings { vocab: 200, dim: 100, ..Settings::default() }
-    }
-
-    /// Validates the options and the settings of the model, and returns the configuration for [`bound`].
-    ///
-    /// # Errors
-    /// Fails if a value is out of range; the error names the parameter.
-    pub fn check(&self, settings: Settings) -> Result<Config, ConfigError> {
-        /// A decoder needs V x V scores, and the time of an assignment grows with the cube of V.
-        const MAX_SIZE: usize = 10_000;
-        /// The linear estimate inverts matrices with this many rows.
-        const MAX_WIDTH: usize = 4096;
-        check_ranges(self, BoundOptions::settings())?;
-        settings.three_steps_only()?;
-        accept::<Embedding>(settings.embedding.kind().to_value(), has_decoders)
-            .map_err(|allowed| ConfigError::value("embedding", &settings.embedding, allowed))?;
-        config::whole("vocab", settings.vocab, 2, MAX_SIZE)?;
-        config::whole("dim", settings.dim, 1, MAX_SIZE)?;
-        config::whole("length", settings.length, 2, 1 << 20)?;
-        if let Some(width) = settings.width {
-            config::whole("width", width, 1, MAX_WIDTH)?;
-        }
-        Settings { test_samples: 2048, repeats: self.seeds, ..settings }.check()
-    }
-}
-
-/// Whether the decoders know the covariance of these embeddings.
-fn has_decoders(embedding: Embedding) -> bool {
-    use Embedding::{Gaussian, Orthonormal, Rademacher, Sphere};
-    matches!(embedding, Gaussian | Sphere | Orthonormal | Rademacher)
 }
 
 /// Finds the critical number of samples of every decoder. Tokens are always uniform and labels a permutation. `progress` receives
