@@ -3,7 +3,8 @@
 //! The function is computed at every fourth or eighth line, or at more of them where that is too coarse. Where the
 //! interpolation error in the middle of a block remains above the tolerance, the whole block is computed.
 
-use rayon::prelude::*;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::TOLERANCE;
 use super::interpolate::{Block, Lattice};
@@ -30,8 +31,11 @@ impl Side<'_> {
 }
 
 /// The values of a function, column by column.
+#[derive(Clone, Debug)]
 pub(super) struct Surface {
+    /// Computed or interpolated.
     pub values: Vec<f64>,
+    /// How many were computed.
     pub computed: usize,
 }
 
@@ -110,11 +114,28 @@ impl Surface {
 }
 
 /// `f` of every number below `count`, computed by several threads. The result does not depend on their number.
-pub(super) fn in_parallel<T: Send>(count: usize, threads: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let threads = threads.min(count);
-    match (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build()) {
-        Some(Ok(pool)) => pool.install(|| (0..count).into_par_iter().map(&f).collect()),
-        // When threads cannot be started one is enough.
-        _ => (0..count).map(f).collect(),
+pub(super) fn in_parallel<T: Send + Sync>(
+    count: usize,
+    threads: usize,
+    f: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    if threads <= 1 || count < 2 {
+        return (0..count).map(f).collect();
     }
+    let done: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(place) = done.get(i) else { return };
+            place.get_or_init(|| f(i));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads.min(count)).for_each(|_| {
+            scope.spawn(work);
+        });
+        work();
+    });
+    done.into_iter().filter_map(OnceLock::into_inner).collect()
 }
