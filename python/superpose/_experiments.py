@@ -213,9 +213,10 @@ def bound(
     >>> found.decoders.mmse.estimate > found.bound
     True
     """
-    given = {**(config._given() if _config(config, {}) is config else {}), **keys}
+    given = config._given() if _config(config, {}) is config else {}
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
+    given.update(keys)
     return _experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress)
 
 

@@ -5,7 +5,6 @@ use clap_complete::shells;
 
 use crate::shared::print;
 
-/// Arguments of `superpose completions`.
 #[derive(Args, Clone, Debug)]
 pub struct CompletionsArguments {
     /// The shell
@@ -24,7 +23,6 @@ pub enum Shell {
     Fish,
 }
 
-/// Runs the command.
 pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<()> {
     print(&String::from_utf8(script(arguments.shell))?)
 }

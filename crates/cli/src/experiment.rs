@@ -36,8 +36,8 @@ impl ExperimentCommand {
         let backend = backend(threads)?.with_cancel(interrupt.token());
         let found = ticking_spinner(|bar| {
             let observe = |_, _, note| bar.say(note);
-            let (stop, memory) = (interrupt.flag(), available_memory());
-            (experiment.run)(values, &Context { backend: &backend, stop, memory, observe: &observe })
+            let (backend, memory) = (&backend, available_memory());
+            (experiment.run)(values, &Context { backend, memory, observe: &observe })
         });
         let found = found.map_err(|error| match interrupt.token().is_cancelled() {
             true => interrupt.stopped(format!("stopped: {} keeps no results", experiment.name)),

@@ -9,7 +9,6 @@ use superpose_tensors::TensorFile;
 use crate::progress::Bar;
 use crate::shared::{Threads, backend, print_record};
 
-/// Arguments of `superpose inspect`.
 #[derive(Args, Clone, Debug)]
 pub struct InspectArguments {
     /// File with the embedding matrix (safetensors; F32, F16, BF16 or F64)
@@ -31,7 +30,6 @@ pub struct InspectArguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
     let backend = backend(arguments.threads.count()?)?;
     let file = TensorFile::open(&arguments.file)?;

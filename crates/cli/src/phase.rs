@@ -18,7 +18,6 @@ use crate::shared::{StoreFlag, message, print};
 const REJECTED: [&str; 2] = ["export", "import"];
 const DEFAULT_REPEATS: usize = 2;
 
-/// Arguments of `superpose phase`.
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(REJECTED), mut_arg("repeats", |flag| flag.help(format!("Number of runs of a cell, with consecutive seeds (default {DEFAULT_REPEATS})"))))]
 pub struct PhaseArguments {
@@ -36,7 +35,6 @@ pub struct PhaseArguments {
     store: StoreFlag,
 }
 
-/// Runs the command.
 pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;

@@ -10,7 +10,6 @@ use crate::picture::FigureFile;
 use crate::setting_flags::SettingFlags;
 use crate::shared::print_record;
 
-/// Arguments of `superpose plan`.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArguments {
     #[command(flatten)]
@@ -23,7 +22,6 @@ pub struct PlanArguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn plan(arguments: &PlanArguments) -> anyhow::Result<()> {
     let request = arguments.options.read()?.check()?;
     let figure = FigureFile::new(arguments.svg.as_ref())?;

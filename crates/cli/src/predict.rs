@@ -6,7 +6,6 @@ use clap::Args;
 use crate::arguments::{RunArguments, hide};
 use crate::shared::print_record;
 
-/// Arguments of `superpose predict`.
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(["export"]))]
 pub struct PredictArguments {
@@ -18,7 +17,6 @@ pub struct PredictArguments {
     accuracy: f64,
 }
 
-/// Runs the command.
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     run.threads()?;

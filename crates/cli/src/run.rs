@@ -9,7 +9,6 @@ use crate::arguments::RunArguments;
 use crate::progress::Bar;
 use crate::shared::{available_memory, backend, message, print_record};
 
-/// Runs the command.
 pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let arguments = arguments.with_file()?;
     let threads = arguments.threads()?;

@@ -29,17 +29,11 @@ impl<S: Group> SettingFlags<S> {
     pub fn read(&self) -> Result<S, ConfigError> {
         S::read(&self.values)
     }
-
-    fn definitions() -> Vec<Setting> {
-        let mut definitions = Vec::new();
-        S::definitions(&mut definitions);
-        definitions
-    }
 }
 
 impl<S: Group> Args for SettingFlags<S> {
     fn augment_args(command: Command) -> Command {
-        command.args(Self::definitions().iter().map(flag))
+        command.args(S::definitions().iter().map(flag))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -55,7 +49,7 @@ impl<S: Group> FromArgMatches for SettingFlags<S> {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        self.values = given(&Self::definitions(), matches)?.or(std::mem::take(&mut self.values));
+        self.values = given(&S::definitions(), matches)?.or(std::mem::take(&mut self.values));
         Ok(())
     }
 }

@@ -19,7 +19,6 @@ const REJECTED: [(&str, &str); 3] = [
     ("import", "thresholds take no tensor files"),
 ];
 
-/// Arguments of `superpose threshold`.
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(REJECTED.map(|(name, _)| name)))]
 pub struct ThresholdArguments {
@@ -31,7 +30,6 @@ pub struct ThresholdArguments {
     store: StoreFlag,
 }
 
-/// Runs the command.
 pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;

@@ -108,6 +108,7 @@ fn outcomes_are_pinned() {
             ("trigger sign", f64::from(outcome.trigger_sign)),
         ];
         for (quantity, value) in measures.chain(others) {
+            assert!(!value.is_nan(), "{name}: {quantity} is not measured");
             text += &format!("{:016x} {name} {quantity}\n", value.to_bits());
         }
     }

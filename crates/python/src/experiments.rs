@@ -134,8 +134,8 @@ pub fn experiment(
             watch.reach(done as u64);
             watch.say(note);
         };
-        let (backend, stop, memory) = (&watch.backend(threads)?, watch.stop(), available());
-        (experiment.run)(&values, &Context { backend, stop, memory, observe: &observe })
+        let (backend, memory) = (&watch.backend(threads)?, available());
+        (experiment.run)(&values, &Context { backend, memory, observe: &observe })
             .map_err(|error| Failure::of(&*error))
     })?;
     Ok(Record(record))

@@ -76,9 +76,7 @@ pub fn settings(keys: Option<&Bound<'_, PyDict>>, settings: &'static [Setting]) 
 
 /// The options that keywords give. Only those that may be absent can be `None`.
 pub fn options<G: Group>(keys: &Bound<'_, PyDict>) -> PyResult<G> {
-    let mut definitions = Vec::new();
-    G::definitions(&mut definitions);
-    Ok(G::read(&values(keys, &definitions)?).map_err(Failure::from)?)
+    Ok(G::read(&values(keys, &G::definitions())?).map_err(Failure::from)?)
 }
 
 /// The values that keywords give to these settings. Only those that may be absent can be `None`.

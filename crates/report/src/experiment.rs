@@ -5,12 +5,11 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use superpose_core::backend::Backend;
-use superpose_core::config::{Group, Setting, Values};
+use superpose_core::config::{Setting, Values};
 
 use crate::Document;
 
@@ -38,8 +37,6 @@ pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 pub struct Context<'a> {
     /// Threads, with the token that cancels the work.
     pub backend: &'a Backend,
-    /// Becomes true when no further part of the work may start.
-    pub stop: &'a AtomicBool,
     /// Bytes of memory that the work may use.
     pub memory: f64,
     /// Receives what is done, the total (0 if unknown) and a few words.
@@ -84,11 +81,4 @@ impl Finding {
     pub fn document(&self) -> Document {
         (self.document)()
     }
-}
-
-/// The definitions of a group of settings.
-pub(crate) fn definitions<G: Group>() -> Vec<Setting> {
-    let mut definitions = Vec::new();
-    G::definitions(&mut definitions);
-    definitions
 }

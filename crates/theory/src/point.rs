@@ -66,14 +66,21 @@ impl Point {
     pub fn overlap(&self) -> f64 {
         match self.embedding {
             Embedding::Orthonormal => 0.0,
+            Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher => 1.0 / self.dim,
             // Kinds without a formula are refused above; measured statistics replace this for files.
-            _ => 1.0 / self.dim,
+            Embedding::LowRank | Embedding::Clustered | Embedding::PowerLaw | Embedding::File => {
+                1.0 / self.dim
+            }
         }
     }
 
     /// Whether the squared length of an embedding vector varies, as chi-square over d, rather than being 1.
     pub fn lengths_vary(&self) -> bool {
-        matches!(self.embedding, Embedding::Gaussian | Embedding::File)
+        match self.embedding {
+            Embedding::Gaussian | Embedding::File => true,
+            Embedding::Sphere | Embedding::Orthonormal | Embedding::Rademacher => false,
+            Embedding::LowRank | Embedding::Clustered | Embedding::PowerLaw => false,
+        }
     }
 
     /// Whether embedding vectors are orthonormal.

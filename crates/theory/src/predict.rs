@@ -181,18 +181,21 @@ pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
     match measure {
         Measure::Accuracy => Some(Recall::new(point).accuracy(point.length, point.samples)),
         Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
-        Measure::OneStepAccuracy => Some(one_step_accuracy(point)),
+        Measure::OneStepAccuracy => has_one_step(point).then(|| one_step_accuracy(point)),
         Measure::LockRate => Some(lock_rate(point)),
         Measure::Top5Accuracy | Measure::AttentionMass | Measure::Margin => None,
     }
 }
 
+/// Whether one-step accuracy has a formula. With orthonormal embeddings counts decide, and an MLP transforms them.
+fn has_one_step(point: &Point) -> bool {
+    !point.orthonormal() || point.width.is_none()
+}
+
 /// Predicts at a point. Embeddings from a file count as Gaussian here; see [`predict_measured`].
 pub fn predict_at(point: &Point) -> Prediction {
     let memory = Memory::new(point);
-    // With orthonormal embeddings counts decide, and an MLP bends them: no formula for it held up.
-    let counted = point.orthonormal() && point.width.is_some();
-    let one_step_accuracy = (!counted).then(|| one_step_beside(point, memory.race.as_ref()));
+    let one_step_accuracy = has_one_step(point).then(|| one_step_beside(point, memory.race.as_ref()));
     let scores = Scores::of(point);
     let weights = Weights::of(&lock_law(point, &scores));
     Prediction::assemble(point, &memory, Some(&weights), one_step_accuracy, Some(scores.noise()))

@@ -71,7 +71,10 @@ pub enum Labels {
 impl Labels {
     /// Number of labels of this many tokens.
     pub fn count(self, tokens: usize) -> usize {
-        if let Labels::Mod(classes) = self { classes } else { tokens }
+        match self {
+            Labels::Permutation => tokens,
+            Labels::Mod(classes) => classes,
+        }
     }
 
     const PATTERN: &str = "^(permutation|mod:[0-9]{1,10})$";

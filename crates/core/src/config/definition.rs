@@ -153,8 +153,8 @@ impl Range {
 
 /// Settings that stand together: a struct that [`settings!`](crate::settings) declares, or a part of one.
 pub trait Group: Sized {
-    /// Appends the definitions of all settings, those of parts included.
-    fn definitions(definitions: &mut Vec<Setting>);
+    /// The definitions of all settings, those of parts included.
+    fn definitions() -> Vec<Setting>;
 
     /// Calls `visit` with the name and the value of every setting that applies, in the order of their definitions.
     fn visit(&self, visit: &mut dyn FnMut(&'static str, Value));
@@ -194,11 +194,7 @@ macro_rules! settings {
             /// The definitions of all settings, those of parts included.
             pub fn settings() -> &'static [$crate::config::Setting] {
                 static SETTINGS: std::sync::LazyLock<Vec<$crate::config::Setting>> =
-                    std::sync::LazyLock::new(|| {
-                        let mut definitions = Vec::new();
-                        <$name as $crate::config::Group>::definitions(&mut definitions);
-                        definitions
-                    });
+                    std::sync::LazyLock::new(<$name as $crate::config::Group>::definitions);
                 &SETTINGS
             }
         }
@@ -226,18 +222,20 @@ macro_rules! settings {
         }
 
         impl $crate::config::Group for $name {
-            fn definitions(definitions: &mut Vec<$crate::config::Setting>) {
+            #[allow(unused_mut)]
+            fn definitions() -> Vec<$crate::config::Setting> {
                 let default = $name::default();
-                $(definitions.push($crate::config::Setting {
+                let mut definitions = vec![$($crate::config::Setting {
                     $(symbol: Some($symbol),)?
                     $(range: Some($range),)?
                     $(takes: |value| $crate::config::accept::<$type>(value, $accepts),)?
                     ..$crate::config::Setting::new(stringify!($field), $group, &[$($doc),+], &default.$field)
-                });)*
+                },)*];
                 $(for setting in definitions.iter_mut() {
                     setting.required |= [$(stringify!($required)),+].contains(&setting.name);
                 })?
-                $($(<$part_type as $crate::config::Group>::definitions(definitions);)+)?
+                $($(definitions.extend(<$part_type as $crate::config::Group>::definitions());)+)?
+                definitions
             }
 
             fn visit(&self, visit: &mut dyn FnMut(&'static str, $crate::config::Value)) {

@@ -162,10 +162,9 @@ impl std::fmt::Display for EmbeddingSettings {
 }
 
 impl Group for EmbeddingSettings {
-    fn definitions(definitions: &mut Vec<Setting>) {
-        let doc = &["Kind of embeddings."];
-        definitions.push(Setting::new("embedding", "", doc, &Embedding::Gaussian));
-        EmbeddingParameters::definitions(definitions);
+    fn definitions() -> Vec<Setting> {
+        let kind = Setting::new("embedding", "", &["Kind of embeddings."], &Embedding::Gaussian);
+        [vec![kind], EmbeddingParameters::definitions()].concat()
     }
 
     fn visit(&self, visit: &mut dyn FnMut(&'static str, Value)) {

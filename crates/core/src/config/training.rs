@@ -79,8 +79,8 @@ impl Training {
 }
 
 impl Group for Option<Training> {
-    fn definitions(definitions: &mut Vec<Setting>) {
-        Training::definitions(definitions);
+    fn definitions() -> Vec<Setting> {
+        Training::definitions()
     }
 
     fn visit(&self, visit: &mut dyn FnMut(&'static str, Value)) {

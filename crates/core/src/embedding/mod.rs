@@ -99,7 +99,12 @@ pub fn table<T: Real>(
             }
         })?,
         // Gaussian rows, also of the markers of kinds whose other rows have structure.
-        _ => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale)?,
+        Embedding::Gaussian
+        | Embedding::Orthonormal
+        | Embedding::LowRank
+        | Embedding::Clustered
+        | Embedding::PowerLaw
+        | Embedding::File => fill_rows(&mut table, dim, seed, stream, 0, backend, |_| scale)?,
     }
     Ok(table)
 }

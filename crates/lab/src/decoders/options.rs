@@ -39,6 +39,7 @@ impl BoundOptions {
     /// # Errors
     /// Fails if the values do not go together.
     pub fn model(values: &Values) -> Result<Settings, ConfigError> {
+        config::check_given(|name| values.gives(name))?;
         Settings::read(&values.clone().or(Values::of(&BoundOptions::default_model())))
     }
 

@@ -2,17 +2,18 @@
 
 use schemars::JsonSchema;
 use superpose_core::Settings;
+use superpose_core::config::Group;
 use superpose_lab::estimate::{EstimateRecord, estimate as lab};
 use superpose_lab::memory::readable;
 
 use crate::document::{Block, Document};
-use crate::experiment::{Experiment, Finding, definitions};
+use crate::experiment::{Experiment, Finding};
 use crate::numbers::{count, duration};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "estimate",
     about: "Estimate the time and memory of a run without running it",
-    settings: definitions::<Settings>,
+    settings: Settings::definitions,
     run: |values, context| {
         Ok(Finding::new(lab(values, context.backend.threads(), context.memory)?, estimate))
     },

@@ -1,5 +1,7 @@
 //! Associative memories: their accuracy, or how many facts they hold.
 
+use std::sync::atomic::AtomicBool;
+
 use schemars::JsonSchema;
 use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::{Group, Labels};
@@ -10,15 +12,16 @@ use superpose_lab::threshold::Threshold;
 
 use super::interval;
 use crate::document::{Block, Document};
-use crate::experiment::{Experiment, Finding, definitions};
+use crate::experiment::{Experiment, Finding};
 use crate::numbers::{count, decimal, grouped};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
     about: "Measure the recall or capacity of an associative memory without attention",
-    settings: || [definitions::<MemorySettings>(), definitions::<CapacityOptions>()].concat(),
+    settings: || [MemorySettings::definitions(), CapacityOptions::definitions()].concat(),
     run: |values, context| {
-        let (backend, stop, observe) = (context.backend, context.stop, context.observe);
+        // The token of the backend cancels the work.
+        let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
         let settings = MemorySettings::read(values)?;
         let check_room = |settings: &MemorySettings| check_room(settings, backend.threads(), context.memory);
         let Some(options) = CapacityOptions::given(values)? else {

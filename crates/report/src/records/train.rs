@@ -32,7 +32,7 @@ pub fn train(record: &TrainingRecord) -> Document {
             Measure::Margin | Measure::OneStepAccuracy => String::new(),
             _ => format!("{:.4}", record.early_phase.measures[measure].mean),
         };
-        table.row([measure.word().replace('_', " "), format!("{:.4}", trained.mean), early]);
+        table.row([measure.label().into(), format!("{:.4}", trained.mean), early]);
     }
     page.table(table);
     page.heading("Trajectory");

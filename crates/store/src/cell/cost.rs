@@ -53,7 +53,7 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     // Through the MLP and, in step 2, back.
     let activation = match config.activation {
         Activation::Gelu | Activation::Tanh | Activation::Softplus => CURVE,
-        _ => BEND,
+        Activation::Relu | Activation::Abs | Activation::He2 | Activation::He3 | Activation::Identity => BEND,
     };
     let forward = m * (d * fma + activation);
     let picked = l * (d + PICK) * entry;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 use superpose_core::Measure;
-use superpose_core::config::{Field, Kind, Setting, Settings, Value, Values};
+use superpose_core::config::{Field, Kind, Setting, Settings, Training, Value, Values};
 use superpose_core::measure::Missing;
 use superpose_core::train::TrajectoryPoint;
 
@@ -123,9 +123,9 @@ fn setting_expression(setting: &Setting) -> String {
         Value::Number(x) => format!("{x:?}"),
         Value::Text(text) => format!("'{text}'"),
     };
-    match (setting.name, setting.group) {
-        ("steps", _) => given,
-        (_, "Training") => {
+    match setting.name {
+        "steps" => given,
+        _ if Training::settings().contains(setting) => {
             let trained = "json_extract(config, '$.steps') IS NOT NULL";
             format!("CASE WHEN {trained} THEN coalesce({given}, {default}) END")
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::{StoreError, columns};
 
@@ -83,9 +83,10 @@ fn is_ready(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
         return Ok(false);
     }
     check_version(connection, path)?;
-    let sql = "SELECT sql FROM sqlite_master WHERE name = 'results' AND type = 'view'";
-    let view: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional().map_err(failed)?;
-    Ok(view.is_some_and(|view| view == columns::view()))
+    let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'view' AND sql IN (?1, ?2)";
+    let views = [columns::view(), columns::trajectory_view()];
+    let known: usize = connection.query_row(sql, views, |row| row.get(0)).map_err(failed)?;
+    Ok(known == 2)
 }
 
 #[cfg(test)]
@@ -99,12 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn view_of_another_version_is_replaced() {
-        let mut connection = ready();
-        connection.execute_batch("DROP VIEW results; CREATE VIEW results AS SELECT id FROM cells").unwrap();
-        prepare(&mut connection, Path::new("memory")).unwrap();
-        assert!(is_ready(&connection, Path::new("memory")).unwrap());
-        connection.query_row("SELECT count(vocab) FROM results", [], |row| row.get::<_, i64>(0)).unwrap();
+    fn views_of_another_version_are_replaced() {
+        for (view, column) in [("results", "vocab"), ("trajectory", "loss")] {
+            let mut connection = ready();
+            let other = format!("DROP VIEW {view}; CREATE VIEW {view} AS SELECT id FROM cells");
+            connection.execute_batch(&other).unwrap();
+            prepare(&mut connection, Path::new("memory")).unwrap();
+            assert!(is_ready(&connection, Path::new("memory")).unwrap());
+            let sql = format!("SELECT count({column}) FROM {view}");
+            connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        }
     }
 
     #[test]
