@@ -9,7 +9,7 @@ True
 
 Names are those of the command line: :class:`Config` with :meth:`Config.run`, :meth:`Config.predict`, :meth:`Config.train`
 and :meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :func:`sweep`, :func:`bound`, :func:`plan`,
-:func:`inspect` and :func:`memory`. Every experiment returns a :class:`Result`. A value that is not allowed raises a ``ValueError``.
+:func:`estimate`, :func:`inspect` and :func:`memory`. Every experiment returns a :class:`Result`. A value that is not allowed raises a ``ValueError``.
 """
 
 from . import _experiments

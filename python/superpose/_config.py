@@ -43,7 +43,7 @@ class Config(Settings):
         """The configuration in a TOML file, as ``superpose run --config`` takes it.
 
         Args:
-            path: the file. One that is missing is an ``OSError``; what cannot be in it, a ``ValueError`` that names it.
+            path: the file. Raises ``OSError`` if the file is missing and ``ValueError`` if a key or value is invalid.
         """
         file = _path("path", path)
         text = text_of(file)
@@ -93,7 +93,7 @@ class Config(Settings):
             labels: the label of every sample; without them the configuration's ``labels`` decide.
             export: safetensors file to write the tensors of the first repeat to.
             threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
-            progress: ``None``: a bar of tqdm where that is installed and someone looks; ``True``, ``False``, or a function of
+            progress: ``None``: a tqdm bar if tqdm is installed and output is interactive; ``True``, ``False``, or a function of
                 (done, total, note) to call.
 
         >>> import superpose
@@ -150,7 +150,7 @@ class Config(Settings):
         >>> training.tensors()["m"].shape
         (16, 16)
 
-        What is saved goes on:
+        Training continues from a checkpoint:
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +192,7 @@ class Config(Settings):
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
     ) -> Model:
-        """Trains the model of the first repeat and hands it over with all its arrays.
+        """Trains the model of the first repeat and returns it with its arrays.
 
         Args:
             z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`.

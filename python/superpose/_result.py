@@ -29,7 +29,7 @@ class Fields:
         if name == "_values":
             raise AttributeError(name)
         try:
-            return _dressed(self._values[name])
+            return _wrapped(self._values[name])
         except KeyError:
             raise AttributeError(f"no field {name}: there are {', '.join(self._values)}") from None
 
@@ -38,7 +38,7 @@ class Fields:
             raise TypeError(f"field {name!r}: must be one of {', '.join(self._values)}; tables are in to_rows()")
         if name not in self._values:
             raise KeyError(f"no field {name}: there are {', '.join(self._values)}")
-        return _dressed(self._values[name])
+        return _wrapped(self._values[name])
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field, or ``default`` where there is none of this ``name``."""
@@ -67,7 +67,7 @@ class Fields:
         return isinstance(other, Fields) and _untimed(self._values) == _untimed(other._values)
 
     def __repr__(self) -> str:
-        return f"({', '.join(f'{name}={_dressed(value)!r}' for name, value in self._values.items())})"
+        return f"({', '.join(f'{name}={_wrapped(value)!r}' for name, value in self._values.items())})"
 
     def __reduce__(self) -> Any:
         return Fields, (self._values,)
@@ -83,7 +83,7 @@ class Fields:
 
 class Result(Fields):
     """The record of a call, with the names of ``--json`` on the command line. It prints as there and shows as a table in a
-    notebook. Two results are equal when all but the times in them is.
+    notebook. Two results are equal if all fields except times are equal.
 
     >>> import superpose
     >>> config = superpose.Config(vocab=64, dim=64, samples=4096)
@@ -150,11 +150,11 @@ def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, 
     return result
 
 
-def _dressed(value: Any) -> Any:
+def _wrapped(value: Any) -> Any:
     if isinstance(value, dict):
         return Fields(value)
     if isinstance(value, list):
-        return [_dressed(item) for item in value]
+        return [_wrapped(item) for item in value]
     return value
 
 

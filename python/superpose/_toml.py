@@ -43,4 +43,4 @@ def _value(name: str, value: Any) -> str:
         return "[" + ", ".join(_value(name, item) for item in value) + "]"
     if isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value, ensure_ascii=False)
-    raise wrong(name, value, "a word, a truth, a finite number, or a list of these")
+    raise wrong(name, value, "a string, a boolean, a finite number, or a list of these")

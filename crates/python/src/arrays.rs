@@ -1,5 +1,5 @@
-//! NumPy arrays in and out. What comes in is measured by its shape, then read in place, whatever its strides, into the engine's
-//! own memory; what goes out is the engine's memory.
+//! Conversion between NumPy arrays and tensors. Inputs are validated by shape, then copied; outputs are views of the engine's
+//! memory or take it over, except indices, which are copied.
 //!
 //! Floating-point numbers are held in 64 bits, whatever they came in: one set of tensors serves runs of either precision and is
 //! checked once for all of them.
@@ -20,10 +20,10 @@ use superpose_tensors::{Tensor, TensorError};
 
 use crate::work::{Failure, panicked};
 
-/// Entries that are read before other threads get their turn and Ctrl-C is heard.
+/// Entries read between two checks for signals, at which the interpreter lock is also released.
 const AT_ONCE: usize = 1 << 20;
 
-/// A tensor that cannot be used, or whatever Python had to say meanwhile.
+/// An invalid tensor, or an exception raised by Python.
 pub struct Refusal(PyErr);
 
 impl From<TensorError> for Refusal {
@@ -149,11 +149,7 @@ fn entries<T: Element + Copy, X, Y>(
         let mut data = Vec::new();
         let bytes = view.len() as f64 * size_of::<X>() as f64;
         let refused = |_| {
-            Failure(format!(
-                "tensor {} takes {} of memory, which cannot be had",
-                tensor.name,
-                readable(bytes)
-            ))
+            Failure(format!("tensor {} needs {} of memory: allocation failed", tensor.name, readable(bytes)))
         };
         data.try_reserve_exact(view.len()).map_err(refused)?;
         for (index, &x) in view.iter().enumerate() {
@@ -222,9 +218,9 @@ pub fn indices<'py>(py: Python<'py>, data: &[u32], columns: Option<usize>) -> Py
     Ok(array)
 }
 
-/// A look at rows that `owner` holds for as long as it lives; they cannot be written to.
+/// A read-only view of rows that `owner` keeps alive.
 #[allow(unsafe_code)]
-pub fn look<'py, T: Element>(
+pub fn view<'py, T: Element>(
     owner: &Bound<'py, PyAny>,
     data: &[T],
     columns: Option<usize>,

@@ -1,4 +1,4 @@
-//! The laboratory's questions: predictions, plans, thresholds, phase diagrams, bounds, inspections.
+//! Predictions, plans, thresholds, phase diagrams, inspections and the experiments of report.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn plan(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<Record> {
     Ok(Record(Finding::of(Arc::new(PlanRecord::from(&plan)), move || superpose_report::plan(&plan))))
 }
 
-/// A runner that keeps its results in a file, if there is one, and ends when nobody waits for it any more.
+/// A runner that stores results in a file, if given, and stops when the call is cancelled.
 pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Result<Runner<'a>, Failure> {
     let runner = Runner::new(threads).with_memory(available());
     let runner = runner.with_stop(watch.stop()).with_leave(watch.leave());

@@ -1,4 +1,4 @@
-//! Values as Python has them, taken for what a parameter wants. An error names the parameter, the value and what is allowed.
+//! Conversion of Python values to setting values. An error names the parameter, the value and what is allowed.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -12,10 +12,9 @@ use superpose_lab::threshold::SizeRange;
 
 use crate::work::Failure;
 
-/// What a truth, a string, a whole number or a number of Python, NumPy or anything that turns into one may stand for, the
-/// likeliest first; nothing for something that is neither a number nor a word.
+/// The values that a Python object may represent, most likely first; empty if it is neither number nor string.
 fn readings(value: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
-    // First, for Python takes True for 1.
+    // Before integers, because `True` is also 1.
     if let Ok(flag) = value.extract::<bool>() {
         return Ok(vec![Value::Flag(flag)]);
     }
@@ -98,7 +97,7 @@ fn set(values: &mut Values, name: &str, value: &Bound<'_, PyAny>, settings: &[Se
     Ok(values.set(setting, value).map_err(Failure::from)?)
 }
 
-/// What a value turned into; nothing if it does not. Ctrl-C is no answer to that question.
+/// The converted value; `None` if conversion raised an `Exception`. `KeyboardInterrupt` is passed on.
 fn tried<T, E: Into<PyErr>>(py: Python<'_>, turned: Result<T, E>) -> PyResult<Option<T>> {
     match turned.map_err(Into::into) {
         Ok(found) => Ok(Some(found)),
@@ -153,7 +152,7 @@ pub fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     })
 }
 
-/// Refuses the path of no file.
+/// Rejects an empty path.
 pub fn file(name: &str, path: Option<&Path>) -> PyResult<()> {
     match path {
         Some(path) if path.as_os_str().is_empty() => Err(wrong(name, "''", "must be the name of a file")),

@@ -1,7 +1,7 @@
-//! The engine as Python sees it: `superpose._engine`, which the package in `python/superpose` dresses.
+//! The extension module `superpose._engine`, wrapped by the package in `python/superpose`.
 //!
-//! No mathematics: a call checks what it was given, lets go of the interpreter, asks [`superpose_lab`] or
-//! [`superpose_theory`], and hands back a record or arrays.
+//! A call validates its arguments, releases the interpreter lock, calls [`superpose_lab`] or [`superpose_theory`] and returns a
+//! record or arrays.
 
 mod arrays;
 mod config;

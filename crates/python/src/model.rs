@@ -9,7 +9,7 @@ use superpose_core::task::{Samples, Stored};
 use superpose_lab::memory;
 use superpose_lab::run::Trained;
 
-use crate::arrays::{Refusal, float_shape, floats, indices, look, matrix, whole, whole_shape};
+use crate::arrays::{Refusal, float_shape, floats, indices, matrix, view, whole, whole_shape};
 use crate::config::Config;
 use crate::run::{Job, SMALL, backend, threads};
 use crate::work::{Failure, Watch, work};
@@ -152,7 +152,7 @@ fn tensor<'py, T: Real + Element>(
     let (py, model) = (this.py(), trained.model());
     let (dim, inputs) = (model.dim(), model.inputs());
     let (e, phase) = (&trained.embeddings, &trained.phase);
-    let seen = |data: &[T], columns| Ok(Some(look(this.as_any(), data, columns)?.into_any()));
+    let seen = |data: &[T], columns| Ok(Some(view(this.as_any(), data, columns)?.into_any()));
     match name {
         "z_in" => seen(&e.z_in, Some(dim)),
         "z_out" => seen(&e.z_out, Some(dim)),
@@ -165,7 +165,7 @@ fn tensor<'py, T: Real + Element>(
         "tokens" => Ok(Some(indices(py, trained.samples.tokens(), Some(trained.samples.length()))?)),
         "position" => Ok(Some(indices(py, trained.samples.position(), None)?)),
         "labels" => Ok(Some(indices(py, trained.samples.labels(), None)?)),
-        _ => Err(Failure(format!("tensor {name} is none of a model's")).into()),
+        _ => Err(Failure(format!("unknown tensor {name}")).into()),
     }
 }
 

@@ -18,10 +18,10 @@ use crate::given::{Value, put};
 use crate::record::Record;
 use crate::work::{Failure, Watch, work};
 
-/// Below this, starting threads takes a good part of what they save. Results do not depend on it.
+/// Work expected to take fewer seconds uses one thread. Results do not depend on it.
 const QUICK: f64 = 2e-3;
 
-/// Runs that take less are not held against the memory that is free, which takes a while to find out.
+/// Runs below this many bytes are not compared with free memory, because querying it is slow.
 pub const SMALL: f64 = 64e6;
 
 /// A configuration and its tensors, checked and ready to run.
@@ -70,13 +70,13 @@ impl Job {
         Ok(job)
     }
 
-    /// Threads for what is worth it, until the caller wants no more.
+    /// A backend that the caller can cancel; single-threaded for short work.
     pub fn backend(&self, watch: &Watch) -> Result<Backend, Failure> {
         backend(self.threads, self.seconds, watch)
     }
 }
 
-/// Threads for work that is expected to take one thread so many seconds, until the caller wants no more.
+/// A backend that the caller can cancel; single-threaded for short work, by its expected `seconds` on one thread.
 pub fn backend(threads: usize, seconds: f64, watch: &Watch) -> Result<Backend, Failure> {
     match seconds < QUICK {
         true => Ok(Backend::single().with_cancel(watch.cancel_token())),
@@ -87,7 +87,7 @@ pub fn backend(threads: usize, seconds: f64, watch: &Watch) -> Result<Backend, F
 /// Cores that this process may use. Asked once: the system takes longer to answer than a tiny run.
 static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
-/// So many threads, or one for each core.
+/// The number of threads; by default one per core.
 pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     match given {
         None => Ok(*CORES),

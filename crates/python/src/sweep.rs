@@ -109,7 +109,7 @@ fn millionths(seconds: f64) -> u64 {
     (seconds * 1e6) as u64
 }
 
-/// The sentence for someone who wrote no lines.
+/// The message without a line number, for sweeps that are not from a file.
 fn without_line(error: SweepError) -> Failure {
     Failure(match error {
         SweepError::Line { problem, .. } => problem,

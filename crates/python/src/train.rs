@@ -1,4 +1,4 @@
-//! Training for as long as one likes: `superpose train`.
+//! `superpose train`: training for any number of steps.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use superpose_lab::cell::check as check_cell;
 use superpose_lab::store::Store;
 use superpose_lab::train::{AnyNetwork, Checkpoint, Finish, Observer};
 
-use crate::arrays::look;
+use crate::arrays::view;
 use crate::config::Config;
 use crate::given::file;
 use crate::record::Record;
@@ -55,7 +55,7 @@ fn tensor<'py, T: Real + Element>(
     let tensor: Tensor = name.parse().map_err(|allowed| Failure(format!("tensor {name}: {allowed}")))?;
     let is_vector = matches!(tensor, Tensor::ZTrig | Tensor::ZEos);
     let columns = (!is_vector).then(|| network.columns(tensor));
-    Ok(look(this.as_any(), network.tensor(tensor), columns)?.into_any())
+    Ok(view(this.as_any(), network.tensor(tensor), columns)?.into_any())
 }
 
 /// `superpose train`. Where nothing but a checkpoint is given, its configuration is the one to train.
@@ -111,7 +111,7 @@ fn about(name: &str, error: impl std::error::Error) -> Failure {
     Failure(format!("{name}: {}", Failure::from(error).0))
 }
 
-/// The configuration of a checkpoint. Arrays are not in the file: whoever brought some brings them again.
+/// The configuration of a checkpoint. Checkpoints do not contain imported arrays, so the caller must pass them again.
 fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, Failure> {
     let mut settings = saved.settings().clone();
     match &settings.import {
@@ -125,7 +125,7 @@ fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, 
     }
 }
 
-/// Steps, out of those to be taken, and how far the last record was.
+/// Reports steps and the latest trajectory point.
 struct Told<'a> {
     watch: &'a Watch,
     saves: bool,

@@ -1,4 +1,4 @@
-//! Calls that take a while: the interpreter is free meanwhile, Ctrl-C ends them, a listener hears how far they are.
+//! Long calls: they release the interpreter lock, stop on Ctrl-C and report progress to a listener.
 
 use std::any::Any;
 use std::error::Error;
@@ -13,19 +13,18 @@ use pyo3::prelude::*;
 use superpose_core::backend::{Backend, CancelToken};
 use superpose_lab::run::Progress;
 
-/// What is expected to take less runs on the caller's thread: starting another would cost more than it helps.
+/// Calls expected to take fewer seconds run on the caller's thread.
 const SHORT: f64 = 0.05;
 
-/// How often the caller's thread looks for signals and tells the listener.
-const LOOK: Duration = Duration::from_millis(50);
+/// The time between two checks for signals by the caller's thread, which also calls the listener.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long work that was told to stop may take to finish what is worth keeping. Then it is told to leave, and has as long again:
-/// what does not look up by then (a decoder's assignment, a closed form, the writing of a file) goes on in the background to its
-/// end.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time to finish after a stop request; then the work is cancelled and waited for as long again. Work that does not check for
+/// cancellation (a decoder's assignment, a closed form, the writing of a file) finishes in the background.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The same of work that saves how far it is before it stops. Whoever cannot wait says so twice.
-const SAVING: Duration = Duration::from_secs(60);
+/// The same for work that saves its state. A second Ctrl-C ends the wait.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A call that failed, in one sentence.
 pub struct Failure(pub String);
@@ -97,26 +96,27 @@ impl Watch {
         self.saves.store(saves, Ordering::Relaxed);
     }
 
-    /// So much is to be done.
+    /// Sets the total amount of work.
     pub fn begin(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// So much more is done.
+    /// Adds to the amount of work done.
     pub fn advance(&self, by: u64) {
         self.done.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// So much is done in all.
+    /// Sets the amount of work done.
     pub fn reach(&self, done: u64) {
         self.done.store(done, Ordering::Relaxed);
     }
 
-    /// What is going on.
+    /// Sets the note on the current work.
     pub fn say(&self, note: String) {
         *self.note.lock().unwrap_or_else(PoisonError::into_inner) = note;
     }
 
+    /// Calls the listener with the progress and the note.
     fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
         let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -151,7 +151,7 @@ pub fn work<R: Send + 'static>(
     let (sender, receiver) = sync_channel(1);
     let theirs = Arc::clone(&watch);
     std::thread::Builder::new().name("superpose".into()).spawn(move || {
-        // Nobody waits for what was left behind.
+        // The receiver is gone if the caller stopped waiting.
         let _ = sender.send(guarded(&theirs));
     })?;
     let receiver = Mutex::new(receiver);
@@ -159,7 +159,7 @@ pub fn work<R: Send + 'static>(
         py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time))
     };
     loop {
-        match wait(LOOK) {
+        match wait(POLL_INTERVAL) {
             Ok(result) => {
                 if let Some(listener) = &listener {
                     watch.tell(py, listener)?;
@@ -172,19 +172,19 @@ pub fn work<R: Send + 'static>(
         let told = listener.as_ref().map_or(Ok(()), |listener| watch.tell(py, listener));
         if let Err(error) = py.check_signals().and(told) {
             watch.stop.store(true, Ordering::Relaxed);
-            let patience = if watch.saves.load(Ordering::Relaxed) { SAVING } else { PATIENCE };
-            let ended = |patience: Duration| {
-                let until = Instant::now() + patience;
-                while matches!(wait(LOOK), Err(RecvTimeoutError::Timeout)) {
+            let timeout = if watch.saves.load(Ordering::Relaxed) { SAVE_TIMEOUT } else { STOP_TIMEOUT };
+            let ended = |timeout: Duration| {
+                let until = Instant::now() + timeout;
+                while matches!(wait(POLL_INTERVAL), Err(RecvTimeoutError::Timeout)) {
                     if py.check_signals().is_err() || Instant::now() > until {
                         return false;
                     }
                 }
                 true
             };
-            if !ended(patience) {
+            if !ended(timeout) {
                 watch.leave.cancel();
-                ended(PATIENCE);
+                ended(STOP_TIMEOUT);
             }
             return Err(error);
         }
@@ -204,7 +204,7 @@ pub fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     fault(&text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default())
 }
 
-/// Something that cannot be, in the engine and not in what it was given.
+/// An internal error.
 fn fault(what: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("a fault of the engine: {what}"))
+    PyRuntimeError::new_err(format!("internal error: {what}"))
 }
