@@ -108,7 +108,7 @@ pub fn hide(rejected: impl IntoIterator<Item = &'static str>) -> impl FnMut(Arg)
     move |flag| if rejected.contains(&flag.get_id().as_str()) { flag.hide(true) } else { flag }
 }
 
-/// So many threads, or one for each core.
+/// The number of threads; by default one per core.
 pub fn threads(given: Option<Count>) -> anyhow::Result<usize> {
     match given {
         None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),

@@ -164,7 +164,7 @@ fn invalid_arguments_are_rejected() {
         ("sweep a.toml --shard x", vec!["--shard"]),
         ("sweep a.toml --threads 0", vec!["threads = 0"]),
         ("sweep a.toml --out shards", vec!["--shard"]),
-        ("sweep a.toml --store notes.txt", vec!["notes.txt", "not a store of superpose", "left alone"]),
+        ("sweep a.toml --store notes.txt", vec!["notes.txt", "not a store of superpose", "not changed"]),
         ("sweep a.toml --store notes.txt/a.sqlite", vec!["notes.txt/a.sqlite"]),
         ("sweep a.toml --store /proc/a.sqlite", vec!["/proc/a.sqlite", "cannot be written"]),
         ("sweep a.toml --shard 1/2 --out /proc/shards", vec!["/proc/shards"]),

@@ -135,7 +135,7 @@ pub trait Missing: Sized {
     const MAY_LACK: bool = true;
 }
 
-/// Predictions write a measure that they are silent about as null.
+/// Predictions write a measure without a formula as null.
 impl<T> Missing for Option<T> {
     const MAY_LACK: bool = false;
     fn missing() -> Self {

@@ -291,7 +291,7 @@ fn foreign_and_damaged_files_are_not_changed() {
         let before = std::fs::read(at(name)).unwrap();
         let error = Store::open(&at(name)).unwrap_err().to_string();
         assert!(
-            error.contains(word) && error.contains(name) && error.contains("left alone"),
+            error.contains(word) && error.contains(name) && error.contains("not changed"),
             "{name}: {error}"
         );
         assert_eq!(std::fs::read(at(name)).unwrap(), before, "{name}");

@@ -1,8 +1,8 @@
 //! Everything that people read about results: sentences, tables, number formats, figures and the report of a study.
 //!
-//! Each kind of record has one function that returns a [`Document`], for example [`run()`]; a document renders as terminal
-//! text ([`Document::text`]) and as HTML ([`Document::html`]), so that the command line and a notebook say the same. A study
-//! becomes a list of [`Section`]s, and [`page`] writes them as one HTML file. Nothing here runs a model or touches a file.
+//! Each kind of record has one function that returns a [`Document`], for example [`run()`]. A document renders as terminal text
+//! ([`Document::text`]) and as HTML ([`Document::html`]). [`page`] writes the [`Section`]s of a study as one HTML file. The crate
+//! also defines the [`EXPERIMENTS`] that commands and Python run; mathematics is in lab and theory.
 
 mod document;
 mod experiment;

@@ -1,4 +1,4 @@
-//! Everything that the theory says about a point, and why it is silent where it is (theory section 5).
+//! All predictions at a point, and why some are missing (theory section 5).
 
 use std::fmt;
 

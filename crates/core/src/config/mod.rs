@@ -141,7 +141,7 @@ impl Settings {
         check_ranges(self, Settings::settings())
     }
 
-    /// Checks every value, alone and beside the others; the result can be run.
+    /// Checks every value, alone and together with the other values; the result can be run.
     ///
     /// # Errors
     /// A value is not allowed.
@@ -164,7 +164,7 @@ impl Settings {
         Ok(Config(self))
     }
 
-    /// Checks the parameters of the embedding beside the sizes.
+    /// Checks the parameters of the embedding together with the sizes.
     fn check_embedding(&self) -> Result<(), ConfigError> {
         let rows = self.token_count();
         match self.embedding {
@@ -254,7 +254,7 @@ impl Deref for Config {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The messages explain the fields.
 pub enum ConfigError {
-    /// A value outside its range, by itself or beside the other values.
+    /// A value outside its range, by itself or together with the other values.
     #[error("{parameter} = {value}: {allowed}")]
     Value { parameter: &'static str, value: String, allowed: String },
     /// Parameters that do not go together.

@@ -64,7 +64,7 @@ impl Training {
         (dim / self.heads).max(1)
     }
 
-    /// Checks values beside each other. `width` is that of the MLP.
+    /// Checks each value together with the other values. `width` is that of the MLP.
     pub(super) fn check(&self, width: Option<usize>) -> Result<(), ConfigError> {
         if self.train_first_layer && width.is_none() {
             let allowed = "needs width: only the attention-MLP model has a first layer";

@@ -87,7 +87,7 @@ impl Kind {
             Kind::Flag => "must be true or false".into(),
             Kind::Count => "must be a whole number such as 4096, 65_536 or 1e6".into(),
             Kind::Number => "must be a number".into(),
-            Kind::Text => "must be a word".into(),
+            Kind::Text => "must be a string".into(),
             Kind::Pattern { allowed, .. } => allowed.into(),
             Kind::Word([(word, _)]) => format!("must be {word}"),
             Kind::Word(words) => {

@@ -41,7 +41,7 @@ impl CapacityOptions {
         let search = values.gives("find");
         let (names, with, why) = match search {
             true => (["facts", "repeats"], "with", "the search decides how many"),
-            false => (["half_width", "max_runs"], "without", "it is about a search"),
+            false => (["half_width", "max_runs"], "without", "it applies only with find"),
         };
         match names.into_iter().find(|name| values.gives(name)) {
             Some(name) => Err(ConfigError::Together { names: format!("{name} is given {with} find"), why }),

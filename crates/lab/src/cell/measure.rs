@@ -25,7 +25,7 @@ pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcom
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            format!("a fault of the engine: {text}")
+            format!("internal error: {text}")
         }
     };
     Err(CellError::Failed { reason })

@@ -56,7 +56,7 @@ pub struct Share {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages explain the fields.
 pub enum SearchError {
-    /// A size on the way cannot be run beside the others.
+    /// A size of the search cannot be run together with the other values.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A run failed.

@@ -92,7 +92,7 @@ fn geometry(names: &[&str], columns: &[Geometry]) -> Grid {
     table
 }
 
-/// A name from a file with control characters escaped, because a terminal would obey them.
+/// A name from a file with control characters escaped, because a terminal would interpret them.
 fn plain(name: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     name.chars().map(shown).collect()

@@ -25,7 +25,7 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let share = |(dominant, share): &(Dominant, f64)| format!("{} {:.0}%", cause(dominant), 100.0 * share);
     let causes: Vec<String> = map.shares(record.accuracy).iter().map(share).collect();
     if !causes.is_empty() {
-        page.line(format!("Below the boundary the theory blames: {}.", causes.join(", ")));
+        page.line(format!("Predicted limiting noise terms below the boundary: {}.", causes.join(", ")));
     }
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");

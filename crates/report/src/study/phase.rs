@@ -19,7 +19,7 @@ pub fn section(phase: &MlpPhase) -> Section {
     );
     let share = |(dominant, share): &_| format!("{} in {:.0}%", cause(dominant), 100.0 * share);
     let causes = map.shares(LEVEL).iter().map(share).collect::<Vec<_>>().join(", ");
-    let causes = format!("Below the boundary the closed form blames: {causes}.");
+    let causes = format!("Predicted limiting noise terms below the boundary: {causes}.");
     let caption = "Left: accuracy (dots mark cells that were run, the rest is filled in) with the measured and the predicted boundary at 0.5. Right: what limits recall.".into();
     let figure = diagram("Attention-MLP: parameters against samples", x, y, "accuracy", map);
     let table = Table::new(

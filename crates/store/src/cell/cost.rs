@@ -17,16 +17,16 @@ const ACCESS: f64 = 1.6;
 const TOKEN: f64 = 1.1;
 /// A sample, whatever its length.
 const SAMPLE: f64 = 36.0;
-/// A normal number.
+/// A normal random number.
 const NORMAL: f64 = 11.0;
 /// An exponential.
 const EXPONENTIAL: f64 = 0.7;
 /// What picking a row costs beside its entries, in entries.
 const PICK: f64 = 16.0;
-/// An activation that is a polynomial or a bend.
-const BEND: f64 = 0.25;
+/// An activation that is piecewise linear or polynomial.
+const CHEAP: f64 = 0.25;
 /// An activation that takes an exponential or an error function.
-const CURVE: f64 = 10.0;
+const TRANSCENDENTAL: f64 = 10.0;
 /// What one step of orthonormalisation costs an entry.
 const ORTHONORMAL: f64 = 0.45;
 /// A logit read.
@@ -52,8 +52,10 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let read = SAMPLE + TOKEN * l;
     // Through the MLP and, in step 2, back.
     let activation = match config.activation {
-        Activation::Gelu | Activation::Tanh | Activation::Softplus => CURVE,
-        Activation::Relu | Activation::Abs | Activation::He2 | Activation::He3 | Activation::Identity => BEND,
+        Activation::Gelu | Activation::Tanh | Activation::Softplus => TRANSCENDENTAL,
+        Activation::Relu | Activation::Abs | Activation::He2 | Activation::He3 | Activation::Identity => {
+            CHEAP
+        }
     };
     let forward = m * (d * fma + activation);
     let picked = l * (d + PICK) * entry;

@@ -12,17 +12,17 @@ pub enum StoreError {
     /// The file or its folder cannot be read or written.
     #[error("{}: {error}", path.display())]
     Io { path: PathBuf, error: std::io::Error },
-    #[error("{}: not a store of superpose ({what}); it was left alone", path.display())]
+    #[error("{}: not a store of superpose ({what}); the file was not changed", path.display())]
     Foreign { path: PathBuf, what: &'static str },
-    #[error("{}: the store is damaged ({what}); it was left alone", path.display())]
+    #[error("{}: the store is damaged ({what}); the file was not changed", path.display())]
     Damaged { path: PathBuf, what: String },
-    #[error("{}: the store has layout version {found}, this program reads version {known}: {}; it was left alone", path.display(), if found > known { "use a newer superpose" } else { "it was written before the first release; run its cells again into a new file" })]
+    #[error("{}: the store has layout version {found}, this program reads version {known}: {}; the file was not changed", path.display(), if found > known { "use a newer superpose" } else { "it was written before the first release; run its cells again into a new file" })]
     Format { path: PathBuf, found: usize, known: usize },
     #[error("{}: the file system does not allow a write-ahead log; put the store on a local disk", path.display())]
     NoLog { path: PathBuf },
     #[error("{}: the disk is full; everything committed before is safe, and a second run continues there", path.display())]
     Full { path: PathBuf },
-    #[error("{}: {error}: is the disk full, or gone? Everything committed before is safe, and a second run continues there", path.display())]
+    #[error("{}: disk error ({error}); committed results are safe, and a second run continues", path.display())]
     Disk { path: PathBuf, error: rusqlite::Error },
     #[error("{}: cannot be written: {error}", path.display())]
     ReadOnly { path: PathBuf, error: rusqlite::Error },

@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use superpose_core::config::Settings;
 use superpose_core::config::schema::Sparse;
 
-/// Changes when, and only when, the engine gives other results for the same configuration. The test
-/// `outcomes_are_pinned` notices.
+/// Raised if and only if results change for the same configuration; tested by `outcomes_are_pinned`.
 pub const NUMERICS_REVISION: u32 = 1;
 
 /// A hash of the full configuration, seed included, and the numerics revision: 128 bits of BLAKE3, in hexadecimal.

@@ -1,7 +1,7 @@
-//! The store: results in one SQLite file that a person can open.
+//! The store: results in one SQLite file.
 //!
 //! Write-ahead logging, so that readers and a writer do not stop each other and a process that is killed leaves a whole
-//! file. Commits are not forced to the platter one by one (`synchronous = NORMAL`): a crash of the program loses nothing
+//! file. Commits are not synced to disk one by one (`synchronous = NORMAL`): a crash of the program loses nothing
 //! that was committed, a power cut may lose the last moments, and neither damages the file.
 //! Not for network file systems, where SQLite's locks do not hold: machines of a cluster write shards, and a merge brings
 //! them here.
@@ -204,7 +204,7 @@ fn row<R>(
     row.map(read).transpose().map_err(|what| StoreError::Damaged { path: path.into(), what })
 }
 
-/// A transaction that takes several lots of entries. Lost unless committed.
+/// A transaction that takes several batches of entries. Lost unless committed.
 pub struct Batch<'a> {
     transaction: Transaction<'a>,
     path: &'a Path,
@@ -235,7 +235,7 @@ impl Batch<'_> {
         Ok(true)
     }
 
-    /// Makes it last.
+    /// Commits the transaction.
     pub fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().map_err(|error| StoreError::sqlite(self.path, error))
     }

@@ -144,7 +144,7 @@ impl Critical {
                 let end = if parameter.helps() { format!("{end:.0e}") } else { format!("{end}") };
                 let why = match dominant {
                     Some(Dominant { part, term }) => format!("{term} in the {part} forbids it"),
-                    None => "no noise term is to blame".into(),
+                    None => "no noise term limits it".into(),
                 };
                 Some(format!("unreachable: {why} (accuracy {accuracy:.3} at {word} = {end})"))
             }
