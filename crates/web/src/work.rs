@@ -39,7 +39,7 @@ impl Work {
             let _permits = (admitted, running);
             work()
         };
-        let panicked = || ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "a fault of the engine");
+        let panicked = || ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error");
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(panicked()))
     }
 

@@ -35,7 +35,7 @@ pub fn work(runs: &Runs) {
                 Ok(Err(_)) if gauge.late() => (RunState::Failed, Some(late.into())),
                 Ok(Err(RunError::Cancelled(_))) => (RunState::Cancelled, None),
                 Ok(Err(error)) => (RunState::Failed, Some(error.to_string())),
-                Err(_) => (RunState::Failed, Some("a fault of the engine".into())),
+                Err(_) => (RunState::Failed, Some("internal error".into())),
             };
             run.error = error;
             run.end(state);
