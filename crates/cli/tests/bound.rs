@@ -57,7 +57,7 @@ fn invalid_arguments_are_rejected() {
         ("--accuracy nan", vec!["accuracy"]),
         ("--seeds 1", vec!["seeds = 1"]),
         ("--threads 0", vec!["threads = 0"]),
-        ("--embedding file", vec!["embedding = file"]),
+        ("--embedding file", vec!["must be one of gaussian, sphere, orthonormal, rademacher"]),
         ("--embedding orthonormal --vocab 50 --dim 20", vec!["dim = 20"]),
     ] {
         refused(&format!("bound {arguments}"), &words);
