@@ -90,7 +90,7 @@ fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<
     let (mut added, mut known) = (0, 0);
     let mut conflict = None;
     let taken = batch.take(entries, |i, there| {
-        match (&entries[i].result, there.map(|there| &there.result)) {
+        match (&entries[i].result, there) {
             (Ok(now), Some(Ok(there))) if !now.agrees(there) => conflict = Some(i + 1),
             (_, Some(Ok(_))) | (Err(_), Some(Err(_))) => known += 1,
             _ => added += 1,

@@ -195,7 +195,7 @@ fn row<R>(
     connection: &Connection,
     path: &Path,
     key: Key,
-    read: fn(&Row<'_>) -> Result<R, String>,
+    read: impl FnOnce(&Row<'_>) -> Result<R, String>,
 ) -> Result<Option<R>, StoreError> {
     let failed = |error| StoreError::sqlite(path, error);
     let mut statement = connection.prepare_cached(rows::SELECT).map_err(failed)?;
@@ -216,17 +216,17 @@ impl Batch<'_> {
     pub fn take(
         &mut self,
         entries: &[Entry],
-        mut check: impl FnMut(usize, Option<&Entry>) -> bool,
+        mut check: impl FnMut(usize, Option<&Known>) -> bool,
     ) -> Result<bool, StoreError> {
         let failed = |error| StoreError::sqlite(self.path, error);
         // Rolled back when dropped before the commit.
         let lot = self.transaction.savepoint().map_err(failed)?;
         for (i, entry) in entries.iter().enumerate() {
-            let there = row(&lot, self.path, entry.key, rows::read)?;
+            let there = row(&lot, self.path, entry.key, |row| rows::read_like(row, entry))?;
             if !check(i, there.as_ref()) {
                 return Ok(false);
             }
-            if there.is_none_or(|there| replaces(&there.result, &entry.result)) {
+            if there.is_none_or(|there| replaces(&there, &entry.result)) {
                 let mut insert = lot.prepare_cached(rows::INSERT).map_err(failed)?;
                 rows::write(&mut insert, entry).map_err(failed)?;
             }
