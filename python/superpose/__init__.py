@@ -12,10 +12,9 @@ and :meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :f
 :func:`estimate`, :func:`inspect` and :func:`memory`. Every experiment returns a :class:`Result`. A value that is not allowed raises a ``ValueError``.
 """
 
-from . import _experiments
 from ._config import Config
 from ._engine import version as __version__
-from ._experiments import *
+from ._experiments import bound, estimate, inspect, memory, phase, plan, sweep, threshold
 from ._model import Gradients, Model
 from ._result import Fields, Result
 from ._training import Training
@@ -28,4 +27,12 @@ __all__ = [
     "Result",
     "Training",
     "__version__",
-] + _experiments.__all__
+    "bound",
+    "estimate",
+    "inspect",
+    "memory",
+    "phase",
+    "plan",
+    "sweep",
+    "threshold",
+]

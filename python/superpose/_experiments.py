@@ -12,8 +12,6 @@ from ._progress import Progress, listener
 from ._result import Result
 from ._toml import sweep_text
 
-__all__ = ["bound", "estimate", "inspect", "memory", "phase", "plan", "sweep", "threshold"]
-
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
     if config is not None and not isinstance(config, Config):
