@@ -76,7 +76,8 @@ impl Setting {
     pub fn check(&self, value: &Value) -> Result<(), ConfigError> {
         let checked = match (self.range, value.as_f64()) {
             (Some(range), Some(x)) if !range.contains(x) => Err(range.allowed(self.kind)),
-            _ => self.convert(value.clone()).map(drop),
+            (_, None) if !self.optional => (self.takes)(value.clone()),
+            _ => Ok(()),
         };
         checked.map_err(|allowed| ConfigError::value(self.name, value, allowed))
     }
