@@ -215,7 +215,7 @@ impl<'a> Tensors<'a> {
         let (_, _, columns) = self.matrix(name)?;
         let mut data = Vec::new();
         for &row in rows {
-            data.extend(self.row_range(name, row, row + 1)?.data);
+            data.extend(self.row_range(name, row, row.saturating_add(1))?.data);
         }
         Ok(Tensor { name: name.into(), shape: vec![rows.len(), columns], data })
     }
@@ -318,6 +318,7 @@ mod tests {
             assert_eq!(tensors.row_range(name, 1, 3).unwrap().data, expected, "{name}");
             assert!(tensors.row_range(name, 2, 2).unwrap().data.is_empty());
             assert!(matches!(tensors.row_range(name, 2, 5), Err(TensorError::Row { row: 4, .. })));
+            assert!(matches!(tensors.rows(name, &[0, usize::MAX]), Err(TensorError::Row { .. })));
         }
         assert!(matches!(tensors.row_range("e", 0, 1), Err(TensorError::Type { .. })));
         assert_eq!(tensors.largest_matrix().as_deref(), Some("a"));
