@@ -104,7 +104,6 @@ impl<T> Measures<T> {
 }
 
 impl<T: Missing> Default for Measures<T> {
-    /// No value is known.
     fn default() -> Self {
         Measures::from_fn(|_| T::missing())
     }

@@ -112,7 +112,6 @@ impl Cholesky {
 /// matrices that are singular because there are fewer rows than columns.
 const RIDGE: f64 = 1e-9;
 
-/// Adds a small multiple of the identity to a Gram matrix, so that it can be inverted.
 pub(crate) fn ridge(gram: &mut [f64], dim: usize) {
     let ridge = RIDGE * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
     gram.iter_mut().step_by(dim + 1).for_each(|x| *x += ridge);

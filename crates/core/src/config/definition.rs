@@ -88,9 +88,8 @@ pub fn accept<F: super::Field>(value: Value, accepts: fn(F) -> bool) -> Result<(
     let words = if let Kind::Word(words) = F::KIND { words } else { &[] };
     let accepted = |word: &&str| F::from_value(Value::Text(word.to_string().into())).is_ok_and(accepts);
     let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).filter(accepted).collect();
-    accepts(F::from_value(value)?)
-        .then_some(())
-        .ok_or_else(|| format!("must be one of {}", allowed.join(", ")))
+    let refused = || format!("must be one of {}", allowed.join(", "));
+    accepts(F::from_value(value)?).then_some(()).ok_or_else(refused)
 }
 
 /// An interval of numbers.

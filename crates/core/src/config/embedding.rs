@@ -138,7 +138,6 @@ impl EmbeddingSettings {
         Self::new(kind, EmbeddingParameters::default())
     }
 
-    /// The parameters of this kind.
     fn parameters(&self) -> EmbeddingParameters {
         let none = EmbeddingParameters::default();
         match self.clone() {

@@ -164,7 +164,6 @@ impl Settings {
         Ok(Config(self))
     }
 
-    /// Checks the parameters of the embedding together with the sizes.
     fn check_embedding(&self) -> Result<(), ConfigError> {
         let rows = self.token_count();
         match self.embedding {

@@ -74,7 +74,6 @@ pub fn json_schema(settings: &[Setting], default: &impl Group, generator: &Schem
     schema
 }
 
-/// The schema of one setting.
 fn property(setting: &Setting) -> Json {
     let name = match setting.kind {
         Kind::Flag => "boolean",

@@ -40,7 +40,6 @@ impl Groups {
         Ok(Groups { order, starts })
     }
 
-    /// Number of samples.
     pub fn count(&self) -> usize {
         self.order.len()
     }
@@ -50,7 +49,6 @@ impl Groups {
         &self.order[self.starts[labels.start]..self.starts[labels.end]]
     }
 
-    /// Samples with label `y`.
     pub fn size(&self, y: usize) -> usize {
         self.starts[y + 1] - self.starts[y]
     }

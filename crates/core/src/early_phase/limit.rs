@@ -295,7 +295,6 @@ impl<'a, T: Real> Limit<'a, T> {
     }
 }
 
-/// The buffers of one task.
 #[derive(Default)]
 struct Pass<T> {
     block: Block,

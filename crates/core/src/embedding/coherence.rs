@@ -56,13 +56,15 @@ impl Coherence {
         backend: &Backend,
         progress: &mut dyn FnMut(usize),
     ) -> Result<[Coherence; 2]> {
+        const ROWS: usize = 512;
         let (count, dim) = (rows.count() as f64, rows.dim());
         let mut centred_gram = Gram::new(dim);
         let mut unit_grams = [Gram::new(dim), Gram::new(dim)];
         let mut lengths = [Lengths::default(); 2];
         let mut block = Vec::new();
         let mut centred = Vec::new();
-        for (first, end) in blocks(rows) {
+        for first in (0..rows.count()).step_by(ROWS) {
+            let end = (first + ROWS).min(rows.count());
             rows.read(first, end, &mut block);
             centred.clear();
             for row in block.chunks_exact(dim) {
@@ -88,7 +90,6 @@ impl Coherence {
     }
 }
 
-/// Sums of powers of the rows' lengths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
     norms: f64,
@@ -126,13 +127,6 @@ impl Lengths {
             mean_square_dot: (square_dots - self.fourths) / pairs,
         }
     }
-}
-
-/// Ranges `first..end` of rows that are read at once.
-fn blocks(rows: &dyn Rows) -> impl Iterator<Item = (usize, usize)> {
-    const ROWS: usize = 512;
-    let count = rows.count();
-    (0..count).step_by(ROWS).map(move |first| (first, (first + ROWS).min(count)))
 }
 
 /// `X^T X` and the sum of the rows of X, accumulated over blocks of rows with products in single and sums in double precision. Since

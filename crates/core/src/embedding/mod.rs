@@ -61,16 +61,14 @@ impl<T: Real> Embeddings<T> {
             let z_eos = z_trig.split_off(dim);
             (draw(Stream::InputEmbedding, tokens)?, draw(Stream::OutputEmbedding, labels)?, z_trig, z_eos)
         };
-        let w_in = config.width.map(|width| first_layer(seed, width, dim, backend)).transpose()?;
+        let first_layer = |width: usize| {
+            let mut rows = vec![T::ZERO; width * dim];
+            fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0)?;
+            Ok(rows)
+        };
+        let w_in = config.width.map(first_layer).transpose()?;
         Ok(Embeddings { dim, z_in, z_out, z_trig, z_eos, w_in })
     }
-}
-
-/// Entries N(0, 1): the first layer of the MLP.
-fn first_layer<T: Real>(seed: u64, width: usize, dim: usize, backend: &Backend) -> Result<Vec<T>> {
-    let mut rows = vec![T::ZERO; width * dim];
-    fill_rows(&mut rows, dim, seed, Stream::FirstLayer, 0, backend, |_| 1.0)?;
-    Ok(rows)
 }
 
 /// Rows of a table, each a function of (seed, stream, row).

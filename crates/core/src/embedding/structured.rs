@@ -47,11 +47,10 @@ pub fn table<T: Real>(
         EmbeddingSettings::PowerLaw { decay } => {
             let variances: Vec<f64> = (1..=dim).map(|j| libm::pow(j as f64, -decay)).collect();
             let total: f64 = variances.iter().sum();
+            let scales: Vec<f64> = variances.iter().map(|v| (v / total).sqrt()).collect();
             let mut table: Vec<T> = draw(stream, 0, rows, dim, 1.0)?;
             for row in table.chunks_exact_mut(dim) {
-                row.iter_mut()
-                    .zip(&variances)
-                    .for_each(|(x, v)| *x = T::from_f64(x.to_f64() * (v / total).sqrt()));
+                row.iter_mut().zip(&scales).for_each(|(x, scale)| *x = T::from_f64(x.to_f64() * scale));
             }
             Some(table)
         }
@@ -70,7 +69,8 @@ mod tests {
     use crate::embedding::Embeddings;
     use crate::numeric::dot;
 
-    fn draw(settings: Settings) -> Embeddings<f64> {
+    fn draw(embedding: EmbeddingSettings, vocab: usize, dim: usize) -> Embeddings<f64> {
+        let settings = Settings { embedding, vocab, dim, ..Settings::default() };
         Embeddings::draw(&settings.check().unwrap(), &Backend::single()).unwrap()
     }
 
@@ -85,8 +85,7 @@ mod tests {
     #[test]
     fn low_rank_rows_overlap_by_their_rank() {
         let (dim, rank) = (200, 10);
-        let base = Settings { vocab: 2000, dim, ..Settings::default() };
-        let e = draw(Settings { embedding: EmbeddingSettings::LowRank { rank }, ..base });
+        let e = draw(EmbeddingSettings::LowRank { rank }, 2000, dim);
         for rows in [&e.z_in, &e.z_out] {
             let (square, overlap) = geometry(rows, dim, 1);
             assert!((square - 1.0).abs() < 0.15, "{square}");
@@ -99,9 +98,7 @@ mod tests {
     #[test]
     fn clustered_rows_share_their_centre() {
         let (dim, clusters) = (300, 7);
-        let base = Settings { vocab: 700, dim, ..Settings::default() };
-        let embedding = EmbeddingSettings::Clustered { clusters, spread: 0.6 };
-        let e = draw(Settings { embedding, ..base });
+        let e = draw(EmbeddingSettings::Clustered { clusters, spread: 0.6 }, 700, dim);
         let (square, same) = geometry(&e.z_in, dim, clusters);
         let (_, other) = geometry(&e.z_in, dim, 1);
         assert!((square - 1.0).abs() < 0.1, "{square}");
@@ -113,8 +110,7 @@ mod tests {
     #[test]
     fn power_law_rows_overlap_by_their_participation_ratio() {
         let (dim, decay) = (100, 1.0);
-        let base = Settings { vocab: 2000, dim, ..Settings::default() };
-        let e = draw(Settings { embedding: EmbeddingSettings::PowerLaw { decay }, ..base });
+        let e = draw(EmbeddingSettings::PowerLaw { decay }, 2000, dim);
         let (square, overlap) = geometry(&e.z_in, dim, 1);
         assert!((square - 1.0).abs() < 0.1, "{square}");
         // The sum of squared variances over the square of their sum.

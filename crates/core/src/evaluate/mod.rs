@@ -50,7 +50,6 @@ pub fn evaluate<T: Real>(
 }
 
 impl Evaluation {
-    /// Adds the logits of one sequence with the given right label.
     pub(crate) fn add_answer<T: Real>(&mut self, logits: &[T], label: usize) {
         let answer = top(logits, label);
         self[Measure::Accuracy].add(1.0, answer.credit);
@@ -58,7 +57,6 @@ impl Evaluation {
         self[Measure::Margin].add(1.0, answer.margin);
     }
 
-    /// Adds the attention weights of one sequence with the given informative position.
     pub(crate) fn add_attention<T: Real>(&mut self, weights: &[T], position: usize) {
         self[Measure::LockRate].add(1.0, top(weights, position).credit);
         self[Measure::AttentionMass].add(1.0, weights[position].to_f64());
@@ -123,12 +121,7 @@ fn answers<T: Real, R: Default + Send>(
 }
 
 /// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
-fn queries<T: Real>(
-    config: &Config,
-    model: &Model<'_, T>,
-    task: &Task,
-    test_samples: usize,
-) -> Vec<(usize, f64)> {
+fn queries<T: Real>(seed: u64, model: &Model<'_, T>, task: &Task, test_samples: usize) -> Vec<(usize, f64)> {
     /// Multiply-adds for asking every token: about a second on two cores.
     const AFFORDABLE: f64 = 1.4e11;
     let vocab = task.facts().len();
@@ -138,7 +131,7 @@ fn queries<T: Real>(
         return (0..vocab).map(|token| (token, task.informative().probability(token))).collect();
     }
     let choose = |i| {
-        let words = Words::new(config.seed, Stream::TestTokens, i as u64).block(0);
+        let words = Words::new(seed, Stream::TestTokens, i as u64).block(0);
         (task.informative().draw(&words) as usize, 1.0)
     };
     (0..test_samples).map(choose).collect()
@@ -153,7 +146,7 @@ pub(crate) fn memory_accuracy<T: Real>(
     test_samples: usize,
     backend: &Backend,
 ) -> Result<Tally> {
-    let queries = queries(config, model, task, test_samples);
+    let queries = queries(config.seed, model, task, test_samples);
     let readout = Readout::new(model, m, queries.len(), backend)?;
     let rows = block_rows(model.labels().max(model.inputs()), 1);
     let parts = backend.map(queries.len().div_ceil(rows), |i| {

@@ -205,7 +205,6 @@ impl Sums {
     }
 }
 
-/// The buffers and sums of one task.
 #[derive(Default)]
 struct Pass<T> {
     block: Block,

@@ -53,7 +53,6 @@ pub fn logit_budget<T: Real>(
     Ok(budget)
 }
 
-/// Sum of squares over the wrong labels.
 fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
     let rows = part.chunks_exact(labels).zip(right);
     rows.flat_map(|(row, &right)| row.iter().enumerate().filter(move |(j, _)| *j != right as usize))
@@ -73,7 +72,6 @@ pub fn split_logits<T: Real>(
     Split::new(model, task, phase, frequency, &Backend::single())?.parts(block)
 }
 
-/// The data that the splits of all sequences share.
 struct Split<'a, T> {
     model: &'a Model<'a, T>,
     task: &'a Task,

@@ -38,14 +38,8 @@ impl Task {
             Some(size) => (draw(size), config.vocab as u32),
             None => (informative.clone(), 0),
         };
-        Task {
-            length: config.length,
-            facts,
-            label_count: config.label_count(),
-            informative,
-            noise,
-            noise_start,
-        }
+        let (length, label_count) = (config.length, config.label_count());
+        Task { length, facts, label_count, informative, noise, noise_start }
     }
 
     /// The same task with other facts: `facts[token]` is the token's label.

@@ -66,7 +66,6 @@ pub fn loss<T: Real>(
     Ok(sums(network, samples, ids, want, backend)?.1.loss / ids.len() as f64)
 }
 
-/// Sums over samples, added up task by task.
 fn sums<T: Real>(
     network: &Network<T>,
     samples: &dyn Samples,
@@ -142,7 +141,6 @@ impl Sums {
     }
 }
 
-/// The buffers and sums of one task.
 #[derive(Default)]
 struct Work<T> {
     pass: Pass<T>,

@@ -264,7 +264,6 @@ impl<T: Real> Network<T> {
         &data[k * size..][..size]
     }
 
-    /// Whether `W` is a product of factors.
     pub(super) fn is_factored(&self) -> bool {
         self.w.is_empty()
     }

@@ -67,10 +67,10 @@ impl Update {
         match self.optimiser {
             Optimiser::Sgd => self.sgd(moments, parameters, gradient, rate),
             Optimiser::Muon if is_matrix => {
-                self.muon(moments, parameters, columns, gradient, rate, backend)?;
+                self.muon(moments, parameters, columns, gradient, rate, backend)?
             }
             Optimiser::Adam | Optimiser::AdamW | Optimiser::Muon => {
-                self.adam(moments, parameters, gradient, rate);
+                self.adam(moments, parameters, gradient, rate)
             }
         }
         Ok(())
@@ -125,15 +125,11 @@ impl Update {
     ) -> Result<()> {
         moments.first.resize(gradient.len(), 0.0);
         let kept = self.momentum;
-        // Nesterov momentum.
-        let direction: Vec<f64> = gradient
-            .iter()
-            .zip(&mut moments.first)
-            .map(|(g, first)| {
-                *first = kept * *first + (1.0 - kept) * g;
-                kept * *first + (1.0 - kept) * g
-            })
-            .collect();
+        let nesterov = |(g, first): (&f64, &mut f64)| {
+            *first = kept * *first + (1.0 - kept) * g;
+            kept * *first + (1.0 - kept) * g
+        };
+        let direction: Vec<f64> = gradient.iter().zip(&mut moments.first).map(nesterov).collect();
         let rows = gradient.len() / columns;
         let direction = orthogonalise::<T>(&direction, rows, columns, backend)?;
         let step = rate * (rows as f64 / columns as f64).max(1.0).sqrt();
@@ -149,7 +145,7 @@ impl Update {
 fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<T>> {
     const ROUNDS: usize = 5;
     const SMALLEST: f64 = 1e-7;
-    let (a, b, c) = (3.4445, -4.775, 2.0315);
+    let [a, b, c] = [3.4445, -4.775, 2.0315].map(T::from_f64);
     let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(SMALLEST);
     let narrow = |x: f64| T::from_f64(x / norm);
     // The Gram matrix over the shorter side.
@@ -160,15 +156,14 @@ fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: 
     let mut gram = vec![T::ZERO; short * short];
     let mut square = vec![T::ZERO; short * short];
     let mut next = vec![T::ZERO; matrix.len()];
-    let (wide_a, wide_b, wide_c) = (T::from_f64(a), T::from_f64(b), T::from_f64(c));
     for _ in 0..ROUNDS {
         let view = View::new(&x, short, long);
         backend.product(&mut gram, view, view.t())?;
         let g = View::new(&gram, short, short);
         backend.product(&mut square, g, g)?;
-        square.iter_mut().zip(&gram).for_each(|(s, &g)| *s = wide_b * g + wide_c * *s);
+        square.iter_mut().zip(&gram).for_each(|(s, &g)| *s = b * g + c * *s);
         backend.product(&mut next, View::new(&square, short, short), view)?;
-        x.iter_mut().zip(&next).for_each(|(x, &next)| *x = wide_a * *x + next);
+        x.iter_mut().zip(&next).for_each(|(x, &next)| *x = a * *x + next);
     }
     if !tall {
         return Ok(x);

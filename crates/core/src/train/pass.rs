@@ -12,9 +12,7 @@ use super::scores::{ScoreSums, Scores};
 /// Arrays of one block, a row per sample and head.
 #[derive(Debug, Default)]
 pub struct Pass<T> {
-    /// The samples.
     pub block: Block,
-    /// Attention weights, head outputs and features.
     pub work: Workspace<T>,
     /// `g . v_i`, then `-dL/ds_i`.
     pub coefficients: Vec<T>,

@@ -113,28 +113,21 @@ impl TrajectoryPoint {
 
     /// The names of the numbers, in the order of a table's columns; the step is not one of them.
     pub fn names() -> Vec<&'static str> {
-        let measures =
-            Measure::ALL.iter().filter(|measure| **measure != NOT_READ).map(|measure| measure.word());
+        let read = Measure::ALL.iter().filter(|measure| **measure != NOT_READ);
+        let others = ["norm_m", "norm_w", "early_cosine", "trigger_cosine", "trigger_lead"];
         ["rate", "loss", "test_loss"]
             .into_iter()
-            .chain(measures)
-            .chain(["norm_m", "norm_w", "early_cosine", "trigger_cosine", "trigger_lead"])
+            .chain(read.map(|measure| measure.word()))
+            .chain(others)
             .collect()
     }
 
     /// The numbers in the order of [`TrajectoryPoint::names`].
     pub fn numbers(&self) -> Vec<f64> {
-        let measured =
-            self.measures.iter().filter(|(measure, _)| *measure != NOT_READ).map(|(_, value)| *value);
-        let others = self.others();
-        others[..3].iter().copied().chain(measured).chain(others[3..].iter().copied()).collect()
-    }
-
-    /// The numbers that are no measures.
-    fn others(&self) -> [f64; 8] {
-        let TrajectoryPoint { step: _, measures: _, rate, loss, test_loss, norm_m, norm_w, .. } = *self;
-        let TrajectoryPoint { early_cosine, trigger_cosine, trigger_lead, .. } = *self;
-        [rate, loss, test_loss, norm_m, norm_w, early_cosine, trigger_cosine, trigger_lead]
+        let TrajectoryPoint { rate, loss, test_loss, norm_m, norm_w, .. } = *self;
+        let read = self.measures.iter().filter(|(measure, _)| *measure != NOT_READ);
+        let others = [norm_m, norm_w, self.early_cosine, self.trigger_cosine, self.trigger_lead];
+        [rate, loss, test_loss].into_iter().chain(read.map(|(_, value)| *value)).chain(others).collect()
     }
 }
 

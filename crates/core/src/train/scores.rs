@@ -27,7 +27,6 @@ pub struct Scores<T> {
 }
 
 impl<T: Real> Scores<T> {
-    /// The scores of every head.
     pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>> {
         (0..network.heads()).map(|k| Scores::of_head(network, k, backend)).collect()
     }
@@ -37,16 +36,14 @@ impl<T: Real> Scores<T> {
         let eos = network.tensor(Tensor::ZEos);
         let matrix = if network.is_factored() { Tensor::Query } else { Tensor::W };
         let asked: Vec<f64> = network.of_head(matrix, k).chunks_exact(dim).map(|row| dot(row, eos)).collect();
-        let queries: Vec<T> = (0..query_rows(network))
-            .flat_map(|i| {
-                let asked = turned(network, &asked, i, 1.0);
-                if network.is_factored() {
-                    narrow::<T>(&transposed_times(network.of_head(Tensor::Key, k), dim, &asked))
-                } else {
-                    narrow(&asked)
-                }
-            })
-            .collect();
+        let query = |i| {
+            let asked = turned(network, &asked, i, 1.0);
+            match network.is_factored() {
+                true => narrow(&transposed_times(network.of_head(Tensor::Key, k), dim, &asked)),
+                false => narrow(&asked),
+            }
+        };
+        let queries: Vec<T> = (0..query_rows(network)).flat_map(query).collect();
         let rows = View::new(&queries, queries.len() / dim, dim);
         let against = |tensor: Tensor| {
             let with = network.view(tensor);
@@ -55,10 +52,9 @@ impl<T: Real> Scores<T> {
             Ok(scores)
         };
         let (tokens, trigger) = (against(Tensor::ZIn)?, against(Tensor::ZTrig)?);
-        let positions = if network.tensor(Tensor::Positions).is_empty() {
-            Vec::new()
-        } else {
-            against(Tensor::Positions)?
+        let positions = match network.tensor(Tensor::Positions) {
+            [] => Vec::new(),
+            _ => against(Tensor::Positions)?,
         };
         Ok(Scores { asked, queries, tokens, trigger, positions })
     }

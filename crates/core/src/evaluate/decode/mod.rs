@@ -63,22 +63,17 @@ fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Re
             *square += x * x / tokens as f64;
         }
     }
-    let trigger: Vec<f64> = match model.trigger {
-        Trigger::Keys => vec![0.0; inputs],
-        Trigger::Values => {
-            let mut out = vec![0.0; inputs];
-            backend.product(&mut out, w_in, View::new(&model.embeddings.z_trig, model.dim(), 1))?;
-            out
-        }
-    };
+    let mut trigger = vec![0.0; inputs];
+    if model.trigger == Trigger::Values {
+        backend.product(&mut trigger, w_in, View::new(&model.embeddings.z_trig, model.dim(), 1))?;
+    }
     // The mean over sequences before the activation, and the standard deviation that the other tokens add.
-    let common: Vec<(f64, f64)> = (0..inputs)
-        .map(|i| {
-            let variance = (squares[i] - means[i] * means[i]).max(0.0);
-            let shift = ((length - 1.0) * means[i] + trigger[i]) / length;
-            (shift, (variance * (length - 1.0)).sqrt() / length)
-        })
-        .collect();
+    let others = |i: usize| {
+        let variance = (squares[i] - means[i] * means[i]).max(0.0);
+        let shift = ((length - 1.0) * means[i] + trigger[i]) / length;
+        (shift, (variance * (length - 1.0)).sqrt() / length)
+    };
+    let common: Vec<(f64, f64)> = (0..inputs).map(others).collect();
     /// Points of the quadrature over a normal number, from -4.2 to 4.2.
     const STEPS: usize = 21;
     let rule: Vec<(f64, f64)> = (0..STEPS)

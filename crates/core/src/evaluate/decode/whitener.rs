@@ -86,7 +86,7 @@ impl Features {
     fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Features> {
         let inputs = model.inputs();
         let mut tokens = mean_features(model, task.length(), backend)?;
-        let noise = second_moment(model, task, seed, &tokens, backend)?;
+        let mut noise = second_moment(model, task, seed, &tokens, backend)?;
         let count = (tokens.len() / inputs) as f64;
         let mut mean = vec![0.0; inputs];
         for row in tokens.chunks_exact(inputs) {
@@ -98,7 +98,6 @@ impl Features {
         let mut gram = vec![0.0; inputs * inputs];
         let u = View::new(&tokens, tokens.len() / inputs, inputs);
         backend.product(&mut gram, u.t(), u)?;
-        let mut noise = noise;
         for (row, &left) in noise.chunks_exact_mut(inputs).zip(&mean) {
             row.iter_mut().zip(&mean).for_each(|(x, right)| *x += left * right);
         }
@@ -206,7 +205,6 @@ impl Linear {
     }
 }
 
-/// A square matrix times a vector.
 fn times(matrix: &[f64], x: &[f64]) -> Vec<f64> {
     matrix.chunks_exact(x.len()).map(|row| dot(row, x)).collect()
 }
