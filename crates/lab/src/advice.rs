@@ -36,7 +36,6 @@ pub struct Advice {
     pub knobs: Vec<Knob>,
 }
 
-/// The sizes to try.
 const TRIED: [Parameter; 4] = [Parameter::Samples, Parameter::Dim, Parameter::Width, Parameter::Length];
 /// Minimum gain in accuracy to be mentioned.
 const MIN_GAIN: f64 = 0.01;
@@ -110,7 +109,6 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
     }
 }
 
-/// The word for a size in a sentence.
 fn name(size: Parameter) -> &'static str {
     match size {
         Parameter::Dim => "dimension",
@@ -119,7 +117,6 @@ fn name(size: Parameter) -> &'static str {
     }
 }
 
-/// Returns a share as a percentage.
 fn percent(share: f64) -> String {
     match 100.0 * share {
         x if x >= 9.95 || x == 0.0 => format!("{x:.0}%"),

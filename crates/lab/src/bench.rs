@@ -36,19 +36,14 @@ pub enum Place {
 }
 
 /// Seconds of one full-batch Adam step, gradient and update, the shortest of `repeat`, without the making of data.
-pub fn step_seconds(
-    config: &Config,
-    place: Place,
-    backend: &Backend,
-    repeat: usize,
-) -> Result<f64, RunError> {
+pub fn step_seconds(config: &Config, at: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     with_precision!(config.precision, T => {
         let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
         let model = Model::new(config, &instance.embeddings);
         let drawn = instance.samples(config);
         let training = Training::new(1);
         let mut network = Network::new(config, &training, instance.embeddings.clone(), backend)?;
-        if place == Place::Late {
+        if at == Place::Late {
             let phase = early_phase(config, &model, &*drawn, backend)?;
             warm_start(config, &mut network, &phase, &*drawn, backend)?;
         }

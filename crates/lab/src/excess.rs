@@ -65,7 +65,6 @@ impl Excess {
     }
 }
 
-/// Rounds a number down to two significant digits.
 fn two_digits(x: usize) -> usize {
     let unit = 10_usize.pow(x.checked_ilog10().unwrap_or(0).saturating_sub(1));
     x / unit * unit

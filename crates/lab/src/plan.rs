@@ -15,9 +15,7 @@ pub const CRITERION: &str = "fewest trained parameters (d^2, or d m with an MLP)
 
 /// Maximum number of facts, and of tokens in a sequence.
 const MAX_FACTS: usize = 1_000_000_000;
-/// Maximum dimension.
 const MAX_DIM: usize = 1_000_000;
-/// Maximum width.
 const MAX_WIDTH: usize = 1_000_000_000;
 /// Maximum number of samples, and of trained parameters.
 const MAX_SAMPLES: usize = 1_000_000_000_000_000;

@@ -57,7 +57,6 @@ pub struct ByParameter<X> {
 }
 
 impl<X> ByParameter<X> {
-    /// One for each, where there is one.
     fn new(mut f: impl FnMut(Parameter) -> Option<X>) -> ByParameter<X> {
         ByParameter {
             samples: f(Parameter::Samples),

@@ -139,12 +139,11 @@ impl CapacitySearch {
             let configs: Result<Vec<MemoryConfig>, ConfigError> =
                 trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
             // In chunks of the number of threads, so that `observe` is called often.
-            for (trials, configs) in trials.chunks(backend.threads()).zip(configs?.chunks(backend.threads()))
-            {
+            let at_once = backend.threads();
+            for (trials, configs) in trials.chunks(at_once).zip(configs?.chunks(at_once)) {
                 observe(search.runs(), trials[0].value);
-                for (trial, (config, found)) in
-                    trials.iter().zip(configs.iter().zip(recalls(configs, backend, stop)?))
-                {
+                let found = recalls(configs, backend, stop)?;
+                for ((trial, config), found) in trials.iter().zip(configs).zip(found) {
                     search.tell(trial.value, reaches(config, &found), 1.0);
                 }
             }
@@ -177,7 +176,6 @@ impl CapacitySearch {
     }
 }
 
-/// Returns the configuration with this many facts and the seed of run `number`.
 fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig, ConfigError> {
     let seed = settings.seed.checked_add(number).ok_or_else(|| {
         ConfigError::value("seed", settings.seed, "leaves no room for the seeds of a search")

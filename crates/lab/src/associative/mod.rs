@@ -145,7 +145,6 @@ pub fn recalls(
     }
 }
 
-/// Returns 1 if the memory reaches the accuracy of its configuration, else 0.
 fn reaches(config: &MemoryConfig, found: &Recall) -> f64 {
     f64::from(u8::from(found.accuracy.mean() >= config.accuracy))
 }

@@ -210,7 +210,6 @@ impl<'a> Runner<'a> {
         self.share(&rest, self.threads.min(rest.len()), 1, finished)
     }
 
-    /// Runs the jobs on so many workers with so many threads each.
     fn share(
         &mut self,
         jobs: &[&Job<'_>],
@@ -305,7 +304,6 @@ impl<'a> Runner<'a> {
 /// Receives each finished job, and `None` while it waits for the last ones.
 type Finished<'a> = dyn FnMut(Option<(&Job<'_>, Result<Outcome, CellError>)>) + 'a;
 
-/// A cell to run.
 struct Job<'a> {
     /// Its place in the request.
     cell: usize,

@@ -39,14 +39,12 @@ use crate::run::{Inputs, RunError, evaluation};
 /// Names of the decoders, in the order of `Seed::decode`.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
 
-/// Maximum number of tokens in a training set.
 const MAX_TOKENS: f64 = (1u64 << 26) as f64;
 
 /// If the accuracy with unlimited data is too low by more than this, it is not reached with fewer samples either. The margin is
 /// needed because accuracy is not exactly monotone in samples.
 pub const LIMIT_MARGIN: f64 = 0.05;
 
-/// A description of the intervals.
 const METHOD: &str = "95%, delta method: Student's interval of the mean accuracy over seeds at the crossing, over the slope in log samples";
 
 /// A critical number of samples with its 95% interval; `None` if the accuracy was not reached with the samples tried.
@@ -125,7 +123,7 @@ pub fn bound(
     let mut seen: BTreeMap<i32, Vec<[f64; 4]>> = BTreeMap::new();
     let mut decoders = BTreeMap::new();
     for (i, name) in DECODERS.iter().enumerate() {
-        let critical = search.unless_out_of_reach(limit(i), |index| {
+        let critical = search.if_reachable(limit(i), |index| {
             progress(name, samples_at(index) as f64);
             let single = backend.alone();
             let found = match seen.entry(index) {
@@ -138,7 +136,7 @@ pub fn bound(
         })?;
         decoders.insert((*name).to_string(), ratio(critical));
     }
-    let three_step = search.unless_out_of_reach(limit(DECODERS.len()), |index| {
+    let three_step = search.if_reachable(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
         backend.try_map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
@@ -160,12 +158,10 @@ pub fn bound(
     })
 }
 
-/// Returns a point of the grid of four per octave.
 fn samples_at(index: i32) -> usize {
     (f64::from(index) / 4.0).exp2().round() as usize
 }
 
-/// Facts, embeddings and the whitener of one seed.
 struct Seed {
     config: Config,
     embeddings: Embeddings<f64>,
@@ -203,14 +199,10 @@ impl Seed {
     fn read(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<[f64; 4], Cancelled> {
         let model = Model::new(&self.config, &self.embeddings);
         let facts = self.task.facts();
-        let plain = plain_scores(&model, m1, backend)?;
-        let white = self.whitener.scores(m1, samples, backend)?;
-        Ok([
-            argmax_accuracy(&plain, facts),
-            assignment_accuracy(&plain, facts),
-            argmax_accuracy(&white, facts),
-            assignment_accuracy(&white, facts),
-        ])
+        let both = |scores: &[f64]| (argmax_accuracy(scores, facts), assignment_accuracy(scores, facts));
+        let (argmax, assignment) = both(&plain_scores(&model, m1, backend)?);
+        let (mmse, mmse_assignment) = both(&self.whitener.scores(m1, samples, backend)?);
+        Ok([argmax, assignment, mmse, mmse_assignment])
     }
 }
 
@@ -224,24 +216,16 @@ pub fn assignment_accuracy(scores: &[f64], facts: &[u32]) -> f64 {
     right as f64 / facts.len() as f64
 }
 
-/// A search for the crossing of the mean accuracy over seeds.
 struct Search {
     accuracy: f64,
-    /// The first point on the grid.
     first: i32,
-    /// The last point on the grid.
     most: i32,
     /// Number of facts read at one number of samples, over all seeds.
     items: f64,
 }
 
 impl Search {
-    /// Runs the search, unless the accuracy with unlimited data is too low.
-    fn unless_out_of_reach<E>(
-        &self,
-        limit: f64,
-        at: impl FnMut(i32) -> Result<Vec<f64>, E>,
-    ) -> Result<Critical, E> {
+    fn if_reachable<E>(&self, limit: f64, at: impl FnMut(i32) -> Result<Vec<f64>, E>) -> Result<Critical, E> {
         let found = match limit + LIMIT_MARGIN < self.accuracy {
             true => Critical::default(),
             false => self.run(at)?,
@@ -331,7 +315,7 @@ mod tests {
         assert!((half - 0.248).abs() < 0.02, "{half}");
         let never = search.run(|_| Ok::<_, ()>(vec![0.1, 0.2])).unwrap();
         assert_eq!(never, Critical::default());
-        let hopeless = search.unless_out_of_reach(0.4, |_| Err(())).unwrap();
+        let hopeless = search.if_reachable(0.4, |_| Err(())).unwrap();
         assert_eq!((hopeless.estimate, hopeless.limit), (None, Some(0.4)));
         let later = Search { first: 70, ..search }.run(at).unwrap();
         assert!((later.estimate.unwrap() / found.estimate.unwrap() - 1.0).abs() < 1e-9);

@@ -7,7 +7,6 @@ use superpose_theory::{Measured, Memory, Point};
 
 use super::SAMPLES_PER_FACT;
 
-/// Maximum number of facts of the search.
 const MAX_FACTS: f64 = 1e12;
 
 /// Returns the number of facts that vectors with these mean statistics hold at an accuracy.
@@ -26,7 +25,6 @@ pub fn gaussian_facts(dim: usize, accuracy: f64) -> u64 {
     facts
 }
 
-/// Returns the memory accuracy of Gaussian vectors of a dimension.
 pub(super) fn gaussian_accuracy(dim: usize, vocab: f64) -> f64 {
     let samples = SAMPLES_PER_FACT * vocab;
     let settings = Settings { dim, length: 1, trigger: Trigger::Keys, ..Settings::default() };

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use superpose_core::backend::{Backend, Cancelled};
+use superpose_core::backend::{Backend, Result};
 use superpose_core::embedding::{Coherence, Rows};
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
@@ -32,7 +32,6 @@ pub(super) const PAIRS: usize = 6;
 /// ... and overlaps of all pairs.
 pub(super) const OVERLAPS: usize = 18;
 
-/// Rows in memory at once.
 const BLOCK: usize = 512;
 
 impl<'a> Mapped<'a> {
@@ -69,7 +68,6 @@ impl<'a> Mapped<'a> {
         Ok(Mapped { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
     }
 
-    /// Measures the raw and the centred rows.
     pub fn measure(
         &self,
         backend: &Backend,
@@ -90,12 +88,7 @@ impl<'a> Mapped<'a> {
     }
 
     /// Computes the means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
-    fn statistics(
-        &self,
-        centre: &[f64],
-        coherence: Coherence,
-        backend: &Backend,
-    ) -> Result<RowStatistics, Cancelled> {
+    fn statistics(&self, centre: &[f64], coherence: Coherence, backend: &Backend) -> Result<RowStatistics> {
         let (count, scale) = (self.rows as f64, self.scale);
         let mut found = RowStatistics { coherence, scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
         let mut block = Vec::new();
@@ -153,7 +146,6 @@ pub(super) struct RowStatistics {
 }
 
 impl RowStatistics {
-    /// Returns cosines and lengths.
     pub fn geometry(&self) -> Geometry {
         let c = &self.coherence;
         Geometry {

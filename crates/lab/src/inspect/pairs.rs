@@ -26,12 +26,10 @@ pub(super) const QUERIES: usize = 2048;
 const NEAREST: usize = 32;
 /// Number of equal groups by which the other overlaps are represented.
 const GROUPS: usize = 24;
-/// Rows in memory at once.
 const BLOCK: usize = 512;
 /// Number of other rows from which the groups are formed.
 const OTHERS: usize = 2048;
 
-/// Statistics of the output embeddings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outputs {
     /// Mean square cosine of two of them.

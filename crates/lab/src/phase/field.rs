@@ -15,12 +15,10 @@ const MAX_PROBIT: f64 = 2.5;
 /// Maximum number of cells from which the kernel is chosen. More would not improve the choice, and the cost grows with their cube.
 const MAX_CHOICE_CELLS: usize = 400;
 
-/// Returns the probit of an accuracy, limited in size.
 fn probit(share: f64) -> f64 {
     normal::probit(share, 1e-9).clamp(-MAX_PROBIT, MAX_PROBIT)
 }
 
-/// A measured cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub column: usize,
@@ -66,7 +64,6 @@ impl Kernel {
     }
 }
 
-/// The interpolated value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Belief {
     pub accuracy: f64,
@@ -123,7 +120,6 @@ fn error_of_probit(m: &Measured) -> f64 {
     share * (1.0 - share) / (m.items.max(1.0) * height * height) + 4e-4
 }
 
-/// The solved linear system of the measured cells.
 struct Solved {
     /// Of the covariance of the measured probits.
     cholesky: Cholesky,

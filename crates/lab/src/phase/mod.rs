@@ -106,7 +106,6 @@ impl Diagram {
 }
 
 impl Request {
-    /// Returns the settings of a cell.
     fn at(&self, x: u64, y: u64) -> Settings {
         let mut settings = (*self.config).clone();
         self.x.size.set(&mut settings, x);

@@ -114,7 +114,6 @@ fn log() -> Scale {
     Scale::Log
 }
 
-/// Fails if two sizes cannot be set independently.
 pub(crate) fn check_independent(x: Size, y: Size) -> Result<(), ConfigError> {
     let has = |size| [x, y].contains(&size);
     let why = match [x, y] {

@@ -2,7 +2,8 @@
 
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Labels, Settings};
-use superpose_core::task::{Samples, Stored, Task};
+use superpose_core::random::Stream;
+use superpose_core::task::{Drawn, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 use super::RunError;
@@ -33,7 +34,6 @@ pub struct Import {
 struct Sizes {
     /// Rows of `z_in`: vocabulary and noise vocabulary together.
     token_rows: Option<usize>,
-    /// Rows of `z_out`.
     label_rows: Option<usize>,
     dim: Option<usize>,
     length: Option<usize>,
@@ -103,7 +103,6 @@ impl Import {
         NAMES.iter().filter(needed).all(|name| found.contains(name))
     }
 
-    /// Returns the sizes, or an error if tensors disagree.
     fn sizes(&self) -> Result<Sizes, TensorError> {
         let mut sizes = Sizes::default();
         let mut dim = Shared { parameter: "dim", first: None };
@@ -204,12 +203,12 @@ impl Import {
     pub fn samples(
         &self,
         config: &Config,
-        task: &Task,
-        drawn: &dyn Samples,
+        task: Task,
         backend: &Backend,
     ) -> Result<(Stored, Task), RunError> {
+        let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
         let all_given = self.tokens.is_some() && self.position.is_some();
-        let generated = (!all_given).then(|| Stored::copy(drawn, backend)).transpose()?;
+        let generated = (!all_given).then(|| Stored::copy(&drawn, backend)).transpose()?;
         let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match own {
             Some(own) => own.data.clone(),
             None => generated.as_ref().map_or(Vec::new(), |generated| other(generated).to_vec()),
@@ -229,8 +228,8 @@ impl Import {
             }
         };
         below("labels", &labels, config.label_count(), "the number of labels")?;
-        let facts = facts(config, task, (0..labels.len()).map(|n| (informative(n), labels[n])));
-        Ok((Stored::new(config.length, tokens, position, labels), task.clone().with_facts(facts)))
+        let facts = facts(config, &task, (0..labels.len()).map(|n| (informative(n), labels[n])));
+        Ok((Stored::new(config.length, tokens, position, labels), task.with_facts(facts)))
     }
 }
 

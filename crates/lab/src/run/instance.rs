@@ -53,13 +53,13 @@ impl Inputs {
             let (count, dim) = rows.size(tensor)?;
             if given("dim") && settings.dim != dim {
                 let have = format!("tensor {tensor} has {dim} columns; omit dim");
-                return Err(wrong("dim", settings.dim, have));
+                return Err(ConfigError::value("dim", settings.dim, have).into());
             }
             settings.dim = dim;
             if settings.token_count() > count {
                 let have =
                     format!("tensor {tensor} has {count} rows, and vocab + noise_vocab may not exceed that");
-                return Err(wrong("vocab", settings.vocab, have));
+                return Err(ConfigError::value("vocab", settings.vocab, have).into());
             }
             inputs.rows = Some(rows);
         }
@@ -111,15 +111,11 @@ impl Inputs {
         if settings.repeats > 1 && import.is_complete(settings.width) {
             let allowed =
                 "with the imported tensors nothing is random, so every repeat would be the same; omit it";
-            return Err(wrong("repeats", settings.repeats, allowed.into()));
+            return Err(ConfigError::value("repeats", settings.repeats, allowed).into());
         }
         self.import = Some(import);
         Ok(())
     }
-}
-
-fn wrong(parameter: &'static str, value: usize, allowed: String) -> RunError {
-    RunError::Config(ConfigError::value(parameter, value, allowed))
 }
 
 impl EmbeddingRows {
@@ -138,7 +134,6 @@ impl EmbeddingRows {
         }
     }
 
-    /// Chooses this many distinct rows by the seed.
     fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
         let mut rows: Vec<usize> = (0..self.size(&self.tensor)?.0).collect();
         shuffle(seed, Stream::FileRows, &mut rows);
@@ -199,8 +194,7 @@ impl<T: Real> Instance<T> {
         let Some(import) = inputs.import.as_ref().filter(|import| import.has_samples()) else {
             return Ok(Instance { embeddings, task, stored: None });
         };
-        let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-        let (stored, task) = import.samples(config, &task, &drawn, backend)?;
+        let (stored, task) = import.samples(config, task, backend)?;
         Ok(Instance { embeddings, task, stored: Some(stored) })
     }
 

@@ -12,17 +12,12 @@ use superpose_core::train::{End, Event, Network, State, Trainer, read, warm_star
 
 use super::{Instance, RunError, not_finite, train};
 
-/// A trained model and its measures.
 pub(crate) struct Learned<T> {
-    /// The three steps.
     pub phase: EarlyPhase<T>,
-    /// How often each fact was seen.
     pub frequency: Vec<f64>,
-    /// The measures of the early phase.
     pub early: Evaluation,
     /// The measures of the trained network, with the one-step accuracy of the early phase; without steps, those of the early phase.
     pub evaluation: Evaluation,
-    /// The trained network, if the configuration has steps.
     pub trained: Option<(State<T>, End)>,
 }
 

@@ -77,7 +77,6 @@ impl From<TrainError> for RunError {
     }
 }
 
-/// The results of one repeat.
 struct Repeat {
     evaluation: Evaluation,
     trigger_sign: i8,
@@ -242,7 +241,6 @@ pub(crate) fn not_finite<T>(config: &Config, phase: &EarlyPhase<T>) -> RunError 
     RunError::NotFinite { eta: config.eta, gamma: phase.gamma, eta2: phase.eta2 }
 }
 
-/// Writes the tensors of a run.
 fn write<T: Real + Element>(
     path: &Path,
     model: &Model<'_, T>,

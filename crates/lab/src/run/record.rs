@@ -74,7 +74,6 @@ impl RunRecord {
     }
 }
 
-/// The sign that more than half have, or 0.
 fn majority(signs: &[i8]) -> i8 {
     let most = |sign: i8| 2 * signs.iter().filter(|&&s| s == sign).count() > signs.len();
     [1, -1].into_iter().find(|&sign| most(sign)).unwrap_or(0)

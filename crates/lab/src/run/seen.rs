@@ -58,7 +58,6 @@ pub struct Histogram {
     pub share_right: f64,
 }
 
-/// Maximum number of tokens listed.
 const MAX_TOKENS: usize = 64;
 /// Approximate number of bins of a histogram.
 const BINS: f64 = 40.0;
@@ -69,35 +68,26 @@ impl Seen {
             Regime::Infinitesimal => "per unit of rate",
             Regime::Exact => "logits",
         };
-        Seen {
-            example: look.example.as_ref().map(SeenExample::new),
-            margins: Histogram::new(&look.margins, unit),
-        }
+        Seen { example: look.example.map(SeenExample::new), margins: Histogram::new(&look.margins, unit) }
     }
 }
 
 impl SeenExample {
-    fn new(example: &Example) -> SeenExample {
-        let mut order: Vec<usize> = (0..example.tokens.len()).collect();
-        let weight = |i: usize| if i == example.position { f64::INFINITY } else { example.weights[i] };
+    fn new(Example { tokens, position, label, answer, weights }: Example) -> SeenExample {
+        let mut order: Vec<usize> = (0..tokens.len()).collect();
+        let weight = |i: usize| if i == position { f64::INFINITY } else { weights[i] };
         order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
-        let rest = order.get(MAX_TOKENS..).map_or(0.0, |rest| rest.iter().map(|&i| example.weights[i]).sum());
+        let rest = order.get(MAX_TOKENS..).map_or(0.0, |rest| rest.iter().map(|&i| weights[i]).sum());
         order.truncate(MAX_TOKENS);
         order.sort_unstable();
         let token = |&i: &usize| SeenToken {
             position: i,
-            token: example.tokens[i],
-            weight: example.weights[i],
-            trigger: i == example.position,
+            token: tokens[i],
+            weight: weights[i],
+            trigger: i == position,
         };
-        SeenExample {
-            tokens: order.iter().map(token).collect(),
-            length: example.tokens.len(),
-            rest,
-            label: example.label,
-            answer: example.answer,
-            right: example.label == example.answer,
-        }
+        let (length, tokens) = (tokens.len(), order.iter().map(token).collect());
+        SeenExample { tokens, length, rest, label, answer, right: label == answer }
     }
 }
 
@@ -149,7 +139,7 @@ mod tests {
         let mut weights = vec![1.0 / 400.0; length];
         weights[150] = 0.4;
         let tokens = (0..length as u32).collect();
-        let seen = SeenExample::new(&Example { tokens, position: 7, label: 1, answer: 2, weights });
+        let seen = SeenExample::new(Example { tokens, position: 7, label: 1, answer: 2, weights });
         assert_eq!(seen.tokens.len(), MAX_TOKENS);
         assert!(seen.tokens.iter().any(|token| token.trigger && token.position == 7));
         assert!(seen.tokens.iter().any(|token| token.position == 150));

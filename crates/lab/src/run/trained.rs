@@ -1,6 +1,6 @@
 //! A trained model for analysis: its tensors, its attention and logits on any sequences, its loss and gradients at any parameters.
 
-use superpose_core::backend::{Backend, Cancelled, Real};
+use superpose_core::backend::{Backend, Real, Result};
 use superpose_core::config::Config;
 use superpose_core::early_phase::EarlyPhase;
 use superpose_core::embedding::Embeddings;
@@ -120,7 +120,7 @@ impl<T: Real> Trained<T> {
     }
 
     /// Returns the attention at the matrix `w`, or as trained.
-    fn attention_at(&self, w: Option<&[T]>, backend: &Backend) -> Result<Attention<T>, Cancelled> {
+    fn attention_at(&self, w: Option<&[T]>, backend: &Backend) -> Result<Attention<T>> {
         let model = self.model();
         match w {
             Some(w) => model.attention(&model.query(w), backend),
@@ -129,12 +129,7 @@ impl<T: Real> Trained<T> {
     }
 
     /// Returns attention weights, a row per sequence, at the matrix `w` or as trained.
-    pub fn attention(
-        &self,
-        w: Option<&[T]>,
-        sequences: &Stored,
-        backend: &Backend,
-    ) -> Result<Vec<T>, Cancelled> {
+    pub fn attention(&self, w: Option<&[T]>, sequences: &Stored, backend: &Backend) -> Result<Vec<T>> {
         attention_weights(&self.model(), &self.attention_at(w, backend)?, sequences, backend)
     }
 
@@ -145,7 +140,7 @@ impl<T: Real> Trained<T> {
         w: Option<&[T]>,
         sequences: &Stored,
         backend: &Backend,
-    ) -> Result<Vec<T>, Cancelled> {
+    ) -> Result<Vec<T>> {
         let m = m.unwrap_or(&self.phase.m2);
         logits(&self.model(), m, &self.attention_at(w, backend)?, sequences, backend)
     }

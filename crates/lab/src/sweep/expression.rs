@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-/// A formula.
 #[derive(Clone, Debug)]
 pub struct Expression {
     root: Node,
@@ -23,7 +22,6 @@ enum Node {
     Fold(f64, fn(f64, f64) -> f64, Vec<Node>),
 }
 
-/// A function of one argument.
 type Function = (&'static str, fn(f64) -> f64);
 
 const FUNCTIONS: [Function; 9] = [
@@ -56,7 +54,6 @@ impl Expression {
         }
     }
 
-    /// Returns the names in the formula.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -122,7 +119,6 @@ impl Parser<'_> {
         there
     }
 
-    /// Takes the longest prefix of such characters.
     fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
         let end = self.rest.find(|c| !wanted(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -139,7 +135,6 @@ impl Parser<'_> {
         self.wrong(format!("more than {MAX_DEPTH} nested brackets"))
     }
 
-    /// Parses something nested.
     fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         self.depth += 1;
         if self.depth > MAX_DEPTH {

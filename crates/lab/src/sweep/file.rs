@@ -9,11 +9,9 @@ use super::expression::Expression;
 use super::{Point, Ray, Sweep, SweepError};
 use crate::store::cell_settings;
 
-/// Maximum number of values of an axis.
 const MAX_STEPS: f64 = 1e6;
 
-/// Reads a sweep.
-pub fn read(text: &str) -> Result<Sweep, SweepError> {
+pub fn read(text: &str) -> Read<Sweep> {
     let line = |start: usize| text[..start.min(text.len())].matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| SweepError::Line {
         line: error.span().map_or(1, |span| line(span.start)),
@@ -22,7 +20,6 @@ pub fn read(text: &str) -> Result<Sweep, SweepError> {
     Reader { line: &line, given: Vec::new() }.file(table.get_ref())
 }
 
-/// A value that is not allowed.
 fn wrong(line: usize, name: &str, value: &str, allowed: &str) -> SweepError {
     SweepError::Line { line, problem: format!("{name} = {value}: {allowed}") }
 }
@@ -31,6 +28,8 @@ struct Reader<'a> {
     line: &'a dyn Fn(usize) -> usize,
     given: Vec<&'static Setting>,
 }
+
+type Read<T> = Result<T, SweepError>;
 
 type Entry<'a, 'i> = (&'a str, usize, &'a Spanned<DeValue<'i>>);
 
@@ -43,7 +42,7 @@ impl Reader<'_> {
         entries.into_iter().map(|(name, value)| (name.get_ref().as_ref(), line(name), value)).collect()
     }
 
-    fn file(&mut self, table: &DeTable<'_>) -> Result<Sweep, SweepError> {
+    fn file(&mut self, table: &DeTable<'_>) -> Read<Sweep> {
         let mut sweep =
             Sweep { base: Values::default(), axes: Vec::new(), rays: Vec::new(), repeats: 1, noise: false };
         for (name, line, value) in self.entries(table) {
@@ -83,7 +82,7 @@ impl Reader<'_> {
     }
 
     /// A parameter that has not been given yet.
-    fn parameter(&mut self, name: &str, line: usize) -> Result<&'static Setting, SweepError> {
+    fn parameter(&mut self, name: &str, line: usize) -> Read<&'static Setting> {
         let parameter = known(name, line)?;
         if self.given.contains(&parameter) {
             return Err(SweepError::Twice { line, name: name.into() });
@@ -92,19 +91,14 @@ impl Reader<'_> {
         Ok(parameter)
     }
 
-    fn value(
-        &self,
-        parameter: &'static Setting,
-        line: usize,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Result<Value, SweepError> {
+    fn value(&self, parameter: &'static Setting, line: usize, value: &Spanned<DeValue<'_>>) -> Read<Value> {
         let found = scalar(value.get_ref()).ok_or_else(|| parameter.kind.allowed());
         let converted = found.and_then(|value| parameter.convert(value));
         converted.map_err(|allowed| wrong(line, parameter.name, &show(value.get_ref()), &allowed))
     }
 
     /// A list of values, or a range. Equal neighbours are one value.
-    fn axis(&mut self, (name, line, value): Entry<'_, '_>) -> Result<Vec<Point>, SweepError> {
+    fn axis(&mut self, (name, line, value): Entry<'_, '_>) -> Read<Vec<Point>> {
         let parameter = self.parameter(name, line)?;
         let mut values = match value.get_ref() {
             DeValue::Array(list) => {
@@ -129,12 +123,7 @@ impl Reader<'_> {
     }
 
     /// `{ from = 64, to = 4096, steps = 7, scale = "geometric" }`
-    fn range(
-        &self,
-        parameter: &'static Setting,
-        line: usize,
-        range: &DeTable<'_>,
-    ) -> Result<Vec<Value>, SweepError> {
+    fn range(&self, parameter: &'static Setting, line: usize, range: &DeTable<'_>) -> Read<Vec<Value>> {
         let wrong = |name: &str, value: &str, allowed: &str| {
             wrong(line, &format!("{}, {name}", parameter.name), value, allowed)
         };
@@ -177,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// Settings that move together, point by point.
-    fn points(&mut self, line: usize, points: &[Spanned<DeValue<'_>>]) -> Result<Vec<Point>, SweepError> {
+    fn points(&mut self, line: usize, points: &[Spanned<DeValue<'_>>]) -> Read<Vec<Point>> {
         let wrong = |line, allowed| wrong(line, "points", "(this one)", allowed);
         let mut axis: Vec<Point> = Vec::new();
         for (i, point) in points.iter().enumerate() {
@@ -203,8 +192,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A parameter that follows from the others.
-    fn ray(&mut self, (name, line, value): Entry<'_, '_>) -> Result<Ray, SweepError> {
+    fn ray(&mut self, (name, line, value): Entry<'_, '_>) -> Read<Ray> {
         let parameter = self.parameter(name, line)?;
         let wrong = |allowed: &str| wrong(line, name, &show(value.get_ref()), allowed);
         let DeValue::String(formula) = value.get_ref() else {
@@ -224,7 +212,7 @@ impl Reader<'_> {
     }
 
     /// Rays such that each comes after those it needs.
-    fn in_order(mut rays: Vec<Ray>) -> Result<Vec<Ray>, SweepError> {
+    fn in_order(mut rays: Vec<Ray>) -> Read<Vec<Ray>> {
         let mut ordered = Vec::new();
         while !rays.is_empty() {
             let needs = |ray: &Ray, name| ray.1.names().iter().any(|needed| needed == name);
@@ -238,7 +226,7 @@ impl Reader<'_> {
     }
 }
 
-fn known(name: &str, line: usize) -> Result<&'static Setting, SweepError> {
+fn known(name: &str, line: usize) -> Read<&'static Setting> {
     cell_settings().find(|setting| setting.name == name).ok_or_else(|| {
         let note = match name {
             "import" | "embedding_file" | "embedding_tensor" => {

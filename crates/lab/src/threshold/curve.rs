@@ -59,7 +59,6 @@ const SLOPES: (f64, f64) = (0.02, 400.0);
 /// Maximum distance of an end of the interval from the crossing in units of `x`: a factor of 50.
 const MAX_DISTANCE: f64 = 4.0;
 
-/// Maximum number of Newton steps.
 const MAX_ROUNDS: usize = 60;
 
 /// Returns the normal quantile of a share, limited to about three in size.

@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{
-    Config, ConfigError, Embedding, Kind, Settings, Value, between, check_ranges, counts, within,
+    Config, ConfigError, Embedding, Field, Kind, Settings, Value, between, check_ranges, counts, within,
 };
 use superpose_core::{Measure, settings};
 use superpose_theory::critical::Parameter;
 
 use super::question::{Criterion, Predicted, Question, SearchError, find, shares};
 use super::search::Plan;
-use super::{Threshold, Unreached, Why};
+use super::{Estimate, Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
 use crate::words::grouped;
 
@@ -42,10 +42,6 @@ pub struct SizeRange {
     pub high: u64,
 }
 
-impl SizeRange {
-    const ALLOWED: &str = "must be LOW..HIGH, whole numbers such as 16..1e6, the first below the second";
-}
-
 impl fmt::Display for SizeRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}", self.low, self.high)
@@ -55,17 +51,21 @@ impl fmt::Display for SizeRange {
 impl FromStr for SizeRange {
     type Err = String;
     fn from_str(text: &str) -> Result<SizeRange, String> {
-        let (low, high) = text.split_once("..").ok_or(SizeRange::ALLOWED)?;
+        let (low, high) = text.split_once("..").ok_or(SizeRange::KIND.allowed())?;
         match (Kind::Count.parse(low), Kind::Count.parse(high)) {
             (Ok(Value::Count(low)), Ok(Value::Count(high))) if (1..high).contains(&low) => {
                 Ok(SizeRange { low, high })
             }
-            _ => Err(SizeRange::ALLOWED.into()),
+            _ => Err(SizeRange::KIND.allowed()),
         }
     }
 }
 
-text_field!(SizeRange, r"^[0-9_.e]+\.\.[0-9_.e]+$", SizeRange::ALLOWED);
+text_field!(
+    SizeRange,
+    r"^[0-9_.e]+\.\.[0-9_.e]+$",
+    "must be LOW..HIGH, whole numbers such as 16..1e6, the first below the second"
+);
 
 settings! {
     /// The options of a threshold search, not yet validated.
@@ -154,23 +154,18 @@ impl ThresholdSearch {
 
     fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> ThresholdRecord {
         let question = &self.question;
+        let precise = matches!(answer, Threshold::Found(_));
         let (observed, unreached) = match answer {
-            Threshold::Found(e) => {
-                let observed = Observed {
-                    estimate: e.estimate,
-                    low: Some(e.low),
-                    high: Some(e.high),
-                    precise: true,
-                    crossing: e.crossing,
-                    crossing_low: Some(e.crossing_low),
-                    crossing_high: Some(e.crossing_high),
-                };
-                (Some(observed), None)
+            Threshold::Found(Estimate {
+                estimate, low, high, crossing, crossing_low, crossing_high, ..
+            }) => {
+                let (low, high) = (Some(low), Some(high));
+                let (crossing_low, crossing_high) = (Some(crossing_low), Some(crossing_high));
+                (Some(Observed { estimate, low, high, precise, crossing, crossing_low, crossing_high }), None)
             }
-            Threshold::Imprecise { estimate, low, high, crossing, crossing_low, crossing_high, .. } => (
-                Some(Observed { estimate, low, high, precise: false, crossing, crossing_low, crossing_high }),
-                None,
-            ),
+            Threshold::Imprecise { estimate, low, high, crossing, crossing_low, crossing_high, .. } => {
+                (Some(Observed { estimate, low, high, precise, crossing, crossing_low, crossing_high }), None)
+            }
             Threshold::Unreached(tried) => {
                 let text = not_reached(question, &tried, self.plan.range);
                 (None, Some(NotReached { tried, range: self.plan.range, text }))

@@ -75,7 +75,6 @@ const AT_THE_END: (usize, usize) = (6, 24);
 const DISTANCE: f64 = 2.5;
 /// Maximum distance of runs from the crossing, in logarithms.
 const MAX_DISTANCE: f64 = 0.3;
-/// Maximum number of runs in a batch.
 const MAX_BATCH: f64 = 32.0;
 
 /// Runs at one size.
@@ -183,9 +182,8 @@ impl Search {
         }
         if (end - edge.x) * direction > 1e-9 {
             let (low, high) = (end.min(edge.x), end.max(edge.x));
-            return Ok([1.0, 2.5]
-                .map(|factor| (edge.x + direction * factor * reach).clamp(low, high))
-                .into());
+            let place = |factor: f64| (edge.x + direction * factor * reach).clamp(low, high);
+            return Ok([1.0, 2.5].map(place).into());
         }
         if edge.runs < AT_THE_END.0 {
             return Ok(vec![end; AT_THE_END.0 - edge.runs]);

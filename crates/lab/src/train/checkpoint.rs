@@ -15,15 +15,12 @@ use superpose_tensors::{Element, Entry, TensorError, TensorFile};
 use crate::cell::NUMERICS_REVISION;
 use crate::run::RunError;
 
-/// The value of `kind` in the header of a checkpoint.
 const KIND: &str = "superpose checkpoint";
 
-/// Returns the names of the optimiser's moments of a tensor.
 fn moments_of(tensor: Tensor) -> [String; 2] {
     ["first", "second"].map(|name| format!("{tensor}.{name}"))
 }
 
-/// Writes a checkpoint.
 pub fn write<T: Real + Element>(
     path: &Path,
     config: &Config,
@@ -52,7 +49,6 @@ pub fn write<T: Real + Element>(
     superpose_tensors::write_with(path, &entries, Some(metadata))
 }
 
-/// Returns a value as JSON.
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain values, all finite")
 }
@@ -110,11 +106,8 @@ impl Checkpoint {
         for name in given.keys().chain(saved.keys()) {
             let (given, saved) = (given.get(name), saved.get(name));
             if given != saved {
-                return Err(RunError::Checkpoint {
-                    name: name.clone(),
-                    given: show(given),
-                    saved: show(saved),
-                });
+                let (name, given, saved) = (name.clone(), show(given), show(saved));
+                return Err(RunError::Checkpoint { name, given, saved });
             }
         }
         Ok(())
