@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::value::{Field, Kind, Value};
-use crate::words;
+use super::value::{Field, Value};
+use crate::{text_field, words};
 
 words! {
     /// How a trained model encodes positions.
@@ -102,15 +102,7 @@ impl FromStr for Labels {
     }
 }
 
-impl Field for Labels {
-    const KIND: Kind = Kind::Pattern { pattern: Labels::PATTERN, allowed: Labels::ALLOWED };
-    fn to_value(&self) -> Value {
-        Value::Text(self.to_string().into())
-    }
-    fn from_value(value: Value) -> Result<Self, String> {
-        if let Value::Text(text) = value { text.parse() } else { Err(Labels::ALLOWED.into()) }
-    }
-}
+text_field!(Labels, Labels::PATTERN, Labels::ALLOWED);
 
 impl Serialize for Labels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

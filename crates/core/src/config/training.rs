@@ -59,18 +59,14 @@ impl Training {
         self.every.unwrap_or(self.steps / 50).max(1)
     }
 
-    /// Rows of a head's key and query matrices, when `W` is their product.
-    pub fn key_dim(&self, dim: usize) -> usize {
-        (dim / self.heads).max(1)
-    }
-
     /// Checks each value together with the other values. `width` is that of the MLP.
     pub(super) fn check(&self, width: Option<usize>) -> Result<(), ConfigError> {
         if self.train_first_layer && width.is_none() {
             let allowed = "needs width: only the attention-MLP model has a first layer";
             return Err(ConfigError::value("train_first_layer", true, allowed));
         }
-        if let Some(momentum) = self.momentum.filter(|_| self.optimiser.momentum_is_fixed()) {
+        let fixed = matches!(self.optimiser, Optimiser::Adam | Optimiser::AdamW);
+        if let Some(momentum) = self.momentum.filter(|_| fixed) {
             let allowed = format!("only with optimiser = sgd or muon, and it is {}", self.optimiser);
             return Err(ConfigError::value("momentum", momentum, allowed));
         }

@@ -203,6 +203,24 @@ field! {
     String = Text, |text: &String| text.clone().into(), |text: Cow<'_, str>| Ok(text.into_owned());
 }
 
+/// Implements [`Field`] for a type whose values are written as text that [`FromStr`](std::str::FromStr) reads.
+#[macro_export]
+macro_rules! text_field {
+    ($type:ty, $pattern:expr, $allowed:expr) => {
+        impl $crate::config::Field for $type {
+            const KIND: $crate::config::Kind =
+                $crate::config::Kind::Pattern { pattern: $pattern, allowed: $allowed };
+            fn to_value(&self) -> $crate::config::Value {
+                $crate::config::Value::Text(self.to_string().into())
+            }
+            fn from_value(value: $crate::config::Value) -> Result<Self, String> {
+                let $crate::config::Value::Text(text) = value else { return Err(Self::KIND.allowed()) };
+                text.parse()
+            }
+        }
+    };
+}
+
 impl<F: Field> Field for Option<F> {
     const KIND: Kind = F::KIND;
     const OPTIONAL: bool = true;

@@ -237,11 +237,8 @@ mod tests {
             .collect();
         let both = Coherence::measure(&table, &mean, &Backend::single(), &mut |_| {}).unwrap();
         for (centre, found) in [vec![0.0; dim], mean].into_iter().zip(both) {
-            let rows: Vec<Vec<f64>> = table
-                .0
-                .chunks(dim)
-                .map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(*x) - c).collect())
-                .collect();
+            let moved = |row: &[f32]| row.iter().zip(&centre).map(|(x, c)| f64::from(*x) - c).collect();
+            let rows: Vec<Vec<f64>> = table.0.chunks(dim).map(moved).collect();
             let norm = |a: &[f64]| dot(a, a).sqrt();
             let (mut cosines, mut squares, mut dots, mut square_dots) = (0.0, 0.0, 0.0, 0.0);
             for (i, a) in rows.iter().enumerate() {

@@ -99,12 +99,10 @@ impl<T: Real> LinearResponse<T> {
     }
 }
 
-/// The length of the longest row.
 pub(crate) fn longest<T: Real>(rows: &[T], columns: usize) -> f64 {
     rows.chunks_exact(columns).map(|r| dot(r, r)).fold(0.0, f64::max).sqrt()
 }
 
-/// Rows minus their mean.
 pub(crate) fn centred<T: Real>(rows: &[T], dim: usize) -> Vec<T> {
     let mut mean = vec![0.0; dim];
     for row in rows.chunks_exact(dim) {

@@ -14,7 +14,6 @@ use crate::random::{Stream, shuffle};
 pub struct Task {
     length: usize,
     facts: Vec<u32>,
-    label_count: usize,
     informative: Distribution,
     noise: Distribution,
     /// Number of the first noise token: 0 when noise shares the facts' vocabulary.
@@ -38,8 +37,7 @@ impl Task {
             Some(size) => (draw(size), config.vocab as u32),
             None => (informative.clone(), 0),
         };
-        let (length, label_count) = (config.length, config.label_count());
-        Task { length, facts, label_count, informative, noise, noise_start }
+        Task { length: config.length, facts, informative, noise, noise_start }
     }
 
     /// The same task with other facts: `facts[token]` is the token's label.
@@ -56,11 +54,6 @@ impl Task {
     /// The label of every token of the facts' vocabulary.
     pub fn facts(&self) -> &[u32] {
         &self.facts
-    }
-
-    /// Number of labels.
-    pub fn label_count(&self) -> usize {
-        self.label_count
     }
 
     /// Distribution of the informative token.

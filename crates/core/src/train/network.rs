@@ -69,7 +69,7 @@ impl<T: Real> Network<T> {
         backend: &Backend,
     ) -> Result<Network<T>> {
         let (dim, heads, length) = (config.dim, training.heads, config.length);
-        let key_dim = training.key_dim(dim);
+        let key_dim = (dim / heads).max(1);
         let start = |stream, rows| table(Embedding::Gaussian, config.seed, stream, rows, dim, backend);
         let (mut w, mut key, mut query) = (Vec::new(), Vec::new(), Vec::new());
         if training.factored {
@@ -192,11 +192,6 @@ impl<T: Real> Network<T> {
     /// Columns of a head's value matrix.
     pub fn inputs(&self) -> usize {
         self.model().inputs()
-    }
-
-    /// Attention heads.
-    pub fn heads(&self) -> usize {
-        self.heads
     }
 
     /// `W z_eos` of head `k`, before any rotation by positions.

@@ -14,11 +14,6 @@ impl Optimiser {
     pub fn momentum(self) -> f64 {
         if self == Optimiser::Muon { 0.95 } else { 0.0 }
     }
-
-    /// Whether the momentum cannot be chosen.
-    pub fn momentum_is_fixed(self) -> bool {
-        matches!(self, Optimiser::Adam | Optimiser::AdamW)
-    }
 }
 
 /// An optimiser with its hyperparameters. The rate is an argument of each step, since it may follow a schedule.

@@ -43,7 +43,7 @@ pub fn read<T: Real>(
     let scores = Scores::of(network, backend)?;
     let (z_out, m) = (network.view(Tensor::ZOut), network.view(Tensor::M));
     let readout = Readout::of(z_out, m, test.count(), backend)?;
-    let (count, length, heads) = (test.count(), test.length(), network.heads());
+    let (count, length, heads) = (test.count(), test.length(), network.heads);
     let rows = block_rows(z_out.rows().max(m.columns()), length);
     let parts = backend.map(count.div_ceil(rows), |i| {
         let mut pass = Pass::default();
@@ -142,7 +142,7 @@ impl PartialEq for TrajectoryPoint {
 /// The early cosine, trigger cosine and trigger lead of a network's attention, as in [`TrajectoryPoint`].
 pub(super) fn directions<T: Real>(network: &Network<T>, early: &[f64]) -> [f64; 3] {
     let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
-    let queries: Vec<Vec<f64>> = (0..network.heads()).map(|k| network.query(k)).collect();
+    let queries: Vec<Vec<f64>> = (0..network.heads).map(|k| network.query(k)).collect();
     let along = |query: &&Vec<f64>| cosine(query, early);
     let Some(query) = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b))) else { return [0.0; 3] };
     let z_in = network.tensor(Tensor::ZIn).chunks_exact(network.dim());

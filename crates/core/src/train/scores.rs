@@ -28,7 +28,7 @@ pub struct Scores<T> {
 
 impl<T: Real> Scores<T> {
     pub fn of(network: &Network<T>, backend: &Backend) -> Result<Vec<Scores<T>>> {
-        (0..network.heads()).map(|k| Scores::of_head(network, k, backend)).collect()
+        (0..network.heads).map(|k| Scores::of_head(network, k, backend)).collect()
     }
 
     fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>> {
@@ -184,14 +184,12 @@ fn turned<T: Real>(network: &Network<T>, x: &[f64], i: usize, sense: f64) -> Vec
     x
 }
 
-/// `matrix^T x`, rows of `dim` entries.
 fn transposed_times<T: Real>(matrix: &[T], dim: usize, x: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; dim];
     add_weighted(&mut sum, x, matrix);
     sum
 }
 
-/// `matrix x`.
 fn times<T: Real>(matrix: &[T], dim: usize, x: &[f64]) -> Vec<f64> {
     let row = |row: &[T]| row.iter().zip(x).map(|(a, b)| a.to_f64() * b).sum();
     matrix.chunks_exact(dim).map(row).collect()

@@ -52,11 +52,7 @@ pub fn warm_start<T: Real>(
     }
     for _ in 0..10 {
         let middle = 0.5 * (low + high);
-        if falls(network, middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
+        if falls(network, middle)? { low = middle } else { high = middle }
     }
     network.warm_start(phase, 0.5 * (low + high));
     Ok(())
