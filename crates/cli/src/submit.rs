@@ -112,8 +112,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
 
     // Without the log of a process that is writing, like the workers.
     let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
-    let survey =
-        Survey::take(&cells, sweep.noise(), arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
+    let survey = Survey::take(&cells, sweep.noise, arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
     if let Some(error) = survey.damaged.first() {
         bail!("{error}; its task could not continue: move it away, and its cells will be run again");
     }
@@ -147,7 +146,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
         ));
     }
     let longest_cell =
-        cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).fold(0.0, f64::max) * survey.pace;
+        cells.iter().map(|cell| estimated_seconds(cell, sweep.noise)).fold(0.0, f64::max) * survey.pace;
     warn_if_short(arguments.time.as_deref(), longest_cell);
 
     let title = format!("{} in {}", file.display(), plural(tasks, "share", "shares"));

@@ -153,7 +153,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     }
 
     let runner = Runner::new(threads)
-        .with_noise(sweep.noise())
+        .with_noise(sweep.noise)
         .with_retry_failed(arguments.retry_failed)
         .with_memory(available_memory());
     let (runner, place) = match share {
@@ -167,7 +167,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
                     path.display()
                 );
             }
-            let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, sweep.noise())).collect();
+            let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, sweep.noise)).collect();
             let mine = deal(&seconds, shares).swap_remove(share - 1);
             cells = mine.into_iter().map(|cell| cells[cell].clone()).collect();
             (runner.with_results(shard), path)

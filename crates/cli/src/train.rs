@@ -96,7 +96,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
 /// contradict the checkpoint are an error.
 fn configuration(run: &RunArguments, saved: Option<&Checkpoint>) -> anyhow::Result<(Config, Inputs)> {
     let mut settings = match saved {
-        Some(saved) if run.is_empty() => saved.settings().clone(),
+        Some(saved) if run.is_empty() => saved.settings.clone(),
         _ => run.settings()?,
     };
     if settings.training.is_none() {

@@ -93,9 +93,5 @@ pub fn product_seconds(config: &Config, backend: &Backend, repeat: usize) -> Res
 }
 
 fn shortest(repeat: usize, mut run: impl FnMut() -> Result<f64, Cancelled>) -> Result<f64, RunError> {
-    let mut shortest = f64::INFINITY;
-    for _ in 0..repeat.max(1) {
-        shortest = shortest.min(run()?);
-    }
-    Ok(shortest)
+    (0..repeat.max(1)).try_fold(f64::INFINITY, |shortest, _| Ok(shortest.min(run()?)))
 }

@@ -37,15 +37,13 @@ impl Excess {
             *size(&mut settings)? = value;
             settings.check().ok()
         };
-        let (name, size, value, _) = SIZES
-            .into_iter()
-            .filter_map(|(name, size)| {
-                let value = *size(&mut (**config).clone())?;
-                let half = with(size, value / 2).map_or(f64::INFINITY, |half| estimate(&half));
-                Some((name, size, value, half))
-            })
-            .min_by(|a, b| a.3.total_cmp(&b.3))
-            .unwrap_or(("samples", SIZES[0].1, config.samples, f64::INFINITY));
+        let halved = |(name, size): (&'static str, Size)| {
+            let value = *size(&mut (**config).clone())?;
+            let half = with(size, value / 2).map_or(f64::INFINITY, |half| estimate(&half));
+            Some((name, size, value, half))
+        };
+        let largest = SIZES.into_iter().filter_map(halved).min_by(|a, b| a.3.total_cmp(&b.3));
+        let (name, size, value, _) = largest.expect("every configuration has samples");
         let (mut low, mut high) = (0, value);
         while high - low > 1 {
             let middle = low + (high - low) / 2;

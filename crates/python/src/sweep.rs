@@ -77,7 +77,7 @@ pub fn sweep(
     let record = work(py, f64::INFINITY, listener, move |watch| {
         let started = Instant::now();
         let runner = runner(threads, store.as_deref(), watch)?;
-        let mut runner = runner.with_noise(sweep.noise()).with_retry_failed(retry_failed);
+        let mut runner = runner.with_noise(sweep.noise).with_retry_failed(retry_failed);
         let (mut finished, mut todo) = (0, 0);
         let outcomes = runner.run(&cells, &mut |event| match event {
             Event::Planned { cells, done, failed, seconds } => {

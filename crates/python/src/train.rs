@@ -90,7 +90,7 @@ pub fn train(
     let (record, network) = work(py, f64::INFINITY, listener, move |watch| {
         let mut store = store.as_deref().map(Store::open).transpose()?;
         let (config, to) = (&job.config, checkpoint.as_deref());
-        let begun = saved.as_ref().map_or(0, Checkpoint::step);
+        let begun = saved.as_ref().map_or(0, |saved| saved.counters.step);
         let steps = config.training.as_ref().map_or(0, |training| training.steps);
         watch.begin(steps.saturating_sub(begun) as u64);
         let mut told = Told { watch, saves: to.is_some() };
@@ -113,7 +113,7 @@ fn about(name: &str, error: impl std::error::Error) -> Failure {
 
 /// The configuration of a checkpoint. Checkpoints do not contain imported arrays, so the caller must pass them again.
 fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, Failure> {
-    let mut settings = saved.settings().clone();
+    let mut settings = saved.settings.clone();
     match &settings.import {
         Some(import) if import.starts_with("arrays ") && tensors.is_empty() => Err(Failure(format!(
             "import = {import}: the checkpoint was made with these, and does not hold them; give them again"

@@ -54,7 +54,8 @@ impl CapacityOptions {
 #[derive(Clone, Debug)]
 pub struct CapacitySearch {
     config: MemoryConfig,
-    largest: MemorySettings,
+    /// The largest memory that may be tried.
+    pub largest: MemorySettings,
     plan: Plan,
 }
 
@@ -110,11 +111,6 @@ impl CapacitySearch {
         // As many memories run at once as there are threads.
         let largest = MemorySettings { facts: range.1 as usize, repeats: usize::MAX, ..settings.clone() };
         Ok(CapacitySearch { config: smallest, largest, plan })
-    }
-
-    /// Returns the largest memory that may be tried.
-    pub fn largest(&self) -> &MemorySettings {
-        &self.largest
     }
 
     /// Runs the search. `observe` receives the number of memories made and the number of facts of the next ones.
@@ -177,9 +173,8 @@ impl CapacitySearch {
 }
 
 fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig, ConfigError> {
-    let seed = settings.seed.checked_add(number).ok_or_else(|| {
-        ConfigError::value("seed", settings.seed, "leaves no room for the seeds of a search")
-    })?;
+    let full = || ConfigError::value("seed", settings.seed, "leaves no room for the seeds of a search");
+    let seed = settings.seed.checked_add(number).ok_or_else(full)?;
     MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
 }
 

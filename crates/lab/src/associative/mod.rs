@@ -121,9 +121,8 @@ pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> 
 
 /// Returns Student's interval of a mean over repeats, without the error of each repeat.
 pub fn over_repeats(repeats: &[SampleMean]) -> Interval {
-    let exact: Vec<SampleMean> =
-        repeats.iter().map(|repeat| SampleMean { variance: 0.0, items: 2, ..*repeat }).collect();
-    number(&exact)
+    let exact = |repeat: &SampleMean| SampleMean { variance: 0.0, items: 2, ..*repeat };
+    number(&repeats.iter().map(exact).collect::<Vec<_>>())
 }
 
 /// Returns the recall of several memories, each run on one thread. None is started after `stop` has become true.

@@ -105,9 +105,8 @@ pub fn bound(
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
     let BoundOptions { accuracy, seeds } = *options;
-    let all = (0..seeds)
-        .map(|r| Seed::new(config.repeat(r), &backend.alone()))
-        .collect::<Result<Vec<Seed>, Cancelled>>()?;
+    let seed = |r| Seed::new(config.repeat(r), &backend.alone());
+    let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let bound = surrogate_lower_bound(&Point::from(config), accuracy);
     let most = (4.0 * (MAX_TOKENS / config.length as f64).log2()).floor() as i32;
     let first = bound.map_or(16, |bound| (4.0 * bound.max(4.0).log2()).floor() as i32).clamp(8, most);
@@ -276,7 +275,6 @@ impl Search {
     }
 }
 
-/// Returns the half width of the 95% interval of a mean over seeds.
 fn half_width(values: &[f64], accuracy: f64, items: f64) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -299,7 +297,6 @@ mod tests {
         assert_eq!(assignment_accuracy(&[0.0; 4], &[0, 1]) * 2.0 % 1.0, 0.0);
     }
 
-    /// On a known curve, the crossing is found and the interval has the expected width.
     #[test]
     fn crossing_is_found() {
         let search = Search { accuracy: 0.5, first: 8, most: 80, items: 1e9 };

@@ -210,11 +210,9 @@ pub fn inspect(
     let input = Mapped::new(tensors, &name, backend, &mut passed)?;
     let output = output_tensor.map(|name| Mapped::new(tensors, name, backend, &mut passed)).transpose()?;
     if let Some(output) = output.as_ref().filter(|output| output.dim != input.dim) {
-        return Err(InspectError::Tensors(TensorError::Shape {
-            name: output.name.into(),
-            got: vec![output.rows, output.dim],
-            expected: format!("must have as many columns as tensor {name}, {}", input.dim),
-        }));
+        let expected = format!("must have as many columns as tensor {name}, {}", input.dim);
+        let (name, got) = (output.name.into(), vec![output.rows, output.dim]);
+        return Err(TensorError::Shape { name, got, expected }.into());
     }
     let labels = output.as_ref().map(|output| output.measure(backend, &mut passed)).transpose()?;
     let (rows, dim) = (input.rows, input.dim as f64);
@@ -237,11 +235,9 @@ pub fn inspect(
         let facts_by_means = facts_by_means(&kernel, accuracy);
         vectors.push(Vectors { geometry: rows.geometry(), facts, facts_by_means, kernel });
     }
-    let output = output.zip(labels).map(|(output, [raw, centred])| OutputMatrix {
-        tensor: output.name.into(),
-        rows: output.rows,
-        raw: raw.geometry(),
-        centred: centred.geometry(),
+    let output = output.zip(labels).map(|(output, labels)| {
+        let [raw, centred] = labels.map(|rows| rows.geometry());
+        OutputMatrix { tensor: output.name.into(), rows: output.rows, raw, centred }
     });
     let dim = input.dim;
     let found = Inspection {

@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{
-    Config, ConfigError, Field, Kind, MAX_COUNT, Settings, Value, above, between, check_ranges, counts,
+    Config, ConfigError, Field, MAX_COUNT, Settings, above, between, check_ranges, counts,
 };
-use superpose_core::{Measure, settings};
+use superpose_core::{Measure, settings, text_field};
 use superpose_theory::critical::Parameter;
 
 use super::{Axis, Diagram, MAX_VALUES, MIN_VALUES, Request, Scale, Size, TOLERANCE};
 use crate::cell::{Runner, check as check_cell};
-use crate::threshold::{SearchError, SizeRange, set, shares, text_field};
+use crate::threshold::{SearchError, SizeRange, set, shares};
 
 /// The options of an axis, not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -61,7 +61,6 @@ fn boundary_of_a_plane_is_a_line() {
     assert!(boundary(&xs, &xs, &values, 0.9999).is_empty());
 }
 
-/// Only cells below the level that have a limiting term count.
 #[test]
 fn shares_count_cells_below_the_level() {
     let of = |part, term| Some(Dominant { part, term });

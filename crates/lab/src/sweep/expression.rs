@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Expression {
     root: Node,
-    names: Vec<String>,
+    pub names: Vec<String>,
     text: String,
 }
 
@@ -52,10 +52,6 @@ impl Expression {
             None => Ok(Expression { root, names: parser.names, text: text.into() }),
             Some(_) => Err(parser.wrong("an operator or the end expected")),
         }
-    }
-
-    pub fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Returns the value, given those of the names; `None` if a name has no value.
@@ -280,7 +276,7 @@ mod tests {
             assert!((value(text) - expected).abs() < 1e-3, "{text}: {}", value(text));
         }
         assert_eq!(Expression::parse("dim").unwrap().value(&|_| None), None);
-        assert_eq!(Expression::parse("a + b_2 * sqrt(a)").unwrap().names(), ["a", "b_2", "a"]);
+        assert_eq!(Expression::parse("a + b_2 * sqrt(a)").unwrap().names, ["a", "b_2", "a"]);
     }
 
     #[test]

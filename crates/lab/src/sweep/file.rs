@@ -203,7 +203,7 @@ impl Reader<'_> {
             return Err(wrong("no formula gives a word"));
         }
         let formula = Expression::parse(formula).map_err(|error| wrong(&error))?;
-        for name in formula.names() {
+        for name in &formula.names {
             if !cell_settings().any(|setting| setting.name == name && is_number(setting)) {
                 return Err(wrong(&format!("{name} is not a parameter that is a number")));
             }
@@ -215,7 +215,7 @@ impl Reader<'_> {
     fn in_order(mut rays: Vec<Ray>) -> Read<Vec<Ray>> {
         let mut ordered = Vec::new();
         while !rays.is_empty() {
-            let needs = |ray: &Ray, name| ray.1.names().iter().any(|needed| needed == name);
+            let needs = |ray: &Ray, name| ray.1.names.iter().any(|needed| needed == name);
             let waits = |ray: &Ray| rays.iter().any(|(parameter, _)| needs(ray, parameter.name));
             let Some(next) = rays.iter().position(|ray| !waits(ray)) else {
                 return Err(SweepError::Circle { name: rays[0].0.name });

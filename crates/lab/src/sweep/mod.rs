@@ -26,7 +26,8 @@ pub struct Sweep {
     axes: Vec<Vec<Point>>,
     rays: Vec<Ray>,
     repeats: usize,
-    noise: bool,
+    /// Whether to record the noise budget.
+    pub noise: bool,
 }
 
 /// A value on an axis: it sets one parameter or several together.
@@ -78,11 +79,6 @@ impl Sweep {
             return Err(SweepError::TooMany { cells });
         }
         Ok(sweep)
-    }
-
-    /// Whether to record the noise budget.
-    pub fn noise(&self) -> bool {
-        self.noise
     }
 
     /// Returns the number of combinations including repeats; some may be the same cell.

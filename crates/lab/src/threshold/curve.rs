@@ -68,7 +68,6 @@ pub(super) fn probit(share: f64) -> f64 {
 
 /// Distance in standard deviations beyond which a run counts less than half.
 const NEAR: f64 = 1.5;
-/// Number of nearest runs that always count.
 const ALWAYS_COUNTED: usize = 6;
 
 impl Curve {
@@ -161,7 +160,6 @@ fn end(origin: f64, direction: f64, inside: impl Fn(f64) -> bool) -> Option<f64>
     Some(origin + direction * near)
 }
 
-/// Returns the prior variance of `k`.
 fn bend_variance(slope: f64) -> f64 {
     BEND * BEND + (CHANGE / slope).powi(2)
 }

@@ -15,7 +15,6 @@ use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
 pub use question::{Criterion, Predicted, Question, SearchError, Share, find, set, shares};
-pub(crate) use record::text_field;
 pub use record::{NotReached, Observed, SizeRange, ThresholdOptions, ThresholdRecord, ThresholdSearch};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 

@@ -13,14 +13,6 @@ use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
 use crate::store::StoreError;
 
-/// Returns the share and the independent answers behind it. Testing a fact twice says nothing about other facts, so a share of
-/// facts has no more answers than there are facts.
-fn share_of(measure: Measure, outcome: &Outcome, facts: usize) -> Share {
-    let estimate = &outcome.measures[measure];
-    let max = if measure.scale() == Scale::ShareOfFacts { facts } else { usize::MAX };
-    Share { mean: estimate.mean, items: estimate.items.min(max) as f64 }
-}
-
 words! {
     /// What counts as reached.
     Criterion {
@@ -85,9 +77,11 @@ pub fn shares(
 ) -> Result<Vec<Share>, SearchError> {
     runner.require(measure);
     let outcomes = runner.run(cells, observe)?;
-    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| match outcome {
-        Ok(outcome) => Ok(share_of(measure, &outcome, config.vocab)),
-        Err(error) => Err(SearchError::cell(config, error)),
+    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| {
+        let estimate = outcome.map_err(|error| SearchError::cell(config, error))?.measures[measure];
+        // Testing a fact twice says nothing about other facts.
+        let max = if measure.scale() == Scale::ShareOfFacts { config.vocab } else { usize::MAX };
+        Ok(Share { mean: estimate.mean, items: estimate.items.min(max) as f64 })
     };
     cells.iter().zip(outcomes).map(read).collect()
 }
@@ -106,7 +100,7 @@ pub struct Predicted {
 /// A question: a model, the size that varies, what is measured and what counts as reached.
 #[derive(Clone, Debug)]
 pub struct Question {
-    config: Config,
+    pub(super) config: Config,
     /// The size that varies.
     pub parameter: Parameter,
     /// What is measured.
@@ -148,11 +142,6 @@ impl Question {
             }
             _ => Ok(Question { config, parameter, measure, criterion, level }),
         }
-    }
-
-    /// The model.
-    pub fn config(&self) -> &Config {
-        &self.config
     }
 
     /// The configuration of run `number` at a size.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use superpose_core::config::{
     Config, ConfigError, Embedding, Field, Kind, Settings, Value, between, check_ranges, counts, within,
 };
-use superpose_core::{Measure, settings};
+use superpose_core::{Measure, settings, text_field};
 use superpose_theory::critical::Parameter;
 
 use super::question::{Criterion, Predicted, Question, SearchError, find, shares};
@@ -16,22 +16,6 @@ use super::search::Plan;
 use super::{Estimate, Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
 use crate::words::grouped;
-
-/// Implements [`Field`] for a type whose values are written as text that [`FromStr`] reads.
-macro_rules! text_field {
-    ($type:ty, $pattern:literal, $allowed:expr) => {
-        impl superpose_core::config::Field for $type {
-            const KIND: Kind = Kind::Pattern { pattern: $pattern, allowed: $allowed };
-            fn to_value(&self) -> Value {
-                Value::Text(self.to_string().into())
-            }
-            fn from_value(value: Value) -> Result<Self, String> {
-                if let Value::Text(text) = value { text.parse() } else { Err(Self::KIND.allowed()) }
-            }
-        }
-    };
-}
-pub(crate) use text_field;
 
 /// Sizes from `low` to `high`, written as `LOW..HIGH`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -185,7 +169,7 @@ impl ThresholdSearch {
             half_width: self.plan.half_width,
             runs,
             seconds,
-            config: (**question.config()).clone(),
+            config: (*question.config).clone(),
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }

@@ -57,9 +57,12 @@ fn text(value: &impl Serialize) -> String {
 #[derive(Debug)]
 pub struct Checkpoint {
     file: TensorFile,
-    settings: Settings,
-    counters: Counters,
-    trajectory: Vec<TrajectoryPoint>,
+    /// The configuration of the run.
+    pub settings: Settings,
+    /// Steps, records and the best loss so far.
+    pub counters: Counters,
+    /// The trajectory so far.
+    pub trajectory: Vec<TrajectoryPoint>,
 }
 
 impl Checkpoint {
@@ -90,11 +93,6 @@ impl Checkpoint {
         Ok(Checkpoint { file, settings, counters, trajectory })
     }
 
-    /// Returns the configuration of the run.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Fails if the checkpoint has another configuration; the error names the setting.
     pub fn check(&self, given: &Settings) -> Result<(), RunError> {
         let keys = |settings: &Settings| match serde_json::to_value(settings) {
@@ -111,16 +109,6 @@ impl Checkpoint {
             }
         }
         Ok(())
-    }
-
-    /// Returns the number of steps taken.
-    pub fn step(&self) -> usize {
-        self.counters.step
-    }
-
-    /// Returns the trajectory so far.
-    pub fn trajectory(&self) -> &[TrajectoryPoint] {
-        &self.trajectory
     }
 
     /// Returns the saved state; `network` is the untrained network of the configuration.

@@ -136,7 +136,7 @@ where
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
-    let mut trajectory = from.map_or(Vec::new(), |from| from.trajectory().to_vec());
+    let mut trajectory = from.map_or(Vec::new(), |from| from.trajectory.clone());
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
     let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 

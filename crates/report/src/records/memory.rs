@@ -34,7 +34,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             return Ok(Finding::new(record, memory));
         };
         let search = CapacitySearch::new(&settings, &options)?;
-        check_room(search.largest())?;
+        check_room(&search.largest)?;
         let record = search.record(backend, stop, &mut |runs, facts| {
             observe(0, 0, format!("{runs} memories made, now with {facts} facts"));
         })?;
