@@ -44,7 +44,8 @@ const ENOUGH: f64 = 0.99;
 
 /// Returns advice on a configuration with its prediction.
 pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
-    let knobs = if uncovered(config).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
+    let knobs =
+        if uncovered(config, Measure::Accuracy).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
     let sentence = match (prediction.measures[Measure::Accuracy], prediction.gaps.first()) {
         (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
         (None, Some(gap)) => format!("No prediction here: {}.", gap.text),

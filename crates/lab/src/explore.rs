@@ -1,6 +1,7 @@
 //! A phase map in closed form, fast enough to follow a slider: accuracy over two sizes, its boundary and the limiting noise terms.
 
 use serde::Serialize;
+use superpose_core::Measure;
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Settings, share};
 use superpose_theory::Point;
 use superpose_theory::predict::{Dominant, uncovered};
@@ -108,7 +109,7 @@ impl Explore {
             dominants: Vec::new(),
             boundary: Vec::new(),
             level: self.level,
-            gap: uncovered(&self.config).map(|reason| reason.text()),
+            gap: uncovered(&self.config, Measure::Accuracy).map(|reason| reason.text()),
             x,
             y,
         };

@@ -1,9 +1,9 @@
 //! The serialised prediction: a [`RunRecord`](crate::run::RunRecord) in closed form, with critical values and the expected error.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measures;
 use superpose_core::config::{Config, ConfigError, Settings, share};
 use superpose_core::noise::{Budget, Parts};
+use superpose_core::{Measure, Measures};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
 use superpose_theory::plan::expected_error;
 use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered};
@@ -113,8 +113,8 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     share("accuracy", accuracy)?;
     let prediction = theory(config);
     let point = Point::from(config);
-    let solved =
-        uncovered(config).map_or_else(|| Ok(solve(&point, accuracy)), |why| Err(why.text().to_owned()));
+    let solved = uncovered(config, Measure::Accuracy)
+        .map_or_else(|| Ok(solve(&point, accuracy)), |why| Err(why.text().to_owned()));
     let expected = solved.as_ref().map_err(String::clone).and_then(|_| expected_error(&point));
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {

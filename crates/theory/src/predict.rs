@@ -113,22 +113,26 @@ pub struct Prediction {
 
 /// Predicts the outcome of a configuration.
 pub fn predict(config: &Config) -> Prediction {
-    match uncovered(config) {
-        Some(reason) => {
-            let gaps = PREDICTED.map(|quantity| Gap { quantity, reason }).to_vec();
-            Prediction { gaps, ..Prediction::default() }
-        }
-        None => predict_at(&Point::from(config)),
+    let reasons = PREDICTED.map(|quantity| (quantity, uncovered(config, quantity)));
+    let mut gaps = Vec::new();
+    gaps.extend(reasons.iter().filter_map(|&(quantity, reason)| Some(Gap { quantity, reason: reason? })));
+    if gaps.len() == PREDICTED.len() {
+        return Prediction { gaps, ..Prediction::default() };
     }
+    let mut prediction = predict_at(&Point::from(config));
+    prediction.gaps.retain(|gap| gaps.iter().all(|other| other.quantity != gap.quantity));
+    gaps.iter().for_each(|gap| prediction.measures[gap.quantity] = None);
+    prediction.gaps.extend(gaps);
+    prediction
 }
 
 /// From this lead on the attention weight beside the trigger costs less than the predictions' error: at lead 2 recall was 0.03
 /// lower than at lead 4 in a simulation at V = 512, d = 128, L = 16.
 const MIN_LEAD: f64 = 3.0;
 
-/// The setting of a configuration that the formulas do not cover, if there is one. Every setting is named here, so that a
-/// new one does not compile before it was decided whether the formulas cover it.
-pub fn uncovered(config: &Config) -> Option<Reason> {
+/// Why the formula of a measure does not cover a configuration, if it does not. Every setting is named here, so that a new one
+/// does not compile before it was decided whether the formulas cover it.
+pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
     let Settings {
         zipf,
         noise_vocab,
@@ -157,13 +161,16 @@ pub fn uncovered(config: &Config) -> Option<Reason> {
         repeats: _,
         seed: _,
     } = &**config;
+    // The scale of the scores changes recall, and their sign also the lock rate, but not the other measures.
+    let (recall, lock) = (measure == Measure::Accuracy, measure == Measure::LockRate);
+    let unscaled = gamma.is_some_and(|gamma| recall || (lock && gamma <= 0.0));
     let reasons = [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
-        gamma.is_some().then_some(Reason::Gamma),
-        (*lead < MIN_LEAD).then_some(Reason::SmallLead),
+        unscaled.then_some(Reason::Gamma),
+        (recall && *lead < MIN_LEAD).then_some(Reason::SmallLead),
         training.is_some().then_some(Reason::Trained),
         without_formula(embedding.kind()),
         output_embedding.is_some().then_some(Reason::OutputEmbedding),
@@ -219,7 +226,7 @@ impl Prediction {
         let logits = memory.noise(point.samples);
         let kernel = memory.kernel().summary();
         let lock_rate = lock.map(Weights::lock_rate);
-        let accuracy = lock.map(|weights| recall(memory, weights, point.samples));
+        let accuracy = lock.map(|weights| recall(memory, weights, point));
         let measures = Measures::from_fn(|measure| match measure {
             Measure::Accuracy => accuracy,
             Measure::MemoryAccuracy => Some(memory_accuracy),
@@ -293,8 +300,6 @@ mod tests {
             (Settings { noise_vocab: Some(9), ..settings() }, Reason::NoiseVocab),
             (Settings { labels: Labels::Mod(7), ..settings() }, Reason::LabelClasses),
             (Settings { regime: Regime::Exact, ..settings() }, Reason::ExactRegime),
-            (Settings { gamma: Some(1.0), ..settings() }, Reason::Gamma),
-            (Settings { lead: 0.5, ..settings() }, Reason::SmallLead),
             (Settings { embedding: file, ..settings() }, Reason::FileEmbedding),
             (Settings { training: Some(Training::new(10)), ..settings() }, Reason::Trained),
             (Settings { embedding: Rows::LowRank { rank: 9 }, ..settings() }, Reason::Structure),
@@ -307,6 +312,16 @@ mod tests {
             assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
         }
         assert!(at(Settings { zipf: Some(0.0), ..settings() }).gaps.is_empty());
+        for (scaled, reason) in [
+            (Settings { gamma: Some(1.0), ..settings() }, Reason::Gamma),
+            (Settings { lead: 0.5, ..settings() }, Reason::SmallLead),
+        ] {
+            let p = at(scaled);
+            assert_eq!(p.gaps, [Gap { quantity: Accuracy, reason }]);
+            let others = [MemoryAccuracy, OneStepAccuracy, LockRate].map(|measure| get(&p, measure));
+            assert_eq!(others, [MemoryAccuracy, OneStepAccuracy, LockRate].map(|m| get(&at(settings()), m)));
+        }
+        assert_eq!(at(Settings { gamma: Some(-1.0), ..settings() }).gaps.len(), 2);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
 //! over runs of the lock rate times the memory accuracy at that lock rate.
 
-use crate::memory::Memory;
+use crate::memory::{Loose, Memory};
+use crate::point::Point;
 use crate::quadrature::Rule;
 
 /// Lock rates at which the memory accuracy is computed; between them it is interpolated linearly.
@@ -54,27 +55,8 @@ pub(crate) fn log_odds(share: f64, floor: f64) -> f64 {
     (share / (1.0 - share)).ln()
 }
 
-/// Recall of a memory after `samples` samples.
-pub(crate) fn recall(memory: &Memory, weights: &Weights, samples: f64) -> f64 {
-    Stored::new(memory, samples).recall(weights)
-}
-
-/// The accuracy of a memory after some number of samples at each of the [`RATES`], computed on first use.
-pub(crate) struct Stored<'a> {
-    memory: &'a Memory,
-    samples: f64,
-    accuracy: [Option<f64>; RATES.len()],
-}
-
-impl Stored<'_> {
-    /// No accuracy is computed yet.
-    pub fn new(memory: &Memory, samples: f64) -> Stored<'_> {
-        Stored { memory, samples, accuracy: [None; RATES.len()] }
-    }
-
-    pub fn recall(&mut self, weights: &Weights) -> f64 {
-        let (memory, samples) = (self.memory, self.samples);
-        let computed = |i: usize| memory.accuracy_at_lock(samples, RATES[i]);
-        weights.recall(memory.chance(), |i| *self.accuracy[i].get_or_insert_with(|| computed(i)))
-    }
+/// Recall of a memory at a point.
+pub(crate) fn recall(memory: &Memory, weights: &Weights, point: &Point) -> f64 {
+    let accuracy = |i: usize| memory.accuracy_when(point.samples, &Loose::new(RATES[i], point));
+    weights.recall(memory.chance(), accuracy)
 }

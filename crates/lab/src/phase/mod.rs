@@ -176,7 +176,8 @@ impl Request {
     /// Returns the prediction and the limiting noise term of every cell; empty if the theory does not cover the configuration.
     pub fn predicted(&self, threads: usize) -> (Vec<f64>, Vec<Option<Dominant>>) {
         let point = Point::from(&self.config);
-        if uncovered(&self.config).is_some() || predict_measure(self.measure, &point).is_none() {
+        if uncovered(&self.config, self.measure).is_some() || predict_measure(self.measure, &point).is_none()
+        {
             return Default::default();
         }
         let (accuracy, dominant) = closed_form(&point, &self.x, &self.y, threads);

@@ -191,7 +191,7 @@ impl Question {
     /// What the theory says.
     pub fn predicted(&self) -> Predicted {
         let silent = |reason: String| Predicted { value: None, slope: None, reason: Some(reason) };
-        if let Some(reason) = uncovered(&self.config) {
+        if let Some(reason) = uncovered(&self.config, self.measure) {
             return silent(reason.text().into());
         }
         let point = Point::from(&self.config);

@@ -26,8 +26,7 @@ pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
     if point.length <= 1.0 {
         return Rule::certain(1.0);
     }
-    // There is at least one other token, also after rounding.
-    let others = Maximum::of(distinct(point.length - 1.0, point.vocab).max(1.0));
+    let others = Maximum::of(others(point));
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
@@ -73,6 +72,11 @@ fn pair_counts(scores: &Scores) -> (Rule, f64) {
     let mut rule = poisson(scores.pairs, Detail::Every);
     rule.points.iter_mut().for_each(|point| point.0 /= scores.pairs);
     (rule, scores.trigger_spread)
+}
+
+/// The number of distinct tokens beside the informative one. There is at least one, also after rounding.
+pub(crate) fn others(point: &Point) -> f64 {
+    distinct(point.length - 1.0, point.vocab).max(1.0)
 }
 
 /// Distinct tokens among `draws` from a vocabulary: `V (1 - (1 - 1/V)^draws)`.

@@ -12,8 +12,8 @@ mod overlapping;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use gradient::Gradient;
-pub(crate) use lock::lock_law;
 pub use lock::lock_rate;
+pub(crate) use lock::{lock_law, others};
 
 use crate::noise::ScoreNoise;
 use crate::point::Point;

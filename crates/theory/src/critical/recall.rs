@@ -4,7 +4,7 @@ use super::Parameter;
 use crate::attention::{Scores, lock_law};
 use crate::memory::Memory;
 use crate::point::Point;
-use crate::recall::{Stored, Weights, recall};
+use crate::recall::{Weights, recall};
 
 /// Three-step recall of a model with fixed vocabulary, dimension and width; its memory is set up once.
 #[derive(Clone, Debug)]
@@ -28,18 +28,16 @@ impl Recall {
     /// below the target the memory accuracy is not computed.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
         let point = Point { length, samples, ..self.point };
-        recall_or_bound(&point, target, |weights| recall(&self.memory, weights, samples))
+        recall_or_bound(&point, target, |weights| recall(&self.memory, weights, &point))
     }
 
     /// The same at points that differ from this model's in one parameter; the parts that they share are computed once.
     pub(super) fn along(&self, parameter: Parameter, target: f64) -> impl FnMut(f64) -> f64 {
-        // The memory does not depend on the length of sequences.
-        let mut stored = Stored::new(&self.memory, self.point.samples);
         move |value| {
             let point = parameter.set(&self.point, value);
             recall_or_bound(&point, target, |weights| match parameter {
-                Parameter::Length => stored.recall(weights),
-                _ => recall(&self.memory.moved(&point), weights, point.samples),
+                Parameter::Length | Parameter::Samples => recall(&self.memory, weights, &point),
+                _ => recall(&self.memory.moved(&point), weights, &point),
             })
         }
     }

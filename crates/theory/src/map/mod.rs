@@ -12,7 +12,7 @@ mod surface;
 use crate::attention::{Gradient, Scores, lock_law};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
-use crate::memory::{Memory, Race, race};
+use crate::memory::{Loose, Memory, Race, race};
 use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
 use crate::predict::{Dominant, dominant};
@@ -46,11 +46,12 @@ impl Axis {
         Axis { parameter, values }
     }
 
-    /// The values that the memory depends on. It does not depend on the sequence length, so that axis has one value.
-    fn side(&self) -> Side<'_> {
-        let most = if self.parameter == Parameter::Length { 1 } else { usize::MAX };
-        let values = &self.values[..self.values.len().min(most)];
-        Side { values, samples: self.parameter == Parameter::Samples }
+    /// The values that the memory at one of the [`RATES`] depends on. Where every sequence locks it does not depend on the
+    /// sequence length, so that axis has one value.
+    fn side(&self, rate: usize) -> Side<'_> {
+        let shared = self.parameter == Parameter::Length && rate == RATES.len() - 1;
+        let count = if shared { self.values.len().min(1) } else { self.values.len() };
+        Side { values: &self.values[..count], samples: self.parameter == Parameter::Samples }
     }
 }
 
@@ -90,17 +91,18 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     let column = |column: usize| (0..height).map(|row| grid.attention(row, column)).collect::<Vec<_>>();
     let attention = in_parallel(width, threads, column).concat();
 
-    // Index of every cell's memory; all cells along an axis over length share one.
-    let sides = (rows.side(), columns.side());
-    let memory_count = sides.0.values.len() * sides.1.values.len();
-    let place = |i: usize| {
-        let (row, column) = (i % height, i / height);
-        column.min(sides.1.values.len() - 1) * sides.0.values.len() + row.min(sides.0.values.len() - 1)
+    // Index of every cell's memory; where every sequence locks, all cells along an axis over length share one.
+    let sides = |rate: usize| (rows.side(rate), columns.side(rate));
+    let place = |rate: usize, i: usize| {
+        let (rows, columns) = (sides(rate).0.values.len(), sides(rate).1.values.len());
+        (i / height).min(columns - 1) * rows + (i % height).min(rows - 1)
     };
     let stored = |rate: usize| {
+        let sides = sides(rate);
+        let memory_count = sides.0.values.len() * sides.1.values.len();
         let mut weights = vec![if rate == RATES.len() - 1 { MIN_WEIGHT } else { 0.0 }; memory_count];
         for (i, cell) in attention.iter().enumerate() {
-            let weight = &mut weights[place(i)];
+            let weight = &mut weights[place(rate, i)];
             *weight = weight.max(cell.0.0[rate]);
         }
         // Nothing is stored at the lock rate 0.
@@ -118,7 +120,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
             let i = column * height + row;
             let chance = 1.0 / grid.point(row, column).vocab;
             let memory =
-                |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(i)]);
+                |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(rate, i)]);
             let accuracy = attention[i].0.recall(chance, memory);
             (accuracy, grid.dominant(row, column, memory(RATES.len() - 1), &attention[i]))
         };
@@ -176,7 +178,7 @@ impl<'a> Grid<'a> {
             let race = self.races.at(row, column, || race(&point));
             Memory::with(&point, self.kernels(row, column).clone(), race.clone())
         });
-        memory.accuracy_at_lock(point.samples, lock)
+        memory.accuracy_when(point.samples, &Loose::new(lock, &point))
     }
 
     fn attention(&self, row: usize, column: usize) -> Attention {

@@ -21,17 +21,21 @@
 //! With orthonormal embeddings labels differ only by counts, which are summed exactly.
 
 mod counted;
+pub(crate) mod explicit;
+mod loose;
 mod race;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use counted::Rivals;
+pub(crate) use loose::{Fact, Loose};
 pub(crate) use race::{Noise, Output, OwnNoise, Race};
 
 use crate::counts::{Detail, binomial};
 use crate::kernel::{Kernel, Kernels, Measured, Query};
 use crate::noise::LogitNoise;
 use crate::point::Point;
+use explicit::Coefficient;
 
 /// A memory, set up once and then evaluated for any number of samples.
 #[derive(Clone, Debug)]
@@ -94,41 +98,80 @@ impl Memory {
 
     /// Memory accuracy after `samples` samples.
     pub fn accuracy(&self, samples: f64) -> f64 {
-        self.accuracy_at_lock(samples, 1.0)
+        self.accuracy_when(samples, &Loose::tight())
     }
 
-    /// Memory accuracy when attention finds `ell` only in a share `lock` of the training samples. The other samples store
-    /// the right label with a wrong token: they give no signal but the same gradient noise.
-    pub fn accuracy_at_lock(&self, samples: f64, lock: f64) -> f64 {
+    /// Memory accuracy in a run whose attention finds facts at the given rates, averaged over the sequences in which it
+    /// finds them. The other training samples store the right label with a wrong token: they give no signal but the same
+    /// gradient noise, and the wrong tokens confuse the facts that they belong to.
+    pub(crate) fn accuracy_when(&self, samples: f64, loose: &Loose) -> f64 {
         // Less than a thousandth of the samples store a negligible signal.
-        if lock < 1e-3 {
+        if loose.lock < 1e-3 {
             return self.chance();
         }
         let accuracy = match &self.race {
-            Some(race) => self.overlapping(race, samples * lock, lock),
-            None => self.counted(samples * lock),
+            Some(race) if self.is_lumpy(race.output, samples, loose) => self.few(race.output, samples),
+            Some(race) => self.overlapping(race, samples, loose),
+            None => self.counted(samples, loose),
         };
         accuracy.clamp(0.0, 1.0)
     }
 
-    fn overlapping(&self, race: &Race, samples: f64, lock: f64) -> f64 {
-        let counts = binomial(samples, 1.0 / self.vocab, Detail::Smooth);
+    /// Whether the whole numbers in wrong labels' own coefficients matter.
+    fn is_lumpy(&self, output: Output, samples: f64, loose: &Loose) -> bool {
+        let own = 1.0 / (output.overlap * self.vocab);
+        let biased = self.kernel.queries.iter().any(|query| query.kappa.abs() > 0.1 * query.xi.abs());
+        let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
+        linear && biased && loose.lock >= 1.0 && samples < 6.0 * self.vocab && own > 0.7
+    }
+
+    /// Memory accuracy where wrong labels' own coefficients are far from normal: counts vary by whole numbers and are multiplied
+    /// by kappa.
+    fn few(&self, output: Output, samples: f64) -> f64 {
         let per_fact = samples / self.vocab;
-        // Signals in units of 1/V, variances in units of 1/V^2.
-        let wrong = (race.output.overlap + 1.0 / self.vocab) * self.vocab;
+        let counts = binomial(samples, 1.0 / self.vocab, Detail::Every);
         let mut accuracy = 0.0;
-        for query in &self.kernel.queries {
-            let noise = noise(query, per_fact, wrong, lock);
-            let win = |n: f64| {
-                let seen = n / per_fact;
-                race.win(seen * query.xi + query.kappa * (seen - 1.0), noise)
+        for &Query { kappa, xi, s2, weight, .. } in &self.kernel.queries {
+            let square = per_fact * (kappa * kappa + s2 * (per_fact + 1.0));
+            let law = |step: f64, noise: f64| -> Vec<Coefficient> {
+                let own = |&(k, weight): &(f64, f64)| Coefficient {
+                    mean: k * (kappa + step) - per_fact * kappa,
+                    variance: k * k * noise,
+                    weight,
+                };
+                counts.points.iter().map(own).filter(|c| c.weight > 1e-8).collect()
             };
-            accuracy += query.weight * counts.mean(win);
+            accuracy += weight * explicit::win(self.vocab, output, square, &law(0.0, s2), &law(xi, 0.0));
         }
         accuracy
     }
 
-    fn counted(&self, samples: f64) -> f64 {
+    fn overlapping(&self, race: &Race, samples: f64, loose: &Loose) -> f64 {
+        let per_fact = samples * loose.stored / self.vocab;
+        // Signals in units of 1/V, variances in units of 1/V^2.
+        let wrong = (race.output.overlap + 1.0 / self.vocab) * self.vocab;
+        let noises: Vec<Noise> =
+            self.kernel.queries.iter().map(|query| noise(query, per_fact, wrong, loose)).collect();
+        let mut accuracy = 0.0;
+        // Facts that attention finds rarely do not matter.
+        let found = |fact: &&Fact| fact.weight * fact.test > 1e-4 * loose.lock;
+        for fact in loose.facts.iter().filter(found) {
+            let counts = binomial(samples, fact.rate / self.vocab, Detail::Smooth);
+            let stolen = fact.stolen / (per_fact * loose.stored * self.vocab);
+            for (query, noise) in self.kernel.queries.iter().zip(&noises) {
+                let noise = noise.with(wrong * query.xi * query.xi * stolen);
+                let win = |n: f64| {
+                    let seen = n / per_fact;
+                    race.win(seen * query.xi + query.kappa * (seen - 1.0), noise)
+                };
+                accuracy += fact.weight * fact.test / loose.lock * query.weight * counts.mean(win);
+            }
+        }
+        accuracy
+    }
+
+    fn counted(&self, samples: f64, loose: &Loose) -> f64 {
+        let samples = samples * loose.lock;
         let per_fact = samples / self.vocab;
         let detail = if per_fact <= 200.0 { Detail::Every } else { Detail::Smooth };
         let counts = binomial(samples, 1.0 / self.vocab, detail);
@@ -153,19 +196,24 @@ pub(crate) fn race(point: &Point) -> Option<Race> {
 }
 
 /// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is
-/// `(1/d + 1/V) V`, and `lock` the share of samples whose attention is on their fact.
+/// `(1/d + 1/V) V`.
 ///
 /// The sum over all facts is normal except for a wrong label's own fact, which adds `kappa (f - 1) + Delta f`, where
-/// f = n / per_fact and the count n is Poisson.
-fn noise(query: &Query, per_fact: f64, wrong: f64, lock: f64) -> Noise {
+/// f = n / per_fact, and the count n is Poisson with a mean that varies with the fact's lock rate.
+fn noise(query: &Query, per_fact: f64, wrong: f64, loose: &Loose) -> Noise {
     let Query { kappa, s2, .. } = *query;
     let p = 1.0 / per_fact;
-    // Var(f), Cov(f, f^2) and Var(f^2).
-    let (f_f, f_ff, ff_ff) = (p, p * (2.0 + p), p * (4.0 + p * (6.0 + p)));
+    let [l2, l3, l4] = loose.moments;
+    // Moments of f.
+    let (f2, f3, f4) = (l2 + p, l3 + p * (3.0 * l2 + p), l4 + p * (6.0 * l3 + p * (7.0 * l2 + p)));
+    // Var(f), its third and fourth cumulants, Cov(f, f^2) and Var(f^2).
+    let (variance, third) = (f2 - 1.0, f3 - 3.0 * f2 + 2.0);
+    let fourth = f4 - 4.0 * f3 + 6.0 * f2 - 3.0 - 3.0 * variance * variance;
+    let (f_ff, ff_ff) = (f3 - f2, f4 - f2 * f2);
     Noise::new(
-        wrong * (s2 * (1.0 + f_f / lock) + kappa * kappa * f_f),
-        kappa * (kappa * kappa * p * p + 3.0 * s2 * f_ff),
-        kappa.powi(4) * p.powi(3) + 3.0 * s2 * s2 * ff_ff,
+        wrong * (s2 * (l2 + p / loose.stored) + kappa * kappa * variance),
+        kappa * (kappa * kappa * third + 3.0 * s2 * f_ff),
+        kappa.powi(4) * fourth + 3.0 * s2 * s2 * ff_ff,
     )
 }
 

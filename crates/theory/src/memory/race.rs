@@ -120,6 +120,11 @@ impl Noise {
         Noise { variance, deviation: variance.sqrt(), third, fourth }
     }
 
+    /// The noise and independent normal noise.
+    pub fn with(&self, variance: f64) -> Noise {
+        Noise::new(self.variance + variance, self.third, self.fourth)
+    }
+
     /// Noise with a normal law.
     #[cfg(test)]
     pub fn normal(variance: f64) -> Noise {
