@@ -64,7 +64,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let backend = backend(threads)?;
     let interrupt = Interrupt::listen()?;
     let steps = config.training.as_ref().map_or(0, |training| training.steps);
-    let start = saved.as_ref().map_or(0, Checkpoint::step);
+    let start = saved.as_ref().map_or(0, |saved| saved.counters.step);
     if saved.is_some() {
         message(format_args!("continuing from step {} of {}", grouped(start as f64), grouped(steps as f64)));
     }
