@@ -4,8 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use superpose_core::backend::Backend;
 use superpose_core::config::Settings;
-use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Task};
+use superpose_core::task::Task;
 use superpose_lab::run::Import;
 use superpose_tensors::Tensors;
 
@@ -27,7 +26,6 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         }
         let task = Task::new(&config);
-        let drawn = Drawn::new(&task, 0, Stream::Train, config.samples);
-        let _ = import.samples(&config, &task, &drawn, &Backend::single());
+        let _ = import.samples(&config, task, &Backend::single());
     }
 });
