@@ -34,6 +34,24 @@ fn book_builds_with_valid_links() {
     }
 }
 
+#[test]
+fn formulas_are_typeset_or_named() {
+    let book = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(book.path().join(name), text).unwrap();
+    std::fs::create_dir(book.path().join("docs")).unwrap();
+    write("book.toml", "[book]\nsrc = \"docs\"\n");
+    write("docs/SUMMARY.md", "[Page](page.md)\n");
+    let out = book.path().join("out");
+    write("docs/page.md", "Half of $a * b \\le \\sqrt{c * d}$ is `$5`.\n\n$$x_1 < 2$$\n");
+    build(book.path(), &out).unwrap();
+    let page = std::fs::read_to_string(out.join("page.html")).unwrap();
+    assert_eq!((page.matches("<math").count(), page.matches("</math>").count()), (2, 2));
+    assert!(page.contains("<msqrt>") && page.contains("<code>$5</code>") && !page.contains("<em>"));
+    write("docs/page.md", "Half of $\\frac{1}$ is");
+    let fault = format!("{:#}", build(book.path(), &out).unwrap_err());
+    assert!(fault.contains("page.md") && fault.contains("\\frac{1}"), "{fault}");
+}
+
 /// Pages of the repository that are not in the book.
 #[test]
 fn links_of_readme_and_changelog_exist() {
