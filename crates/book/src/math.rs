@@ -50,6 +50,13 @@ fn mathml(formula: &str, display_mode: DisplayMode) -> anyhow::Result<String> {
     let mut mathml = String::new();
     let events = events.into_iter().map(Ok::<_, std::fmt::Error>);
     push_mathml(&mut mathml, events, RenderConfig { display_mode, ..RenderConfig::default() })?;
+    // What pulldown-latex 0.8 writes that is not XML.
+    for (found, valid) in [("\"minsize", "\" minsize"), ("><</", ">&lt;</"), ("&nbsp;", "&#160;")] {
+        mathml = mathml.replace(found, valid);
+    }
+    if let Err(fault) = roxmltree::Document::parse(&mathml) {
+        bail!("{formula}: {fault}");
+    }
     Ok(escape(&mathml))
 }
 
@@ -82,6 +89,7 @@ mod tests {
         assert_eq!(page.matches("<math").count(), 4, "{page}");
         assert!(page.starts_with("With <math") && !page.contains('$'), "{page}");
         assert!(page.contains("<msub><mi>x</mi><mn>1</mn></msub>"), "{page}");
+        assert!(typeset("$\\bigl( x \\bigr)$").unwrap().contains("\" minsize="));
         assert!(page.contains("display=\"block\"") && page.contains("<mfrac>"), "{page}");
     }
 
