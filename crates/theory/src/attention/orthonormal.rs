@@ -5,7 +5,7 @@
 //! `(V/N^2) sum_y C_y(v) (C_y(v) - C(v)/V)` in units of `1/(L^2 V)`. The counts are Poisson with mean
 //! `n_y L/V`, plus `n_v` at v's own label. Its variance over tokens:
 //!
-//! - pairs of noise tokens, with uneven label counts: `(2/N^2) (L^2/V) (1 + V/N + 2 L/V)`,
+//! - pairs of noise tokens, with uneven label counts: `(2/N^2) (L^2/V) (1 + V/N) (1 + L/2V)`,
 //! - the token's own fact: the variance of `(V/N^2) n_v (n_v - 1)`, that is `(2/N^2) (1 + 2 N/V)`.
 //!
 //! The trigger's score is `T = (1 - 1/L) (1 + t V/N)`. Its variance from run to run has a part from pairs of samples of one
@@ -27,7 +27,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let rest = 1.0 - 1.0 / length;
     let scarcity = vocab / samples;
     let from_pairs = rest * gradient.same_label;
-    let pairs = gradient.pair * length * length / vocab * (1.0 + scarcity + 2.0 * length / vocab);
+    let pairs = gradient.pair * length * length / vocab * (1.0 + scarcity) * (1.0 + 0.5 * length / vocab);
     let own = (rest * gradient.same_label).powi(2) * (1.0 + 2.0 / scarcity);
     // The distribution of the lock rate accounts for the number of pairs; this is the rest of the trigger's part.
     let labels = 2.0 * vocab * (t * (2.0 + t)) * (rest * gradient.own / samples).powi(2);
@@ -84,6 +84,19 @@ mod tests {
             let spread = scores.trigger_spread.hypot(scores.from_pairs / scores.pairs.sqrt());
             let ratios = [scores.gradient_noise / seen[0], scores.trigger / seen[1], spread / seen[2]];
             assert!(ratios.iter().all(|r| (0.75..1.25).contains(r)), "V = {vocab}: {ratios:?}");
+        }
+    }
+
+    /// Spread of token scores in sequences as long as the vocabulary and longer, from 200 seeds each.
+    #[test]
+    fn long_sequences_agree_with_simulation() {
+        for (vocab, length, samples, seen) in
+            [(300.0, 300.0, 600.0, 0.0616), (100.0, 300.0, 1000.0, 0.0717), (200.0, 200.0, 2000.0, 0.0140)]
+        {
+            let embedding = Embedding::Orthonormal;
+            let point = Point { embedding, ..gaussian(vocab, vocab + 2.0, length, samples) };
+            let ratio = Scores::of(&point).gradient_noise / seen;
+            assert!((ratio - 1.0).abs() < 0.08, "V = {vocab}: {ratio}");
         }
     }
 }
