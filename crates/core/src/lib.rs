@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: [`config`] -> [`task`], [`embedding`] -> [`model`] -> [`early_phase`], [`train`] -> [`evaluate`],
 //! [`noise`]. Random numbers come from [`random`], arithmetic from [`backend`], small numerical routines from [`numeric`].
-//! Nothing here reads files, prints, or reads the clock. "Theory section" refers to `docs/theory.md`. Functions that take a
+//! Nothing here reads files, prints, or reads the clock. "Theory: name" refers to a chapter in `docs/theory`. Functions that take a
 //! backend return an error when its cancel token is set.
 //!
 //! ```

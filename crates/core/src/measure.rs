@@ -1,4 +1,4 @@
-//! The measured quantities (theory section 4), each defined once.
+//! The measured quantities (theory: setting), each defined once.
 //!
 //! [`Measure`] enumerates the quantities; [`Measures`] holds one value for each: a tally, an estimate, an interval or a
 //! prediction. In JSON it is an object with the measures' names. Missing values are omitted on write and accepted on read,

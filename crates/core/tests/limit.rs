@@ -1,4 +1,4 @@
-//! The infinitesimal regime is the limit of the exact one (theory section 3).
+//! The infinitesimal regime is the limit of the exact one (theory: setting).
 #![allow(clippy::unwrap_used)]
 
 mod common;

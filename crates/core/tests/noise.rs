@@ -1,4 +1,4 @@
-//! The parts of the noise budget add up to the whole (theory section 4).
+//! The parts of the noise budget add up to the whole (theory: setting).
 #![allow(clippy::unwrap_used)]
 
 mod common;

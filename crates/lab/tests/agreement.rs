@@ -1,4 +1,4 @@
-//! Simulation and theory agree (theory section 5.6) on random configurations, from few samples to many.
+//! Simulation and theory agree (theory: validation) on random configurations, from few samples to many.
 #![allow(clippy::unwrap_used)]
 
 use superpose_core::Measure;

@@ -1,5 +1,5 @@
 //! Part 6. Attention: lock rate against N for several d and L, and how many samples the second step saves over the first gradient
-//! (theory section 5.2).
+//! (theory: attention).
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::Config;

@@ -1,4 +1,4 @@
-//! Part 5. Lower bound: critical N of each decoder of the first gradient over the bound (theory section 5.4).
+//! Part 5. Lower bound: critical N of each decoder of the first gradient over the bound (theory: bound).
 
 use std::sync::atomic::Ordering;
 

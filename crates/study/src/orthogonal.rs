@@ -1,5 +1,5 @@
 //! Part 3. Orthogonal against random embeddings: with orthonormal vectors the factors of the one-step algorithm separate, with
-//! random ones they multiply (theory section 5.3).
+//! random ones they multiply (theory: one step).
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::EmbeddingSettings;

@@ -1,5 +1,5 @@
 //! Part 1. Scaling: critical N against d, L and V for the one-step and the three-step algorithm, with exponents beside those of the
-//! closed form over the same sizes, and the collapse onto the predicted product (theory sections 5.2 and 5.3).
+//! closed form over the same sizes, and the collapse onto the predicted product (theory: attention, one step).
 
 use std::collections::BTreeMap;
 

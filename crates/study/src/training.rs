@@ -1,6 +1,6 @@
 //! Part 7. Training to the end against the three-step early phase, over dimension and data.
 //!
-//! The early phase stores facts by a Hebbian rule, whose capacity the theory gives (section 5.1). The best matrix stores up to
+//! The early phase stores facts by a Hebbian rule, whose capacity the theory gives (memory). The best matrix stores up to
 //! `V log V = d^2 / 2` (arXiv 2605.10795). Both dimensions are reported beside the measurements.
 
 use serde::{Deserialize, Serialize};

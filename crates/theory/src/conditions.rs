@@ -1,4 +1,4 @@
-//! Leading-order conditions for accuracy near 1 (theory section 5): products of sizes that must be large.
+//! Leading-order conditions for accuracy near 1 (theory: memory, attention, one step): products of sizes that must be large.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The distribution of the number of samples that contain a fact, as a short weighted sum (theory section 5).
+//! The distribution of the number of samples that contain a fact, as a short weighted sum (theory: memory).
 
 use crate::quadrature::Rule;
 

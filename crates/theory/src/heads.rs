@@ -1,4 +1,4 @@
-//! Inner products of head outputs under uniform attention (theory section 5.2).
+//! Inner products of head outputs under uniform attention (theory: MLP).
 
 use crate::point::Point;
 

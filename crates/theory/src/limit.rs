@@ -1,4 +1,4 @@
-//! What limits recall: one rule for predicted and for measured numbers (theory section 5).
+//! What limits recall: one rule for predicted and for measured numbers (theory: setting).
 //!
 //! A prediction and a run of the same model must name the same cause, so both call [`limit`] with their own numbers.
 

@@ -1,4 +1,4 @@
-//! Sizes of the noise terms of theory section 4, and the largest of them.
+//! Sizes of the noise terms (theory: setting), and the largest of them.
 
 use serde::{Deserialize, Serialize};
 

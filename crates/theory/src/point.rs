@@ -1,4 +1,4 @@
-//! Where a prediction is made: the sizes and choices that the formulas of theory section 5 know.
+//! Where a prediction is made: the sizes and choices that the formulas of the theory know.
 
 use serde::{Deserialize, Serialize};
 use superpose_core::Config;

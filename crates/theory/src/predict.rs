@@ -1,4 +1,4 @@
-//! All predictions at a point, and why some are missing (theory section 5).
+//! All predictions at a point, and why some are missing (theory).
 
 use std::fmt;
 

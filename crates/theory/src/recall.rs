@@ -1,4 +1,4 @@
-//! Recall of the three-step algorithm (theory section 5.2).
+//! Recall of the three-step algorithm (theory: recall).
 //!
 //! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
 //! over runs of the lock rate times the memory accuracy at that lock rate.

@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// Where the trigger is added (theory section 2): always to the keys, and perhaps to the values.
+    /// Where the trigger is added (theory: setting): always to the keys, and perhaps to the values.
     Trigger {
         /// Values are `x_i`, trigger included (`t = 1`).
         Values = "values",
@@ -40,7 +40,7 @@ impl Trigger {
 }
 
 words! {
-    /// How the early phase is computed (theory section 3).
+    /// How the early phase is computed (theory: setting).
     Regime {
         /// Any learning rates, the true softmax at every step.
         Exact = "exact",
@@ -59,7 +59,7 @@ words! {
     }
 }
 
-/// How a token's label is made (theory section 1).
+/// How a token's label is made (theory: setting).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Labels {
     /// One random permutation of the vocabulary: each token is a fact of its own.

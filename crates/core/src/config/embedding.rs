@@ -6,7 +6,7 @@ use super::{ConfigError, MAX_COUNT, Values};
 use crate::{settings, words};
 
 words! {
-    /// How the fixed embedding vectors are made (theory section 2).
+    /// How the fixed embedding vectors are made (theory: setting).
     Embedding {
         /// Entries N(0, 1/d).
         Gaussian = "gaussian",
@@ -27,7 +27,7 @@ words! {
     }
 }
 
-/// How the embedding vectors are made, with what each kind needs (theory section 2).
+/// How the embedding vectors are made, with what each kind needs (theory: setting).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum EmbeddingSettings {
     /// See [`Embedding::Gaussian`].

@@ -1,4 +1,4 @@
-//! The infinitesimal regime: the limit `eta -> 0` (theory section 3).
+//! The infinitesimal regime: the limit `eta -> 0` (theory: setting).
 //!
 //! The softmax stays uniform, so the residual of a sample depends on its label alone and `Z_out^T r` is the centred output
 //! embedding of that label. Sums are computed per label, which avoids products of size samples x labels. For the attention-only

@@ -1,4 +1,4 @@
-//! The three-step early phase (theory section 3), exact and in its infinitesimal limit.
+//! The three-step early phase (theory: setting), exact and in its infinitesimal limit.
 
 mod groups;
 mod limit;

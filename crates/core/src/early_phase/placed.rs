@@ -1,4 +1,4 @@
-//! Step 3 with all attention weight on the informative position, called placed attention (theory section 4, memory accuracy).
+//! Step 3 with all attention weight on the informative position, called placed attention (theory: setting, memory accuracy).
 //!
 //! Samples with the same informative token then contribute equally, so the sum runs over tokens, weighted by frequency.
 

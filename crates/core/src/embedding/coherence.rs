@@ -1,4 +1,4 @@
-//! Statistics of the inner products (overlaps) of embedding rows, which determine capacity (theory section 5.1).
+//! Statistics of the inner products (overlaps) of embedding rows, which determine capacity (theory: memory).
 //!
 //! The sum of the squared inner products of all V^2 pairs is the squared Frobenius norm of `X^T X`. One pass of `V d^2`
 //! operations over blocks of rows therefore suffices.

@@ -1,4 +1,4 @@
-//! The fixed random vectors of the model (theory section 2). Independent rows are functions of (seed, stream, row).
+//! The fixed random vectors of the model (theory: setting). Independent rows are functions of (seed, stream, row).
 
 mod coherence;
 mod orthonormal;

@@ -1,4 +1,4 @@
-//! Evaluation of a trained model (theory section 4): accuracies, attention, margins.
+//! Evaluation of a trained model (theory: setting): accuracies, attention, margins.
 
 pub mod decode;
 mod look;

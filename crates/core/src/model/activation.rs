@@ -1,4 +1,4 @@
-//! The activations of the MLP and their derivatives (theory section 2).
+//! The activations of the MLP and their derivatives (theory: setting).
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

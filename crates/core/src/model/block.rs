@@ -135,7 +135,7 @@ impl<T: Real> Workspace<T> {
         by_head
     }
 
-    /// Adds every position's coefficient `a_i (g . (v_i - h))` to its token's sum (theory section 3, step 2).
+    /// Adds every position's coefficient `a_i (g . (v_i - h))` to its token's sum (theory: setting, step 2).
     /// `g`: a row per sample, as [`Workspace::back`] returns it.
     pub fn scatter(
         &mut self,

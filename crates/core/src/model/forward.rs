@@ -1,4 +1,4 @@
-//! Attention weights and logits of every sample of a dataset (theory section 2).
+//! Attention weights and logits of every sample of a dataset (theory: setting).
 
 use crate::backend::{Backend, Real, Result};
 use crate::task::{Block, Samples};

@@ -1,4 +1,4 @@
-//! One attention layer over fixed embeddings, with or without an MLP (theory section 2): forward pass, loss and exact gradients
+//! One attention layer over fixed embeddings, with or without an MLP (theory: setting): forward pass, loss and exact gradients
 //! at any parameters.
 //!
 //! Only the vector `W z_eos`, the query, matters; the gradient of `W` is that of the query times `z_eos^T`.

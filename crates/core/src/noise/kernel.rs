@@ -1,4 +1,4 @@
-//! The kernel of an infinitely wide MLP, `E[phi(k . g) phi(k' . g)]` over Gaussian g (theory section 5.1). It equals
+//! The kernel of an infinitely wide MLP, `E[phi(k . g) phi(k' . g)]` over Gaussian g (theory: MLP). It equals
 //! `sum_q c_q(|k|) c_q(|k'|) cos(k, k')^q`, with `c_q` the Hermite coefficients of `phi(|k| z)`.
 
 use crate::config::Activation;

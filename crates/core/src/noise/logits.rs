@@ -1,6 +1,6 @@
 //! Decomposition of a logit into signal and noise terms.
 //!
-//! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)` (theory section 4).
+//! With attention on the informative position the logit of label j for query v is `sum_w f_w A(j, w) K(w, v)` (theory: setting).
 //! Writing `K = kappa_v + Delta(w, v) + xi_v [w = v]` and `f_w = p_w + delta_w`, with p the token distribution (1/V when
 //! uniform), splits it:
 //!

@@ -1,4 +1,4 @@
-//! The noise budget (theory section 4): the named parts of a logit and of a token score, measured in the infinitesimal regime.
+//! The noise budget (theory: setting): the named parts of a logit and of a token score, measured in the infinitesimal regime.
 
 mod kernel;
 mod logits;

@@ -1,7 +1,7 @@
 //! Decomposition of a token's attention score into noise terms.
 //!
 //! The direction of step 2 is `u = mean_n Cov_n g_n`, where `Cov_n = (1/L) sum_i x_i (v_i - h_n)^T` and `g_n = M1^T Z_out^T r_n`
-//! (theory section 3); a token's score is `gamma |z_eos|^2 u . z_in[v]`. With the sample means in `u` and `M1` replaced by
+//! (theory: setting); a token's score is `gamma |z_eos|^2 u . z_in[v]`. With the sample means in `u` and `M1` replaced by
 //! expectations, `u` is a multiple of the trigger, whose score is the overlap, plus a rest, whose score is the interference.
 //! Uneven label counts add to `M1` a term proportional to the mean head output, which gives the mean bias. The remainder is
 //! gradient noise.

@@ -1,4 +1,4 @@
-//! The token-retrieval task (theory section 1): sequences of tokens and their labels.
+//! The token-retrieval task (theory: setting): sequences of tokens and their labels.
 
 mod distribution;
 mod samples;

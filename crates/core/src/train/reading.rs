@@ -1,4 +1,4 @@
-//! Evaluation of a network (theory section 4): recall, attention, and the cosine of `W z_eos` with step 2 of the early phase.
+//! Evaluation of a network (theory: setting): recall, attention, and the cosine of `W z_eos` with step 2 of the early phase.
 
 use std::cmp::Ordering;
 

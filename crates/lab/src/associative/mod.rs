@@ -1,4 +1,4 @@
-//! Experiments on associative memories alone: the recall over repeats, and the capacity, with 95% intervals (theory section 6).
+//! Experiments on associative memories alone: the recall over repeats, and the capacity, with 95% intervals (theory: references).
 
 mod capacity;
 

@@ -1,4 +1,4 @@
-//! Compares decoders of the first gradient and the three-step algorithm with the lower bound (theory section 5.4).
+//! Compares decoders of the first gradient and the three-step algorithm with the lower bound (theory: bound).
 //!
 //! The critical number of samples is where the mean accuracy over seeds crosses the requested accuracy. Numbers of samples lie on
 //! a grid of four per octave; bisection finds the two neighbours around the crossing, which is interpolated in log N. With

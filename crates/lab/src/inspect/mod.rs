@@ -1,5 +1,5 @@
-//! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory section
-//! 5.1).
+//! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory:
+//! memory).
 //!
 //! The file is memory-mapped and read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a
 //! few `d x d` matrices are held. Rows are measured both raw and minus their mean, because real embeddings share a mean direction

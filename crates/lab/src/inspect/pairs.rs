@@ -1,7 +1,7 @@
 //! Memory accuracy from the overlaps of pairs of rows, where rows differ too much for mean statistics.
 //!
 //! Let `p = 1/SAMPLES_PER_FACT`, with logits in units of 1/V. The right label of query v has the signal `xi_v`; the label of
-//! another fact w has `Delta(w, v)` (theory section 4), which is large for near-duplicates. The other facts contribute to every
+//! another fact w has `Delta(w, v)` (theory: setting), which is large for near-duplicates. The other facts contribute to every
 //! label through the overlap c of the output embeddings; the sum is normal with variance
 //! `sigma^2 = c V [s2_v (1 + p) + kappa_v^2 p]`. A wrong logit has further variance `c xi_v^2` from the right fact and
 //! `p (kappa_v + Delta)^2` from its own count. As in the theory, with b the squared length of the right output embedding, the

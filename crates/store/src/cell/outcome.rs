@@ -9,7 +9,7 @@ use superpose_core::noise::Budget;
 
 use crate::interval::SampleMean;
 
-/// The measures of one run of one seed (theory section 4).
+/// The measures of one run of one seed (theory: setting).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The measures. Those that were added after the run are missing.

@@ -1,4 +1,4 @@
-//! Part 8. Anchors: measurements of associative memories beside published reference values (theory section 6).
+//! Part 8. Anchors: measurements of associative memories beside published reference values (theory: references).
 //!
 //! Each anchor is a memory as its reference describes it. To explain differences, the same memory is also measured under other
 //! conventions, as is the share of repeats that succeed at the reference's own number of facts.

@@ -1,4 +1,4 @@
-//! The gradient with respect to a head output, which determines the direction of step 2 (theory section 5.2).
+//! The gradient with respect to a head output, which determines the direction of step 2 (theory: MLP).
 //!
 //! The contribution of sample m to the gradient at sample n is `G(n,m) = d K(h_n, h_m) / d h_n`, K the kernel of the
 //! features. For the attention-only model this is `h_m`. With an MLP it is

@@ -1,4 +1,4 @@
-//! Lock rates from scores (theory section 5.2).
+//! Lock rates from scores (theory: attention).
 //!
 //! In one run the trigger's score T has one value, and so has every token's score. The lock rate of that run is the
 //! probability that T plus the token score at `ell` exceeds the largest of the others: `F(T/spread - Y)` averaged over Y,

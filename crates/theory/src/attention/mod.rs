@@ -1,4 +1,4 @@
-//! Attention: the scores that step 2 learns (theory section 5.2).
+//! Attention: the scores that step 2 learns (theory: attention).
 //!
 //! The score at `ell` is the score of its token plus that of the trigger; the score at any other position is that of its
 //! token alone. The right position has the largest weight if the trigger's score exceeds the differences of token scores.

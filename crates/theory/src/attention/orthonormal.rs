@@ -1,4 +1,4 @@
-//! Scores with orthonormal embeddings (theory section 5.2).
+//! Scores with orthonormal embeddings (theory: attention).
 //!
 //! Without overlaps a token's score counts coincidences. With `C_y(v)` the number of occurrences of token v in samples of
 //! label y, and without pairs of a sample with itself, the score of v is

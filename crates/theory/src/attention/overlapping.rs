@@ -1,4 +1,4 @@
-//! Scores with overlapping embeddings (theory section 5.2).
+//! Scores with overlapping embeddings (theory: attention).
 //!
 //! The direction of step 2 is `u = (1/N^2) sum_{n,m} B(n,m) Cov_n h_m`, where `B(n,m)` is the inner product of the centred
 //! output embeddings of the labels of samples n and m: 1 for the same label, else about `1/sqrt(d)`. `Cov_n` is

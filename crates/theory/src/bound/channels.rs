@@ -1,4 +1,4 @@
-//! The channels of the attention-MLP model's first gradient, by signal-to-noise ratio (theory section 5.4).
+//! The channels of the attention-MLP model's first gradient, by signal-to-noise ratio (theory: bound).
 //!
 //! Divided by the learning rate the gradient is `(1/N) sum_n c_n psi(h_n)^T`, c the centred output embedding of the label. Given the
 //! informative token v, `psi(h) = mu_v + e`: the signal is `mu_v` less its mean, the noise e. With u the part of h that

@@ -1,4 +1,4 @@
-//! Lower bound on the samples for any decoder of the first gradient, in the Gaussian surrogate (theory section 5.4).
+//! Lower bound on the samples for any decoder of the first gradient, in the Gaussian surrogate (theory: bound).
 //!
 //! The first gradient has `D^2` numbers, `D = min(d, V)`. If its noise were Gaussian it would carry at most
 //! `(D^2/2) log(1 + N/((L-1) V))` nats, and a fraction alpha of V facts takes about `log((alpha V)!)`. With an MLP the

@@ -1,5 +1,5 @@
 //! Critical values: the samples, dimension, width, length or vocabulary at which recall reaches an accuracy while the other
-//! sizes are fixed (theory section 5).
+//! sizes are fixed (theory: planning).
 //!
 //! More samples, dimensions or width help eventually, so their critical value is the smallest value from which on the
 //! accuracy is reached, up to the end of the searched range. Longer sequences and more facts hurt; their critical value is

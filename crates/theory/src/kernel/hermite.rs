@@ -1,4 +1,4 @@
-//! Hermite coefficients of an activation at a key's length (theory section 5.1).
+//! Hermite coefficients of an activation at a key's length (theory: MLP).
 //!
 //! A feature of a key k is `phi(|k| z)` with z standard normal. With `phi(|k| z) = sum_q c_q He_q(z)`, two
 //! keys with cosine rho have `E[phi phi'] = sum_q c_q c'_q rho^q`.

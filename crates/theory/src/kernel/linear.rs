@@ -1,4 +1,4 @@
-//! The attention-only kernel, `K(w, v) = k_w . k_v` (theory section 5.1).
+//! The attention-only kernel, `K(w, v) = k_w . k_v` (theory: memory).
 //!
 //! With a = |z_in[v]|^2 and c = z_in[v] . z_trig, and the trigger in the values (t = 1): `kappa = 1 + c`,
 //! `xi = a + c`, `s2 = |k_v|^2 / d = (a + 2 c + 1) / d`. With the trigger in the keys only: `kappa = 0`,

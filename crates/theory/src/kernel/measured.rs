@@ -1,4 +1,4 @@
-//! A kernel given by measured statistics of a real or learned embedding matrix (theory section 5.1).
+//! A kernel given by measured statistics of a real or learned embedding matrix (theory: MLP).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The attention-MLP kernel (theory section 5.1).
+//! The attention-MLP kernel (theory: MLP).
 //!
 //! Averaged over the first layer, `K(w, v) = sum_q c_q(|k_w|) c_q(|k_v|) rho^q`, rho the cosine of the keys.
 //! Its mean and variance over w are taken over the exact distribution of (|k_w|, rho), not by a delta method, because for

@@ -1,4 +1,4 @@
-//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`, the similarity of two facts (theory section 5.1).
+//! Statistics of the kernel `K(w, v) = psi(k_w) . psi(k_v)`, the similarity of two facts (theory: memory).
 //!
 //! `K = kappa_v + Delta(w, v) + xi_v [w = v]`. The statistics of a query v depend on its key: on the key's length and, with
 //! the trigger in the values, on its overlap with the trigger. A kernel is therefore a short weighted list of [`Query`]

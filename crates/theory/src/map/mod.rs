@@ -1,4 +1,4 @@
-//! Phase maps: accuracy and the limiting noise term over a grid of any two sizes (theory section 5.5).
+//! Phase maps: accuracy and the limiting noise term over a grid of any two sizes (theory: planning).
 //!
 //! Maps must be fast enough for interactive use. Lock rates have sharp edges but are cheap, so they are computed in every
 //! cell. Memory accuracy at given lock rates is expensive, but its log odds are smooth in the logarithms of the sizes: it is

@@ -1,4 +1,4 @@
-//! Labels that differ only by counts (theory section 5.1, orthonormal embeddings).
+//! Labels that differ only by counts (theory: memory, orthonormal embeddings).
 //!
 //! Without overlaps a wrong label's logit is the count of its fact times `K(w, v)`. Counts are often small whole numbers, so
 //! ties and the tail of the Poisson distribution matter, and a normal approximation would be wrong.

@@ -1,4 +1,4 @@
-//! The race of labels where a wrong label's own coefficient is far from normal (theory section 5.1).
+//! The race of labels where a wrong label's own coefficient is far from normal (theory: memory).
 //!
 //! The noise vector is `u = sum_j c_j z_out[j]`, and a wrong label j has the logit `b_j c_j` plus its product with the rest of u
 //! and with the right label's part. With few samples per fact c_j depends on a small whole number, so its law is summed

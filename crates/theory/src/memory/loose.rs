@@ -1,4 +1,4 @@
-//! Facts that attention finds more or less often (theory section 5.2).
+//! Facts that attention finds more or less often (theory: recall).
 //!
 //! A token has one score in a run. A fact whose token has the score z is found in the share `F(x + z)^K` of its sequences, with x
 //! the trigger's score and K the number of other tokens, in units of the spread of token scores. The rest of its samples is stored

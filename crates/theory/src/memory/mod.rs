@@ -1,4 +1,4 @@
-//! Memory accuracy: recall of the facts that step 3 stores when attention is on `ell` (theory section 5.1).
+//! Memory accuracy: recall of the facts that step 3 stores when attention is on `ell` (theory: memory).
 //!
 //! With `f_v = n_v / N`, the right label's signal is `S_v = f_v xi + kappa (f_v - 1/V)`, and wrong labels
 //! have the noise variance `sigma^2 = (1/d + 1/V) [s2 (1/V + 1/N) + kappa^2 / N]`. Memory accuracy is the

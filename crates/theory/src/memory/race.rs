@@ -1,4 +1,4 @@
-//! The probability that the right label beats all wrong ones (theory section 5.1).
+//! The probability that the right label beats all wrong ones (theory: memory).
 //!
 //! Write the logits of a query as `z_out[j] . y`, `y = S z_out[right] + u`, where the noise vector u is the sum over all
 //! other facts and each of its entries has variance `tau^2 = sigma^2 (1/d) / (1/d + 1/V)`. Along the

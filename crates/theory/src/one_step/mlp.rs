@@ -1,4 +1,4 @@
-//! One-step accuracy of the attention-MLP model (theory section 5.3).
+//! One-step accuracy of the attention-MLP model (theory: one step).
 //!
 //! The logit of label j is `(1/N) sum_n A(j, y_n) K(h_n, z_v)`, K the kernel of a key and a head output:
 //! `k(rho) = sum_q c_q c'_q rho^q`, with Hermite coefficients at the length of each. A sample of the right

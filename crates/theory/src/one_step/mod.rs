@@ -1,4 +1,4 @@
-//! One-step accuracy: reading facts from the first gradient (theory section 5.3).
+//! One-step accuracy: reading facts from the first gradient (theory: one step).
 //!
 //! In units of `1/(N L)`, the label of a fact with k samples has the coefficient
 //!

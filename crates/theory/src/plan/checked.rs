@@ -1,4 +1,4 @@
-//! The range in which the formulas were validated by simulation, and their error there (theory section 5.6).
+//! The range in which the formulas were validated by simulation, and their error there (theory: validation).
 
 use superpose_core::config::Embedding;
 

@@ -1,4 +1,4 @@
-//! Planning: the cheapest model that recalls a number of facts from sequences of a given length (theory section 5.5).
+//! Planning: the cheapest model that recalls a number of facts from sequences of a given length (theory: planning).
 //!
 //! The cheapest model has the fewest trained parameters, `d^2` for the attention-only model and `d m` with an MLP, and then
 //! the fewest samples. A plan also has the trade-off curve: the samples or width that a larger dimension saves. Accuracy is
