@@ -51,7 +51,7 @@ mod tests {
         let found = Bounds::new(&gaussian(1000.0, 60.0, 8.0, 1.0), 0.5);
         assert_eq!(found.linear, None);
         assert!(found.genie.is_some());
-        // Independent of the sizes, the genie is not above.
+        // With d = V neither other facts nor overlaps are noise.
         let found = Bounds::new(&gaussian(1000.0, 1000.0, 600.0, 1.0), 0.5);
         assert!((found.linear.unwrap() / found.genie.unwrap() - 1.0).abs() < 1e-9);
     }

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_the_first_row_of_the_table_of_decoders() {
+    fn bounds_have_the_expected_order() {
         let found = Bounds::new(&gaussian(300.0, 120.0, 16.0, 1.0), 0.5);
         assert!(found.coverage < found.surrogate.unwrap() && found.surrogate < found.genie);
         assert!(found.genie < found.linear, "{found:?}");
