@@ -194,9 +194,13 @@ def bound(
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
-    """Compares decoders of the first gradient and the three-step algorithm with the surrogate lower bound: ``superpose bound``. The table
-    has a row for the bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples and ``limit`` the
-    accuracy with unlimited data.
+    """Compares decoders of the first gradient and the three-step algorithm with lower bounds: ``superpose bound``. The table has a row
+    for each bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples, ``bound`` the largest lower
+    bound that holds for the decoder, ``ratio`` the estimate over it, and ``limit`` the accuracy with unlimited data.
+
+    ``bounds.coverage`` holds for any learner, ``bounds.linear`` for linear scores followed by argmax (``argmax``, ``mmse``), to leading
+    order. ``bounds.genie`` and ``bounds.surrogate`` take the noise as Gaussian. ``bounds.bits`` is the smallest number of bits for each
+    number of the gradient, whatever the number of samples.
 
     Args:
         config: sizes and settings; without it ``vocab`` is 200 and ``dim`` is 100 by default.
@@ -208,7 +212,7 @@ def bound(
 
     >>> import superpose
     >>> found = superpose.bound(vocab=40, dim=20, length=4, seeds=2)
-    >>> found.decoders.mmse.estimate > found.bound
+    >>> found.decoders.mmse.estimate > found.bounds.linear
     True
     """
     given = config._given() if _config(config, {}) is config else {}

@@ -127,7 +127,7 @@ class Result(Fields):
 
     def to_rows(self) -> List[Dict[str, Any]]:
         """The table behind the data frames, a dictionary per row. ``phase`` and ``sweep`` have a row per cell, ``plan`` one per dimension,
-        ``bound`` one per decoder with the bound first, ``train`` one per record of the trajectory. Columns of a sweep that are empty in
+        ``bound`` one per lower bound and one per decoder, ``train`` one per record of the trajectory. Columns of a sweep that are empty in
         all rows are left out. Everything else is one row with all fields, nested names joined by underscores; what is
         told repeat by repeat is a list."""
         return _tables.rows(self._kind, self._values)

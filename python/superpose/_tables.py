@@ -60,8 +60,10 @@ def _phase(values: Dict[str, Any]) -> List[Row]:
 
 def _bound(values: Dict[str, Any]) -> List[Row]:
     three_step = {"name": "three_step", **values["three_step"]}
-    bound = {**dict.fromkeys(three_step), "name": "bound", "estimate": values["bound"]}
-    return [bound, *({"name": name, **found} for name, found in values["decoders"].items()), three_step]
+    bounds = values["bounds"]
+    empty = dict.fromkeys(three_step)
+    samples = ({**empty, "name": name, "estimate": bounds[name]} for name in ("coverage", "linear", "genie", "surrogate"))
+    return [*samples, *({"name": name, **found} for name, found in values["decoders"].items()), three_step]
 
 
 def _sweep(values: Dict[str, Any]) -> List[Row]:

@@ -49,7 +49,8 @@ def test_bound(command):
     found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
     printed = command("bound", "--vocab", 30, "--dim", 16, "--length", 4, "--seeds", 2, "--json")
     assert found.to_dict() == json.loads(printed)
-    assert [row["name"] for row in found.to_rows()] == ["bound", "argmax", "assignment", "mmse", "mmse_assignment", "three_step"]
+    bounds = ["coverage", "linear", "genie", "surrogate"]
+    assert [row["name"] for row in found.to_rows()] == [*bounds, "argmax", "assignment", "mmse", "mmse_assignment", "three_step"]
 
 
 def test_inspect(command, tmp_path):

@@ -212,13 +212,13 @@ def test_capacity_table_shows_interval():
     assert f'>facts</td><td style="text-align:right">{interval.estimate:,}</td>' in page and f"[{interval.low:,}, {interval.high:,}]" in page
 
 
-def test_bound_table_includes_the_bound():
+def test_bound_table_includes_the_bounds():
     found = superpose.bound(vocab=30, dim=16, length=4, seeds=2)
     rows = {row["name"]: row for row in found.to_rows()}
-    assert rows["bound"]["estimate"] == found.bound and rows["three_step"]["limit"] == found.three_step.limit
-    assert all(row.keys() == rows["bound"].keys() for row in rows.values())
+    assert rows["linear"]["estimate"] == found.bounds.linear and rows["three_step"]["limit"] == found.three_step.limit
+    assert all(row.keys() == rows["linear"].keys() for row in rows.values())
     page = found._repr_html_()
-    assert f'>surrogate lower bound</td><td style="text-align:right">{found.bound:.0f}</td>' in page
+    assert f'>coverage</td><td style="text-align:right">{found.bounds.coverage:.0f}</td>' in page
     assert ">three-step algorithm</td>" in page
 
 

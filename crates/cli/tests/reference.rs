@@ -213,13 +213,19 @@ fn every_field_of_json_is_in_the_reference() {
 #[test]
 fn pages_show_the_output_of_the_program() {
     let (folder, mut lines) = (tempfile::tempdir().unwrap(), 0);
-    for name in ["../../README.md", "../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
+    for name in [
+        "../../README.md",
+        "../tutorial.md",
+        "../how-to/noise.md",
+        "../how-to/plan.md",
+        "../validation/decoders.md",
+    ] {
         let page = page(name);
         for block in page.split("```text\n").skip(1).filter_map(|block| block.split("```").next()) {
             let mut printed: Option<String> = None;
             for line in block.lines().map(str::trim_end) {
                 if let Some(command) = line.strip_prefix("$ ") {
-                    let quick = ["run", "predict", "threshold", "plan"];
+                    let quick = ["run", "predict", "threshold", "plan", "bound"];
                     let command = command.strip_prefix("superpose ").unwrap_or_default();
                     let runs = command.split(' ').next().is_some_and(|first| quick.contains(&first));
                     printed = runs.then(|| superpose(folder.path(), command));

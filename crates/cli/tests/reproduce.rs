@@ -19,7 +19,7 @@ fn study_is_complete_and_reproducible() {
     for wrong in ["no data", "NaN", "It .", "src=", "href=", "<script"] {
         assert!(!report.contains(wrong), "{wrong} in the report");
     }
-    assert!(report.contains("surrogate") && report.contains("How this was made"));
+    assert!(report.contains("bound that holds for it") && report.contains("How this was made"));
     for name in
         ["figures/phase.svg", "figures/bound.png", "tables/phase.csv", "tables/bound.csv", "store.sqlite"]
     {

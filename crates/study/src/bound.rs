@@ -1,4 +1,4 @@
-//! Part 5. Lower bound: critical N of each decoder of the first gradient over the bound (theory: bound).
+//! Part 5. Lower bounds: critical N of each decoder of the first gradient over the bound that holds for it (`docs/theory/bound.md`).
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::finding::LEVEL;
 use super::{Origin, Part, Study, StudyError};
 use superpose_lab::decoders::{BoundOptions, BoundRecord, bound};
 
-/// Decoders beside the bound at several sizes.
+/// Decoders beside the bounds at several sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bounds {
     #[serde(flatten)]
@@ -19,7 +19,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the smallest ratio of a critical number of samples to the bound; below 1, a decoder would beat the bound.
+    /// Returns the smallest ratio of a critical number of samples to the bound that holds for the decoder.
     pub fn smallest_ratio(&self) -> Option<f64> {
         let decoders = self.records.iter().flat_map(|record| record.decoders.values());
         decoders.filter_map(|critical| critical.ratio).min_by(f64::total_cmp)

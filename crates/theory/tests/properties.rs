@@ -7,7 +7,7 @@ use common::{any_point, size};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
-use superpose_theory::bound::surrogate_lower_bound;
+use superpose_theory::bound::Bounds;
 use superpose_theory::{Measured, Memory, Point, Prediction, predict_at, predict_measured};
 
 fn check(p: &Prediction) -> Result<(), TestCaseError> {
@@ -39,9 +39,13 @@ proptest! {
 
     #[test]
     fn bounds_are_valid_everywhere(point in any_point(2e9, 2e9, 2e9, 2e9), accuracy in 0.0..=1.0) {
-        if let Some(bound) = surrogate_lower_bound(&point, accuracy) {
+        let Bounds { coverage, linear, genie, surrogate, bits } = Bounds::new(&point, accuracy);
+        for bound in [Some(coverage), linear, genie, surrogate, Some(bits)].into_iter().flatten() {
             prop_assert!(bound.is_finite() && bound >= 0.0);
         }
+        // A linear decoder is one of those that the genie helps.
+        let below = linear.is_some_and(|linear| genie.is_none_or(|genie| linear < 0.999 * genie));
+        prop_assert!(!below, "{linear:?} {genie:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Compares decoders of the first gradient and the three-step algorithm with the lower bound (theory: bound).
+//! Compares decoders of the first gradient and the three-step algorithm with the lower bounds (`docs/theory/bound.md`).
 //!
 //! The critical number of samples is where the mean accuracy over seeds crosses the requested accuracy. Numbers of samples lie on
 //! a grid of four per octave; bisection finds the two neighbours around the crossing, which is interpolated in log N. With
@@ -31,13 +31,18 @@ use superpose_core::model::{Attention, Model};
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
 use superpose_theory::Point;
-use superpose_theory::bound::surrogate_lower_bound;
+use superpose_theory::bound::Bounds;
 
 use crate::interval::student;
 use crate::run::{Inputs, RunError, evaluation};
 
 /// Names of the decoders, in the order of `Seed::decode`.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
+
+/// Whether a decoder is linear scores followed by argmax. The others use that labels are a permutation.
+pub fn is_linear(decoder: &str) -> bool {
+    matches!(decoder, "argmax" | "mmse")
+}
 
 const MAX_TOKENS: f64 = (1u64 << 26) as f64;
 
@@ -56,7 +61,9 @@ pub struct Critical {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// The estimate over the bound.
+    /// The largest of the bounds that hold for this decoder with the true noise; `None` if no number of samples is enough.
+    pub bound: Option<f64>,
+    /// The estimate over that bound.
     pub ratio: Option<f64>,
     /// Accuracy with unlimited data.
     pub limit: Option<f64>,
@@ -64,17 +71,15 @@ pub struct Critical {
 
 impl Critical {
     fn new(estimate: f64, low: f64, high: f64) -> Critical {
-        Critical { estimate: Some(estimate), low: Some(low), high: Some(high), ratio: None, limit: None }
+        Critical { estimate: Some(estimate), low: Some(low), high: Some(high), ..Critical::default() }
     }
 }
 
-/// Critical numbers of samples of the decoders beside the bound.
+/// Critical numbers of samples of the decoders beside the bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BoundRecord {
-    /// Samples below which no decoder reaches the accuracy in the surrogate model; `None` if it overflows.
-    pub bound: Option<f64>,
-    /// A description of the bound.
-    pub bound_kind: String,
+    /// Lower bounds on the number of samples, by who needs them.
+    pub bounds: Bounds,
     /// Critical numbers of samples by decoder.
     pub decoders: BTreeMap<String, Critical>,
     /// The three-step algorithm, which uses more than the first gradient.
@@ -107,11 +112,12 @@ pub fn bound(
     let BoundOptions { accuracy, seeds } = *options;
     let seed = |r| Seed::new(config.repeat(r), &backend.alone());
     let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
-    let bound = surrogate_lower_bound(&Point::from(config), accuracy);
+    let bounds = Bounds::new(&Point::from(config), accuracy);
     let most = (4.0 * (MAX_TOKENS / config.length as f64).log2()).floor() as i32;
-    let first = bound.map_or(16, |bound| (4.0 * bound.max(4.0).log2()).floor() as i32).clamp(8, most);
+    let first = ((4.0 * bounds.coverage.max(4.0).log2()).floor() as i32).clamp(8, most);
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
-    let ratio = |critical: Critical| Critical {
+    let beside = |critical: Critical, bound: Option<f64>| Critical {
+        bound,
         ratio: critical.estimate.zip(bound).map(|(n, bound)| n / bound).filter(|ratio| ratio.is_finite()),
         ..critical
     };
@@ -133,7 +139,8 @@ pub fn bound(
             };
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
         })?;
-        decoders.insert((*name).to_string(), ratio(critical));
+        let bound = if is_linear(name) { bounds.largest_for_linear() } else { Some(bounds.coverage) };
+        decoders.insert((*name).to_string(), beside(critical, bound));
     }
     let three_step = search.if_reachable(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
@@ -144,10 +151,9 @@ pub fn bound(
         })
     })?;
     Ok(BoundRecord {
-        bound,
-        bound_kind: "surrogate: the gradient's noise is taken as Gaussian".into(),
+        bounds,
         decoders,
-        three_step: ratio(three_step),
+        three_step: beside(three_step, Some(bounds.coverage)),
         accuracy,
         seeds,
         interval: METHOD.into(),

@@ -1,16 +1,17 @@
-//! Decoders of the first gradient beside the lower bound.
+//! Decoders of the first gradient beside the lower bounds.
 
 use schemars::JsonSchema;
 use superpose_core::Settings;
 use superpose_core::config::Group;
 use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
+use superpose_theory::bound::Bounds;
 
 use crate::document::{Document, Grid, Left, Right};
 use crate::experiment::{Experiment, Finding};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
-    about: "Compare the samples that decoders of the first gradient need with an approximate lower bound",
+    about: "Compare the samples that decoders of the first gradient need with lower bounds, and say for whom each bound holds",
     settings: BoundOptions::with_model,
     run: |values, context| {
         let options = BoundOptions::read(values)?;
@@ -28,7 +29,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 const LABELS: [&str; 4] =
     ["argmax", "one-to-one assignment", "linear MMSE", "linear MMSE, then one-to-one assignment"];
 
-/// Critical numbers of samples with their intervals, and how many times the bound they are.
+/// The bounds and for whom they hold; critical numbers of samples with their intervals, and how many times the bound they are.
 fn bound(record: &BoundRecord) -> Document {
     let config = &record.config;
     let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
@@ -38,18 +39,20 @@ fn bound(record: &BoundRecord) -> Document {
         "Reading {percent}% of V = {vocab} facts off the first gradient, {model}d = {dim}, L = {length}, {seeds} seeds"
     ));
     page.gap();
-    let columns = ["", "critical N", "95% interval", "over the bound"];
-    let mut table = Grid::new(&[Left, Right, Left, Right], &columns);
-    let bound = record.bound.map_or("infinite".into(), |bound| format!("{bound:.0}"));
-    table.row(["surrogate lower bound", &bound]);
+    page.table(bounds(record));
+    let columns = ["", "critical N", "95% interval", "largest bound", "over it"];
+    let mut table = Grid::new(&[Left, Right, Left, Right, Right], &columns);
     for (name, label) in DECODERS.iter().zip(LABELS) {
         if let Some(critical) = record.decoders.get(*name) {
             table.row(cells(record, label, critical));
         }
     }
     table.row(cells(record, "three-step algorithm", &record.three_step));
+    page.gap();
     page.table(table);
-    page.paragraph("The bound is a surrogate: it takes the gradient's noise as Gaussian.");
+    page.paragraph(
+        "The largest bound is the largest of those that hold for the decoder with the true noise: coverage and, for linear scores, theirs.",
+    );
     let best =
         record.decoders.values().filter_map(|critical| critical.estimate).fold(f64::INFINITY, f64::min);
     if let Some(three) = record.three_step.estimate.filter(|_| best.is_finite()) {
@@ -62,10 +65,30 @@ fn bound(record: &BoundRecord) -> Document {
     page
 }
 
-fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 4] {
+fn bounds(record: &BoundRecord) -> Grid {
+    let Bounds { coverage, linear, genie, surrogate, bits } = record.bounds;
+    let mut table = Grid::new(&[Left, Right, Left], &["lower bound", "N", "holds for"]);
+    let mut row = |name: &str, bound: Option<f64>, who: &str| {
+        table.row([name, &bound.map_or("no N".into(), |bound| format!("{bound:.0}")), who]);
+    };
+    row("coverage", Some(coverage), "any learner");
+    row("linear scores, then argmax", linear, "argmax and linear MMSE, to leading order");
+    row("one-fact genie", genie, "decoders that take labels as independent, if the noise were Gaussian");
+    row(
+        "Gaussian surrogate",
+        surrogate,
+        "any decoder, if the noise were Gaussian and all facts were seen equally often",
+    );
+    let counted = format!("any decoder that reads the gradient with less than {bits:.2e} bits a number");
+    table.row(["counting", "no N", &counted]);
+    table
+}
+
+fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 5] {
+    let bound = critical.bound.map_or("no N".into(), |bound| format!("{bound:.0}"));
     if let (Some(estimate), Some(low), Some(high)) = (critical.estimate, critical.low, critical.high) {
         let ratio = critical.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"));
-        return [name.into(), format!("{estimate:.0}"), format!("[{low:.0}, {high:.0}]"), ratio];
+        return [name.into(), format!("{estimate:.0}"), format!("[{low:.0}, {high:.0}]"), bound, ratio];
     }
     let (above, reason) = match critical.limit {
         Some(limit) if limit + LIMIT_MARGIN < record.accuracy => {
@@ -73,5 +96,5 @@ fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 4] {
         }
         _ => (format!("> {:.0}", record.most_samples), "not reached".into()),
     };
-    [name.into(), above, reason, "-".into()]
+    [name.into(), above, reason, bound, "-".into()]
 }

@@ -5,7 +5,7 @@ use superpose_figure::Chart;
 use superpose_study::fit::{Comparison, Exponent};
 use superpose_study::{Finding, Verdict};
 use superpose_theory::Point;
-use superpose_theory::bound::surrogate_lower_bound;
+use superpose_theory::bound::Bounds;
 
 use super::spot;
 use crate::table::Table;
@@ -57,10 +57,10 @@ pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Fin
     chart.points(name.clone(), seen).line(name, line)
 }
 
-/// The table of thresholds, with the surrogate lower bound for one step.
+/// The table of thresholds, with the lower bound for one step.
 pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> Table {
     let caption = format!(
-        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Over bound: observed over the surrogate lower bound for the first gradient."
+        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Over bound: observed over the lower bound for linear decoders of the first gradient."
     );
     Table::new(
         name,
@@ -82,9 +82,9 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
     )
 }
 
-/// The surrogate lower bound at the sizes of a threshold.
+/// The lower bound for linear decoders at the sizes of a threshold.
 fn bound(f: &Finding) -> Option<f64> {
     let &Finding { vocab, dim, length, embedding, trigger, level, .. } = f;
     let settings = Settings { vocab, dim, length, samples: 1, trigger, ..Settings::default() };
-    surrogate_lower_bound(&Point { embedding, ..Point::from(&settings) }, level)
+    Bounds::new(&Point { embedding, ..Point::from(&settings) }, level).largest_for_linear()
 }

@@ -1,4 +1,4 @@
-//! The channels of the attention-MLP model's first gradient, by signal-to-noise ratio (theory: bound).
+//! The channels of the attention-MLP model's first gradient, by signal-to-noise ratio (`docs/theory/bound.md`, 6).
 //!
 //! Divided by the learning rate the gradient is `(1/N) sum_n c_n psi(h_n)^T`, c the centred output embedding of the label. Given the
 //! informative token v, `psi(h) = mu_v + e`: the signal is `mu_v` less its mean, the noise e. With u the part of h that
@@ -12,7 +12,7 @@
 //! Order q has `F_q = C(d + q - 1, q)` dimensions, and its ratio decreases with q, about as `L^-q`. A layer of width m resolves
 //! the lowest orders, as long as their dimensions fit into m; all higher orders are mixed, as signal and noise spread evenly over
 //! m. A channel with given energies carries the most information if they are spread evenly, so the sum over channels is an upper
-//! bound in the surrogate.
+//! bound for Gaussian noise.
 
 use superpose_core::config::Activation;
 

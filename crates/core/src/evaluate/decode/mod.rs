@@ -1,4 +1,4 @@
-//! Decoding facts from the first gradient (theory: bound): a score for every pair of a token and a label.
+//! Decoding facts from the first gradient (`docs/theory/bound.md`): a score for every pair of a token and a label.
 //!
 //! [`plain_scores`] are `Z_out M1 Z^T`, the logits that the model itself would compute. [`Whitener`] is the linear minimum
 //! mean-square error (LMMSE) estimator, which corrects for the overlaps of the embeddings.

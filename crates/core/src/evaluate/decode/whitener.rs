@@ -1,4 +1,4 @@
-//! LMMSE estimate of the facts from the first gradient (theory: bound).
+//! LMMSE estimate of the facts from the first gradient (`docs/theory/bound.md`, 6).
 //!
 //! Divided by `eta`, the first step is `M1 = C^T (B Z + delta u^T)`. The rows of `C` are the centred output embeddings, those of
 //! `Z` the input embeddings. `B[j, v]` is the count of token v in samples of label j, divided by `N L`. With `P` the permutation
