@@ -195,7 +195,7 @@ def test_run_table_shows_configuration_and_limit():
 
 def test_prediction_table_states_conditions():
     page = Config(**TINY).predict()._repr_html_()
-    assert "<p>capacity: d^2 &gt; 4 V log V" in page and "{" not in page
+    assert "<p>capacity: d^2 &gt; 4 (V + d) log V" in page and "{" not in page
 
 
 def test_threshold_table_shows_interval_or_reason():

@@ -49,6 +49,10 @@ fn json_has_every_field() {
     }
     let statement = record["conditions"][0]["text"].as_str().unwrap();
     assert!(statement.starts_with("coverage: N > V"), "{statement}");
+    for (law, binds) in record["laws"].as_array().unwrap().iter().zip(["coverage", "one_step"]) {
+        assert!(law["binds"] == binds && law["samples"].as_f64().unwrap() > 100.0, "{law}");
+        assert_eq!(law["exponents"].as_array().unwrap().len(), 3);
+    }
     assert_eq!(record["gaps"].as_array().unwrap().len(), 0);
     assert_eq!(record["config"]["length"], 64);
     assert_eq!(record["version"], env!("CARGO_PKG_VERSION"));
@@ -91,7 +95,7 @@ fn missing_predictions_have_a_reason() {
 fn table_has_every_part() {
     let text = text("predict --accuracy 0.9");
     for word in
-        ["V = 512", "recall accuracy", "Expected error", "limits recall", "samples N at least", "N d^2"]
+        ["V = 512", "recall accuracy", "Expected error", "limits recall", "samples N at least", "d^2 >"]
     {
         assert!(text.contains(word), "{word}: {text}");
     }

@@ -5,6 +5,7 @@ use superpose_core::config::{Config, ConfigError, Settings, share};
 use superpose_core::noise::{Budget, Parts};
 use superpose_core::{Measure, Measures};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
+use superpose_theory::laws::Law;
 use superpose_theory::plan::expected_error;
 use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered};
 use superpose_theory::{Point, predict as theory};
@@ -31,6 +32,8 @@ pub struct PredictionRecord {
     pub critical: ByParameter<u64>,
     /// Why there is no such size.
     pub critical_reason: ByParameter<String>,
+    /// Leading-order laws of three steps and of one, at the target accuracy.
+    pub laws: Vec<LawRecord>,
     /// Leading-order conditions with their values.
     pub conditions: Vec<Condition>,
     /// What is not predicted, and why.
@@ -65,6 +68,34 @@ impl<X> ByParameter<X> {
             length: f(Parameter::Length),
             vocab: f(Parameter::Vocab),
         }
+    }
+}
+
+/// The leading-order law of a model: the largest of several required numbers of samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LawRecord {
+    /// The model and the number of steps.
+    pub name: String,
+    /// The critical number of samples; absent where a condition without samples fails.
+    pub samples: Option<f64>,
+    /// What requires the most samples; where a condition fails, what it is about.
+    pub binds: String,
+    /// That number of samples in symbols, or the condition.
+    pub formula: String,
+    /// Exponents of d, L and V in the number of samples at this point.
+    pub exponents: Option<[f64; 3]>,
+}
+
+impl LawRecord {
+    fn of(point: &Point, measure: Measure, accuracy: f64) -> Option<LawRecord> {
+        let law = Law::of(point, measure, accuracy)?;
+        let samples = law.samples();
+        let (subject, formula) = match law.failing() {
+            Some(need) => (need.subject, need.statement.clone()),
+            None => (law.binding().subject, law.binding().formula.clone()),
+        };
+        let exponents = samples.and_then(|_| Law::exponents(point, measure, accuracy));
+        Some(LawRecord { name: law.name, samples, binds: subject.word().into(), formula, exponents })
     }
 }
 
@@ -116,6 +147,8 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     let solved = uncovered(config, Measure::Accuracy)
         .map_or_else(|| Ok(solve(&point, accuracy)), |why| Err(why.text().to_owned()));
     let expected = solved.as_ref().map_err(String::clone).and_then(|_| expected_error(&point));
+    let mut covered = vec![Measure::Accuracy, Measure::OneStepAccuracy];
+    covered.retain(|&measure| uncovered(config, measure).is_none());
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
         measures: prediction.measures,
@@ -129,6 +162,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
             Ok(all) => all[p as usize].reason(p),
             Err(reason) => Some(reason.clone()),
         }),
+        laws: covered.into_iter().filter_map(|measure| LawRecord::of(&point, measure, accuracy)).collect(),
         conditions: prediction.conditions.iter().map(Condition::from).collect(),
         gaps: prediction.gaps.iter().map(silence).collect(),
         config: (**config).clone(),

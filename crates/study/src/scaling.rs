@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measure;
+use superpose_core::config::Trigger;
+use superpose_core::{Measure, Settings};
+use superpose_theory::Point;
+use superpose_theory::laws::Law;
 
 use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
@@ -16,16 +19,16 @@ use superpose_store::interval::Interval;
 pub struct Family {
     /// The measure that crosses the level.
     pub measure: Measure,
-    /// The leading-order product as text.
-    pub product: String,
-    /// Its exponents of d, L and V in N.
-    pub leading: [f64; 3],
+    /// The term of the leading-order law that binds at the middle sizes.
+    pub law: String,
+    /// The law's local exponents of d, L and V there.
+    pub leading: Option<[f64; 3]>,
     /// Thresholds.
     pub findings: Vec<Finding>,
     /// Exponents, observed and of the closed form over the same sizes; absent with too few thresholds.
     pub exponents: Option<Comparison>,
-    /// Collapse of all runs onto N over the leading-order product.
-    pub onto_product: Option<Collapse>,
+    /// Collapse of all runs onto N over the leading-order law.
+    pub onto_law: Option<Collapse>,
     /// Collapse of all runs onto N over the predicted critical N.
     pub onto_prediction: Option<Collapse>,
 }
@@ -50,13 +53,10 @@ impl Family {
     }
 }
 
-/// Returns the leading-order product at a finding's sizes, as a number of samples.
-fn product_at(finding: &Finding) -> f64 {
-    let (d, l, v) = (finding.dim as f64, finding.length as f64, finding.vocab as f64);
-    match finding.measure {
-        Measure::OneStepAccuracy => 2.0 * l * v * v * v.ln() / (d * d),
-        _ => l * l * (2.0 * v * l.ln()).sqrt() / d.powf(1.5),
-    }
+/// Returns the sizes of a model for its leading-order law.
+fn point([dim, length, vocab]: [usize; 3]) -> Point {
+    let trigger = Trigger::Keys;
+    Point::from(&Settings { vocab, dim, length, trigger, ..Settings::default() })
 }
 
 /// Averages runs in bins of 15% in N, to reduce the scatter between seeds. Bins with fewer than four runs are left out.
@@ -89,20 +89,16 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
         [[96, 144, 216], [64, 128, 256], [128, 256, 512]],
         [[128, 192, 288], [128, 256, 512], [256, 512, 1024]],
     );
-    let product = ("N d^2 ~ L V^2 log V", [-2.0, 1.0, 2.0]);
-    let one_step = family(study, 0, Measure::OneStepAccuracy, product, one_step)?;
-    let product = ("N d^1.5 ~ L^2 sqrt(V log L)", [-1.5, 2.0, 0.5]);
-    let three_step = family(study, one_step.findings.len(), Measure::Accuracy, product, three_step)?;
+    let one_step = family(study, 0, Measure::OneStepAccuracy, one_step)?;
+    let three_step = family(study, one_step.findings.len(), Measure::Accuracy, three_step)?;
     Ok(Scaling { one_step, three_step })
 }
 
-/// Measures one algorithm at all combinations of dimensions, lengths and vocabularies, given its leading-order product with the
-/// exponents of d, L and V.
+/// Measures one algorithm at all combinations of dimensions, lengths and vocabularies.
 fn family(
     study: &mut Study<'_, '_>,
     first: usize,
     measure: Measure,
-    (product, leading): (&str, [f64; 3]),
     [dims, lengths, vocabs]: [[usize; 3]; 3],
 ) -> Result<Family, StudyError> {
     let mut findings = Vec::new();
@@ -126,8 +122,12 @@ fn family(
         };
         findings.iter().filter_map(line).collect()
     };
-    let onto_product = collapse(&lines(&|finding| Some(product_at(finding))), LEVEL);
+    let law = |point: &Point| Law::of(point, measure, LEVEL);
+    let scale = |f: &Finding| Some(law(&point([f.dim, f.length, f.vocab]))?.binding().samples);
+    let onto_law = collapse(&lines(&scale), LEVEL);
     let onto_prediction = collapse(&lines(&|finding| finding.predicted), LEVEL);
-    let product = product.into();
-    Ok(Family { measure, product, leading, findings, exponents, onto_product, onto_prediction })
+    let middle = point([dims[1], lengths[1], vocabs[1]]);
+    let leading = Law::exponents(&middle, measure, LEVEL);
+    let law = law(&middle).map_or(String::new(), |law| law.binding().formula.clone());
+    Ok(Family { measure, law, leading, findings, exponents, onto_law, onto_prediction })
 }

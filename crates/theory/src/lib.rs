@@ -18,7 +18,7 @@
 //!
 //! Data flows one way: [`kernel`] (similarity of facts) -> [`memory`] (what step 3 stores); independently of it
 //! [`attention`] (what step 2 learns), [`one_step`] (reading the first gradient alone) and [`bound`] (limits for
-//! decoders of that gradient); then [`noise`] and [`conditions`] (what limits accuracy) and [`mod@predict`] (all results
+//! decoders of that gradient); then [`noise`], [`laws`] and [`conditions`] (what limits accuracy) and [`mod@predict`] (all results
 //! together). On top of that, [`mod@critical`] solves for a size, [`mod@map`] fills a grid and [`mod@plan`] finds the
 //! cheapest model. Everything is a pure function of its arguments. "Theory: name" refers to a chapter in `docs/theory`.
 #![forbid(unsafe_code)]
@@ -30,6 +30,7 @@ mod counts;
 pub mod critical;
 mod heads;
 pub mod kernel;
+pub mod laws;
 pub mod limit;
 pub mod map;
 pub mod memory;

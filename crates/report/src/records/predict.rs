@@ -1,6 +1,6 @@
 //! A prediction: quantities, noise terms, critical values and conditions.
 
-use superpose_lab::predict::PredictionRecord;
+use superpose_lab::predict::{LawRecord, PredictionRecord};
 use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
 
@@ -64,11 +64,29 @@ pub fn predict(record: &PredictionRecord) -> Document {
         table.row([name, &value, reason.as_deref().unwrap_or("")]);
     }
     page.table(table);
+    if !record.laws.is_empty() {
+        page.heading("Leading-order laws of the critical number of samples");
+    }
+    record.laws.iter().for_each(|law| page.note(sentence(law)));
     if !record.conditions.is_empty() {
         page.heading("Leading-order conditions");
     }
     record.conditions.iter().for_each(|condition| page.note(&condition.text));
     page
+}
+
+/// A law with its value, the term that binds, and its exponents.
+fn sentence(law: &LawRecord) -> String {
+    let LawRecord { name, samples, binds, formula, exponents } = law;
+    match (samples, exponents) {
+        (Some(samples), Some([d, l, v])) => {
+            let samples = grouped(samples.ceil());
+            format!(
+                "{name}: N = {samples}, {binds} = {formula}, exponents of d, L, V: {d:.1}, {l:.1}, {v:.1}"
+            )
+        }
+        _ => format!("{name}: no number of samples, {binds} fails: {formula}"),
+    }
 }
 
 /// An empty table of names, numbers and remarks.

@@ -11,19 +11,20 @@ pub fn section(scaling: &Scaling) -> Section {
     let Scaling { one_step, three_step } = scaling;
     let mut sentences = Vec::new();
     for (name, family) in [("One step", one_step), ("Three steps", three_step)] {
-        let [d, l, v] = family.leading;
-        sentences.push(format!(
-            "{name}: {}. To leading order ({}) the exponents of d, L and V are {d}, {l} and {v}; at finite sizes coverage, capacity and logarithms bend them, in the closed form as in the measurement.",
-            exponents(family.exponents.as_ref()),
-            family.product,
-        ));
-        sentences.push(tally(&family.findings));
-        if let (Some(product), Some(prediction)) = (&family.onto_product, &family.onto_prediction) {
-            let [plain, over_product, over_prediction] =
-                [product.plain, product.residual, prediction.residual].map(significant);
-            let (less, still_less) = (100.0 * product.quality, 100.0 * prediction.quality);
+        sentences.push(format!("{name}: {}.", exponents(family.exponents.as_ref())));
+        if let Some([d, l, v]) = family.leading {
             sentences.push(format!(
-                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {plain}; against N over the leading-order product {over_product} ({less:.0}% less), against N over the predicted critical N {over_prediction} ({still_less:.0}% less)."
+                "{name}: the leading-order law is N = {}, with the exponents {d:.2}, {l:.2} and {v:.2} of d, L and V at the middle sizes.",
+                family.law
+            ));
+        }
+        sentences.push(tally(&family.findings));
+        if let (Some(law), Some(prediction)) = (&family.onto_law, &family.onto_prediction) {
+            let [plain, over_law, over_prediction] =
+                [law.plain, law.residual, prediction.residual].map(significant);
+            let (less, still_less) = (100.0 * law.quality, 100.0 * prediction.quality);
+            sentences.push(format!(
+                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {plain}; against N over that law {over_law} ({less:.0}% less), against N over the predicted critical N {over_prediction} ({still_less:.0}% less)."
             ));
         }
     }

@@ -19,17 +19,39 @@ pub fn accuracy(point: &Point, race: &Race) -> f64 {
     let head = Feature::of(point.activation, heads.square);
     lengths(point).mean(|square| {
         let Some(noise) = noise(point, &heads, &head, square) else { return 1.0 / point.vocab };
-        counts.mean(|n| race.win(n / point.coverage(), noise))
+        counts.mean(|n| race.win(n / point.coverage(), noise.at(point.coverage())))
     })
 }
 
-/// Noise of a wrong logit in units of the signal of a fact seen N/V times; None where there is no signal.
-fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<Noise> {
+/// Variance of a wrong logit for a query of length 1, in units of the squared signal: the part that data does not reduce and the
+/// part that is divided by N/V. None where there is no signal.
+pub fn variances(point: &Point) -> Option<[f64; 2]> {
+    let heads = Heads::of(point);
+    let terms = noise(point, &heads, &Feature::of(point.activation, heads.square), 1.0)?;
+    Some([terms.fixed, terms.per_sample])
+}
+
+/// Noise of a wrong logit in units of the signal of a fact seen N/V times.
+struct Terms {
+    fixed: f64,
+    per_sample: f64,
+    same: f64,
+    fourth: f64,
+}
+
+impl Terms {
+    fn at(&self, per_fact: f64) -> Noise {
+        let variance = self.fixed + self.per_sample / per_fact;
+        Noise::new(variance, self.same / per_fact.powi(2), self.fourth / per_fact.powi(3))
+    }
+}
+
+/// None where there is no signal.
+fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<Terms> {
     let Point { vocab, length, .. } = *point;
     let width = point.width?;
     let overlap = point.overlap();
     let label = overlap + 1.0 / vocab;
-    let per_fact = point.coverage();
     let key = Feature::of(point.activation, square);
     let kernel = products(&key.coefficients, &head.coefficients);
 
@@ -54,9 +76,8 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
     let by_label = at_cosine(heads.alike) - common;
     let by_sample = (head.square() - common - by_label).max(0.0);
 
-    let facts =
-        (steepness * more * more * overlap + key.square() * by_label / width) * (1.0 + 1.0 / per_fact);
-    let samples = (others + key.square() * by_sample / width) / per_fact;
+    let facts = steepness * more * more * overlap + key.square() * by_label / width;
+    let samples = others + key.square() * by_sample / width;
     let drift = steepness * unit * unit * overlap * (1.0 / vocab + point.trigger.t() / (length * length));
     let bias = mean * mean + drift + common * (key.square() - key.mean().powi(2)).max(0.0) / width;
     let energy = signal * signal;
@@ -64,9 +85,11 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<No
         return None;
     }
     let same = (length - 1.0) / vocab;
-    Some(Noise::new(
-        label * vocab * (facts + samples + bias / per_fact) / energy,
-        same / per_fact.powi(2),
-        (3.0 * (others / energy).powi(2) + same) / per_fact.powi(3),
-    ))
+    let unit = label * vocab / energy;
+    Some(Terms {
+        fixed: unit * facts,
+        per_sample: unit * (facts + samples + bias),
+        same,
+        fourth: 3.0 * (others / energy).powi(2) + same,
+    })
 }

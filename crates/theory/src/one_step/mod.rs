@@ -14,6 +14,8 @@
 
 mod mlp;
 
+pub(crate) use mlp::variances as mlp_variances;
+
 use std::sync::LazyLock;
 
 use crate::counts::{Detail, binomial, poisson};
