@@ -41,6 +41,7 @@ reasons! {
     ExactRegime: "the formulas are for the infinitesimal regime",
     Gamma: "the formulas are for a rate of step 2 that is set by the lead",
     SmallLead: "the formulas are for a lead of at least 3: with less, attention is not on one position",
+    SmallLeadKeep: "with tokens dropped, the formulas are for a lead of at least 3: with less, the dropped tokens had attention",
     FileEmbedding: "the embeddings come from a file: measure their statistics first",
     Structure: "the formulas are for rows without structure",
     Trained: "the formulas are for the three-step early phase, not for training that goes on",
@@ -144,15 +145,16 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         embedding,
         output_embedding,
         import,
+        length,
+        // Recall with a large lead depends on the position with the largest score, which is always kept.
+        keep,
         // What the formulas are functions of.
         vocab: _,
         dim: _,
-        length: _,
         samples: _,
         width: _,
         activation: _,
         trigger: _,
-        keep: _,
         // Without effect in the infinitesimal regime.
         eta: _,
         eta2: _,
@@ -172,6 +174,8 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
         unscaled.then_some(Reason::Gamma),
+        (recall && *lead < MIN_LEAD && keep.is_some_and(|keep| keep < *length))
+            .then_some(Reason::SmallLeadKeep),
         (recall && *lead < MIN_LEAD).then_some(Reason::SmallLead),
         training.is_some().then_some(Reason::Trained),
         without_formula(embedding.kind()),
@@ -327,6 +331,8 @@ mod tests {
         for (scaled, reason) in [
             (Settings { gamma: Some(1.0), ..settings() }, Reason::Gamma),
             (Settings { lead: 0.5, ..settings() }, Reason::SmallLead),
+            (Settings { lead: 0.5, keep: Some(16), ..settings() }, Reason::SmallLead),
+            (Settings { lead: 0.5, keep: Some(3), ..settings() }, Reason::SmallLeadKeep),
         ] {
             let p = at(scaled);
             assert_eq!(p.gaps, [Gap { quantity: Accuracy, reason }]);
