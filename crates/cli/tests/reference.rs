@@ -213,7 +213,13 @@ fn every_field_of_json_is_in_the_reference() {
 #[test]
 fn pages_show_the_output_of_the_program() {
     let (folder, mut lines) = (tempfile::tempdir().unwrap(), 0);
-    for name in ["../../README.md", "../tutorial.md", "../how-to/noise.md", "../how-to/plan.md"] {
+    for name in [
+        "../../README.md",
+        "../tutorial.md",
+        "../how-to/noise.md",
+        "../how-to/plan.md",
+        "../how-to/context.md",
+    ] {
         let page = page(name);
         for block in page.split("```text\n").skip(1).filter_map(|block| block.split("```").next()) {
             let mut printed: Option<String> = None;

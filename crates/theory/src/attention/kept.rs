@@ -1,4 +1,4 @@
-//! Kept rates: how often the informative position is among the k largest scores (theory, context budget).
+//! Kept rates: how often the informative position is among the k largest scores (docs/theory/context.md).
 //!
 //! It is kept if its score exceeds the k-th largest of the L - 1 others, as it has the largest weight if its score exceeds the
 //! largest of them. So the kept rate follows from the lock rate's formula with the distribution of the k-th largest score
