@@ -204,6 +204,6 @@ def test_kept_tokens_are_at_most_the_sequence():
     for keep in (0, 41, -1, "x", 2**63):
         with pytest.raises((ValueError, TypeError), match="keep"):
             Config(length=40, keep=keep)
-    rows = superpose.sweep(axes={"keep": [1, 3, 40]}, vocab=60, dim=30, length=40, samples=400, test_samples=200)
-    rates = [row["kept_rate"] for row in rows]
-    assert rates[1] == rate and rates[0] < rates[1] < rates[2] == 1
+    found = superpose.sweep(axes={"keep": [1, 3, 40]}, vocab=60, dim=30, length=40, samples=400, test_samples=200)
+    rates = {row["keep"]: row["kept_rate"] for row in found.to_rows()}
+    assert rates[3] == rate and rates[1] < rates[3] < rates[40] == 1
