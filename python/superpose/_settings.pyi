@@ -30,6 +30,7 @@ class Settings(_engine.Config):
         eta2: Optional[Number] = None,
         lead: Number = 4.0,
         precision: str = "f32",
+        keep: Optional[Number] = None,
         test_samples: Number = 4096,
         repeats: Number = 1,
         seed: Number = 0,
@@ -93,6 +94,8 @@ class Settings(_engine.Config):
     def lead(self) -> float: ...
     @property
     def precision(self) -> str: ...
+    @property
+    def keep(self) -> Optional[int]: ...
     @property
     def test_samples(self) -> int: ...
     @property

@@ -194,3 +194,16 @@ def test_from_toml(tmp_path):
         Config.from_toml(path)
     with pytest.raises(OSError):
         Config.from_toml(tmp_path / "missing.toml")
+
+
+def test_kept_tokens_are_at_most_the_sequence():
+    config = Config(vocab=60, dim=30, length=40, samples=400, test_samples=200, keep=3)
+    assert config.keep == 3 and Config().keep is None
+    rate = config.run().kept_rate.mean
+    assert config.predict().lock_rate < config.predict().kept_rate < 1 and 0 < rate < 1
+    for keep in (0, 41, -1, "x", 2**63):
+        with pytest.raises((ValueError, TypeError), match="keep"):
+            Config(length=40, keep=keep)
+    found = superpose.sweep(axes={"keep": [1, 3, 40]}, vocab=60, dim=30, length=40, samples=400, test_samples=200)
+    rates = {row["keep"]: row["kept_rate"] for row in found.to_rows()}
+    assert rates[3] == rate and rates[1] < rates[3] < rates[40] == 1

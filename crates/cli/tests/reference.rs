@@ -219,6 +219,7 @@ fn pages_show_the_output_of_the_program() {
         "../how-to/noise.md",
         "../how-to/plan.md",
         "../validation/decoders.md",
+        "../how-to/context.md",
     ] {
         let page = page(name);
         for block in page.split("```text\n").skip(1).filter_map(|block| block.split("```").next()) {

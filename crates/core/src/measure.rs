@@ -27,6 +27,8 @@ words! {
         OneStepAccuracy = "one_step_accuracy",
         /// How often the largest attention weight is on the informative position.
         LockRate = "lock_rate",
+        /// How often the informative position is among the kept tokens, those with the largest attention scores.
+        KeptRate = "kept_rate",
         /// Attention weight on the informative position.
         AttentionMass = "attention_mass",
         /// Right label's logit minus the largest other.
@@ -74,6 +76,7 @@ impl Measure {
             Measure::MemoryAccuracy => ("memory accuracy", "attention placed on the trigger", ShareOfFacts),
             Measure::OneStepAccuracy => ("one-step accuracy", "the first gradient alone", ShareOfFacts),
             Measure::LockRate => ("lock rate", "largest attention weight on the trigger", ShareOfSequences),
+            Measure::KeptRate => ("kept rate", "trigger among the kept tokens", ShareOfSequences),
             Measure::AttentionMass => ("attention mass", "attention weight on the trigger", ShareOfSequences),
             Measure::Margin => ("margin", "right logit over the best wrong one", Number),
         }

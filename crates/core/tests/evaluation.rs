@@ -12,7 +12,7 @@ use superpose_core::evaluate::{Evaluation, evaluate, look};
 use superpose_core::model::{Attention, attention_weights, logits};
 use superpose_core::numeric::dot;
 use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Stored};
+use superpose_core::task::{Block, Drawn, Samples, Stored};
 use superpose_core::{Measure, backend::Real};
 
 fn measured<T: Real>(setting: &Setting<T>, backend: &Backend) -> Evaluation {
@@ -59,7 +59,7 @@ fn what_is_seen_is_what_is_measured() {
     let settings = Settings { vocab: 80, dim: 60, samples: 4000, test_samples: 700, ..Settings::default() };
     let (setting, backend) = (Setting::<f64>::new(settings), Backend::single());
     let measured = measured(&setting, &backend);
-    let seen = look(&setting.model(), &setting.run(&backend), &setting.test(), &backend).unwrap();
+    let seen = look(&setting.model(), &setting.run(&backend), None, &setting.test(), &backend).unwrap();
     assert_eq!(seen.margins.len(), 700);
     let mean = seen.margins.iter().sum::<f64>() / 700.0;
     assert!((mean - measured[Measure::Margin].mean()).abs() < 1e-9 * mean.abs().max(1e-3), "{mean}");
@@ -125,5 +125,42 @@ fn whitening_beats_plain_scores() {
         let whitener = Whitener::new(&setting.model(), &setting.task, 0, &Backend::single()).unwrap();
         let (plain, white) = accuracies(&setting, &whitener, 600);
         assert!(white > plain + 0.03 && plain > 0.1, "{trigger}: {plain} {white}");
+    }
+}
+
+/// The informative position is kept if fewer than `keep` others have a larger score, and dropped positions have no effect.
+#[test]
+fn context_budget_keeps_the_largest_scores() {
+    use superpose_core::Measure::{Accuracy, AttentionMass, KeptRate, LockRate, OneStepAccuracy};
+    let backend = Backend::single();
+    let sizes =
+        Settings { vocab: 30, dim: 20, length: 40, samples: 400, test_samples: 300, ..Settings::default() };
+    for (keep, trigger) in [(1, Trigger::Keys), (3, Trigger::Values), (40, Trigger::Keys)] {
+        let setting = Setting::<f64>::new(Settings { trigger, ..sizes.clone() });
+        let (model, test) = (setting.model(), setting.test());
+        let phase = setting.run(&backend);
+        let [all, pruned] = [None, Some(keep)].map(|keep| {
+            measured(&Setting::<f64>::new(Settings { keep, ..(*setting.config).clone() }), &backend)
+        });
+        let attention = phase.attention(&model, &backend).unwrap();
+        let weights = attention_weights(&model, &attention, &test, &backend).unwrap();
+        let mut block = Block::default();
+        test.fill(&(0..300).collect::<Vec<u32>>(), &mut block);
+        let rows = weights.chunks_exact(40).zip(&block.position);
+        let rank =
+            |(row, &position): (&[f64], &u32)| row.iter().filter(|&&w| w > row[position as usize]).count();
+        let kept = rows.filter(|&row| rank(row) < keep).count() as f64 / 300.0;
+        assert_eq!(pruned[KeptRate].mean(), kept, "keep = {keep}");
+        assert_eq!(all[KeptRate].mean(), 1.0);
+        for measure in [LockRate, OneStepAccuracy] {
+            assert_eq!(pruned[measure], all[measure], "{measure}");
+        }
+        match keep {
+            // All attention is on the largest score.
+            1 => assert!([KeptRate, AttentionMass].iter().all(|&m| pruned[m].mean() == all[LockRate].mean())),
+            40 => assert_eq!(pruned, all),
+            _ => assert!(pruned[AttentionMass].mean() > all[AttentionMass].mean() && kept < 1.0),
+        }
+        assert!(pruned[Accuracy].mean() <= kept + 0.05, "keep = {keep}");
     }
 }

@@ -78,7 +78,9 @@ pub struct PlanRecord {
     pub target: Target,
     /// The cheapest model.
     pub cheapest: Option<Row>,
-    /// The measures predicted there.
+    /// Tokens that must be kept of every sequence for the accuracy; absent where the memory does not reach it.
+    pub keep: Option<f64>,
+    /// The measures predicted there, with that number of kept tokens.
     #[serde(flatten)]
     pub measures: Measures<Option<f64>>,
     /// What prevents a cheaper model.
@@ -118,6 +120,7 @@ impl From<&Plan> for PlanRecord {
             criterion: CRITERION.into(),
             target: plan.target,
             cheapest: plan.cheapest,
+            keep: plan.keep,
             measures: p.measures,
             binds: Binds {
                 dominant: p.dominant,

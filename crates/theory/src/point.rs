@@ -29,6 +29,8 @@ pub struct Point {
     pub embedding: Embedding,
     /// Where the trigger is added.
     pub trigger: Trigger,
+    /// Tokens kept at test; absent: all.
+    pub keep: Option<f64>,
 }
 
 impl From<&Settings> for Point {
@@ -42,6 +44,7 @@ impl From<&Settings> for Point {
             activation: settings.activation,
             embedding: settings.embedding.kind(),
             trigger: settings.trigger,
+            keep: settings.keep.map(|keep| keep as f64),
         }
     }
 }
@@ -97,5 +100,5 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger }
+    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep: None }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use superpose_core::config::{Labels, Regime};
 use superpose_core::{Config, Measure, Measures, Settings};
 
-use crate::attention::{Scores, lock_law, lock_rate};
+use crate::attention::{Scores, kept_rate, kept_rate_of, lock_law, lock_rate};
 use crate::conditions::{Condition, conditions};
 use crate::critical::Recall;
 use crate::kernel::{Measured, Summary};
@@ -41,6 +41,7 @@ reasons! {
     ExactRegime: "the formulas are for the infinitesimal regime",
     Gamma: "the formulas are for a rate of step 2 that is set by the lead",
     SmallLead: "the formulas are for a lead of at least 3: with less, attention is not on one position",
+    SmallLeadKeep: "with tokens dropped, the formulas are for a lead of at least 3: with less, the dropped tokens had attention",
     FileEmbedding: "the embeddings come from a file: measure their statistics first",
     Structure: "the formulas are for rows without structure",
     Trained: "the formulas are for the three-step early phase, not for training that goes on",
@@ -144,10 +145,12 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         embedding,
         output_embedding,
         import,
+        length,
+        // Recall with a large lead depends on the position with the largest score, which is always kept.
+        keep,
         // What the formulas are functions of.
         vocab: _,
         dim: _,
-        length: _,
         samples: _,
         width: _,
         activation: _,
@@ -161,8 +164,9 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         repeats: _,
         seed: _,
     } = &**config;
-    // The scale of the scores changes recall, and their sign also the lock rate, but not the other measures.
-    let (recall, lock) = (measure == Measure::Accuracy, measure == Measure::LockRate);
+    // The scale of the scores changes recall, and their sign also the lock rate and kept rate, but not the other measures.
+    let (recall, lock) =
+        (measure == Measure::Accuracy, matches!(measure, Measure::LockRate | Measure::KeptRate));
     let unscaled = gamma.is_some_and(|gamma| recall || (lock && gamma <= 0.0));
     let reasons = [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
@@ -170,6 +174,8 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
         unscaled.then_some(Reason::Gamma),
+        (recall && *lead < MIN_LEAD && keep.is_some_and(|keep| keep < *length))
+            .then_some(Reason::SmallLeadKeep),
         (recall && *lead < MIN_LEAD).then_some(Reason::SmallLead),
         training.is_some().then_some(Reason::Trained),
         without_formula(embedding.kind()),
@@ -180,8 +186,13 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
 }
 
 /// The measures that have a formula.
-const PREDICTED: [Measure; 4] =
-    [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
+const PREDICTED: [Measure; 5] = [
+    Measure::Accuracy,
+    Measure::MemoryAccuracy,
+    Measure::LockRate,
+    Measure::KeptRate,
+    Measure::OneStepAccuracy,
+];
 
 /// The prediction of one measure at a point; `None` when there is no formula for it.
 pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
@@ -190,6 +201,7 @@ pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
         Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
         Measure::OneStepAccuracy => has_one_step(point).then(|| one_step_accuracy(point)),
         Measure::LockRate => Some(lock_rate(point)),
+        Measure::KeptRate => Some(kept_rate(point)),
         Measure::Top5Accuracy | Measure::AttentionMass | Measure::Margin => None,
     }
 }
@@ -205,13 +217,15 @@ pub fn predict_at(point: &Point) -> Prediction {
     let one_step_accuracy = has_one_step(point).then(|| one_step_beside(point, memory.race.as_ref()));
     let scores = Scores::of(point);
     let weights = Weights::of(&lock_law(point, &scores));
-    Prediction::assemble(point, &memory, Some(&weights), one_step_accuracy, Some(scores.noise()))
+    let kept_rate = kept_rate_of(point, &scores);
+    let noise = Some(scores.noise());
+    Prediction::assemble(point, &memory, Some(&weights), Some(kept_rate), one_step_accuracy, noise)
 }
 
 /// Predicts memory accuracy at a point from measured statistics of the kernel and of the output embeddings.
 pub fn predict_measured(point: &Point, measured: &Measured) -> Prediction {
     let memory = Memory::measured(point.vocab, measured);
-    Prediction::assemble(point, &memory, None, None, None)
+    Prediction::assemble(point, &memory, None, None, None, None)
 }
 
 impl Prediction {
@@ -219,6 +233,7 @@ impl Prediction {
         point: &Point,
         memory: &Memory,
         lock: Option<&Weights>,
+        kept_rate: Option<f64>,
         one_step_accuracy: Option<f64>,
         scores: Option<ScoreNoise>,
     ) -> Prediction {
@@ -232,6 +247,7 @@ impl Prediction {
             Measure::MemoryAccuracy => Some(memory_accuracy),
             Measure::OneStepAccuracy => one_step_accuracy,
             Measure::LockRate => lock_rate,
+            Measure::KeptRate => kept_rate,
             Measure::Top5Accuracy | Measure::AttentionMass | Measure::Margin => None,
         });
         let reason = if lock.is_some() { Reason::OrthonormalMlp } else { Reason::MeasuredKernel };
@@ -308,20 +324,22 @@ mod tests {
         ] {
             let p = at(other);
             assert_eq!(p.measures[Accuracy], None);
-            assert_eq!(p.gaps.len(), 4);
+            assert_eq!(p.gaps.len(), 5);
             assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
         }
         assert!(at(Settings { zipf: Some(0.0), ..settings() }).gaps.is_empty());
         for (scaled, reason) in [
             (Settings { gamma: Some(1.0), ..settings() }, Reason::Gamma),
             (Settings { lead: 0.5, ..settings() }, Reason::SmallLead),
+            (Settings { lead: 0.5, keep: Some(16), ..settings() }, Reason::SmallLead),
+            (Settings { lead: 0.5, keep: Some(3), ..settings() }, Reason::SmallLeadKeep),
         ] {
             let p = at(scaled);
             assert_eq!(p.gaps, [Gap { quantity: Accuracy, reason }]);
             let others = [MemoryAccuracy, OneStepAccuracy, LockRate].map(|measure| get(&p, measure));
             assert_eq!(others, [MemoryAccuracy, OneStepAccuracy, LockRate].map(|m| get(&at(settings()), m)));
         }
-        assert_eq!(at(Settings { gamma: Some(-1.0), ..settings() }).gaps.len(), 2);
+        assert_eq!(at(Settings { gamma: Some(-1.0), ..settings() }).gaps.len(), 3);
     }
 
     #[test]
@@ -359,6 +377,6 @@ mod tests {
         let p = predict_measured(&point, &measured);
         let difference = get(&p, MemoryAccuracy) - get(&derived, MemoryAccuracy);
         assert!(difference.abs() < 0.01, "{difference}");
-        assert_eq!(p.gaps.len(), 3);
+        assert_eq!(p.gaps.len(), 4);
     }
 }

@@ -66,6 +66,7 @@ proptest! {
             activation: Activation::Relu,
             embedding: if sphere { Embedding::Sphere } else { Embedding::Gaussian },
             trigger: Trigger::Keys,
+            keep: None,
         };
         let needed = |length: f64| critical(&Point { length, ..point }, Parameter::Samples, 0.5).value();
         let (short, long) = (needed(length).unwrap(), needed((length * factor).round()).unwrap());

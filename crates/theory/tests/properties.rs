@@ -34,7 +34,10 @@ proptest! {
 
     #[test]
     fn predictions_are_valid_everywhere(point in any_point(2e9, 2e9, 2e9, 2e9)) {
-        check(&predict_at(&point))?;
+        let p = predict_at(&point);
+        check(&p)?;
+        let (kept, locked) = (p.measures[Measure::KeptRate].unwrap(), p.measures[Measure::LockRate].unwrap());
+        prop_assert!(kept > locked - 0.01, "{kept} {locked}");
     }
 
     #[test]
@@ -85,6 +88,7 @@ proptest! {
             activation: Activation::Relu,
             embedding,
             trigger: Trigger::Keys,
+            keep: None,
         });
         let samples = (vocab * per_fact.exp()).max(1.0).round();
         let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
@@ -104,7 +108,7 @@ proptest! {
     ) {
         let embedding = if sphere { Embedding::Sphere } else { Embedding::Gaussian };
         let at = |dim: f64| predict_at(&Point {
-            vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger,
+            vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger, keep: None,
         });
         let (small, large) = (at(dim), at((dim * factor).round()));
         let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());

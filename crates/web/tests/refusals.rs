@@ -197,6 +197,12 @@ fn errors_name_the_value() {
             "x.low = \"1\": must be a whole number",
         ),
         ("/api/predict", config(json!({ "embedding": "orthonormal" })), "vocab + 2 = 514"),
+        (
+            "/api/predict",
+            config(json!({ "keep": 17 })),
+            "keep = 17: must be a whole number from 1 to length = 16",
+        ),
+        ("/api/runs", config(json!({ "keep": 0 })), "keep = 0: must be a whole number from 1"),
         ("/api/predict", json!({ "accuracy": 1.0 }), "accuracy = 1"),
         (
             "/api/predict",

@@ -19,5 +19,5 @@ pub use cancel::{CancelToken, Cancelled, Result};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use product::{View, product};
 pub use real::Real;
-pub use softmax::{Top, residual, softmax, top};
+pub use softmax::{Top, residual, softmax, softmax_of_largest, top};
 pub use tasks::Backend;

@@ -46,6 +46,18 @@ pub fn softmax<T: Real>(rows: &mut [T], columns: usize) {
     rows.chunks_exact_mut(columns).for_each(softmax_row);
 }
 
+/// Softmax of a row over its `keep` largest entries, fewer than all; the others become 0. Of equal entries the first are kept.
+/// Returns whether the entry at `position` is kept.
+pub fn softmax_of_largest<T: Real>(row: &mut [T], keep: usize, position: usize) -> bool {
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    order.select_nth_unstable_by(keep, |&a, &b| row[b].to_f64().total_cmp(&row[a].to_f64()).then(a.cmp(&b)));
+    let dropped = &order[keep..];
+    dropped.iter().for_each(|&i| row[i] = T::LOWEST);
+    softmax_row(row);
+    dropped.iter().for_each(|&i| row[i] = T::ZERO);
+    !dropped.contains(&position)
+}
+
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn softmax_row<T: Real>(row: &mut [T]) {
     let (_, sum) = exponentials(row);
@@ -129,6 +141,21 @@ mod tests {
         assert_eq!(top(&[1.0, 3.0, 3.0], 1), Top { credit: 0.5, margin: 0.0 });
         assert_eq!(top(&[1.0, 3.0, 2.0], 1), Top { credit: 1.0, margin: 1.0 });
         assert_eq!(top(&[1.0, 3.0, 2.0], 0), Top { credit: 0.0, margin: -2.0 });
+    }
+
+    #[test]
+    fn dropped_entries_have_no_weight() {
+        let scores = [2.0_f32, -1.0, 2.0, 3.0, 2.0];
+        let kept = |keep| [0, 1, 2, 3, 4].map(|i| softmax_of_largest(&mut scores.clone(), keep, i));
+        assert_eq!(kept(1), [false, false, false, true, false]);
+        // Of equal scores the first are kept.
+        assert_eq!(kept(3), [true, false, true, true, false]);
+        let (mut pruned, mut plain) = (scores, [2.0, 2.0, 3.0]);
+        softmax_of_largest(&mut pruned, 3, 0);
+        softmax(&mut plain, 3);
+        for (i, weight) in [plain[0], 0.0, plain[1], plain[2], 0.0].into_iter().enumerate() {
+            assert!((pruned[i] - weight).abs() <= f32::EPSILON * weight, "{pruned:?}");
+        }
     }
 
     #[test]

@@ -75,6 +75,8 @@ settings! {
         lead: f64 = 4.0, above(0.0, 1e6);
         /// Floating-point type of the large arrays.
         precision: Precision = Precision::F32;
+        /// Tokens kept at test: those with the largest attention scores; absent: all L.
+        keep: Option<usize> as "K" = None, counts(1, MAX_COUNT);
         /// Number of test sequences.
         test_samples: usize = 4096, counts(2, MAX_COUNT);
         /// Number of runs, with consecutive seeds.
@@ -150,6 +152,10 @@ impl Settings {
         if !(2..=self.vocab).contains(&self.label_count()) {
             let allowed = format!("mod:M needs M from 2 to vocab = {}", self.vocab);
             return Err(ConfigError::value("labels", self.labels, allowed));
+        }
+        if let Some(keep) = self.keep.filter(|&keep| keep > self.length) {
+            let allowed = format!("must be a whole number from 1 to length = {}", self.length);
+            return Err(ConfigError::value("keep", keep, allowed));
         }
         check_seed(self.seed, self.repeats)?;
         let from_file = matches!(self.embedding, EmbeddingSettings::File { .. });

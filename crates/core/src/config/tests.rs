@@ -138,6 +138,11 @@ fn errors_name_the_setting_and_its_value() {
         (r#"{"zipf": 11}"#, "zipf = 11: must be from 0 to 10"),
         (r#"{"width": -4}"#, "width = -4: must be a whole number"),
         (r#"{"lead": 0}"#, "lead = 0: must be above 0, at most 1000000"),
+        (r#"{"keep": 0}"#, "keep = 0: must be a whole number from 1"),
+        (r#"{"keep": 17}"#, "keep = 17: must be a whole number from 1 to length = 16"),
+        (r#"{"keep": -1}"#, "keep = -1: must be a whole number"),
+        (r#"{"keep": "x"}"#, "keep = \"x\": must be a whole number"),
+        (r#"{"keep": 9223372036854775808}"#, "keep = 9223372036854775808: must be a whole number"),
         (r#"{"colour": 1}"#, "unknown key colour: there are vocab, dim"),
     ] {
         assert!(refused(text).starts_with(start), "{text}: {}", refused(text));

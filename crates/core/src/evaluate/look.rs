@@ -31,14 +31,15 @@ pub struct Example {
     pub weights: Vec<f64>,
 }
 
-/// Asks the trained model every test sequence.
+/// Asks the trained model every test sequence, with attention on the `keep` positions of largest score.
 pub fn look<T: Real>(
     model: &Model<'_, T>,
     phase: &EarlyPhase<T>,
+    keep: Option<usize>,
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Look> {
-    let parts = answers(model, phase, test, backend, |part: &mut Look, answer| {
+    let parts = answers(model, phase, keep, test, backend, |part: &mut Look, answer| {
         part.margins.push(top(answer.logits, answer.label).margin);
         part.example.get_or_insert_with(|| {
             let logit = |label: &usize| answer.logits[*label].to_f64();

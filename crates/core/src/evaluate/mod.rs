@@ -28,9 +28,9 @@ pub fn evaluate<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Evaluation> {
-    let parts = answers(model, phase, test, backend, |part: &mut Evaluation, answer| {
+    let parts = answers(model, phase, config.keep, test, backend, |part: &mut Evaluation, answer| {
         part.add_answer(answer.logits, answer.label);
-        part.add_attention(answer.weights, answer.position);
+        part.add_attention(answer.weights, answer.position, answer.kept);
     })?;
     let mut measures = Evaluation::default();
     parts.iter().for_each(|part| measures.merge(part));
@@ -57,8 +57,9 @@ impl Evaluation {
         self[Measure::Margin].add(1.0, answer.margin);
     }
 
-    pub(crate) fn add_attention<T: Real>(&mut self, weights: &[T], position: usize) {
+    pub(crate) fn add_attention<T: Real>(&mut self, weights: &[T], position: usize, kept: bool) {
         self[Measure::LockRate].add(1.0, top(weights, position).credit);
+        self[Measure::KeptRate].add(1.0, f64::from(kept));
         self[Measure::AttentionMass].add(1.0, weights[position].to_f64());
     }
 
@@ -82,13 +83,16 @@ struct Answer<'a, T> {
     position: usize,
     label: usize,
     weights: &'a [T],
+    /// Whether the informative position is kept.
+    kept: bool,
     logits: &'a [T],
 }
 
-/// Asks the trained model every sequence. `fold` takes the answers of a block in order; blocks come back in order.
+/// Asks the trained model every sequence, with attention on the `keep` positions of largest score. `fold` takes the answers of a block in order; blocks come back in order.
 fn answers<T: Real, R: Default + Send>(
     model: &Model<'_, T>,
     phase: &EarlyPhase<T>,
+    keep: Option<usize>,
     test: &dyn Samples,
     backend: &Backend,
     fold: impl Fn(&mut R, Answer<'_, T>) + Sync,
@@ -100,6 +104,7 @@ fn answers<T: Real, R: Default + Send>(
     backend.map(count.div_ceil(rows), |i| {
         let mut block = Block::default();
         let mut work = Workspace::default();
+        work.keep = keep;
         let (mut between, mut logits) = (Vec::new(), Vec::new());
         let ids: Vec<u32> = ((i * rows) as u32..((i + 1) * rows).min(count) as u32).collect();
         test.fill(&ids, &mut block);
@@ -114,7 +119,7 @@ fn answers<T: Real, R: Default + Send>(
             let (position, label) = (block.position[b] as usize, block.labels[b] as usize);
             let (tokens, weights) =
                 (&block.tokens[b * length..][..length], &work.weights[b * length..][..length]);
-            fold(&mut part, Answer { tokens, position, label, weights, logits });
+            fold(&mut part, Answer { tokens, position, label, weights, kept: work.keeps(b), logits });
         }
         part
     })

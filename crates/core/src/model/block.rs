@@ -1,6 +1,6 @@
 //! The forward pass over a block of samples, in buffers that are reused for every block.
 
-use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
+use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax, softmax_of_largest};
 use crate::config::Trigger;
 use crate::task::Block;
 
@@ -31,6 +31,10 @@ pub(crate) fn block_rows(columns: usize, length: usize) -> usize {
 /// Buffers of one block. Fields hold the results of the last call, a row per sample.
 #[derive(Debug, Default)]
 pub struct Workspace<T> {
+    /// Positions that get attention: those with the largest scores; absent: all.
+    pub keep: Option<usize>,
+    /// Whether the informative position of each row of `weights` is kept; empty where all positions are.
+    kept: Vec<bool>,
     /// Attention weights over positions.
     pub weights: Vec<T>,
     /// Head outputs `h`.
@@ -50,22 +54,16 @@ impl<T: Real> Workspace<T> {
         let z_in = &model.embeddings.z_in;
         self.head.resize(block.len() * dim, T::ZERO);
         let equal = T::ONE / T::from_f64(length as f64);
-        match attention {
-            Attention::Uniform => {
-                gather_sums(&mut self.head, z_in, dim, &block.tokens, length, Weights::Equal(equal));
-            }
-            Attention::Scores { .. } => {
-                self.weigh(attention, block);
-                let weights = Weights::Each(&self.weights);
-                gather_sums(&mut self.head, z_in, dim, &block.tokens, length, weights);
-            }
+        let uniform = matches!(attention, Attention::Uniform) && self.dropping(length).is_none();
+        if !uniform {
+            self.weigh(attention, block);
         }
+        let weights = if uniform { Weights::Equal(equal) } else { Weights::Each(&self.weights) };
+        gather_sums(&mut self.head, z_in, dim, &block.tokens, length, weights);
         if model.trigger == Trigger::Values {
             for (b, head) in self.head.chunks_exact_mut(dim).enumerate() {
-                let weight = match attention {
-                    Attention::Uniform => equal,
-                    Attention::Scores { .. } => self.weights[b * length + block.position[b] as usize],
-                };
+                let weight =
+                    if uniform { equal } else { self.weights[b * length + block.position[b] as usize] };
                 for (h, &trigger) in head.iter_mut().zip(&model.embeddings.z_trig) {
                     *h += weight * trigger;
                 }
@@ -78,7 +76,7 @@ impl<T: Real> Workspace<T> {
         let length = block.tokens.len() / block.len();
         self.weights.resize(block.tokens.len(), T::ZERO);
         match attention {
-            Attention::Uniform => self.weights.fill(T::ONE / T::from_f64(length as f64)),
+            Attention::Uniform => self.weights.fill(T::ZERO),
             Attention::Scores { tokens, trigger } => {
                 for (weight, &token) in self.weights.iter_mut().zip(&block.tokens) {
                     *weight = tokens[token as usize];
@@ -86,9 +84,29 @@ impl<T: Real> Workspace<T> {
                 for (row, &position) in self.weights.chunks_exact_mut(length).zip(&block.position) {
                     row[position as usize] += *trigger;
                 }
-                softmax(&mut self.weights, length);
             }
         }
+        self.normalise(length, &block.position);
+    }
+
+    /// Turns the scores in `weights` into attention weights, in rows of `length` with as many rows for each informative position as
+    /// there are heads.
+    pub(crate) fn normalise(&mut self, length: usize, positions: &[u32]) {
+        self.kept.clear();
+        let Some(keep) = self.dropping(length) else { return softmax(&mut self.weights, length) };
+        let heads = self.weights.len() / length / positions.len();
+        let rows = self.weights.chunks_exact_mut(length).enumerate();
+        self.kept.extend(rows.map(|(i, row)| softmax_of_largest(row, keep, positions[i / heads] as usize)));
+    }
+
+    /// The number of positions that are kept, where this is not all of them.
+    fn dropping(&self, length: usize) -> Option<usize> {
+        self.keep.filter(|&keep| keep < length)
+    }
+
+    /// Whether the informative position of a row of the attention weights is kept.
+    pub fn keeps(&self, row: usize) -> bool {
+        self.kept.get(row).is_none_or(|&kept| kept)
     }
 
     /// Sets the head outputs to the values of the given tokens at the informative position, as if all attention were there.

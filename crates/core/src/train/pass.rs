@@ -1,6 +1,6 @@
 //! Forward and backward pass of a block of samples, in buffers that are reused for every block.
 
-use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax};
+use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product};
 use crate::config::Trigger;
 use crate::model::Workspace;
 use crate::numeric::dot;
@@ -58,7 +58,7 @@ impl<T: Real> Pass<T> {
             let position = self.block.position[sample] as usize;
             weights[position] += head.trigger[head.row(position)];
         }
-        softmax(&mut self.work.weights, length);
+        self.work.normalise(length, &self.block.position);
     }
 
     /// `psi(h)` of all heads side by side, a row per sample.

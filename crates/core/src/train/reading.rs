@@ -47,6 +47,7 @@ pub fn read<T: Real>(
     let rows = block_rows(z_out.rows().max(m.columns()), length);
     let parts = backend.map(count.div_ceil(rows), |i| {
         let mut pass = Pass::default();
+        pass.work.keep = config.keep;
         let (mut between, mut logits) = (Vec::new(), Vec::new());
         let ids: Vec<u32> = ((i * rows) as u32..((i + 1) * rows).min(count) as u32).collect();
         test.fill(&ids, &mut pass.block);
@@ -55,9 +56,10 @@ pub fn read<T: Real>(
         let (mut measures, mut attended) = (Evaluation::default(), vec![Evaluation::default(); heads]);
         for (b, row) in logits.chunks_exact(z_out.rows()).enumerate() {
             measures.add_answer(row, pass.block.labels[b] as usize);
-            let weights = pass.work.weights[b * heads * length..].chunks_exact(length);
-            for (head, weights) in attended.iter_mut().zip(weights) {
-                head.add_attention(weights, pass.block.position[b] as usize);
+            for (k, head) in attended.iter_mut().enumerate() {
+                let row = b * heads + k;
+                let weights = &pass.work.weights[row * length..][..length];
+                head.add_attention(weights, pass.block.position[b] as usize, pass.work.keeps(row));
             }
         }
         let loss = residual(&mut logits, z_out.rows(), &pass.block.labels);

@@ -185,7 +185,7 @@ fn run_repeat<T: Real + Element>(
     if !evaluation[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
-    let look = look_too.then(|| look(&model, &phase, &test, backend)).transpose()?;
+    let look = look_too.then(|| look(&model, &phase, config.keep, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
     let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend)?;
     Ok(Repeat {

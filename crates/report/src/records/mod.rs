@@ -15,6 +15,7 @@ mod train;
 
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::noise::Budget;
+use superpose_core::{Measure, Measures};
 
 pub use inspect::{holdings, inspect};
 pub(crate) use phase::cause;
@@ -39,6 +40,12 @@ fn model(config: &Settings) -> String {
         Some(width) => format!("attention and MLP (width m = {}, {})", count(width), config.activation),
         None => "attention only".into(),
     }
+}
+
+/// The measures to show with their values: all but the kept rate of a context that is kept whole, which is 1.
+fn measured<'a, T>(config: &Settings, measures: &'a Measures<T>) -> impl Iterator<Item = (Measure, &'a T)> {
+    let whole = config.keep.is_none();
+    measures.iter().filter(move |(measure, _)| !(whole && *measure == Measure::KeptRate))
 }
 
 /// The parts of a token's vector that hold the trigger.

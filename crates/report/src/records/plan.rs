@@ -1,5 +1,6 @@
 //! A plan: the cheapest model that recalls the facts, and the trade-off around it.
 
+use superpose_core::Measure;
 use superpose_lab::plan::{CRITERION, binds};
 use superpose_lab::words::blame;
 use superpose_theory::plan::{Plan, checked};
@@ -35,6 +36,7 @@ pub fn plan(plan: &Plan) -> Document {
     if let Some(condition) = &plan.tightest {
         page.line(format!("Tightest leading-order condition: {condition}."));
     }
+    page.line(budget(plan));
     page.heading("Trade-off");
     page.table(curve(plan));
     page.paragraph(match (&plan.error, &plan.error_reason) {
@@ -46,6 +48,21 @@ pub fn plan(plan: &Plan) -> Document {
         (None, None) => "Not checked here.".into(),
     });
     page
+}
+
+/// How many tokens must be kept.
+fn budget(plan: &Plan) -> String {
+    let measure = |measure| plan.prediction.measures[measure].unwrap_or(f64::NAN);
+    let (kept, memory) = (measure(Measure::KeptRate), measure(Measure::MemoryAccuracy));
+    match plan.keep {
+        Some(keep) => {
+            let (keep, length) = (grouped(keep), grouped(plan.request.length));
+            format!(
+                "Context budget: keep at least {keep} of {length} tokens (kept rate {kept:.4}, memory accuracy {memory:.4})."
+            )
+        }
+        None => format!("Context budget: no number of tokens is enough (memory accuracy {memory:.4})."),
+    }
 }
 
 fn shown(value: Option<f64>) -> String {

@@ -4,7 +4,7 @@ use superpose_lab::predict::{LawRecord, PredictionRecord};
 use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
 
-use super::{NOISE, model, noise_parts, trigger};
+use super::{NOISE, measured, model, noise_parts, trigger};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, grouped};
 
@@ -15,12 +15,13 @@ pub fn predict(record: &PredictionRecord) -> Document {
     let mut page =
         Document::new(format!("Predicted recall of V = {vocab} facts from sequences of L = {length} tokens"));
     let (model, embedding, trigger) = (model(config), &config.embedding, trigger(config.trigger));
+    let keep = config.keep.map_or(String::new(), |keep| format!(", {} tokens kept at test", count(keep)));
     page.note(format!(
-        "{model}, d = {dim}, N = {samples} samples, {embedding} embeddings, trigger in {trigger}"
+        "{model}, d = {dim}, N = {samples} samples, {embedding} embeddings, trigger in {trigger}{keep}"
     ));
     page.gap();
     let mut table = values();
-    for (measure, value) in record.measures.iter() {
+    for (measure, value) in measured(config, &record.measures) {
         let gap = record.gaps.iter().find(|silence| silence.gap.quantity == measure);
         let reason = gap.map(|silence| silence.text.as_str());
         // A measure without a value and without a reason has no formula at all.

@@ -8,7 +8,7 @@ use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{NOISE, model, noise_parts, trigger};
+use super::{NOISE, measured, model, noise_parts, trigger};
 use crate::document::{Block, Document, Grid, Left, Right};
 use crate::numbers::{count, percent, seconds};
 
@@ -21,7 +21,7 @@ pub fn run(record: &RunRecord) -> Document {
     page.note(about(config));
     let mut table = Grid::new(&[Left, Right, Left, Left], &[]);
     let exact = config.regime == Regime::Exact;
-    for (measure, value) in record.measures.iter() {
+    for (measure, value) in measured(config, &record.measures) {
         // A margin has the size of a signal, which may be tiny.
         let digits = |x: f64| if measure.is_share() { format!("{x:.4}") } else { format!("{x:.2e}") };
         let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
@@ -68,6 +68,7 @@ fn about(config: &Settings) -> String {
     }
     parts.extend(config.zipf.map(|exponent| format!("Zipf exponent {exponent}")));
     parts.extend(config.noise_vocab.map(|size| format!("{} noise tokens", count(size))));
+    parts.extend(config.keep.map(|keep| format!("{} tokens kept at test", count(keep))));
     parts.push(config.precision.to_string());
     parts.push(match config.repeats {
         1 => format!("seed {}", config.seed),

@@ -7,6 +7,7 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
 use superpose_lab::train::TrainingRecord;
 
+use super::measured;
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::count;
 
@@ -26,7 +27,7 @@ pub fn train(record: &TrainingRecord) -> Document {
     page.note(about(config, &training));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);
-    for (measure, trained) in record.outcome.measures.iter() {
+    for (measure, trained) in measured(config, &record.outcome.measures) {
         // A margin of the early phase is per unit of rate, and one step is the same for both.
         let early = match measure {
             Measure::Margin | Measure::OneStepAccuracy => String::new(),

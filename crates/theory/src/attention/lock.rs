@@ -23,19 +23,24 @@ const NEGLIGIBLE: f64 = 1e-10;
 
 /// The distribution of the lock rate over runs at a point with the given scores.
 pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
-    if point.length <= 1.0 {
-        return Rule::certain(1.0);
+    match point.length <= 1.0 {
+        true => Rule::certain(1.0),
+        false => rate_law(point, scores, &Maximum::of(others(point)).rule),
     }
-    let others = Maximum::of(others(point));
+}
+
+/// The distribution over runs of how often the score at `ell` exceeds a score of other positions, whose distribution is given in
+/// units of the spread of token scores.
+pub(super) fn rate_law(point: &Point, scores: &Scores, others: &Rule) -> Rule {
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
     let (pairs, spread) = pair_counts(scores);
     let cdf = QuickCdf::new();
-    let finds = |x: f64| others.rule.mean(|y| cdf.at(x - y));
+    let finds = |x: f64| others.mean(|y| cdf.at(x - y));
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
-        let ys = others.rule.points.iter().map(|point| point.0);
+        let ys = others.points.iter().map(|point| point.0);
         let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
         Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, finds)
     });

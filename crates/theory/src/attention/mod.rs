@@ -5,6 +5,7 @@
 //! All scores are in units of `1/(L^2 V)`, in which the trigger's score is about 1.
 
 mod gradient;
+mod kept;
 mod lock;
 mod orthonormal;
 mod overlapping;
@@ -12,6 +13,8 @@ mod overlapping;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use gradient::Gradient;
+pub(crate) use kept::kept_rate_of;
+pub use kept::{kept_rate, tokens_to_keep};
 pub use lock::lock_rate;
 pub(crate) use lock::{lock_law, others};
 

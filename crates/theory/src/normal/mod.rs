@@ -25,7 +25,7 @@ pub(crate) fn density(x: f64) -> f64 {
 }
 
 /// `ln F(x)`, from the nearer tail: for large powers `1 - F` matters, which is lost in `F` by rounding.
-fn ln_cdf(x: f64) -> f64 {
+pub(crate) fn ln_cdf(x: f64) -> f64 {
     if x > 0.0 { libm::log1p(-survival(x)) } else { libm::log(cdf(x)) }
 }
 

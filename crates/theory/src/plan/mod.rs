@@ -8,10 +8,12 @@
 mod checked;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
 
 pub use checked::{Checked, checked, expected_error};
 
+use crate::attention::{kept_rate, tokens_to_keep};
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
 use crate::point::Point;
@@ -68,7 +70,10 @@ pub struct Plan {
     pub target: Target,
     /// The cheapest model; None where no allowed model reaches the accuracy.
     pub cheapest: Option<Row>,
-    /// The prediction for the cheapest model; without one, for the cheapest model that reaches the accuracy without the
+    /// Tokens that must be kept of every sequence for the accuracy: with fewer, the informative token is dropped too often even if the
+    /// memory is read with attention on it. None where the memory itself does not reach the accuracy.
+    pub keep: Option<f64>,
+    /// The prediction for the cheapest model, with that number of kept tokens; without one, for the cheapest model that reaches the accuracy without the
     /// limits, or else for the largest that was tried.
     pub prediction: Prediction,
     /// The leading-order condition with the smallest margin there, except the one of the one-step accuracy.
@@ -100,7 +105,10 @@ pub fn plan(request: &Request) -> Plan {
     if let Some(width) = best.and_then(|row| row.width) {
         point.width = Some(width);
     }
-    let prediction = predict_at(&point);
+    let mut prediction = predict_at(&point);
+    let memory = prediction.measures[Measure::MemoryAccuracy].filter(|&memory| memory >= request.accuracy);
+    let keep = memory.map(|memory| tokens_to_keep(&point, request.accuracy / memory));
+    prediction.measures[Measure::KeptRate] = Some(kept_rate(&Point { keep, ..point }));
     let three_step = prediction.conditions.iter().filter(|condition| condition.subject != Subject::OneStep);
     let tightest = three_step.min_by(|a, b| a.margin().total_cmp(&b.margin())).cloned();
     let expected = expected_error(&point);
@@ -108,6 +116,7 @@ pub fn plan(request: &Request) -> Plan {
         request: *request,
         target: Target::recall(request.accuracy),
         cheapest,
+        keep,
         tightest,
         prediction,
         curve,
@@ -164,6 +173,7 @@ impl Request {
             activation: self.activation.unwrap_or(Activation::Relu),
             embedding: self.embedding,
             trigger: self.trigger,
+            keep: None,
         }
     }
 

@@ -10,7 +10,7 @@ fn request(facts: f64, length: f64, accuracy: f64) -> Request {
 }
 
 fn reached(plan: &Plan) -> f64 {
-    plan.prediction.measures[superpose_core::Measure::Accuracy].unwrap()
+    plan.prediction.measures[Measure::Accuracy].unwrap()
 }
 
 #[test]
@@ -63,4 +63,19 @@ fn limits_that_forbid_every_model_are_reported() {
     assert!(plan.cheapest.is_none() && plan.curve.iter().all(|row| !row.allowed && row.samples.is_some()));
     let plan = super::plan(&Request { dim: Some(20.0), ..request(2000.0, 64.0, 0.9) });
     assert!(plan.cheapest.is_none() && plan.curve[0].forbids.is_some());
+}
+
+/// A model whose attention is too loose for the accuracy can still select a context that holds the informative token.
+#[test]
+fn loose_attention_must_keep_more_tokens() {
+    let limits = Request { dim: Some(200.0), samples: Some(3000.0), ..request(300.0, 400.0, 0.9) };
+    let loose = plan(&limits);
+    let (keep, measures) = (loose.keep.unwrap(), loose.prediction.measures);
+    let [memory, kept] =
+        [Measure::MemoryAccuracy, Measure::KeptRate].map(|measure| measures[measure].unwrap());
+    assert!(reached(&loose) < 0.9 && keep > 1.0 && keep < 400.0, "{keep}");
+    assert!(kept * memory >= 0.9, "{kept} {memory}");
+    assert_eq!(plan(&request(2000.0, 64.0, 0.9)).keep, Some(1.0));
+    let small = plan(&Request { dim: Some(20.0), ..request(2000.0, 64.0, 0.9) });
+    assert_eq!((small.keep, small.prediction.measures[Measure::KeptRate]), (None, Some(1.0)));
 }

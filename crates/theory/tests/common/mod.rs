@@ -20,8 +20,10 @@ prop_compose! {
         activation in proptest::sample::select(Activation::ALL),
         embedding in proptest::sample::select(Embedding::ALL),
         trigger in proptest::sample::select(Trigger::ALL),
+        keep in proptest::option::of(0.0..=1.0_f64),
     ) -> Point {
         let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
-        Point { vocab, dim, length, samples, width, activation, embedding, trigger }
+        let keep = keep.map(|share| (1.0 + share * (length - 1.0)).round());
+        Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep }
     }
 }

@@ -6,8 +6,11 @@ import { grouped, parseWhole } from './format.js';
 /** What a whole number may be, in words. */
 export const wholeWords = (low, high) => `a whole number from ${grouped(low)} to ${grouped(high)}`;
 
-/** Makes an input such a field: `put` takes a right number, `show` puts one there, `refusal` is the line for a wrong one. */
-export function wholeField(input, { name, low, high, put }) {
+/**
+ * Makes an input such a field: `put` takes a right number, `show` puts one there, `refusal` is the line for a wrong one. An optional
+ * field may be empty, which is null.
+ */
+export function wholeField(input, { name, low, high, put, optional = false }) {
   const refusal = h('p', { class: 'refusal', role: 'alert', id: `${input.id}-refusal`, hidden: true });
   let held = null;
 
@@ -21,7 +24,7 @@ export function wholeField(input, { name, low, high, put }) {
   input.setAttribute('aria-describedby', refusal.id);
   input.addEventListener('change', () => {
     const number = parseWhole(input.value);
-    const right = number !== null && number >= low && number <= high;
+    const right = input.value.trim() ? number !== null && number >= low && number <= high : optional;
     refuse(right ? null : `${name} = ${input.value.trim() || 'nothing'}: must be ${wholeWords(low, high)}`);
     if (right) put(number);
   });
@@ -31,7 +34,7 @@ export function wholeField(input, { name, low, high, put }) {
     show(value) {
       if (value === held && (!refusal.hidden || document.activeElement === input)) return;
       held = value;
-      input.value = grouped(value);
+      input.value = value === null ? '' : grouped(value);
       refuse(null);
     },
     /** Forgets what was typed: there is no value to show. */

@@ -36,7 +36,7 @@ export function rangeOf(about, config, size) {
 export const needsWidth = (size) => size === 'width' || size === 'parameters';
 
 /** What the page has controls for. */
-const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'repeats', 'seed'];
+const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
 
 /** What changes how closely a run is measured, and not what is measured. */
 const CLOSENESS = ['precision', 'test_samples'];
@@ -61,5 +61,6 @@ export function describe(config) {
   const number = (value) => value.toLocaleString('en-US');
   const model = config.width === null ? 'attention only' : `MLP m = ${number(config.width)}, ${config.activation}`;
   const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
-  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding} embeddings, ${trigger}`;
+  const kept = (config.keep ?? null) === null ? '' : `, ${number(config.keep)} tokens kept`;
+  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding} embeddings, ${trigger}${kept}`;
 }

@@ -40,6 +40,7 @@ function fieldsOf(about) {
   const fields = [];
   const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
   for (const name of COUNTS) field(name, 'config', name, wholeFrom(...RANGES.size));
+  field('keep', 'config', 'keep', wholeFrom(...RANGES.size));
   for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
   field('repeats', 'config', 'repeats', wholeFrom(1, about.limits.repeats));
   field('seed', 'config', 'seed', wholeFrom(...RANGES.seed));
@@ -72,7 +73,7 @@ const quote = (text) => (text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : 
 export function makeState(about) {
   const fields = fieldsOf(about);
   const config = {};
-  for (const name of [...COUNTS, ...CHOICES]) config[name] = about.defaults[name];
+  for (const name of [...COUNTS, 'keep', ...CHOICES]) config[name] = about.defaults[name];
   const defaults = {
     tab: 'explore', config: { ...config, repeats: 3, seed: 0 }, x: 'dim', y: 'samples', accuracy: 0.5,
     run: null, study: null, file: null, holder: null, tensor: null, plan: PLAN,

@@ -17,6 +17,8 @@ export const TERMS = {
   accuracy: [null, 'Recall: the share of fresh sequences for which the largest logit is the right label’s.'],
   memory_accuracy: [null, 'Recall with the attention placed on the right token: what the memory alone can do.'],
   lock_rate: [null, 'How often the largest attention weight is on the token that matters.'],
+  keep: ['k', 'Tokens kept at test, those with the largest attention scores, as in a key-value cache with a budget. Empty: all L.'],
+  kept_rate: [null, 'How often the token that matters is among the kept ones. It is 1 where all are kept.'],
   one_step_accuracy: [null, 'Recall from the first gradient alone, before the attention has learned anything.'],
   critical: [null, 'How far one size must go, the others staying, for recall to reach the chosen accuracy.'],
   signal: [null, 'What the right label’s logit gets from its own fact.'],

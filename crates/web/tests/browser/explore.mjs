@@ -115,3 +115,21 @@ test('a critical value takes the point there', () => withPage({}, async (page) =
   assert.equal(await number(page, 'samples'), wanted);
   assert.ok(Math.abs(Number(await text(page, '#predicted')) - 0.5) < 0.01);
 }));
+
+test('the number of kept tokens is set, refused by name and cleared', () => withPage({ at: '#explore?length=300&samples=3000' }, async (page) => {
+  const kept = () => page.locator('#rates .meter', { hasText: 'kept rate' }).locator('.rate').textContent();
+  assert.equal(await kept(), '1.000');
+  const type = async (value) => {
+    await page.fill('#number-keep', value);
+    await page.press('#number-keep', 'Enter');
+    await drawn(page);
+  };
+  await type('3');
+  assert.match(page.url(), /keep=3/);
+  assert.ok(Number(await kept()) < 0.95);
+  await type('0');
+  assert.match(await text(page, '#number-keep-refusal'), /^k = 0: must be a whole number from 1/);
+  await type('');
+  assert.doesNotMatch(page.url(), /keep/);
+  assert.equal(await kept(), '1.000');
+}));

@@ -76,6 +76,16 @@ function choiceControl(state, name, words) {
   return { row, show };
 }
 
+/** How many tokens are kept at test. */
+function keepControl(state) {
+  const number = h('input', { type: 'text', inputmode: 'numeric', id: 'number-keep', class: 'number', autocomplete: 'off', placeholder: 'all' });
+  const [low, high] = RANGES.size;
+  const put = (keep) => state.set({ config: { keep } });
+  const field = wholeField(number, { name: 'k', low, high, put, optional: true });
+  const row = h('div', { class: 'control' }, term('keep', 'k'), h('label', { for: number.id }, 'tokens kept'), number, field.refusal);
+  return { row, show: ({ config }) => field.show(config.keep) };
+}
+
 /** The switch between attention alone and attention with an MLP. */
 function mlpSwitch(state) {
   const box = h('input', {
@@ -117,8 +127,9 @@ export function makeControls(state, about) {
   const [activation, ...rest] = choices;
   const width = sizes.pop();
   const mlp = mlpSwitch(state);
+  const keep = keepControl(state);
   $('sizes').append(...sizes.map(({ row }) => row));
-  $('choices').append(...[...rest, mlp, width, activation].map(({ row }) => row));
+  $('choices').append(...[keep, ...rest, mlp, width, activation].map(({ row }) => row));
   const level = $('level');
   level.addEventListener('change', () => state.set({ accuracy: Number(level.value) }));
   // A plan or a link may ask for an accuracy between those of the list.
@@ -127,7 +138,7 @@ export function makeControls(state, about) {
     if (!listed()) level.append(h('option', { value: accuracy }, accuracy));
     level.value = accuracy;
   };
-  const shows = [...sizes, width, mlp, ...choices].map(({ show }) => show);
+  const shows = [...sizes, keep, width, mlp, ...choices].map(({ show }) => show);
   shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), showLevel);
   const show = (now) => shows.forEach((each) => each(now));
   $('reset').addEventListener('click', () => state.set({ ...state.defaults, tab: 'explore', run: state.get().run }));

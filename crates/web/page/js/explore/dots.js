@@ -10,7 +10,7 @@ import { place } from '../scale.js';
 import { describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 
-const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger'];
+const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger', 'keep'];
 /** Half the width and height of a dot and of its number, and how far their middles are apart. */
 const DOT = { across: 8, up: 8 };
 const NUMBER = { across: 18, up: 9 };

@@ -23,13 +23,13 @@ const LEAST = 340;
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
   const { config, x, y, accuracy } = state;
-  // The map does not depend on the point's sizes along its axes: those at the good ends are always allowed.
+  // The map is of whole sequences. It does not depend on the point's sizes along its axes: those at the good ends are always allowed.
   const best = Object.assign({}, ...[x, y].map((size) => {
     const { low, high } = rangeOf(about, config, size);
     return withSize(config, size, lineOf(about, size).helps ? high : low);
   }));
-  const asked = { config: { ...config, ...best }, x: rangeOf(about, config, x), y: rangeOf(about, config, y), resolution: RESOLUTION, accuracy };
-  const rest = { ...config, repeats: null, seed: null };
+  const asked = { config: { ...config, ...best, keep: null }, x: rangeOf(about, config, x), y: rangeOf(about, config, y), resolution: RESOLUTION, accuracy };
+  const rest = { ...config, keep: null, repeats: null, seed: null };
   delete rest[setBy(x)];
   delete rest[setBy(y)];
   return { asked, key: JSON.stringify([rest, asked.x, asked.y, accuracy]) };

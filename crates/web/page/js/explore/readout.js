@@ -8,7 +8,7 @@ import { count, share, title, words } from '../format.js';
 import { term } from '../terms.js';
 import { lineOf, nameOfSize } from '../sizes.js';
 
-const RATES = ['memory_accuracy', 'lock_rate', 'one_step_accuracy'];
+const RATES = ['memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 const ORDER = ['samples', 'dim', 'width', 'length', 'vocab'];
 
 function meter(name, value) {

@@ -10,7 +10,7 @@ import { attention } from './attention.js';
 import { margins } from './margins.js';
 import { course, dropButton, showRun } from './queue.js';
 
-const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
+const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 
 /** One rate on a line from 0 to 1: the interval and mean measured as a dot, the prediction as a diamond. */
 function line(measured, predicted) {
