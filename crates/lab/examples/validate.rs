@@ -39,6 +39,7 @@ fn read(path: &str) -> Vec<Cell> {
                 activation: row["activation"].parse().unwrap(),
                 embedding: row["embedding"].parse().unwrap(),
                 trigger: row["trigger"].parse().unwrap(),
+                lead: 4.0,
             };
             let p = predict_at(&point);
             let predicted =

@@ -29,7 +29,12 @@ pub struct Point {
     pub embedding: Embedding,
     /// Where the trigger is added.
     pub trigger: Trigger,
+    /// The trigger's score after step 2, in units of `ln(L + 1)`.
+    pub lead: f64,
 }
+
+/// The lead of plans and of tests.
+pub const DEFAULT_LEAD: f64 = 4.0;
 
 impl From<&Settings> for Point {
     fn from(settings: &Settings) -> Point {
@@ -42,6 +47,7 @@ impl From<&Settings> for Point {
             activation: settings.activation,
             embedding: settings.embedding.kind(),
             trigger: settings.trigger,
+            lead: settings.lead,
         }
     }
 }
@@ -97,5 +103,5 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger }
+    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, lead: DEFAULT_LEAD }
 }

@@ -65,8 +65,7 @@ proptest! {
             width: None,
             activation: Activation::Relu,
             embedding: if sphere { Embedding::Sphere } else { Embedding::Gaussian },
-            trigger: Trigger::Keys,
-        };
+            trigger: Trigger::Keys, lead: 4.0 };
         let needed = |length: f64| critical(&Point { length, ..point }, Parameter::Samples, 0.5).value();
         let (short, long) = (needed(length).unwrap(), needed((length * factor).round()).unwrap());
         prop_assert!(long >= short * 0.99, "{short} then {long}");

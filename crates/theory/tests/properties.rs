@@ -80,8 +80,7 @@ proptest! {
             width: None,
             activation: Activation::Relu,
             embedding,
-            trigger: Trigger::Keys,
-        });
+            trigger: Trigger::Keys, lead: 4.0 });
         let samples = (vocab * per_fact.exp()).max(1.0).round();
         let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
         prop_assert!(many >= few - 0.002, "N = {samples}: {few} then {many}, d = {dim}");
@@ -100,8 +99,7 @@ proptest! {
     ) {
         let embedding = if sphere { Embedding::Sphere } else { Embedding::Gaussian };
         let at = |dim: f64| predict_at(&Point {
-            vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger,
-        });
+            vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger, lead: 4.0 });
         let (small, large) = (at(dim), at((dim * factor).round()));
         let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());
         let slack = if before < 0.2 { 0.02 } else { 0.004 };

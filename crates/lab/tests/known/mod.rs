@@ -343,6 +343,7 @@ pub fn tables() -> Vec<Vec<f64>> {
             activation: Activation::Relu,
             embedding: Embedding::Gaussian,
             trigger,
+            lead: 4.0,
         };
         let recall = Recall::new(&point);
         let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));

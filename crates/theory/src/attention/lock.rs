@@ -21,23 +21,53 @@ static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 /// Runs with a smaller weight are left out; together they weigh less than 1e-7.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// The distribution of the lock rate over runs at a point with the given scores.
-pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
-    if point.length <= 1.0 {
-        return Rule::certain(1.0);
+/// Runs with the same score of the trigger.
+pub(crate) struct Run {
+    /// The score of the trigger, in units of the spread of token scores; infinite without spread.
+    pub score: f64,
+    /// The lock rate.
+    pub lock: f64,
+    /// Their share among all runs.
+    pub weight: f64,
+}
+
+/// The largest score of the other tokens in a sequence, in units of the spread of token scores.
+#[derive(Clone, Debug)]
+pub(crate) struct Largest {
+    rule: Rule,
+    /// Its mean.
+    pub mean: f64,
+    /// Standard deviation of its difference from the score of one more token.
+    pub deviation: f64,
+}
+
+impl Largest {
+    pub fn of(point: &Point) -> Largest {
+        let Maximum { rule, deviation } = Maximum::of(others(point));
+        Largest { mean: rule.mean(|y| y), deviation: deviation.hypot(1.0), rule }
     }
-    let others = Maximum::of(others(point));
+
+    /// The lock rate of a run whose trigger has this score.
+    pub fn lock_rate(&self, score: f64) -> f64 {
+        let cdf = QuickCdf::new();
+        self.rule.mean(|y| cdf.at(score - y))
+    }
+}
+
+/// Runs at a point by the score of the trigger.
+pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run> {
+    if point.length <= 1.0 {
+        return vec![Run { score: f64::INFINITY, lock: 1.0, weight: 1.0 }];
+    }
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
     let (pairs, spread) = pair_counts(scores);
-    let cdf = QuickCdf::new();
-    let finds = |x: f64| others.rule.mean(|y| cdf.at(x - y));
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
-        let ys = others.rule.points.iter().map(|point| point.0);
+        let ys = largest.rule.points.iter().map(|point| point.0);
         let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
-        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, finds)
+        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, |score| largest.lock_rate(score))
     });
     let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
     for &(count, weight) in &pairs.points {
@@ -45,20 +75,18 @@ pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
         for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
             let trigger = mean + spread * z;
             let token = in_squares(&[noise, overlap * trigger]);
-            let rate = match (&table, token > 0.0) {
-                (Some(table), true) => table.at(trigger / token).clamp(0.0, 1.0),
-                (None, true) => finds(trigger / token),
-                (_, false) => f64::from(trigger > 0.0),
-            };
-            law.push((rate, weight * z_weight));
+            let score = if token > 0.0 { trigger / token } else { f64::INFINITY.copysign(trigger) };
+            let lock = table.as_ref().map_or_else(|| largest.lock_rate(score), |table| table.at(score));
+            law.push(Run { score, lock: lock.clamp(0.0, 1.0), weight: weight * z_weight });
         }
     }
-    Rule { points: law }
+    law
 }
 
 /// The lock rate, averaged over runs.
 pub fn lock_rate(point: &Point) -> f64 {
-    lock_law(point, &Scores::of(point)).mean(|rate| rate).clamp(0.0, 1.0)
+    let runs = runs(point, &Scores::of(point), &Largest::of(point));
+    runs.iter().map(|run| run.weight * run.lock).sum::<f64>().clamp(0.0, 1.0)
 }
 
 /// The number of pairs relative to its mean, and the spread of T from everything else. A large number of pairs is normal,

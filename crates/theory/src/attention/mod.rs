@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use gradient::Gradient;
 pub use lock::lock_rate;
-pub(crate) use lock::{lock_law, others};
+pub(crate) use lock::{Largest, Run, others, runs};
 
 use crate::noise::ScoreNoise;
 use crate::point::Point;

@@ -14,7 +14,7 @@ pub use checked::{Checked, checked, expected_error};
 
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
-use crate::point::Point;
+use crate::point::{DEFAULT_LEAD, Point};
 use crate::predict::{Dominant, Prediction, predict_at};
 
 /// The request for a plan. Sizes that are None are to be found.
@@ -164,6 +164,7 @@ impl Request {
             activation: self.activation.unwrap_or(Activation::Relu),
             embedding: self.embedding,
             trigger: self.trigger,
+            lead: DEFAULT_LEAD,
         }
     }
 

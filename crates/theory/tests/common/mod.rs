@@ -22,6 +22,6 @@ prop_compose! {
         trigger in proptest::sample::select(Trigger::ALL),
     ) -> Point {
         let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
-        Point { vocab, dim, length, samples, width, activation, embedding, trigger }
+        Point { vocab, dim, length, samples, width, activation, embedding, trigger, lead: 4.0 }
     }
 }
