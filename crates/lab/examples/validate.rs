@@ -40,6 +40,7 @@ fn read(path: &str) -> Vec<Cell> {
                 embedding: row["embedding"].parse().unwrap(),
                 trigger: row["trigger"].parse().unwrap(),
                 keep: None,
+                lead: 4.0,
             };
             let p = predict_at(&point);
             let predicted =

@@ -24,8 +24,8 @@ fn fastest(runs: usize, mut work: impl FnMut()) -> f64 {
 
 fn point(embedding: Embedding, trigger: Trigger) -> Point {
     let (vocab, dim, length, samples) = (512.0, 128.0, 32.0, 20_000.0);
-    let (width, activation) = (None, Activation::Relu);
-    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep: None }
+    let (width, activation, keep, lead) = (None, Activation::Relu, None, 4.0);
+    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead }
 }
 
 fn axes(mlp: bool) -> Vec<Axis> {

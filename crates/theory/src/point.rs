@@ -31,7 +31,12 @@ pub struct Point {
     pub trigger: Trigger,
     /// Tokens kept at test; absent: all.
     pub keep: Option<f64>,
+    /// The trigger's score after step 2, in units of `ln(L + 1)`.
+    pub lead: f64,
 }
+
+/// The lead of plans and of tests.
+pub const DEFAULT_LEAD: f64 = 4.0;
 
 impl From<&Settings> for Point {
     fn from(settings: &Settings) -> Point {
@@ -45,6 +50,7 @@ impl From<&Settings> for Point {
             embedding: settings.embedding.kind(),
             trigger: settings.trigger,
             keep: settings.keep.map(|keep| keep as f64),
+            lead: settings.lead,
         }
     }
 }
@@ -100,5 +106,6 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep: None }
+    let (keep, lead) = (None, DEFAULT_LEAD);
+    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep, lead }
 }

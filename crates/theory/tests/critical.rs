@@ -67,6 +67,7 @@ proptest! {
             embedding: if sphere { Embedding::Sphere } else { Embedding::Gaussian },
             trigger: Trigger::Keys,
             keep: None,
+            lead: 4.0,
         };
         let needed = |length: f64| critical(&Point { length, ..point }, Parameter::Samples, 0.5).value();
         let (short, long) = (needed(length).unwrap(), needed((length * factor).round()).unwrap());

@@ -89,6 +89,7 @@ proptest! {
             embedding,
             trigger: Trigger::Keys,
             keep: None,
+            lead: 4.0,
         });
         let samples = (vocab * per_fact.exp()).max(1.0).round();
         let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
@@ -109,6 +110,7 @@ proptest! {
         let embedding = if sphere { Embedding::Sphere } else { Embedding::Gaussian };
         let at = |dim: f64| predict_at(&Point {
             vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger, keep: None,
+            lead: 4.0,
         });
         let (small, large) = (at(dim), at((dim * factor).round()));
         let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());

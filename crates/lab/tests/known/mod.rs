@@ -344,6 +344,7 @@ pub fn tables() -> Vec<Vec<f64>> {
             embedding: Embedding::Gaussian,
             trigger,
             keep: None,
+            lead: 4.0,
         };
         let recall = Recall::new(&point);
         let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));

@@ -14,16 +14,17 @@ use crate::point::Point;
 use crate::quadrature::Rule;
 
 use super::Scores;
-use super::lock::{lock_law, rate_law};
+use super::lock::{Largest, mean_rate};
 
 /// The kept rate at a point with the given scores, averaged over runs. It is 1 where all tokens are kept.
 pub(crate) fn kept_rate_of(point: &Point, scores: &Scores) -> f64 {
-    let law = match point.keep {
-        Some(keep) if keep <= 1.0 => lock_law(point, scores),
-        Some(keep) if keep < point.length => rate_law(point, scores, &kth_largest(keep, point)),
-        _ => return 1.0,
-    };
-    law.mean(|rate| rate).clamp(0.0, 1.0)
+    match point.keep {
+        Some(keep) if keep <= 1.0 => mean_rate(point, scores, &Largest::of(point)),
+        Some(keep) if keep < point.length => {
+            mean_rate(point, scores, &Largest::distributed(kth_largest(keep, point)))
+        }
+        _ => 1.0,
+    }
 }
 
 /// The kept rate, averaged over runs.

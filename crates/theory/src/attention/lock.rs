@@ -21,28 +21,60 @@ static RUNS: LazyLock<Rule> = LazyLock::new(|| hermite(12));
 /// Runs with a smaller weight are left out; together they weigh less than 1e-7.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// The distribution of the lock rate over runs at a point with the given scores.
-pub(crate) fn lock_law(point: &Point, scores: &Scores) -> Rule {
-    match point.length <= 1.0 {
-        true => Rule::certain(1.0),
-        false => rate_law(point, scores, &Maximum::of(others(point)).rule),
+/// Runs with the same score of the trigger.
+pub(crate) struct Run {
+    /// The score of the trigger, in units of the spread of token scores; infinite without spread.
+    pub score: f64,
+    /// The lock rate.
+    pub lock: f64,
+    /// Their share among all runs.
+    pub weight: f64,
+}
+
+/// The largest score of the other tokens in a sequence, or the k-th largest, in units of the spread of token scores.
+#[derive(Clone, Debug)]
+pub(crate) struct Largest {
+    rule: Rule,
+    /// Its mean.
+    pub mean: f64,
+    /// Standard deviation of its difference from the score of one more token.
+    pub deviation: f64,
+}
+
+impl Largest {
+    pub fn of(point: &Point) -> Largest {
+        let Maximum { rule, deviation } = Maximum::of(others(point));
+        Largest { mean: rule.mean(|y| y), deviation: deviation.hypot(1.0), rule }
+    }
+
+    /// A score with the given distribution.
+    pub fn distributed(rule: Rule) -> Largest {
+        let mean = rule.mean(|y| y);
+        let variance = rule.mean(|y| (y - mean).powi(2));
+        Largest { mean, deviation: (1.0 + variance).sqrt(), rule }
+    }
+
+    /// The lock rate of a run whose trigger has this score.
+    pub fn lock_rate(&self, score: f64) -> f64 {
+        let cdf = QuickCdf::new();
+        self.rule.mean(|y| cdf.at(score - y))
     }
 }
 
-/// The distribution over runs of how often the score at `ell` exceeds a score of other positions, whose distribution is given in
-/// units of the spread of token scores.
-pub(super) fn rate_law(point: &Point, scores: &Scores, others: &Rule) -> Rule {
+/// Runs at a point by the score of the trigger.
+pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run> {
+    if point.length <= 1.0 {
+        return vec![Run { score: f64::INFINITY, lock: 1.0, weight: 1.0 }];
+    }
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
     let (pairs, spread) = pair_counts(scores);
-    let cdf = QuickCdf::new();
-    let finds = |x: f64| others.mean(|y| cdf.at(x - y));
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
-        let ys = others.points.iter().map(|point| point.0);
+        let ys = largest.rule.points.iter().map(|point| point.0);
         let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
-        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, finds)
+        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, |score| largest.lock_rate(score))
     });
     let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
     for &(count, weight) in &pairs.points {
@@ -50,20 +82,23 @@ pub(super) fn rate_law(point: &Point, scores: &Scores, others: &Rule) -> Rule {
         for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
             let trigger = mean + spread * z;
             let token = in_squares(&[noise, overlap * trigger]);
-            let rate = match (&table, token > 0.0) {
-                (Some(table), true) => table.at(trigger / token).clamp(0.0, 1.0),
-                (None, true) => finds(trigger / token),
-                (_, false) => f64::from(trigger > 0.0),
-            };
-            law.push((rate, weight * z_weight));
+            let score = if token > 0.0 { trigger / token } else { f64::INFINITY.copysign(trigger) };
+            let lock = table.as_ref().map_or_else(|| largest.lock_rate(score), |table| table.at(score));
+            law.push(Run { score, lock: lock.clamp(0.0, 1.0), weight: weight * z_weight });
         }
     }
-    Rule { points: law }
+    law
 }
 
 /// The lock rate, averaged over runs.
 pub fn lock_rate(point: &Point) -> f64 {
-    lock_law(point, &Scores::of(point)).mean(|rate| rate).clamp(0.0, 1.0)
+    mean_rate(point, &Scores::of(point), &Largest::of(point))
+}
+
+/// How often the score at `ell` exceeds a score of the others, averaged over runs.
+pub(super) fn mean_rate(point: &Point, scores: &Scores, largest: &Largest) -> f64 {
+    let runs = runs(point, scores, largest);
+    runs.iter().map(|run| run.weight * run.lock).sum::<f64>().clamp(0.0, 1.0)
 }
 
 /// The number of pairs relative to its mean, and the spread of T from everything else. A large number of pairs is normal,

@@ -16,7 +16,7 @@ pub(crate) use gradient::Gradient;
 pub(crate) use kept::kept_rate_of;
 pub use kept::{kept_rate, tokens_to_keep};
 pub use lock::lock_rate;
-pub(crate) use lock::{lock_law, others};
+pub(crate) use lock::{Largest, Run, others, runs};
 
 use crate::noise::ScoreNoise;
 use crate::point::Point;

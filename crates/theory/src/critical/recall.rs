@@ -1,22 +1,23 @@
 //! Recall at many lengths and numbers of samples with one memory, for searches that evaluate it repeatedly.
 
 use super::Parameter;
-use crate::attention::{Scores, lock_law};
+use crate::attention::Scores;
 use crate::memory::Memory;
 use crate::point::Point;
-use crate::recall::{Weights, recall};
+use crate::recall::Nodes;
 
 /// Three-step recall of a model with fixed vocabulary, dimension and width; its memory is set up once.
 #[derive(Clone, Debug)]
 pub struct Recall {
     point: Point,
     memory: Memory,
+    nodes: Nodes,
 }
 
 impl Recall {
-    /// Sets up the model at a point, whose length and number of samples are not used.
+    /// Sets up the model at a point. Its number of samples is not used.
     pub fn new(point: &Point) -> Recall {
-        Recall { point: *point, memory: Memory::new(point) }
+        Recall { point: *point, memory: Memory::new(point), nodes: Nodes::of(point) }
     }
 
     /// The accuracy at a length and number of samples.
@@ -28,25 +29,37 @@ impl Recall {
     /// below the target the memory accuracy is not computed.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
         let point = Point { length, samples, ..self.point };
-        recall_or_bound(&point, target, |weights| recall(&self.memory, weights, &point))
+        if length == self.point.length {
+            return recall_or_bound(&point, target, &self.nodes, || self.memory.clone());
+        }
+        recall_or_bound(&point, target, &Nodes::of(&point), || self.memory.clone())
     }
 
     /// The same at points that differ from this model's in one parameter; the parts that they share are computed once.
     pub(super) fn along(&self, parameter: Parameter, target: f64) -> impl FnMut(f64) -> f64 {
         move |value| {
             let point = parameter.set(&self.point, value);
-            recall_or_bound(&point, target, |weights| match parameter {
-                Parameter::Length | Parameter::Samples => recall(&self.memory, weights, &point),
-                _ => recall(&self.memory.moved(&point), weights, &point),
-            })
+            let memory = || match parameter {
+                Parameter::Length | Parameter::Samples => self.memory.clone(),
+                _ => self.memory.moved(&point),
+            };
+            match parameter {
+                Parameter::Length | Parameter::Vocab => {
+                    recall_or_bound(&point, target, &Nodes::of(&point), memory)
+                }
+                _ => recall_or_bound(&point, target, &self.nodes, memory),
+            }
         }
     }
 }
 
-fn recall_or_bound(point: &Point, target: f64, recall: impl FnOnce(&Weights) -> f64) -> f64 {
-    let weights = Weights::of(&lock_law(point, &Scores::of(point)));
+fn recall_or_bound(point: &Point, target: f64, nodes: &Nodes, memory: impl FnOnce() -> Memory) -> f64 {
+    let weights = nodes.weights(point, &Scores::of(point));
     let lock_rate = weights.lock_rate();
-    if lock_rate < target { lock_rate.max(1.0 / point.vocab) } else { recall(&weights) }
+    match lock_rate < target {
+        true => lock_rate.max(1.0 / point.vocab),
+        false => nodes.recall(&memory(), &weights, point.samples),
+    }
 }
 
 #[cfg(test)]

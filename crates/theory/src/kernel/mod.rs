@@ -92,6 +92,12 @@ impl Kernels {
 }
 
 impl Kernel {
+    /// A query with the mean statistics.
+    pub(crate) fn mean(&self) -> Query {
+        let Summary { kappa, xi, s2, .. } = self.summary();
+        Query { weight: 1.0, kappa, xi, s2, mlp_noise: 0.0 }
+    }
+
     /// The kernel at a point: of the head outputs themselves, or of the MLP's features.
     pub fn of(point: &Point) -> Kernel {
         Kernels::of(point).at(point.width.unwrap_or(1.0))

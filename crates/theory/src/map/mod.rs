@@ -9,14 +9,14 @@ mod interpolate;
 mod shared;
 mod surface;
 
-use crate::attention::{Gradient, Scores, lock_law};
+use crate::attention::{Gradient, Scores};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
-use crate::memory::{Loose, Memory, Race, race};
+use crate::memory::{Memory, Race, race};
 use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
 use crate::predict::{Dominant, dominant};
-use crate::recall::{RATES, Weights};
+use crate::recall::{LAST, NODES, Nodes, Weights};
 use shared::Shared;
 use surface::{NEGLIGIBLE, Side, Surface, in_parallel};
 
@@ -49,7 +49,7 @@ impl Axis {
     /// The values that the memory at one of the [`RATES`] depends on. Where every sequence locks it does not depend on the
     /// sequence length, so that axis has one value.
     fn side(&self, rate: usize) -> Side<'_> {
-        let shared = self.parameter == Parameter::Length && rate == RATES.len() - 1;
+        let shared = self.parameter == Parameter::Length && rate == LAST;
         let count = if shared { self.values.len().min(1) } else { self.values.len() };
         Side { values: &self.values[..count], samples: self.parameter == Parameter::Samples }
     }
@@ -100,7 +100,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     let stored = |rate: usize| {
         let sides = sides(rate);
         let memory_count = sides.0.values.len() * sides.1.values.len();
-        let mut weights = vec![if rate == RATES.len() - 1 { MIN_WEIGHT } else { 0.0 }; memory_count];
+        let mut weights = vec![if rate == LAST { MIN_WEIGHT } else { 0.0 }; memory_count];
         for (i, cell) in attention.iter().enumerate() {
             let weight = &mut weights[place(rate, i)];
             *weight = weight.max(cell.0.0[rate]);
@@ -108,12 +108,10 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         // Nothing is stored at the lock rate 0.
         let matters = rate > 0 && weights.iter().any(|&weight| weight > NEGLIGIBLE);
         matters.then(|| {
-            Surface::new(sides, &weights, threads, |row, column| {
-                grid.memory_accuracy(row, column, RATES[rate])
-            })
+            Surface::new(sides, &weights, threads, |row, column| grid.memory_accuracy(row, column, rate))
         })
     };
-    let stored: [Option<Surface>; RATES.len()] = std::array::from_fn(stored);
+    let stored: [Option<Surface>; NODES] = std::array::from_fn(stored);
 
     let column = |column: usize| {
         let cell = |row: usize| {
@@ -122,7 +120,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
             let memory =
                 |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(rate, i)]);
             let accuracy = attention[i].0.recall(chance, memory);
-            (accuracy, grid.dominant(row, column, memory(RATES.len() - 1), &attention[i]))
+            (accuracy, grid.dominant(row, column, memory(LAST), &attention[i]))
         };
         (0..height).map(cell).collect::<Vec<_>>()
     };
@@ -140,6 +138,7 @@ struct Grid<'a> {
     races: Shared<Option<Race>>,
     memories: Shared<Memory>,
     gradients: Shared<Gradient>,
+    nodes: Shared<Nodes>,
 }
 
 /// The attention in a cell: lock rates as weights, and noise of the scores.
@@ -160,6 +159,7 @@ impl<'a> Grid<'a> {
             races: Shared::new(rows, columns, &[Dim, Vocab]),
             memories: Shared::new(rows, columns, &[Dim, Vocab, Width]),
             gradients: Shared::new(rows, columns, &[Vocab, Length]),
+            nodes: Shared::new(rows, columns, &[Vocab, Length]),
         }
     }
 
@@ -172,20 +172,24 @@ impl<'a> Grid<'a> {
         self.kernels.at(row, column, || Kernels::of(&self.point(row, column)))
     }
 
-    fn memory_accuracy(&self, row: usize, column: usize, lock: f64) -> f64 {
+    fn nodes(&self, row: usize, column: usize) -> &Nodes {
+        self.nodes.at(row, column, || Nodes::of(&self.point(row, column)))
+    }
+
+    fn memory_accuracy(&self, row: usize, column: usize, node: usize) -> f64 {
         let point = self.point(row, column);
         let memory = self.memories.at(row, column, || {
             let race = self.races.at(row, column, || race(&point));
             Memory::with(&point, self.kernels(row, column).clone(), race.clone())
         });
-        memory.accuracy_when(point.samples, &Loose::new(lock, &point))
+        memory.accuracy_when(point.samples, self.nodes(row, column).at(node))
     }
 
     fn attention(&self, row: usize, column: usize) -> Attention {
         let point = self.point(row, column);
         let gradient = self.gradients.at(row, column, || Gradient::of_one_row(&point));
         let scores = Scores::with(&point, &gradient.at_width(point.width));
-        (Weights::of(&lock_law(&point, &scores)), scores.noise())
+        (self.nodes(row, column).weights(&point, &scores), scores.noise())
     }
 
     fn dominant(&self, row: usize, column: usize, memory: f64, attention: &Attention) -> Option<Dominant> {

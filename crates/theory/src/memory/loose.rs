@@ -1,104 +1,135 @@
 //! Facts that attention finds more or less often (theory: recall).
 //!
-//! A token has one score in a run. A fact whose token has the score z is found in the share `F(x + z)^K` of its sequences, with x
-//! the trigger's score and K the number of other tokens, in units of the spread of token scores. The rest of its samples is stored
-//! with the token that has the largest score. At test the weight on the right position must also outweigh a token that is
-//! stored more strongly.
+//! In a run, step 2 gives every token one score and the trigger another. A fact whose token has a large score receives more
+//! attention than others, in training and at test. [`Loose`] says how much attention the facts of a run receive, what else is stored
+//! and how often attention at test is enough for the right answer; `softmax.rs` computes it.
 
-use std::sync::LazyLock;
+use crate::kernel::Query;
 
-use crate::attention::others;
-use crate::counts::{Detail, poisson};
-use crate::normal::{Maximum, QuickCdf, QuickPower};
-use crate::point::Point;
-use crate::quadrature::{Rule, hermite};
-
-/// How often attention finds the facts of a run.
+/// How attention treats the facts of a run. Nothing here depends on the dimension.
+#[derive(Clone, Debug)]
 pub(crate) struct Loose {
     /// The lock rate.
     pub lock: f64,
-    /// The mean attention in training.
-    pub stored: f64,
-    /// Second, third and fourth moment over facts, in units of the powers of the mean.
-    pub moments: [f64; 3],
-    /// Facts by their token's score.
+    /// The mean attention on the informative position.
+    pub mass: f64,
+    /// Variance of the mass from run to run, which is not noise within a run.
+    pub between: f64,
+    /// Squared length of the mean of what other tokens add to a head output, in units of their attention: the part from shared tokens,
+    /// and the root of the part, in units of `1/d`, from the direction that scores are products with.
+    pub common: f64,
+    pub shift: f64,
+    /// In units of `1/d`, the covariance of what is stored of a fact with that times its token's overlap with the trigger.
+    pub tilt: f64,
+    /// At test, attention on other tokens and its energy, in units of those of the informative token.
+    pub beside: f64,
+    pub spill: f64,
+    /// Samples of other facts that are stored with a fact's token, in units of N/V.
+    pub stolen: f64,
+    /// The share of tokens that are present in a sequence.
+    pub present: f64,
+    /// Facts by the attention that they receive.
     pub facts: Vec<Fact>,
 }
 
-/// Facts whose tokens have one score.
+/// Facts that receive about the same attention.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fact {
-    /// How often attention finds them.
+    /// The mean attention on the informative position.
     pub rate: f64,
-    /// How often it does so at test, with enough weight.
+    /// The attention that a sample stores if it stores any: 1 when attention is on one position, otherwise less.
+    pub grain: f64,
+    /// Energy per sample of the other tokens that are stored with the label.
+    pub lost: f64,
+    /// How often attention at test is enough to outweigh every other token.
     pub test: f64,
-    /// Samples of other facts that are stored with their token, in units of N/V.
-    pub stolen: f64,
+    /// Attention on their token in a sequence of another fact, in units of that on the informative token; 0 unless attention is spread
+    /// over many tokens.
+    pub context: f64,
+    /// Mean overlap of their tokens with the trigger, in units of `1/d`.
+    pub tilt: f64,
     /// Their share among all facts.
     pub weight: f64,
 }
 
-/// Token scores.
-static SCORES: LazyLock<Rule> = LazyLock::new(|| hermite(7));
-
 impl Loose {
-    /// Attention finds every fact always.
+    /// All attention is on the informative position.
     pub fn tight() -> Loose {
+        let fact = Fact { rate: 1.0, grain: 1.0, test: 1.0, weight: 1.0, ..Fact::default() };
+        Loose { lock: 1.0, mass: 1.0, facts: vec![fact], ..Loose::lost() }
+    }
+
+    /// Attention never finds the informative position.
+    pub fn lost() -> Loose {
+        let none = 0.0;
         Loose {
-            lock: 1.0,
-            stored: 1.0,
-            moments: [1.0; 3],
-            facts: vec![Fact { rate: 1.0, test: 1.0, stolen: 0.0, weight: 1.0 }],
+            lock: none,
+            mass: none,
+            between: none,
+            common: none,
+            shift: none,
+            tilt: none,
+            beside: none,
+            spill: none,
+            stolen: none,
+            present: none,
+            facts: Vec::new(),
         }
     }
 
-    /// A run at a point with a mean lock rate.
-    pub fn new(lock: f64, point: &Point) -> Loose {
-        let others = others(point);
-        if lock >= 1.0 || point.length <= 1.0 {
-            return Loose::tight();
+    /// Whether all attention is on the informative position.
+    pub fn is_tight(&self) -> bool {
+        self.mass >= 1.0
+    }
+
+    /// Whether attention is spread over many tokens.
+    pub fn is_soft(&self) -> bool {
+        self.facts.iter().any(|fact| fact.context > 0.0)
+    }
+
+    /// What is stored of facts with `all` samples each.
+    pub fn stored(&self, all: f64) -> Stored {
+        let mean =
+            |f: &dyn Fn(&Fact) -> f64| self.facts.iter().map(|fact| fact.weight * f(fact)).sum::<f64>();
+        let unit = self.mass * self.mass;
+        let (rates, weights) = (mean(&|fact| fact.rate * fact.rate), mean(&|fact| fact.rate * fact.grain));
+        let facts = (rates - unit - self.between).max(0.0);
+        Stored {
+            variance: (facts + weights / all) / unit,
+            lost: mean(&|fact| fact.lost) / (all * unit),
+            lost_variance: (facts + (1.0 - 2.0 * self.mass + weights) / all) / unit,
+            covariance: ((self.mass - weights) / all - facts) / unit,
         }
-        let (x, y) = trigger(lock, others);
-        // A unit of the softmax's exponent, in units of the spread of token scores.
-        let soft = x.max(0.0) / (LEAD * libm::log(point.length + 1.0));
-        let weight = effective(point, (y.max(0.0) * soft).min(1.0));
-        let (cdf, power, rest) = (QuickCdf::new(), QuickPower::new(weight), QuickPower::new(weight - 1.0));
-        // A fact stored at the rate l loses against a token that is always stored unless it leads by log 1/l.
-        let fact = |&(z, share): &(f64, f64)| {
-            let rate = power.at(x + z);
-            let test = power.at(x + z + soft * libm::log(rate.max(1e-9)));
-            Fact { rate, test, stolen: weight * rest.at(z) * cdf.at(z - x), weight: share }
-        };
-        let facts: Vec<Fact> = SCORES.points.iter().map(fact).collect();
-        let moment = |n: i32| facts.iter().map(|fact| fact.weight * fact.rate.powi(n)).sum::<f64>();
-        let stored = moment(1);
-        let moments = [2, 3, 4].map(|n| moment(n) / stored.powi(n));
-        Loose { lock, stored, moments, facts }
     }
 }
 
-/// The lead of the trigger that the formulas are for.
-const LEAD: f64 = 4.0;
-
-/// The number of single tokens that take as much attention as those of a sequence: a token that occurs c times has the weight
-/// of `c^power` single ones.
-fn effective(point: &Point, power: f64) -> f64 {
-    let mean = (point.length - 1.0) / point.vocab;
-    let weight = match mean {
-        // Many occurrences of every token.
-        40.0.. => libm::pow(mean, power),
-        _ => poisson(mean, Detail::Every).mean(|c| if c > 0.0 { libm::pow(c, power) } else { 0.0 }),
-    };
-    (point.vocab * weight).max(1.0)
+/// Statistics over facts of what is stored of them, in units of the mean.
+pub(crate) struct Stored {
+    /// Variance of the part with the fact's own token.
+    pub variance: f64,
+    /// Energy of the part with other tokens.
+    pub lost: f64,
+    /// Variance of the attention on other tokens.
+    lost_variance: f64,
+    /// Its covariance with the part with the own token.
+    covariance: f64,
 }
 
-/// The trigger's score at which attention finds it at this rate, and the mean of the largest score of the other tokens.
-fn trigger(lock: f64, others: f64) -> (f64, f64) {
-    let maximum = Maximum::of(others.max(1.0));
-    let cdf = QuickCdf::new();
-    let (mut low, mut high) = (-8.0, 16.0);
-    for _ in 0..40 {
-        let middle = 0.5 * (low + high);
-        if maximum.rule.mean(|y| cdf.at(middle - y)) < lock { low = middle } else { high = middle }
+impl Stored {
+    /// Variance of a label's coefficient for a query: that of counts times kappa, that of overlaps with the query, and that of other
+    /// tokens in the head outputs.
+    pub fn noise(&self, query: &Query, loose: &Loose, overlap: f64, vocab: f64) -> [f64; 3] {
+        let Query { kappa, s2, .. } = *query;
+        let shift = loose.shift * overlap.sqrt();
+        let common = (loose.common + shift * (shift + 2.0 / vocab.sqrt())).min(1.0);
+        let mean = loose.beside * common;
+        let square = 1.0 + self.variance + self.lost;
+        [
+            kappa * (kappa * self.variance + 2.0 * overlap * loose.tilt),
+            s2 * square,
+            loose.spill * overlap * square
+                + (overlap * common + mean * mean) * self.lost_variance
+                + 2.0 * kappa * mean * self.covariance,
+        ]
     }
-    (0.5 * (low + high), maximum.rule.mean(|y| y))
 }

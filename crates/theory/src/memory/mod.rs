@@ -23,18 +23,23 @@
 mod counted;
 pub(crate) mod explicit;
 mod loose;
+mod mixture;
 mod race;
+mod softmax;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use counted::Rivals;
-pub(crate) use loose::{Fact, Loose};
+pub(crate) use loose::{Fact, Loose, Stored};
 pub(crate) use race::{Noise, Output, OwnNoise, Race};
+
+use std::sync::LazyLock;
 
 use crate::counts::{Detail, binomial};
 use crate::kernel::{Kernel, Kernels, Measured, Query};
 use crate::noise::LogitNoise;
 use crate::point::Point;
+use crate::quadrature::{Rule, hermite, of_points};
 use explicit::Coefficient;
 
 /// A memory, set up once and then evaluated for any number of samples.
@@ -105,24 +110,29 @@ impl Memory {
     /// finds them. The other training samples store the right label with a wrong token: they give no signal but the same
     /// gradient noise, and the wrong tokens confuse the facts that they belong to.
     pub(crate) fn accuracy_when(&self, samples: f64, loose: &Loose) -> f64 {
-        // Less than a thousandth of the samples store a negligible signal.
-        if loose.lock < 1e-3 {
+        if loose.facts.is_empty() {
             return self.chance();
         }
         let accuracy = match &self.race {
-            Some(race) if self.is_lumpy(race.output, samples, loose) => self.few(race.output, samples),
+            Some(race) if loose.is_tight() && self.is_lumpy(race.output, samples) => {
+                self.few(race.output, samples)
+            }
             Some(race) => self.overlapping(race, samples, loose),
             None => self.counted(samples, loose),
         };
         accuracy.clamp(0.0, 1.0)
     }
 
+    /// Whether labels have something in common that depends on counts.
+    fn is_biased(&self) -> bool {
+        self.kernel.queries.iter().any(|query| query.kappa.abs() > 0.1 * query.xi.abs())
+    }
+
     /// Whether the whole numbers in wrong labels' own coefficients matter.
-    fn is_lumpy(&self, output: Output, samples: f64, loose: &Loose) -> bool {
+    fn is_lumpy(&self, output: Output, samples: f64) -> bool {
         let own = 1.0 / (output.overlap * self.vocab);
-        let biased = self.kernel.queries.iter().any(|query| query.kappa.abs() > 0.1 * query.xi.abs());
         let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
-        linear && biased && loose.lock >= 1.0 && samples < 6.0 * self.vocab && own > 0.7
+        linear && self.is_biased() && samples < 6.0 * self.vocab && own > 0.7
     }
 
     /// Memory accuracy where wrong labels' own coefficients are far from normal: counts vary by whole numbers and are multiplied
@@ -147,31 +157,32 @@ impl Memory {
     }
 
     fn overlapping(&self, race: &Race, samples: f64, loose: &Loose) -> f64 {
-        let per_fact = samples * loose.stored / self.vocab;
-        // Signals in units of 1/V, variances in units of 1/V^2.
-        let wrong = (race.output.overlap + 1.0 / self.vocab) * self.vocab;
-        let noises: Vec<Noise> =
-            self.kernel.queries.iter().map(|query| noise(query, per_fact, wrong, loose)).collect();
+        let Memory { vocab, kernel, .. } = self;
+        let overlap = race.output.overlap;
+        let all = samples / vocab;
+        let stored = loose.stored(all);
+        let mixed = loose.is_soft() || (self.is_biased() && !loose.is_tight());
+        let shift =
+            if mixed { mixture::shift(*vocab, race, samples, loose, &stored, &kernel.mean()) } else { 0.0 };
+        let moments = moments(all, loose);
+        let stolen = loose.stolen / (samples * loose.mass * loose.mass);
+        let seen = seen(samples, *vocab, loose);
         let mut accuracy = 0.0;
-        // Facts that attention finds rarely do not matter.
-        let found = |fact: &&Fact| fact.weight * fact.test > 1e-4 * loose.lock;
-        for fact in loose.facts.iter().filter(found) {
-            let counts = binomial(samples, fact.rate / self.vocab, Detail::Smooth);
-            let stolen = fact.stolen / (per_fact * loose.stored * self.vocab);
-            for (query, noise) in self.kernel.queries.iter().zip(&noises) {
-                let noise = noise.with(wrong * query.xi * query.xi * stolen);
-                let win = |n: f64| {
-                    let seen = n / per_fact;
-                    race.win(seen * query.xi + query.kappa * (seen - 1.0), noise)
-                };
-                accuracy += fact.weight * fact.test / loose.lock * query.weight * counts.mean(win);
-            }
+        for query in &kernel.queries {
+            // Signals in units of 1/V, variances in units of 1/V^2.
+            let parts = stored.noise(query, loose, overlap, *vocab);
+            let variance =
+                (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * stolen);
+            let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, moments) };
+            let noise = Noise::new(variance, third, fourth);
+            accuracy +=
+                query.weight * seen.mean(|f| race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
         }
         accuracy
     }
 
     fn counted(&self, samples: f64, loose: &Loose) -> f64 {
-        let samples = samples * loose.lock;
+        let samples = samples * loose.mass;
         let per_fact = samples / self.vocab;
         let detail = if per_fact <= 200.0 { Detail::Every } else { Detail::Smooth };
         let counts = binomial(samples, 1.0 / self.vocab, detail);
@@ -195,26 +206,65 @@ pub(crate) fn race(point: &Point) -> Option<Race> {
     (!point.orthonormal()).then(|| Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
 }
 
-/// Noise of a wrong logit in units of 1/V, for facts seen `per_fact` times on average; `wrong` is
-/// `(1/d + 1/V) V`.
-///
-/// The sum over all facts is normal except for a wrong label's own fact, which adds `kappa (f - 1) + Delta f`, where
-/// f = n / per_fact, and the count n is Poisson with a mean that varies with the fact's lock rate.
-fn noise(query: &Query, per_fact: f64, wrong: f64, loose: &Loose) -> Noise {
+/// How much of a fact is stored, in units of the mean, with the share of sequences in which attention finds facts with it at test, in
+/// units of the lock rate.
+fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
+    let unit = vocab / (samples * loose.mass);
+    let counts = |fact: &Fact| {
+        let mean = samples * fact.rate / (fact.grain * vocab);
+        let law: Vec<_> = match mean > MANY && !loose.is_tight() {
+            // Normal with the skewness of a Poisson number.
+            true => NORMAL
+                .points
+                .iter()
+                .map(|&(z, w)| (mean + mean.sqrt() * z + (z * z - 1.0) / 6.0, w))
+                .collect(),
+            false => binomial(samples, mean / samples, Detail::Smooth).points,
+        };
+        let (scale, share) = (unit * fact.grain, fact.weight * fact.test / loose.lock);
+        law.into_iter().map(move |(n, weight)| (n * scale, weight * share))
+    };
+    let found = |fact: &&Fact| fact.weight * fact.test > 1e-4 * loose.lock;
+    let points: Vec<_> = loose.facts.iter().filter(found).flat_map(counts).collect();
+    if loose.is_tight() {
+        return Rule { points };
+    }
+    let total: f64 = points.iter().map(|point| point.1).sum();
+    let mut rule = of_points(&points, POINTS);
+    rule.points.iter_mut().for_each(|point| point.1 *= total);
+    rule
+}
+
+/// Number of points for how much of a fact is stored.
+const POINTS: usize = 8;
+
+/// From this mean on, six points stand for a count.
+const MANY: f64 = 20.0;
+static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
+
+/// Moments two to four of f, the part of a fact that is stored with `all` samples of each, in units of the mean: a compound Poisson
+/// number whose mean varies with the attention on the fact.
+fn moments(all: f64, loose: &Loose) -> [f64; 3] {
+    let mut moments = [0.0; 3];
+    for fact in &loose.facts {
+        let (unit, n) = (fact.grain / (all * loose.mass), all * fact.rate / fact.grain);
+        moments[0] += fact.weight * unit.powi(2) * n * (n + 1.0);
+        moments[1] += fact.weight * unit.powi(3) * n * (n * (n + 3.0) + 1.0);
+        moments[2] += fact.weight * unit.powi(4) * n * (n * (n * (n + 6.0) + 7.0) + 1.0);
+    }
+    moments
+}
+
+/// Third and fourth cumulant of a wrong label's coefficient with its own fact, `kappa (f - 1) + Delta f`, given the moments of f.
+fn cumulants(query: &Query, [f2, f3, f4]: [f64; 3]) -> [f64; 2] {
     let Query { kappa, s2, .. } = *query;
-    let p = 1.0 / per_fact;
-    let [l2, l3, l4] = loose.moments;
-    // Moments of f.
-    let (f2, f3, f4) = (l2 + p, l3 + p * (3.0 * l2 + p), l4 + p * (6.0 * l3 + p * (7.0 * l2 + p)));
-    // Var(f), its third and fourth cumulants, Cov(f, f^2) and Var(f^2).
-    let (variance, third) = (f2 - 1.0, f3 - 3.0 * f2 + 2.0);
+    let variance = f2 - 1.0;
+    let third = f3 - 3.0 * f2 + 2.0;
     let fourth = f4 - 4.0 * f3 + 6.0 * f2 - 3.0 - 3.0 * variance * variance;
-    let (f_ff, ff_ff) = (f3 - f2, f4 - f2 * f2);
-    Noise::new(
-        wrong * (s2 * (l2 + p / loose.stored) + kappa * kappa * variance),
-        kappa * (kappa * kappa * third + 3.0 * s2 * f_ff),
-        kappa.powi(4) * fourth + 3.0 * s2 * s2 * ff_ff,
-    )
+    [
+        kappa * (kappa * kappa * third + 3.0 * s2 * (f3 - f2)),
+        kappa.powi(4) * fourth + 3.0 * s2 * s2 * (f4 - f2 * f2),
+    ]
 }
 
 /// Statistics of the output embeddings at a point.

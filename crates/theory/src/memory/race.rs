@@ -13,9 +13,10 @@
 //! of u. The result depends on `S / sigma` alone, so it is tabulated once, and averages over counts and keys are sums of
 //! look-ups.
 
+use std::f64::consts::LN_2;
 use std::sync::LazyLock;
 
-use crate::normal::{Maximum, QuickCdf, QuickPower};
+use crate::normal::{Maximum, QuickCdf, QuickPower, quantile};
 use crate::quadrature::{Rule, Table, chi_square, hermite};
 
 /// Statistics of output embeddings.
@@ -45,6 +46,8 @@ pub(crate) struct Race {
     unit: f64,
     /// Mean of the largest wrong logit, in standard deviations.
     largest: f64,
+    /// Its median.
+    pub median: f64,
     /// Shift of the largest wrong logit per unit of skewness and of kurtosis.
     by_skewness: f64,
     by_kurtosis: f64,
@@ -79,7 +82,8 @@ impl Race {
         });
         let y = largest;
         let (by_skewness, by_kurtosis) = ((y * y - 1.0) / 6.0, (y * y - 3.0) * y / 24.0);
-        Race { labels: wrong + 1.0, output, unit, largest, by_skewness, by_kurtosis, chance }
+        let median = quantile(-LN_2, wrong.max(1.0));
+        Race { labels: wrong + 1.0, output, unit, largest, median, by_skewness, by_kurtosis, chance }
     }
 
     /// The probability that the right label wins.
@@ -118,11 +122,6 @@ impl Noise {
     /// Noise with the given second, third and fourth cumulants.
     pub fn new(variance: f64, third: f64, fourth: f64) -> Noise {
         Noise { variance, deviation: variance.sqrt(), third, fourth }
-    }
-
-    /// The noise and independent normal noise.
-    pub fn with(&self, variance: f64) -> Noise {
-        Noise::new(self.variance + variance, self.third, self.fourth)
     }
 
     /// Noise with a normal law.

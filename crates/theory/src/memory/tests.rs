@@ -20,7 +20,11 @@ fn slow(point: &Point, samples: f64) -> f64 {
     let mut accuracy = 0.0;
     for &(a, a_weight) in &squares {
         let query = Query { weight: 1.0, kappa: 0.0, xi: a, s2: a / d, mlp_noise: 0.0 };
-        let noise = noise(&query, per_fact, 1.0 + v / d, &Loose::tight());
+        let loose = Loose::tight();
+        let variance =
+            (1.0 + v / d) * loose.stored(per_fact).noise(&query, &loose, 1.0 / d, v).iter().sum::<f64>();
+        let [third, fourth] = cumulants(&query, moments(per_fact, &loose));
+        let noise = Noise::new(variance, third, fourth);
         let tau2 = noise.variance / (1.0 + own_fact);
         accuracy += a_weight
             * counts.mean(|n| {

@@ -90,7 +90,7 @@ impl Maximum {
 }
 
 /// A point where `count ln F` is about `ln_power`, to four digits.
-fn quantile(ln_power: f64, count: f64) -> f64 {
+pub(crate) fn quantile(ln_power: f64, count: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..20 {
         let middle = 0.5 * (low + high);

@@ -4,7 +4,7 @@ mod maximum;
 mod quick;
 mod saddle;
 
-pub(crate) use maximum::Maximum;
+pub(crate) use maximum::{Maximum, quantile};
 pub(crate) use quick::{QuickCdf, QuickPower, QuickTail};
 pub(crate) use saddle::{Saddle, upper_tail};
 

@@ -16,7 +16,7 @@ pub use checked::{Checked, checked, expected_error};
 use crate::attention::{kept_rate, tokens_to_keep};
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
-use crate::point::Point;
+use crate::point::{DEFAULT_LEAD, Point};
 use crate::predict::{Dominant, Prediction, predict_at};
 
 /// The request for a plan. Sizes that are None are to be found.
@@ -174,6 +174,7 @@ impl Request {
             embedding: self.embedding,
             trigger: self.trigger,
             keep: None,
+            lead: DEFAULT_LEAD,
         }
     }
 
