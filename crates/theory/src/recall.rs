@@ -21,8 +21,8 @@ pub(crate) const LAST: usize = NODES - 1;
 /// From this lead on the attention beside the trigger is negligible in a run that always finds it.
 const MIN_TIGHT_LEAD: f64 = 3.0;
 
-/// Smaller weights are added to that of the next node, which changes recall by less than 2e-4.
-const SMALL: f64 = 1e-3;
+/// Smaller weights are added to that of the next node, which changes recall by less than 1e-3.
+const SMALL: f64 = 3e-3;
 
 /// The weight in recall of the memory accuracy at each node.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -128,32 +128,31 @@ impl Memory {
         self.kernel.queries.iter().any(|query| query.kappa.abs() > 0.1 * query.xi.abs())
     }
 
-    /// Whether the whole numbers in wrong labels' own coefficients matter.
+    /// Whether the whole numbers in wrong labels' own coefficients matter: few samples per fact and noise mostly from the own fact, or
+    /// noise from all facts that is smaller than the effect of one sample.
     fn is_lumpy(&self, output: Output, samples: f64) -> bool {
-        let own = 1.0 / (output.overlap * self.vocab);
+        let dim = 1.0 / output.overlap;
         let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
-        linear && self.is_biased() && samples < 6.0 * self.vocab && own > 0.7
+        let few = samples < 6.0 * self.vocab && dim > 0.7 * self.vocab;
+        linear && self.is_biased() && (few || samples < dim)
     }
 
-    /// Memory accuracy where wrong labels' own coefficients are far from normal: counts vary by whole numbers and are multiplied
-    /// by kappa.
+    /// Memory accuracy where wrong labels' own coefficients are whole numbers times kappa. With the many dimensions of this case queries
+    /// differ little, so one with mean statistics stands for all.
     fn few(&self, output: Output, samples: f64) -> f64 {
         let per_fact = samples / self.vocab;
         let counts = binomial(samples, 1.0 / self.vocab, Detail::Every);
-        let mut accuracy = 0.0;
-        for &Query { kappa, xi, s2, weight, .. } in &self.kernel.queries {
-            let square = per_fact * (kappa * kappa + s2 * (per_fact + 1.0));
-            let law = |step: f64, noise: f64| -> Vec<Coefficient> {
-                let own = |&(k, weight): &(f64, f64)| Coefficient {
-                    mean: k * (kappa + step) - per_fact * kappa,
-                    variance: k * k * noise,
-                    weight,
-                };
-                counts.points.iter().map(own).filter(|c| c.weight > 1e-8).collect()
+        let Query { kappa, xi, s2, .. } = self.kernel.mean();
+        let square = per_fact * (kappa * kappa + s2 * (per_fact + 1.0));
+        let law = |step: f64, noise: f64| -> Vec<Coefficient> {
+            let own = |&(k, weight): &(f64, f64)| Coefficient {
+                mean: k * (kappa + step) - per_fact * kappa,
+                variance: k * k * noise,
+                weight,
             };
-            accuracy += weight * explicit::win(self.vocab, output, square, &law(0.0, s2), &law(xi, 0.0));
-        }
-        accuracy
+            counts.points.iter().map(own).filter(|c| c.weight > 1e-8).collect()
+        };
+        explicit::win(self.vocab, output, square, &law(0.0, s2), &law(xi, 0.0))
     }
 
     fn overlapping(&self, race: &Race, samples: f64, loose: &Loose) -> f64 {
