@@ -87,7 +87,7 @@ fn missing_predictions_have_a_reason() {
         assert!(zipf["critical"][name].is_null());
         assert!(zipf["critical_reason"][name].as_str().unwrap().contains("uniform"), "{name}");
     }
-    assert_eq!(zipf["gaps"].as_array().unwrap().len(), 5);
+    assert_eq!(zipf["gaps"].as_array().unwrap().len(), 6);
     assert!(text("predict --zipf 1.0").contains("the formulas are for uniform tokens"));
 }
 

@@ -1,12 +1,13 @@
 //! Simulates random configurations near their critical number of samples, to validate the predictions.
 //!
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
-//! (kind: attention, mlp, sphere or orthonormal; configurations; seeds per cell; output).
+//! (kind: attention, crossing, mlp, sphere or orthonormal; configurations; seeds per cell; output).
 //!
 //! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d and L to 128, m from 64
 //! to 2048, any activation); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
 //! four numbers of samples are drawn log-uniformly within a factor of 8 of it. Configurations that do not cross
-//! within 2^28 tokens (attention-MLP: `N m d` within 2^31 too) are drawn anew.
+//! within 2^28 tokens (attention-MLP: `N m d` within 2^31 too) are drawn anew. The kind `crossing` has the sizes of `attention`, every
+//! second length near where attention becomes the limit, six numbers of samples close to the crossing and at most 2^22 tokens there.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -22,15 +23,18 @@ use superpose_lab::run::{Inputs, evaluation};
 
 const TOKENS: f64 = (1u64 << 28) as f64;
 const PRODUCTS: f64 = (1u64 << 31) as f64;
-const CELLS: usize = 4;
+const CROSSING_TOKENS: f64 = (1u64 << 25) as f64;
+
+/// Numbers of samples near the crossing, in units of the pilot's.
+const NEAR: [f64; 6] = [0.5, 0.7, 0.9, 1.15, 1.5, 2.1];
 
 /// Uniform random numbers of one configuration.
 struct Draw(Vec<u32>, usize);
 
 impl Draw {
-    fn new(index: u64) -> Draw {
+    fn new(index: u64, seed: u64) -> Draw {
         let mut words = vec![0; 64];
-        Words::new(20_260_315, Stream::Train, index).fill(0, &mut words);
+        Words::new(seed, Stream::Train, index).fill(0, &mut words);
         Draw(words, 0)
     }
 
@@ -55,6 +59,16 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
         ..Settings::default()
     };
     match kind {
+        "crossing" => {
+            let (vocab, dim) = (settings.vocab as f64, settings.dim as f64);
+            let limit = match settings.trigger {
+                Trigger::Keys => dim.powf(0.75) * vocab.powf(0.25),
+                Trigger::Values => vocab.powf(0.75) * dim.powf(0.25),
+            };
+            if draw.uniform() < 0.5 {
+                settings.length = draw.log(0.5 * limit, 3.0 * limit).clamp(2, 800);
+            }
+        }
         "mlp" => {
             settings.width = Some(draw.log(64.0, 2048.0));
             settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
@@ -92,16 +106,22 @@ fn pilot(settings: &Settings, max: f64, seed: u64) -> Option<f64> {
 }
 
 fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
-    let mut draw = Draw::new(index);
+    let crossing = kind == "crossing";
+    // The kind `crossing` was drawn after the formulas that it validates.
+    let mut draw = Draw::new(index, if crossing { 20_261_116 } else { 20_260_315 });
     let settings = settings(kind, &mut draw);
     // Different seeds, because equal ones would correlate the errors of all configurations, for example through the trigger's length.
     let first = 1000 * (index + 1);
-    let most = TOKENS / settings.length as f64;
+    // The pilot looks for a crossing up to an eighth of this.
+    let most = if crossing { CROSSING_TOKENS } else { TOKENS } / settings.length as f64;
     let most = settings.width.map_or(most, |width| most.min(PRODUCTS / (width * settings.dim) as f64));
     let critical = pilot(&settings, most, first - 1)?;
     let mut lines = String::new();
-    for _ in 0..CELLS {
-        let samples = draw.log(critical / 8.0, critical * 8.0).max(1);
+    let samples: Vec<usize> = match crossing {
+        true => NEAR.iter().map(|factor| (factor * critical).round().max(1.0) as usize).collect(),
+        false => (0..4).map(|_| draw.log(critical / 8.0, critical * 8.0).max(1)).collect(),
+    };
+    for samples in samples {
         let runs: Vec<Evaluation> =
             (0..seeds).map(|seed| measure(&settings, samples, first + seed)).collect();
         let Settings { vocab, dim, length, trigger, width, activation, embedding, .. } = &settings;
@@ -127,7 +147,7 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, count, seeds, path] = &arguments[..] else {
-        eprintln!("usage: simulate attention|mlp|sphere|orthonormal CONFIGURATIONS SEEDS OUT.csv");
+        eprintln!("usage: simulate attention|crossing|mlp|sphere|orthonormal CONFIGURATIONS SEEDS OUT.csv");
         std::process::exit(2);
     };
     let (count, seeds): (usize, u64) = (count.parse().unwrap(), seeds.parse().unwrap());

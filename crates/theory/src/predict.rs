@@ -41,6 +41,7 @@ reasons! {
     ExactRegime: "the formulas are for the infinitesimal regime",
     Gamma: "the formulas are for a rate of step 2 that is set by the lead",
     SmallLeadKeep: "with tokens dropped, the formulas are for a lead of at least 3: with less, the dropped tokens had attention",
+    Dropped: "the formula is for attention on all tokens of a sequence",
     FileEmbedding: "the embeddings come from a file: measure their statistics first",
     Structure: "the formulas are for rows without structure",
     Trained: "the formulas are for the three-step early phase, not for training that goes on",
@@ -164,17 +165,18 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
     } = &**config;
     // The scale of the scores changes recall and attention, and their sign also the lock rate and kept rate, but not the other
     // measures.
-    let scaled = matches!(measure, Measure::Accuracy | Measure::AttentionMass);
     let signed = matches!(measure, Measure::LockRate | Measure::KeptRate);
-    let unscaled = gamma.is_some_and(|gamma| scaled || (signed && gamma <= 0.0));
-    let dropped = scaled && *lead < MIN_KEEP_LEAD && keep.is_some_and(|keep| keep < *length);
+    let dropped = keep.is_some_and(|keep| keep < *length);
+    let (recall, mass) = (measure == Measure::Accuracy, measure == Measure::AttentionMass);
+    let unscaled = gamma.is_some_and(|gamma| recall || mass || (signed && gamma <= 0.0));
     let reasons = [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
         unscaled.then_some(Reason::Gamma),
-        dropped.then_some(Reason::SmallLeadKeep),
+        (dropped && recall && *lead < MIN_KEEP_LEAD).then_some(Reason::SmallLeadKeep),
+        (dropped && mass).then_some(Reason::Dropped),
         training.is_some().then_some(Reason::Trained),
         without_formula(embedding.kind()),
         output_embedding.is_some().then_some(Reason::OutputEmbedding),

@@ -53,8 +53,8 @@ fn silence_has_a_reason() {
     let others = [MemoryAccuracy, OneStepAccuracy, LockRate];
     assert_eq!(others.map(|m| get(&p, m)), others.map(|m| get(&at(settings()), m)));
     let p = at(Settings { lead: 0.5, keep: Some(3), ..settings() });
-    let reason = Reason::SmallLeadKeep;
-    assert_eq!(p.gaps, [Accuracy, AttentionMass].map(|quantity| Gap { quantity, reason }));
+    let gap = |quantity, reason| Gap { quantity, reason };
+    assert_eq!(p.gaps, [gap(Accuracy, Reason::SmallLeadKeep), gap(AttentionMass, Reason::Dropped)]);
     assert!(at(Settings { lead: 0.5, keep: Some(16), ..settings() }).gaps.is_empty());
     assert_eq!(at(Settings { gamma: Some(-1.0), ..settings() }).gaps.len(), 4);
 }
