@@ -104,7 +104,7 @@ fn precision_is_the_type_and_half_width_the_interval() {
 #[test]
 fn measure_without_a_formula_is_mapped_everywhere() {
     let sizes = "--vocab 40 --length 6 --x dim:8..40 --y samples:50..2000 --resolution 8";
-    let record = json(&format!("phase {sizes} --measure attention_mass --json"));
+    let record = json(&format!("phase {sizes} --measure top_5_accuracy --json"));
     let cells = record["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["value"].is_number() && cell["predicted"].is_null()), "{record}");
 }

@@ -3,10 +3,11 @@
 //! `cargo run --release -p superpose-lab --example validate -- docs/validation/attention.csv`
 #![allow(clippy::unwrap_used)]
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use superpose_core::Measure;
 use superpose_core::config::Trigger;
+use superpose_core::random::{Stream, Words, unit};
 use superpose_theory::{Point, predict_at};
 
 struct Cell {
@@ -65,25 +66,32 @@ fn main() {
     for path in std::env::args().skip(1) {
         let cells = read(&path);
         println!("{path}: {} cells; those with a simulated value between 0.05 and 0.95 count", cells.len());
-        println!("| quantity | trigger | cells | rms error | of which seeds | rms, seeds taken off | bias |");
-        println!("|---|---|---|---|---|---|---|");
+        println!("| quantity | trigger {HEADER}");
         for (i, quantity) in QUANTITIES.iter().enumerate() {
             for trigger in [Some(Trigger::Keys), Some(Trigger::Values), None] {
                 let chosen =
                     cells.iter().filter(|cell| trigger.is_none_or(|trigger| trigger == cell.trigger));
-                if let Some(errors) = errors(chosen.map(|cell| cell.values[i])) {
+                if let Some(errors) = errors(chosen, i) {
                     println!("| {quantity} | {} {errors}", trigger.map_or("both", Trigger::word));
                 }
             }
         }
-        println!(
-            "\n| what limits recall | cells | rms error | of which seeds | rms, seeds taken off | bias |"
-        );
-        println!("|---|---|---|---|---|---|");
+        println!("\n| accuracy, lock rate | trigger {HEADER}");
+        for loose in [true, false] {
+            for trigger in [Some(Trigger::Keys), Some(Trigger::Values), None] {
+                let chosen =
+                    cells.iter().filter(|cell| trigger.is_none_or(|trigger| trigger == cell.trigger));
+                if let Some(errors) = errors(chosen.filter(|cell| (cell.values[2].0 < 0.95) == loose), 0) {
+                    let name = if loose { "below 0.95" } else { "at least 0.95" };
+                    println!("| {name} | {} {errors}", trigger.map_or("both", Trigger::word));
+                }
+            }
+        }
+        println!("\n| what limits recall | {}", HEADER.trim_start_matches("| ").replacen("|---", "", 1));
         let regimes: BTreeSet<&str> = cells.iter().map(|cell| cell.regime.as_str()).collect();
         for regime in regimes {
             let chosen = cells.iter().filter(|cell| cell.regime == regime);
-            if let Some(errors) = errors(chosen.map(|cell| cell.values[0])) {
+            if let Some(errors) = errors(chosen, 0) {
                 println!("| {regime} {errors}");
             }
         }
@@ -103,30 +111,140 @@ fn main() {
         }
         println!();
         critical_samples(&cells);
+        read_critical_samples(&cells);
     }
 }
 
-/// Returns the errors of the predictions for simulated values between 0.05 and 0.95, as columns of a table.
-fn errors(values: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<String> {
-    let counted: Vec<(f64, f64, f64)> = values
-        .filter(|value| (0.05..0.95).contains(&value.0))
-        .filter_map(|(seen, error, predicted)| Some((seen, error, predicted?)))
-        .collect();
-    if counted.is_empty() {
+/// The columns of errors, and the line below the head of a table with two more.
+const HEADER: &str = "| cells | rms error | of which seeds | rms, seeds taken off (95% interval) | bias |\n|---|---|---|---|---|---|---|";
+
+/// Returns the errors of the predictions of a quantity, for simulated values between 0.05 and 0.95, as columns of a table. The interval is a
+/// bootstrap over configurations.
+fn errors<'a>(cells: impl Iterator<Item = &'a Cell>, quantity: usize) -> Option<String> {
+    // By configuration: the number of cells, and sums of squared errors, of variances of seeds and of errors.
+    let mut sums: BTreeMap<&str, [f64; 4]> = BTreeMap::new();
+    for cell in cells {
+        let (seen, error, Some(predicted)) = cell.values[quantity] else { continue };
+        if (0.05..0.95).contains(&seen) {
+            let sum = sums.entry(&cell.index).or_default();
+            let terms = [1.0, (seen - predicted).powi(2), error * error, predicted - seen];
+            sum.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        }
+    }
+    let groups: Vec<[f64; 4]> = sums.into_values().collect();
+    let total = |chosen: &mut dyn Iterator<Item = usize>| {
+        chosen.fold([0.0; 4], |sum, i| std::array::from_fn(|k| sum[k] + groups[i][k]))
+    };
+    let net = |sum: [f64; 4]| ((sum[1] - sum[2]) / sum[0]).max(0.0).sqrt();
+    let all = total(&mut (0..groups.len()));
+    if all[0] == 0.0 {
         return None;
     }
-    let mean =
-        |f: &dyn Fn(&(f64, f64, f64)) -> f64| counted.iter().map(f).sum::<f64>() / counted.len() as f64;
-    let square = mean(&|c| (c.0 - c.2).powi(2));
-    let seeds = mean(&|c| c.1.powi(2));
+    let mut random = Uniform::new(1);
+    let mut draws: Vec<f64> = (0..1000)
+        .map(|_| net(total(&mut (0..groups.len()).map(|_| (random.next() * groups.len() as f64) as usize))))
+        .collect();
+    draws.sort_by(f64::total_cmp);
     Some(format!(
-        "| {} | {:.4} | {:.4} | {:.4} | {:+.4} |",
-        counted.len(),
-        square.sqrt(),
-        seeds.sqrt(),
-        (square - seeds).max(0.0).sqrt(),
-        mean(&|c| c.2 - c.0)
+        "| {} | {:.4} | {:.4} | {:.4} ({:.4} to {:.4}) | {:+.4} |",
+        all[0],
+        (all[1] / all[0]).sqrt(),
+        (all[2] / all[0]).sqrt(),
+        net(all),
+        draws[25],
+        draws[974],
+        all[3] / all[0]
     ))
+}
+
+/// Uniform random numbers.
+struct Uniform {
+    words: Vec<u32>,
+    seed: u64,
+    used: usize,
+}
+
+impl Uniform {
+    fn new(seed: u64) -> Uniform {
+        Uniform { words: Vec::new(), seed, used: 0 }
+    }
+
+    fn next(&mut self) -> f64 {
+        if self.used + 2 > self.words.len() {
+            self.seed += 1;
+            self.words = vec![0; 4096];
+            Words::new(self.seed, Stream::Train, 0).fill(0, &mut self.words);
+            self.used = 0;
+        }
+        self.used += 2;
+        unit(self.words[self.used - 2], self.words[self.used - 1])
+    }
+
+    /// A normal number (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.next().max(1e-300).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.next()).cos()
+    }
+}
+
+/// The logarithm of the number of samples at which a line through the log odds of cells crosses one half: cells with an accuracy of 0.1 to
+/// 0.9, weighted by their standard errors. None without two of them or far from them.
+fn crossing(cells: &[(f64, f64, f64)]) -> Option<f64> {
+    let inside = cells.iter().filter(|cell| (0.1..0.9).contains(&cell.1));
+    let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for &(x, accuracy, error) in inside {
+        let slope = 1.0 / (accuracy * (1.0 - accuracy));
+        let (y, weight) =
+            ((accuracy / (1.0 - accuracy)).ln(), 1.0 / (slope * slope * (error * error + 2.5e-5)));
+        (w, wx, wy, wxx, wxy) =
+            (w + weight, wx + weight * x, wy + weight * y, wxx + weight * x * x, wxy + weight * x * y);
+        (low, high) = (low.min(x), high.max(x));
+    }
+    let slope = (w * wxy - wx * wy) / (w * wxx - wx * wx);
+    let at = (wx - wy / slope) / w;
+    (slope > 0.0 && high > low && (low - 0.3..high + 0.3).contains(&at)).then_some(at)
+}
+
+/// Prints how often the critical number of samples read from the predictions for the cells is close to that read from the simulated cells in
+/// the same way, and how often it would be if the theory were exact, given the noise of the seeds (parametric bootstrap).
+fn read_critical_samples(cells: &[Cell]) {
+    let mut random = Uniform::new(1000);
+    let (mut ratios, mut exact) = (Vec::new(), Vec::new());
+    for group in cells.chunk_by(|a, b| a.index == b.index) {
+        let cell = |cell: &Cell| {
+            let (seen, error, predicted) = cell.values[0];
+            Some((cell.point.samples.ln(), seen, error, predicted?))
+        };
+        let Some(group) = group.iter().map(cell).collect::<Option<Vec<_>>>() else { continue };
+        let seen: Vec<_> = group.iter().map(|&(x, seen, error, _)| (x, seen, error)).collect();
+        let Some(at) = crossing(&seen) else { continue };
+        let curve: Vec<_> = group.iter().map(|&(x, _, error, predicted)| (x, predicted, error)).collect();
+        let Some(truth) = crossing(&curve) else { continue };
+        ratios.push((truth - at).exp());
+        for _ in 0..20 {
+            let noisy: Vec<_> =
+                curve.iter().map(|&(x, mean, error)| (x, mean + error * random.normal(), error)).collect();
+            exact.extend(crossing(&noisy).map(|at| (truth - at).exp()));
+        }
+    }
+    let within = |ratios: &[f64], share: f64| {
+        let close = |ratio: &&f64| (1.0 / (1.0 + share)..=1.0 + share).contains(*ratio);
+        100.0 * ratios.iter().filter(close).count() as f64 / ratios.len().max(1) as f64
+    };
+    println!(
+        "Predicted over measured critical N at one half, read from the cells alone, {} configurations:",
+        ratios.len()
+    );
+    for share in [0.1, 0.15, 0.25] {
+        println!(
+            "- within {:.0}%: {:.1}%; an exact theory, given the seeds: {:.1}%",
+            100.0 * share,
+            within(&ratios, share),
+            within(&exact, share)
+        );
+    }
+    println!();
 }
 
 /// Prints the ratio of the simulated to the predicted critical number of samples: the factor by which the predicted curve must be

@@ -229,13 +229,14 @@ fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
         return Rule { points };
     }
     let total: f64 = points.iter().map(|point| point.1).sum();
-    let mut rule = of_points(&points, POINTS);
+    let mut rule = of_points(&points, if samples < FEW * vocab { 2 * POINTS } else { POINTS });
     rule.points.iter_mut().for_each(|point| point.1 *= total);
     rule
 }
 
-/// Number of points for how much of a fact is stored.
+/// Number of points for how much of a fact is stored, and the samples per fact below which there are twice as many.
 const POINTS: usize = 8;
+const FEW: f64 = 10.0;
 
 /// From this mean on, six points stand for a count.
 const MANY: f64 = 20.0;
