@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use superpose_core::Measure;
 use superpose_core::config::Trigger;
-use superpose_core::random::{Stream, Words, unit};
+use superpose_core::random::{Stream, Words, normal_quantile, unit};
 use superpose_theory::{Point, predict_at};
 
 struct Cell {
@@ -180,10 +180,8 @@ impl Uniform {
         unit(self.words[self.used - 2], self.words[self.used - 1])
     }
 
-    /// A normal number (Box and Muller).
     fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.next().max(1e-300).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.next()).cos()
+        normal_quantile(self.next())
     }
 }
 

@@ -35,9 +35,6 @@ pub struct Point {
     pub lead: f64,
 }
 
-/// The lead of plans and of tests.
-pub const DEFAULT_LEAD: f64 = 4.0;
-
 impl From<&Settings> for Point {
     fn from(settings: &Settings) -> Point {
         Point {
@@ -106,6 +103,6 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    let (keep, lead) = (None, DEFAULT_LEAD);
+    let (keep, lead) = (None, 4.0);
     Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep, lead }
 }

@@ -1,7 +1,8 @@
 //! Recall of the three-step algorithm (theory: recall).
 //!
 //! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
-//! over runs of the lock rate times the memory accuracy at that lock rate.
+//! over runs of the lock rate times the memory accuracy in such a run. It depends on the run only through the trigger's score, so it
+//! is computed at a few scores, the nodes.
 
 use std::sync::OnceLock;
 
@@ -101,12 +102,12 @@ impl Nodes {
 
     /// Recall of a memory after `samples` samples.
     pub fn recall(&self, memory: &Memory, weights: &Weights, samples: f64) -> f64 {
-        weights.recall(memory.chance(), |node| memory.accuracy_when(samples, self.at(node)))
+        weights.mean(memory.chance(), |node| memory.accuracy_when(samples, self.at(node)))
     }
 
     /// The mean attention on the informative position.
     pub fn attention_mass(&self, weights: &Weights) -> f64 {
-        weights.recall(0.0, |node| self.at(node).mass / self.at(node).lock)
+        weights.mean(0.0, |node| self.at(node).mass / self.at(node).lock)
     }
 }
 
@@ -116,11 +117,10 @@ impl Weights {
         self.0.iter().sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// Recall, at least `chance`, given the memory accuracy at each node, which is computed only where the
-    /// weight is not negligible.
-    pub fn recall(&self, chance: f64, mut memory: impl FnMut(usize) -> f64) -> f64 {
+    /// The weighted sum of a share, at least `low`. It is computed at nodes with a weight only.
+    pub fn mean(&self, low: f64, mut share: impl FnMut(usize) -> f64) -> f64 {
         let used = self.0.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
-        used.map(|(i, weight)| weight * memory(i)).sum::<f64>().clamp(chance, 1.0)
+        used.map(|(node, weight)| weight * share(node)).sum::<f64>().clamp(low, 1.0)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Recall at many lengths and numbers of samples with one memory, for searches that evaluate it repeatedly.
 
+use std::borrow::Cow;
+
 use super::Parameter;
 use crate::attention::Scores;
 use crate::memory::Memory;
@@ -29,31 +31,35 @@ impl Recall {
     /// below the target the memory accuracy is not computed.
     pub fn accuracy_or_bound(&self, length: f64, samples: f64, target: f64) -> f64 {
         let point = Point { length, samples, ..self.point };
-        if length == self.point.length {
-            return recall_or_bound(&point, target, &self.nodes, || self.memory.clone());
-        }
-        recall_or_bound(&point, target, &Nodes::of(&point), || self.memory.clone())
+        recall_or_bound(&point, target, &self.nodes_at(&point), || Cow::Borrowed(&self.memory))
     }
 
     /// The same at points that differ from this model's in one parameter; the parts that they share are computed once.
     pub(super) fn along(&self, parameter: Parameter, target: f64) -> impl FnMut(f64) -> f64 {
         move |value| {
             let point = parameter.set(&self.point, value);
-            let memory = || match parameter {
-                Parameter::Length | Parameter::Samples => self.memory.clone(),
-                _ => self.memory.moved(&point),
-            };
-            match parameter {
-                Parameter::Length | Parameter::Vocab => {
-                    recall_or_bound(&point, target, &Nodes::of(&point), memory)
-                }
-                _ => recall_or_bound(&point, target, &self.nodes, memory),
-            }
+            recall_or_bound(&point, target, &self.nodes_at(&point), || match parameter {
+                Parameter::Length | Parameter::Samples => Cow::Borrowed(&self.memory),
+                _ => Cow::Owned(self.memory.moved(&point)),
+            })
+        }
+    }
+
+    /// Attention at a point, which depends on its vocabulary and length.
+    fn nodes_at(&self, point: &Point) -> Cow<'_, Nodes> {
+        match (point.vocab, point.length) == (self.point.vocab, self.point.length) {
+            true => Cow::Borrowed(&self.nodes),
+            false => Cow::Owned(Nodes::of(point)),
         }
     }
 }
 
-fn recall_or_bound(point: &Point, target: f64, nodes: &Nodes, memory: impl FnOnce() -> Memory) -> f64 {
+fn recall_or_bound<'a>(
+    point: &Point,
+    target: f64,
+    nodes: &Nodes,
+    memory: impl FnOnce() -> Cow<'a, Memory>,
+) -> f64 {
     let weights = nodes.weights(point, &Scores::of(point));
     let lock_rate = weights.lock_rate();
     match lock_rate < target {

@@ -119,7 +119,7 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
             let chance = 1.0 / grid.point(row, column).vocab;
             let memory =
                 |rate: usize| stored[rate].as_ref().map_or(chance, |surface| surface.values[place(rate, i)]);
-            let accuracy = attention[i].0.recall(chance, memory);
+            let accuracy = attention[i].0.mean(chance, memory);
             (accuracy, grid.dominant(row, column, memory(LAST), &attention[i]))
         };
         (0..height).map(cell).collect::<Vec<_>>()

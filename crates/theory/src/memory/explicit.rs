@@ -14,12 +14,26 @@ use super::Output;
 
 static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(5));
 
-/// A value of a label's own coefficient: its mean, its variance and its probability.
+/// A value of a label's own coefficient: its mean, its variance, its third cumulant and its probability.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coefficient {
     pub mean: f64,
     pub variance: f64,
+    pub third: f64,
     pub weight: f64,
+}
+
+/// The probability that a wrong logit exceeds x, if noise from other labels has the variance `rest` and squared lengths of output
+/// embeddings have the relative variance `spread`. A third cumulant moves the quantile (Cornish and Fisher).
+pub(crate) fn above(law: &[Coefficient], x: f64, rest: f64, spread: f64) -> f64 {
+    let tail = QuickTail::new();
+    let above = |c: &Coefficient| {
+        let deviation = (rest + c.variance + spread * c.mean * c.mean).sqrt();
+        let t = (x - c.mean) / deviation;
+        let moved = c.third / deviation.powi(3) * (t * t - 1.0) / 6.0;
+        c.weight * tail.at(t - moved.clamp(-0.3, 0.3 * t.abs()))
+    };
+    law.iter().map(above).sum()
 }
 
 /// The probability that the right label has the largest of `vocab` logits, if its own coefficient has the law `right`, and those of
@@ -37,16 +51,9 @@ pub(crate) fn win(
     // The squared length of an output embedding, as a factor of its own coefficient.
     let spread = freedom.map_or(0.0, |freedom| 2.0 / freedom);
     let lengths = freedom.map_or(Rule::certain(1.0), |freedom| chi_square(freedom, 3));
-    let tail = QuickTail::new();
-    let ahead = |x: f64, rest: f64| {
-        let ahead = |c: &Coefficient| {
-            c.weight * tail.at((x - c.mean) / (rest + c.variance + spread * c.mean * c.mean).sqrt())
-        };
-        wrong.iter().map(ahead).sum::<f64>()
-    };
     let below = |x: f64| {
-        let ahead = ahead(x, overlap * x * x + noise * (1.0 - overlap));
-        libm::exp((vocab - 1.0) * libm::log1p(-ahead.min(1.0 - 1e-12)))
+        let above = above(wrong, x, overlap * x * x + noise * (1.0 - overlap), spread);
+        libm::exp((vocab - 1.0) * libm::log1p(-above.min(1.0 - 1e-12)))
     };
     let (low, high) = right.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), c| {
         let reach = 5.0 * (c.variance + noise).sqrt();

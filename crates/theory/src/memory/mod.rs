@@ -114,8 +114,8 @@ impl Memory {
             return self.chance();
         }
         let accuracy = match &self.race {
-            Some(race) if loose.is_tight() && self.is_lumpy(race.output, samples) => {
-                self.few(race.output, samples)
+            Some(race) if loose.is_tight() && self.has_discrete_counts(race.output, samples) => {
+                self.with_discrete_counts(race.output, samples)
             }
             Some(race) => self.overlapping(race, samples, loose),
             None => self.counted(samples, loose),
@@ -130,7 +130,7 @@ impl Memory {
 
     /// Whether the whole numbers in wrong labels' own coefficients matter: few samples per fact and noise mostly from the own fact, or
     /// noise from all facts that is smaller than the effect of one sample.
-    fn is_lumpy(&self, output: Output, samples: f64) -> bool {
+    fn has_discrete_counts(&self, output: Output, samples: f64) -> bool {
         let dim = 1.0 / output.overlap;
         let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
         let few = samples < 6.0 * self.vocab && dim > 0.7 * self.vocab;
@@ -139,7 +139,7 @@ impl Memory {
 
     /// Memory accuracy where wrong labels' own coefficients are whole numbers times kappa. With the many dimensions of this case queries
     /// differ little, so one with mean statistics stands for all.
-    fn few(&self, output: Output, samples: f64) -> f64 {
+    fn with_discrete_counts(&self, output: Output, samples: f64) -> f64 {
         let per_fact = samples / self.vocab;
         let counts = binomial(samples, 1.0 / self.vocab, Detail::Every);
         let Query { kappa, xi, s2, .. } = self.kernel.mean();
@@ -148,6 +148,7 @@ impl Memory {
             let own = |&(k, weight): &(f64, f64)| Coefficient {
                 mean: k * (kappa + step) - per_fact * kappa,
                 variance: k * k * noise,
+                third: 0.0,
                 weight,
             };
             counts.points.iter().map(own).filter(|c| c.weight > 1e-8).collect()
@@ -164,14 +165,14 @@ impl Memory {
         let shift =
             if mixed { mixture::shift(*vocab, race, samples, loose, &stored, &kernel.mean()) } else { 0.0 };
         let moments = moments(all, loose);
-        let stolen = loose.stolen / (samples * loose.mass * loose.mass);
+        let mislabelled = loose.mislabelled / (samples * loose.mass * loose.mass);
         let seen = seen(samples, *vocab, loose);
         let mut accuracy = 0.0;
         for query in &kernel.queries {
             // Signals in units of 1/V, variances in units of 1/V^2.
             let parts = stored.noise(query, loose, overlap, *vocab);
             let variance =
-                (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * stolen);
+                (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * mislabelled);
             let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, moments) };
             let noise = Noise::new(variance, third, fourth);
             accuracy +=
@@ -210,7 +211,7 @@ pub(crate) fn race(point: &Point) -> Option<Race> {
 fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
     let unit = vocab / (samples * loose.mass);
     let counts = |fact: &Fact| {
-        let mean = samples * fact.rate / (fact.grain * vocab);
+        let mean = samples * fact.rate / (fact.sample_weight * vocab);
         let law: Vec<_> = match mean > MANY && !loose.is_tight() {
             // Normal with the skewness of a Poisson number.
             true => NORMAL
@@ -220,7 +221,7 @@ fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
                 .collect(),
             false => binomial(samples, mean / samples, Detail::Smooth).points,
         };
-        let (scale, share) = (unit * fact.grain, fact.weight * fact.test / loose.lock);
+        let (scale, share) = (unit * fact.sample_weight, fact.weight * fact.test / loose.lock);
         law.into_iter().map(move |(n, weight)| (n * scale, weight * share))
     };
     let found = |fact: &&Fact| fact.weight * fact.test > 1e-4 * loose.lock;
@@ -247,7 +248,7 @@ static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
 fn moments(all: f64, loose: &Loose) -> [f64; 3] {
     let mut moments = [0.0; 3];
     for fact in &loose.facts {
-        let (unit, n) = (fact.grain / (all * loose.mass), all * fact.rate / fact.grain);
+        let (unit, n) = (fact.sample_weight / (all * loose.mass), all * fact.rate / fact.sample_weight);
         moments[0] += fact.weight * unit.powi(2) * n * (n + 1.0);
         moments[1] += fact.weight * unit.powi(3) * n * (n * (n + 3.0) + 1.0);
         moments[2] += fact.weight * unit.powi(4) * n * (n * (n * (n + 6.0) + 7.0) + 1.0);

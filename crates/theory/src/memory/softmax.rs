@@ -90,7 +90,7 @@ impl Loose {
         }
         let lock = largest.lock_rate(x);
         if x <= 0.0 || lock < 1e-3 {
-            return Loose { lock, mass: lock, ..Loose::lost() };
+            return Loose { lock, mass: lock, ..Loose::default() };
         }
         let trigger = point.lead * libm::log(point.length + 1.0);
         let spread = (trigger / x).max(1e-3);
@@ -114,7 +114,7 @@ impl Loose {
             SCORES[right].0 + STEP * (strength - high) / slope
         };
         let mut classes = [Fact::default(); CLASSES.len()];
-        let mut loose = Loose { lock, present, ..Loose::lost() };
+        let mut loose = Loose { lock, present, ..Loose::default() };
         let (mut found, mut tilts) = (0.0, [0.0; 2]);
         for ((&(z, weight), &rate), &factor) in SCORES.iter().zip(&rates).zip(&factors) {
             let weights = libm::exp(spread * (z - 0.5 * spread));
@@ -122,7 +122,7 @@ impl Loose {
                 let class = &mut classes[CLASSES.partition_point(|&end| end < rate)];
                 class.weight += weight;
                 class.context += weight * weights;
-                class.tilt += weight * x.min(1e3) * z;
+                class.trigger_overlap += weight * x.min(1e3) * z;
                 class.rate += weight * rate;
                 class.test += weight * test;
                 weight * test
@@ -155,10 +155,10 @@ impl Loose {
             };
             found += tested;
             if tested > 1e-6 {
-                let [beside, spill] = softmax.beside(z, nearest);
-                loose.beside += tested * beside;
-                loose.spill += tested * spill;
-                loose.stolen += tested
+                let [beside, other_energy] = softmax.beside(z, nearest);
+                loose.other_attention += tested * beside;
+                loose.other_energy += tested * other_energy;
+                loose.mislabelled += tested
                     * hard
                     * tokens
                     * libm::exp(-(tokens - 1.0) * softmax.tail.at(z))
@@ -167,26 +167,26 @@ impl Loose {
             tilts[0] += weight * z * rate;
             tilts[1] += weight * z * libm::pow(rate, 1.0 + factor);
         }
-        for sum in [&mut loose.beside, &mut loose.spill, &mut loose.stolen] {
+        for sum in [&mut loose.other_attention, &mut loose.other_energy, &mut loose.mislabelled] {
             *sum /= f64::max(found, 1e-300);
         }
         loose.mass = classes.iter().map(|class| class.rate).sum();
         let focus = softmax.focus(largest.mean.max(1.0));
-        loose.common = present * focus;
-        loose.shift = spread.min(largest.mean.max(1.0));
-        loose.tilt = x.min(1e3) * (tilts[1] / loose.mass - tilts[0]) / loose.mass;
-        loose.between = between(&rates, &factors);
+        loose.shared = present * focus;
+        loose.score_shift = spread.min(largest.mean.max(1.0));
+        loose.overlap_covariance = x.min(1e3) * (tilts[1] / loose.mass - tilts[0]) / loose.mass;
+        loose.run_variance = run_variance(&rates, &factors);
         // Unless attention is spread over many tokens, those that matter are rivals.
-        let each = if pareto < 1.0 { 0.0 } else { loose.beside / tokens };
+        let each = if pareto < 1.0 { 0.0 } else { loose.other_attention / tokens };
         let mean = |class: Fact| {
             let rate = class.rate / class.weight;
             Fact {
                 rate,
-                grain: (1.0 - pareto * (1.0 - rate)).max(1e-6),
-                lost: (1.0 - rate) * (1.0 - pareto * rate) * focus,
+                sample_weight: (1.0 - pareto * (1.0 - rate)).max(1e-6),
+                others: (1.0 - rate) * (1.0 - pareto * rate) * focus,
                 test: class.test / class.weight,
                 context: (each * class.context / class.weight).min(1.0),
-                tilt: class.tilt / class.weight,
+                trigger_overlap: class.trigger_overlap / class.weight,
                 weight: class.weight,
             }
         };
@@ -223,7 +223,7 @@ impl Softmax {
 }
 
 /// Variance of the mass over runs: all facts of a run compete with the same tokens.
-fn between(rates: &[f64], factors: &[f64]) -> f64 {
+fn run_variance(rates: &[f64], factors: &[f64]) -> f64 {
     let coarse = || (0..rates.len()).skip(1).step_by(2).filter(|&i| factors[i] < 1.0);
     let mut variance = 0.0;
     for i in coarse() {

@@ -120,12 +120,12 @@ fn few(point: &Point) -> f64 {
             let variance = others(k) + a * overlap * k * k + many * a * a;
             poisson(few, Detail::Every).points.into_iter().map(move |(h, chance)| {
                 let mean = k * common + (h + many) * a - m * each;
-                Coefficient { mean, variance, weight: weight * chance }
+                Coefficient { mean, variance, third: 0.0, weight: weight * chance }
             })
         };
         let right = |&(n, weight): &(f64, f64)| {
             let variance = others(n) + n * same * a * a;
-            Coefficient { mean: shared.right(n, m), variance, weight }
+            Coefficient { mean: shared.right(n, m), variance, third: 0.0, weight }
         };
         let wrong: Vec<_> = counts.points.iter().flat_map(wrong).filter(|c| c.weight > 1e-9).collect();
         let right: Vec<_> = counts.points.iter().map(right).filter(|c| c.weight > 1e-7).collect();

@@ -8,15 +8,15 @@
 mod checked;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::{Measure, Settings};
 
 pub use checked::{Checked, checked, expected_error};
 
 use crate::attention::{kept_rate, tokens_to_keep};
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
-use crate::point::{DEFAULT_LEAD, Point};
+use crate::point::Point;
 use crate::predict::{Dominant, Prediction, predict_at};
 
 /// The request for a plan. Sizes that are None are to be found.
@@ -174,7 +174,7 @@ impl Request {
             embedding: self.embedding,
             trigger: self.trigger,
             keep: None,
-            lead: DEFAULT_LEAD,
+            lead: Settings::default().lead,
         }
     }
 
