@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use crate::attention::{Largest, Run, Scores, runs};
 use crate::memory::{Loose, Memory};
 use crate::point::Point;
+use crate::quadrature::of_points;
 
 /// Scores of the trigger at which the memory accuracy is computed, in standard deviations from where half of the sequences lock;
 /// between them it is interpolated linearly. Two more nodes are at twice the largest of them and at infinity, with the soft weights of
@@ -23,7 +24,7 @@ pub(crate) const LAST: usize = NODES - 1;
 const MIN_TIGHT_LEAD: f64 = 3.0;
 
 /// Smaller weights are added to that of the next node, which changes recall by less than 1e-3.
-const SMALL: f64 = 3e-3;
+const SMALL: f64 = 1e-2;
 
 /// The weight in recall of the memory accuracy at each node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,6 +103,12 @@ impl Nodes {
 
     /// Recall of a memory after `samples` samples.
     pub fn recall(&self, memory: &Memory, weights: &Weights, samples: f64) -> f64 {
+        if memory.race.is_none() && weights.used().count() > 3 {
+            // Only the mean attention matters, and accuracy is smooth in it.
+            let law: Vec<_> = weights.used().map(|(node, weight)| (self.at(node).mass, weight)).collect();
+            let accuracy = of_points(&law, 2).mean(|mass| memory.accuracy_with_mass(samples, mass));
+            return (weights.lock_rate() * accuracy).clamp(memory.chance(), 1.0);
+        }
         weights.mean(memory.chance(), |node| memory.accuracy_when(samples, self.at(node)))
     }
 
@@ -117,10 +124,14 @@ impl Weights {
         self.0.iter().sum::<f64>().clamp(0.0, 1.0)
     }
 
+    /// Nodes with a weight.
+    fn used(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.0.iter().copied().enumerate().filter(|(_, weight)| *weight > 0.0)
+    }
+
     /// The weighted sum of a share, at least `low`. It is computed at nodes with a weight only.
     pub fn mean(&self, low: f64, mut share: impl FnMut(usize) -> f64) -> f64 {
-        let used = self.0.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
-        used.map(|(node, weight)| weight * share(node)).sum::<f64>().clamp(low, 1.0)
+        self.used().map(|(node, weight)| weight * share(node)).sum::<f64>().clamp(low, 1.0)
     }
 }
 

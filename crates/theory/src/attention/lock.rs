@@ -69,7 +69,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
-    let (pairs, spread) = pair_counts(scores);
+    let Pairs { counts: pairs, spread, skew } = Pairs::of(scores);
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
         let ys = largest.rule.points.iter().map(|point| point.0);
@@ -80,7 +80,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     for &(count, weight) in &pairs.points {
         let mean = scores.trigger + scores.from_pairs * (count - 1.0);
         for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
-            let trigger = mean + spread * z;
+            let trigger = mean + spread * z + skew * (z * z - 1.0);
             let token = in_squares(&[noise, overlap * trigger]);
             let score = if token > 0.0 { trigger / token } else { f64::INFINITY.copysign(trigger) };
             let lock = table.as_ref().map_or_else(|| largest.lock_rate(score), |table| table.at(score));
@@ -101,17 +101,30 @@ pub(super) fn mean_rate(point: &Point, scores: &Scores, largest: &Largest) -> f6
     runs.iter().map(|run| run.weight * run.lock).sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// The number of pairs relative to its mean, and the spread of T from everything else. A large number of pairs is normal,
-/// and its variance is added to the rest.
-fn pair_counts(scores: &Scores) -> (Rule, f64) {
-    const MANY: f64 = 50.0;
-    if scores.pairs > MANY {
-        let counts = scores.from_pairs / scores.pairs.sqrt();
-        return (Rule::certain(1.0), scores.trigger_spread.hypot(counts));
+/// The number of pairs of samples with the same label.
+struct Pairs {
+    /// Relative to its mean. A large number is certain here, and its variance and skewness are in the other two.
+    counts: Rule,
+    /// The spread of T from everything else.
+    spread: f64,
+    /// A sixth of the third cumulant of T, divided by its variance.
+    skew: f64,
+}
+
+impl Pairs {
+    fn of(scores: &Scores) -> Pairs {
+        const MANY: f64 = 12.0;
+        if scores.pairs > MANY {
+            let variance = scores.from_pairs.powi(2) / scores.pairs;
+            let spread = (scores.trigger_spread.powi(2) + variance).sqrt();
+            let third = scores.from_pairs * variance / scores.pairs;
+            let skew = if spread > 0.0 { third / (6.0 * spread * spread) } else { 0.0 };
+            return Pairs { counts: Rule::certain(1.0), spread, skew };
+        }
+        let mut counts = poisson(scores.pairs, Detail::Every);
+        counts.points.iter_mut().for_each(|point| point.0 /= scores.pairs);
+        Pairs { counts, spread: scores.trigger_spread, skew: 0.0 }
     }
-    let mut rule = poisson(scores.pairs, Detail::Every);
-    rule.points.iter_mut().for_each(|point| point.0 /= scores.pairs);
-    (rule, scores.trigger_spread)
 }
 
 /// The number of distinct tokens beside the informative one. There is at least one, also after rounding.

@@ -12,6 +12,9 @@ const TABLE: f64 = 200.0;
 /// The same where every count has its own noise, which costs a normal tail each.
 const NOISY_TABLE: f64 = 30.0;
 
+/// Standard deviations that the noise of a rival does not exceed.
+const REACH: f64 = 8.0;
+
 /// Wrong labels, each with the score `count (step + sqrt(noise) z)` for a Poisson count.
 #[derive(Clone, Debug)]
 pub(crate) struct Rivals {
@@ -57,24 +60,44 @@ impl Rivals {
         Rivals { wrong, mean: mean / (1.0 + each), step: 1.0 + each, noise: 0.0, law: Law::Large }
     }
 
+    /// The resolution of the right label's count that is enough.
+    pub fn detail(&self) -> Detail {
+        match self.law {
+            Law::Every(_) | Law::Large if self.mean <= TABLE => Detail::Every,
+            _ => Detail::Smooth,
+        }
+    }
+
     /// The probability that a label with the score `right` beats all rivals. Ties are broken at random.
     pub fn win(&self, right: f64) -> f64 {
         let (greater, tie) = match &self.law {
             Law::Every(table) if self.noise > 0.0 => {
                 let tail = QuickTail::new();
-                let ahead =
-                    |(count, entry): (usize, &(f64, f64))| entry.0 * self.ahead(count as f64, right, tail);
+                let (first, last) = self.undecided(right, table.len());
+                let ahead = |count: usize| table[count].0 * self.ahead(count as f64, right, tail);
                 let tie = if right == 0.0 { table[0].0 } else { 0.0 };
-                (table.iter().enumerate().skip(1).map(ahead).sum(), tie)
+                (table[last].1 + (first..=last).map(ahead).sum::<f64>(), tie)
             }
             Law::Every(table) => self.ahead_or_tied(table, right),
             Law::Blurred(counts) => {
                 let tail = QuickTail::new();
-                (counts.mean(|count| self.ahead(count, right, tail)), 0.0)
+                // Smaller counts are never ahead.
+                let first = right / (self.step + REACH * self.noise.sqrt());
+                let counts = &counts.points[counts.points.partition_point(|point| point.0 < first)..];
+                (counts.iter().map(|&(count, weight)| weight * self.ahead(count, right, tail)).sum(), 0.0)
             }
             Law::Large => (self.large(right), 0.0),
         };
         with_ties(greater, tie, self.wrong)
+    }
+
+    /// The smallest and the largest of the counts from 1 to below `end` with which a rival may be ahead or not. Smaller counts are never
+    /// ahead, larger ones always.
+    fn undecided(&self, right: f64, end: usize) -> (usize, usize) {
+        let reach = REACH * self.noise.sqrt();
+        let last = if self.step > reach { (right / (self.step - reach)).ceil() } else { f64::INFINITY };
+        let last = last.clamp(1.0, (end - 1) as f64) as usize;
+        ((right / (self.step + reach)).floor().clamp(1.0, last as f64) as usize, last)
     }
 
     /// The probability that a rival with this count is ahead.

@@ -23,13 +23,20 @@ pub(crate) struct Coefficient {
     pub weight: f64,
 }
 
+/// Squared number of standard deviations that a logit does not exceed.
+const NEVER: f64 = 81.0;
+
 /// The probability that a wrong logit exceeds x, if noise from other labels has the variance `rest` and squared lengths of output
 /// embeddings have the relative variance `spread`. A third cumulant moves the quantile (Cornish and Fisher).
 pub(crate) fn above(law: &[Coefficient], x: f64, rest: f64, spread: f64) -> f64 {
     let tail = QuickTail::new();
     let above = |c: &Coefficient| {
-        let deviation = (rest + c.variance + spread * c.mean * c.mean).sqrt();
-        let t = (x - c.mean) / deviation;
+        let (distance, variance) = (x - c.mean, rest + c.variance + spread * c.mean * c.mean);
+        if distance > 0.0 && distance * distance > NEVER * variance {
+            return 0.0;
+        }
+        let deviation = variance.sqrt();
+        let t = distance / deviation;
         let moved = c.third / deviation.powi(3) * (t * t - 1.0) / 6.0;
         c.weight * tail.at(t - moved.clamp(-0.3, 0.3 * t.abs()))
     };
@@ -51,15 +58,22 @@ pub(crate) fn win(
     // The squared length of an output embedding, as a factor of its own coefficient.
     let spread = freedom.map_or(0.0, |freedom| 2.0 / freedom);
     let lengths = freedom.map_or(Rule::certain(1.0), |freedom| chi_square(freedom, 3));
-    let below = |x: f64| {
-        let above = above(wrong, x, overlap * x * x + noise * (1.0 - overlap), spread);
-        libm::exp((vocab - 1.0) * libm::log1p(-above.min(1.0 - 1e-12)))
-    };
+    let above = |x: f64| above(wrong, x, overlap * x * x + noise * (1.0 - overlap), spread);
+    let below = |x: f64| libm::exp((vocab - 1.0) * libm::log1p(-above(x).min(1.0 - 1e-12)));
     let (low, high) = right.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), c| {
         let reach = 5.0 * (c.variance + noise).sqrt();
         (low.min(c.mean - reach), high.max(c.mean + reach))
     });
-    let table = Table::new(low, high, 0.6 * deviation, below);
+    // The outcome is certain where many or no wrong logits are expected above x.
+    let place = |expected: f64| {
+        let (mut left, mut right) = (low, high);
+        for _ in 0..12 {
+            let middle = 0.5 * (left + right);
+            if vocab * above(middle) > expected { left = middle } else { right = middle }
+        }
+        (left, right)
+    };
+    let table = Table::new(place(40.0).0, place(1e-7).1, 0.4 * deviation, below);
     let normal = &*NORMAL;
     let wins = |c: &Coefficient| {
         c.weight

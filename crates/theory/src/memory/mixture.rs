@@ -41,7 +41,7 @@ pub(super) fn shift(
     let (mut low, mut high) = (0.0, 20.0 * normal);
     for _ in 0..12 {
         let over = excess(x);
-        if over.abs() < 1e-3 {
+        if over.abs() < 1e-2 {
             break;
         }
         if over > 0.0 {

@@ -31,7 +31,7 @@ mod tests;
 
 pub(crate) use counted::Rivals;
 pub(crate) use loose::{Fact, Loose, Stored};
-pub(crate) use race::{Noise, Output, OwnNoise, Race};
+pub(crate) use race::{Noise, Output, Race};
 
 use std::sync::LazyLock;
 
@@ -87,7 +87,7 @@ impl Memory {
         let spread = measured.output_spread;
         let freedom = (spread > 0.0).then(|| 2.0 / (spread * spread));
         let output = Output { overlap: measured.output_coherence, freedom };
-        let race = Some(Race::new(vocab - 1.0, output, OwnNoise::Absent));
+        let race = Some(Race::new(vocab - 1.0, output));
         Memory { vocab, kernel: Kernel { queries: measured.queries() }, race, origin: None }
     }
 
@@ -118,7 +118,7 @@ impl Memory {
                 self.with_discrete_counts(race.output, samples)
             }
             Some(race) => self.overlapping(race, samples, loose),
-            None => self.counted(samples, loose),
+            None => self.accuracy_with_mass(samples, loose.mass),
         };
         accuracy.clamp(0.0, 1.0)
     }
@@ -181,14 +181,14 @@ impl Memory {
         accuracy
     }
 
-    fn counted(&self, samples: f64, loose: &Loose) -> f64 {
-        let samples = samples * loose.mass;
+    /// The same with orthonormal embeddings, where only the mean attention matters.
+    pub(crate) fn accuracy_with_mass(&self, samples: f64, mass: f64) -> f64 {
+        let samples = samples * mass;
         let per_fact = samples / self.vocab;
-        let detail = if per_fact <= 200.0 { Detail::Every } else { Detail::Smooth };
-        let counts = binomial(samples, 1.0 / self.vocab, detail);
         let mut accuracy = 0.0;
         for query in &self.kernel.queries {
             let rivals = Rivals::new(self.vocab - 1.0, per_fact, query.kappa, query.s2);
+            let counts = binomial(samples, 1.0 / self.vocab, rivals.detail());
             accuracy += query.weight * counts.mean(|n| rivals.win(n * (query.kappa + query.xi)));
         }
         accuracy
@@ -203,7 +203,7 @@ impl Memory {
 
 /// The race of labels at a point, which depends on vocabulary and dimension only; none with orthonormal embeddings.
 pub(crate) fn race(point: &Point) -> Option<Race> {
-    (!point.orthonormal()).then(|| Race::new(point.vocab - 1.0, output(point), OwnNoise::Absent))
+    (!point.orthonormal()).then(|| Race::new(point.vocab - 1.0, output(point)))
 }
 
 /// How much of a fact is stored, in units of the mean, with the share of sequences in which attention finds facts with it at test, in
@@ -237,10 +237,10 @@ fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
 
 /// Number of points for how much of a fact is stored, and the samples per fact below which there are twice as many.
 const POINTS: usize = 8;
-const FEW: f64 = 10.0;
+const FEW: f64 = 5.0;
 
 /// From this mean on, six points stand for a count.
-const MANY: f64 = 20.0;
+const MANY: f64 = 6.0;
 static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
 
 /// Moments two to four of f, the part of a fact that is stored with `all` samples of each, in units of the mean: a compound Poisson

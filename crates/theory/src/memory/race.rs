@@ -28,15 +28,6 @@ pub(crate) struct Output {
     pub freedom: Option<f64>,
 }
 
-/// Whether the right label's logit contains noise from samples of its own fact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum OwnNoise {
-    /// Attention is on `ell`: the fact's own samples are pure signal.
-    Absent,
-    /// Attention is uniform: the other tokens of the fact's own samples are noise.
-    Present,
-}
-
 /// A race between one right and many wrong labels.
 #[derive(Clone, Debug)]
 pub(crate) struct Race {
@@ -59,7 +50,7 @@ pub(crate) struct Race {
 const REACH: f64 = 6.5;
 
 impl Race {
-    pub fn new(wrong: f64, output: Output, own: OwnNoise) -> Race {
+    pub fn new(wrong: f64, output: Output) -> Race {
         let output = Output { overlap: output.overlap.max(1e-12), ..output };
         let maximum = Maximum::of(wrong);
         let largest = maximum.rule.mean(|y| y);
@@ -71,7 +62,7 @@ impl Race {
             sine / (1.0 + (1.0 - sine * sine).sqrt())
         };
         let (low, high) = (half(largest - REACH), half(largest + REACH));
-        let terms = Terms::new(wrong, output, own, &maximum);
+        let terms = Terms::new(wrong, output, &maximum);
         let mut last = 0.0;
         let chance = Table::new(low, high, 0.15 * unit, |half| {
             // The probability increases with the signal, so it stays 1 once it is 1.
@@ -153,18 +144,16 @@ static NORMAL: LazyLock<Rule> = LazyLock::new(|| hermite(6));
 const NEGLIGIBLE: f64 = 1e-8;
 
 impl Terms {
-    fn new(wrong: f64, output: Output, own: OwnNoise, maximum: &Maximum) -> Terms {
+    fn new(wrong: f64, output: Output, maximum: &Maximum) -> Terms {
         let overlap = output.overlap;
         // Variance of a wrong logit from its own fact.
         let own_fact = 1.0 / (overlap * (wrong + 1.0));
-        let right = match own {
-            OwnNoise::Absent => 1.0,
-            OwnNoise::Present => (1.0 + own_fact).sqrt(),
-        };
         let scale = ((1.0 + own_fact) / overlap).sqrt();
         let across = across(own_fact, overlap);
         // With few dimensions the length of the right embedding matters more and needs more points.
         let points = match overlap * maximum.rule.mean(|y| y * y) {
+            ..0.05 => 3,
+            ..0.1 => 4,
             ..0.15 => 5,
             ..0.3 => 8,
             _ => 12,
@@ -175,17 +164,17 @@ impl Terms {
             let room = b - overlap * y * y;
             // Without room no signal is enough, or for y < 0 every signal is.
             let offset = if room > 0.0 { y * (h / room).sqrt() } else { f64::INFINITY.copysign(y) };
-            [scale * b.sqrt() / right, offset / right, weight]
+            [scale * b.sqrt(), offset, weight]
         };
         let tails = together(&maximum.rule, &lengths, &across).into_iter().map(tail).collect();
-        let spread = right / (1.0 + own_fact).sqrt() / maximum.deviation;
+        let spread = 1.0 / ((1.0 + own_fact).sqrt() * maximum.deviation);
         let power = QuickPower::new(wrong);
         let table = output.freedom.map(|_| {
             let largest = maximum.rule.mean(|y| y);
             let reach = |deviations: f64| largest + deviations * maximum.deviation;
             Table::new(reach(-6.0), reach(18.0), 0.2 * maximum.deviation, |x| power.at(x))
         });
-        let place = |[z, b, h, weight]: [f64; 4]| [b.sqrt(), right * z, h, weight];
+        let place = |[z, b, h, weight]: [f64; 4]| [b.sqrt(), z, h, weight];
         let places = together(&NORMAL, &lengths, &across).into_iter().map(place).collect();
         Terms { output, scale, spread, tails, places, power, table }
     }
@@ -278,9 +267,8 @@ mod tests {
     use crate::testing::chi_square_grid;
 
     /// The same probability by brute force: grids over b and z, with the exact power of F.
-    fn slow(wrong: f64, output: Output, own: OwnNoise, tangent: f64) -> f64 {
+    fn slow(wrong: f64, output: Output, tangent: f64) -> f64 {
         let own_fact = 1.0 / (output.overlap * (wrong + 1.0));
-        let right = if own == OwnNoise::Present { (1.0 + own_fact).sqrt() } else { 1.0 };
         let signal = tangent * ((1.0 + own_fact) / output.overlap).sqrt();
         let lengths = output.freedom.map_or(vec![(1.0, 1.0)], |freedom| chi_square_grid(freedom, 60));
         let across = chi_square_grid((1.0 + own_fact) / (1.0 + 4.0 * own_fact) / output.overlap, 30);
@@ -288,7 +276,7 @@ mod tests {
         for &(b, b_weight) in &lengths {
             for i in -20..=20 {
                 let z = 0.3 * f64::from(i);
-                let rho = signal * b.sqrt() + right * z;
+                let rho = signal * b.sqrt() + z;
                 for &(g, g_weight) in &across {
                     let h = ((1.0 + own_fact) * g - output.overlap).max(1e-3);
                     let x = b.sqrt() * rho / (output.overlap * rho * rho + h).sqrt();
@@ -303,17 +291,13 @@ mod tests {
     fn race_agrees_with_brute_force() {
         for wrong in [20.0, 1000.0, 1e6] {
             for dim in [16.0, 64.0, 300.0] {
-                for (freedom, own) in
-                    [(None, OwnNoise::Absent), (Some(dim), OwnNoise::Absent), (Some(dim), OwnNoise::Present)]
-                {
+                for freedom in [None, Some(dim)] {
                     let output = Output { overlap: 1.0 / dim, freedom };
-                    let race = Race::new(wrong, output, own);
+                    let race = Race::new(wrong, output);
                     for x in [-1.0, 1.0, 2.0, 3.0, 4.0, 6.0, 20.0] {
-                        let (fast, exact) = (
-                            race.win(x, Noise::normal(1.0)),
-                            slow(wrong, output, own, x * output.overlap.sqrt()),
-                        );
-                        let case = format!("{wrong} {dim} {freedom:?} {own:?} {x}: {fast} {exact}");
+                        let (fast, exact) =
+                            (race.win(x, Noise::normal(1.0)), slow(wrong, output, x * output.overlap.sqrt()));
+                        let case = format!("{wrong} {dim} {freedom:?} {x}: {fast} {exact}");
                         // A million labels in 16 dimensions is the least accurate case.
                         let allowed = if dim < 40.0 { 0.015 } else { 2e-4 };
                         assert!((fast - exact).abs() < allowed, "{case}");
@@ -325,17 +309,19 @@ mod tests {
 
     #[test]
     fn race_without_noise_and_signal_is_a_draw() {
-        let race = Race::new(9.0, Output { overlap: 0.0, freedom: None }, OwnNoise::Absent);
+        let race = Race::new(9.0, Output { overlap: 0.0, freedom: None });
         assert_eq!(race.win(0.0, Noise::normal(0.0)), 0.1);
         assert!(race.win(1.0, Noise::normal(0.0)) > 1.0 - 1e-6 && race.win(-1.0, Noise::normal(0.0)) < 1e-6);
     }
 
+    /// The right label's coefficient has the same law as the others.
     #[test]
     fn without_signal_every_label_has_the_same_chance() {
         for (wrong, dim) in [(9.0, 50.0), (999.0, 50.0), (999.0, 4000.0)] {
             for freedom in [None, Some(dim)] {
-                let race = Race::new(wrong, Output { overlap: 1.0 / dim, freedom }, OwnNoise::Present);
-                let chance = race.win(0.0, Noise::normal(1.0)) * (wrong + 1.0);
+                let race = Race::new(wrong, Output { overlap: 1.0 / dim, freedom });
+                let own = (1.0 + (wrong + 1.0) / dim).sqrt().recip();
+                let chance = hermite(12).mean(|z| race.win(own * z, Noise::normal(1.0))) * (wrong + 1.0);
                 assert!((chance - 1.0).abs() < 0.1, "{wrong} {dim} {freedom:?}: {chance}");
             }
         }

@@ -15,12 +15,12 @@ use crate::quadrature::{Rule, of_points};
 use super::{Fact, Loose};
 
 /// The distance between two of the [`SCORES`].
-const STEP: f64 = 1.0 / 3.0;
+const STEP: f64 = 0.45;
 
 /// Token scores: a grid, because rates are steep functions of them.
 static SCORES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     let z = |i: i32| STEP * f64::from(i);
-    (-13..=13).map(|i| (z(i), STEP * density(z(i)))).collect()
+    (-9..=9).map(|i| (z(i), STEP * density(z(i)))).collect()
 });
 
 /// Gumbel noise: minus the logarithm of an exponential number, and of the sum of two.

@@ -6,20 +6,22 @@
 //! signal. The part common to all samples is mean bias, the part that varies with the label is interference, the part that
 //! varies with the sample is gradient noise, and the first layer adds noise of order `1/m` to each.
 
-use crate::counts::{Detail, binomial};
 use crate::heads::Heads;
 use crate::kernel::{DEGREES, Feature, lengths, polynomial, products};
 use crate::memory::{Noise, Race};
 use crate::point::Point;
 use crate::quadrature::hermite;
 
+use super::right;
+
 pub fn accuracy(point: &Point, race: &Race) -> f64 {
-    let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
     let heads = Heads::of(point);
     let head = Feature::of(point.activation, heads.square);
     lengths(point).mean(|square| {
         let Some(noise) = noise(point, &heads, &head, square) else { return 1.0 / point.vocab };
-        counts.mean(|n| race.win(n / point.coverage(), noise.at(point.coverage())))
+        let m = point.coverage();
+        let right = right(point, (1.0 + noise.each) / m, noise.own / (m * m));
+        right.mean(|signal| race.win(signal - noise.each, noise.at(m)))
     })
 }
 
@@ -35,6 +37,10 @@ pub fn variances(point: &Point) -> Option<[f64; 2]> {
 struct Terms {
     fixed: f64,
     per_sample: f64,
+    /// The part that is divided by N/V in the right label's coefficient.
+    own: f64,
+    /// The mean coefficient of all samples.
+    each: f64,
     same: f64,
     fourth: f64,
 }
@@ -89,6 +95,8 @@ fn noise(point: &Point, heads: &Heads, head: &Feature, square: f64) -> Option<Te
     Some(Terms {
         fixed: unit * facts,
         per_sample: unit * (facts + samples + bias),
+        own: samples / energy,
+        each: mean / signal,
         same,
         fourth: 3.0 * (others / energy).powi(2) + same,
     })

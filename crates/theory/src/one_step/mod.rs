@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use crate::counts::{Detail, binomial, poisson};
 use crate::kernel::lengths;
 use crate::memory::explicit::{self, Coefficient};
-use crate::memory::{Noise, OwnNoise, Race, Rivals, output};
+use crate::memory::{Noise, Race, Rivals, output, race};
 use crate::point::Point;
 use crate::quadrature::{Rule, chi_square, hermite};
 
@@ -30,23 +30,49 @@ pub fn one_step_accuracy(point: &Point) -> f64 {
     one_step_beside(point, None)
 }
 
-/// The same, given the race of the point's memory. That race is reused where a fact's own samples are a small part of the
-/// noise, which saves setting up another.
+/// The same, given the race of the point's memory, which depends on vocabulary and dimension only.
 pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
-    let accuracy = match memory.filter(|_| point.dim < 0.05 * point.vocab || point.length <= 1.0) {
-        _ if point.width.is_some() => {
-            mlp::accuracy(point, &Race::new(point.vocab - 1.0, output(point), OwnNoise::Present))
-        }
-        _ if point.orthonormal() => counted(point),
-        _ if point.coverage() < FEW && point.dim >= 0.05 * point.vocab && point.length > 1.0 => few(point),
-        Some(race) => overlapping(point, race),
+    let own;
+    let memory = match memory {
+        Some(race) => Some(race),
         None => {
-            let own = if point.length > 1.0 { OwnNoise::Present } else { OwnNoise::Absent };
-            overlapping(point, &Race::new(point.vocab - 1.0, output(point), own))
+            own = race(point);
+            own.as_ref()
         }
+    };
+    let accuracy = match memory {
+        None => counted(point),
+        Some(race) if point.width.is_some() => mlp::accuracy(point, race),
+        Some(_) if point.coverage() < FEW && point.dim >= 0.05 * point.vocab && point.length > 1.0 => {
+            few(point)
+        }
+        Some(race) => overlapping(point, race),
     };
     accuracy.clamp(0.0, 1.0)
 }
+
+/// The law of the right label's coefficient after a Poisson number n of samples of mean `per_fact`: `n step` with noise of variance `n noise`.
+fn right(point: &Point, step: f64, noise: f64) -> Rule {
+    let m = point.coverage();
+    if m < FEW {
+        let counts = binomial(point.samples, 1.0 / point.vocab, Detail::Smooth);
+        let normal = |&(n, weight): &(f64, f64)| {
+            let point = move |&(z, share): &(f64, f64)| (n * step + (n * noise).sqrt() * z, weight * share);
+            OWN.points.iter().map(point)
+        };
+        return Rule { points: counts.points.iter().flat_map(normal).collect() };
+    }
+    // Normal with the skewness of a compound Poisson number.
+    let variance = step * step + noise;
+    let skew = step * (variance + 2.0 * noise) / (6.0 * variance);
+    let point =
+        |&(z, weight): &(f64, f64)| (m * step + (m * variance).sqrt() * z + skew * (z * z - 1.0), weight);
+    Rule { points: MANY.points.iter().map(point).collect() }
+}
+
+/// The noise of a right label's coefficient, and the whole coefficient where samples are many, in standard deviations.
+static OWN: LazyLock<Rule> = LazyLock::new(|| hermite(3));
+static MANY: LazyLock<Rule> = LazyLock::new(|| hermite(8));
 
 /// What the coefficients of all labels share for one query.
 struct Shared {
@@ -85,17 +111,16 @@ static HEADS: LazyLock<Rule> = LazyLock::new(|| hermite(7));
 fn overlapping(point: &Point, race: &Race) -> f64 {
     let Point { vocab, length, .. } = *point;
     let (overlap, m) = (point.overlap(), point.coverage());
-    let counts = binomial(point.samples, 1.0 / vocab, Detail::Smooth);
     let accuracy = |a: f64, z: f64| {
-        let shared = Shared::new(point, a, z);
-        let Shared { same, each, square, .. } = shared;
+        let Shared { same, each, square, .. } = Shared::new(point, a, z);
         let (square_a, other) = (a * a, a * overlap);
         let third = m * (each.powi(3) + 3.0 * each * same * square_a + same * a.powi(3))
-            + 3.0 * each * other * m * (2.0 * m + 1.0 + length);
+            + 3.0 * each * other * m * (2.0 * m + length);
         let fourth = m * (each.powi(4) + same * square_a * square_a)
             + 3.0 * other * other * m * (length * length + 4.0 * m * m);
         let noise = Noise::new((overlap * vocab + 1.0) * square, third, fourth);
-        counts.mean(|n| race.win(shared.right(n, m), noise))
+        right(point, a + each, a * (overlap * (length - 1.0) + same * a))
+            .mean(|c| race.win(c - m * each, noise))
     };
     lengths(point).mean(|a| HEADS.mean(|z| accuracy(a, z)))
 }
