@@ -185,8 +185,8 @@ impl Law {
         let formula = format!("{}L^2 sqrt(2 (V + 3 d + d^2/V) log L)/d^1.5", coefficient(bias));
         self.term(Subject::Attention, formula, bias * unit * length * (vocab * m3).sqrt());
         let pairs = pair.sqrt() / same_label;
-        let formula = format!("{}L V (1 + d/V)^1.5 sqrt(2 log L)/d^1.5", coefficient(pairs));
-        self.term(Subject::AttentionPairs, formula, pairs * unit * vocab * (1.0 + c).powf(1.5));
+        let formula = format!("{}L (V + d) sqrt(2 (1 + 2 d/V) log L)/d^1.5", coefficient(pairs));
+        self.term(Subject::AttentionPairs, formula, pairs * unit * (vocab + dim) * (1.0 + 2.0 * c).sqrt());
     }
 
     fn counted_attention(&mut self, point: &Point) {
@@ -255,7 +255,8 @@ mod tests {
             let samples = term(&law, Subject::Attention);
             let scores = at(samples);
             let ratio = scores.mean_bias * reach / scores.from_pairs;
-            assert!((ratio * (1.0 - 1.0 / point.length) - 1.0).abs() < 0.02, "{point:?}: {ratio}");
+            let finite: f64 = [point.length, point.vocab, samples].iter().map(|x| 1.0 - 1.0 / x).product();
+            assert!((ratio * finite - 1.0).abs() < 0.02, "{point:?}: {ratio}");
             // For a length below d, the other terms of the gradient noise are at most of that size.
             let scores = at(1e9);
             let pairs = scores.gradient_noise * 1e9 * reach / scores.from_pairs;

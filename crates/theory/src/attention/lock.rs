@@ -70,6 +70,8 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
     let Pairs { counts: pairs, spread, skew } = Pairs::of(scores);
+    let noisy = scores.bias_variance.sqrt() * scores.mean_bias.powi(2)
+        / (noise * noise + (overlap * scores.trigger).powi(2)).max(f64::MIN_POSITIVE);
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
         let ys = largest.rule.points.iter().map(|point| point.0);
@@ -78,7 +80,13 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     });
     let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
     for &(count, weight) in &pairs.points {
+        // A run whose tokens have a spread smaller by a factor is one whose trigger has a score larger by that factor.
         let mean = scores.trigger + scores.from_pairs * (count - 1.0);
+        let (own, square) = (mean * noisy, noisy * noisy);
+        let variance = spread * spread + own * own;
+        let third = 6.0 * skew * spread * spread + 3.0 * mean * square * (own * own + 2.0 * spread * spread);
+        let skew = if variance > 0.0 { third / (6.0 * variance) } else { 0.0 };
+        let (mean, spread) = (mean * (1.0 + 1.5 * square), variance.sqrt());
         for &(z, z_weight) in RUNS.points.iter().filter(|run| run.1 * weight > NEGLIGIBLE) {
             let trigger = mean + spread * z + skew * (z * z - 1.0);
             let token = in_squares(&[noise, overlap * trigger]);

@@ -34,6 +34,8 @@ pub struct Scores {
     pub trigger_spread: f64,
     /// Spread of token scores by mean bias.
     pub mean_bias: f64,
+    /// Relative variance of the mean bias from run to run.
+    pub bias_variance: f64,
     /// Spread of token scores by gradient noise.
     pub gradient_noise: f64,
     /// Spread of token scores by the random first layer of an MLP.

@@ -42,6 +42,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
         mean_bias: 0.0,
         gradient_noise: (2.0 * (pairs + own)).sqrt() / samples,
         mlp_noise: in_squares(&[mean, single, pair]),
+        bias_variance: 0.0,
         output_overlap: 0.0,
     }
 }

@@ -11,7 +11,7 @@
 //! |---|---|---|---|
 //! | mean bias | `C mu`, and `sum B / N^2 = 1/N` | `L^2 sqrt(V m3) / (N d^1.5)` | m2 for m3 |
 //! | gradient noise, mean covariance | `C (h_m - mu)`, labels uneven | `L^1.5 V sqrt(m2 m4) / (N d^2)` | m3 for m4 |
-//! | gradient noise, pairs | `(Cov_n - C) (h_m - mu)` | `(L V m2 / (N d)) sqrt(1/d + 1/V + 1/N)` | sqrt(m2) for m2 |
+//! | gradient noise, pairs | `(Cov_n - C) h_m` | `(L V sqrt(m2 (m2 + c + L/V)) / (N d)) sqrt(1/d + 1/V + 1/N)` | 1 for the first m2 |
 //! | gradient noise, lengths | `sum_v z_v (|z_v|^2 - 1)`, a sample with itself | `L sqrt(2 V m2) / (N d)` | `L sqrt(2V) / (N d)` |
 //! | coefficient of the trigger | `(z_n - h_n) . h_m` | | `V sqrt((1 + t) L m2 / d) sqrt(1/d + 1/V + 1/N) / N` |
 //! | facts, with an MLP | `E[(z_v - h_n) . h_n]` given the token v, labels uneven | | `b L sqrt(V (1/d + 1/V) / N) s` |
@@ -32,13 +32,14 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let t = point.trigger.t();
     let Gradient { same_label, own, mutual, along_own, pair, layer } = *gradient;
     let rest = 1.0 - 1.0 / length;
-    let from_pairs = rest * same_label;
+    let from_pairs = rest * same_label * (1.0 - 1.0 / vocab) * (1.0 - 1.0 / samples).max(0.0);
     let from_own = rest * t * (vocab / samples) * (1.0 + length / dim);
     let trigger = from_pairs + from_own * own;
 
     let c = dim / vocab;
     let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
     let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
+    let m6 = 1.0 + c * (15.0 + c * (50.0 + c * (50.0 + c * (15.0 + c))));
     let (r2, r3, r4) = (m2.sqrt(), m3.sqrt(), m4.sqrt());
     // Energies in units of a head output's energy 1/L. The energy of the first layer is spread over all d directions.
     let head = 1.0 + t / length;
@@ -56,7 +57,9 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let covariance = covariance_unit * (mutual * mutual * head).sqrt();
     let layer_covariance = covariance_unit * (layer_unit * layer.single).sqrt();
     let pairs_unit = length * vocab * r2 / (samples * dim);
-    let pairs = pairs_unit * per_pair(pair * head, own * own * head);
+    let single = pairs_unit * per_pair(pair * head, own * own * head);
+    // Tokens that two samples share add the same vector in both orders of the pair, and the mean token is in every head output.
+    let pairs = single * ((m2 + c + length / vocab) / m2).sqrt();
     let layer_pairs = pairs_unit * per_pair(layer_unit * layer.pair, layer_unit * layer.own);
     let own_lengths = length * (lengths * vocab).sqrt() * own / (samples * dim);
     let coefficient = ((1.0 + t) * dim / length).sqrt();
@@ -76,13 +79,15 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
             pairs,
             layer_pairs,
             own_lengths,
-            pairs * coefficient,
+            single * coefficient,
             layer_pairs * coefficient,
             facts,
             (2.0 * trigger - from_pairs) * (lengths / dim).sqrt(),
             from_own * mutual * uneven.sqrt(),
         ]),
         mean_bias: bias * r3,
+        bias_variance: uneven * mutual * mutual / (own * own + uneven * mutual * mutual)
+            + m6 / (2.0 * dim * m3 * m3),
         gradient_noise: in_squares(&[covariance * r4, pairs * r2, own_lengths * r2]),
         mlp_noise: in_squares(&[layer_bias * r3, layer_covariance * r4, layer_pairs * r2]),
         output_overlap: trigger / dim.sqrt(),
