@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use superpose_core::backend::Numerics;
 use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
@@ -49,6 +50,8 @@ pub struct ReproduceArguments {
 struct Manifest {
     version: String,
     numerics_revision: u32,
+    #[serde(default)]
+    numerics: Numerics,
     scale: Scale,
     seed: u64,
     command: String,
@@ -161,7 +164,9 @@ fn gather(path: &Path) -> anyhow::Result<()> {
             missing.push(part.word());
             continue;
         };
-        let of = |manifest: &Manifest| (manifest.scale, manifest.seed, manifest.numerics_revision);
+        let of = |manifest: &Manifest| {
+            (manifest.scale, manifest.seed, manifest.numerics_revision, manifest.numerics.clone())
+        };
         let all = all.get_or_insert_with(|| Manifest {
             seconds: BTreeMap::new(),
             runs: BTreeMap::new(),
@@ -170,7 +175,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
         });
         if of(all) != of(&manifest) {
             let folder = folder.0.display();
-            bail!("{folder}: has another scale, seed or numerics revision than the other parts");
+            bail!("{folder}: has another scale, seed, numerics revision or numerics than the other parts");
         }
         if !results.take(part, found) {
             missing.push(part.word());
@@ -259,6 +264,7 @@ impl Folder {
         Ok(Manifest {
             version: env!("CARGO_PKG_VERSION").into(),
             numerics_revision: NUMERICS_REVISION,
+            numerics: Numerics::this_cpu(),
             scale,
             seed,
             command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}"),
@@ -288,6 +294,7 @@ impl Folder {
             ("command".into(), manifest.command.clone()),
             ("version".into(), manifest.version.clone()),
             ("numerics revision".into(), manifest.numerics_revision.to_string()),
+            ("numerics".into(), manifest.numerics.to_string()),
             ("seed".into(), manifest.seed.to_string()),
             ("machine".into(), format!("{processor}, {cores} cores, {system}")),
         ];

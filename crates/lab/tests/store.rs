@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, CancelToken};
+use superpose_core::backend::{Backend, CancelToken, Numerics};
 use superpose_core::config::{
     Activation, Config, EmbeddingSettings, Labels, Optimiser, Precision, Regime, Settings, Training, Trigger,
 };
@@ -137,7 +137,7 @@ fn cell_is_run_once_and_kept() {
     let entries = entries(&path);
     assert_eq!(entries.len(), 25);
     for entry in entries {
-        assert_eq!(entry.key, Key::new(&entry.config));
+        assert_eq!(entry.key, Key::new(&entry.config, &Numerics::this_cpu()));
         assert_eq!(entry.numerics_revision, NUMERICS_REVISION);
     }
 }
@@ -193,7 +193,7 @@ fn cells_beyond_the_available_memory_are_not_run() {
 #[test]
 fn better_result_is_kept() {
     let config = cells(1).remove(0);
-    let key = Key::new(&config);
+    let key = Key::new(&config, &Numerics::this_cpu());
     let full = measure(&config, true, &Backend::single()).unwrap();
     let bare = Outcome { noise: None, ..full };
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ fn better_result_is_kept() {
         [Box::new(Memory::default()), Box::new(Store::open(&folder.path().join("a.sqlite")).unwrap())];
     for mut place in places {
         let mut keep = |result| {
-            place.keep(&[Entry::new(key, &config, result)]).unwrap();
+            place.keep(&[Entry::new(&config, &Numerics::this_cpu(), result)]).unwrap();
             place.find(&[key]).unwrap().remove(&key).unwrap()
         };
         assert_eq!(keep(Err("no".into())), Err("no".into()));
@@ -313,7 +313,7 @@ fn two_writers_share_one_store() {
                 let mut store = Store::open(&path).unwrap();
                 for cell in cells(60) {
                     let outcome = measure(&cell, false, &Backend::single()).unwrap();
-                    store.keep(&[Entry::new(Key::new(&cell), &cell, Ok(outcome))]).unwrap();
+                    store.keep(&[Entry::new(&cell, &Numerics::this_cpu(), Ok(outcome))]).unwrap();
                 }
             });
         }
@@ -326,7 +326,7 @@ fn store_can_be_read_without_locks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("50% of #1?.sqlite");
     assert_eq!(run(&path, &cells(5), |runner| runner), 5);
-    let keys: Vec<Key> = cells(9).iter().map(|cell| Key::new(cell)).collect();
+    let keys: Vec<Key> = cells(9).iter().map(|cell| Key::new(cell, &Numerics::this_cpu())).collect();
     assert_eq!(Store::peek(&path).unwrap().find(&keys).unwrap().len(), 5);
     assert!(
         Store::peek(&path).unwrap().keep(&[]).is_err()

@@ -1,13 +1,13 @@
 //! Trained models as cells: the same outcome from `train` and from a sweep, and in a store; stores of earlier versions.
 #![allow(clippy::unwrap_used)]
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Optimiser, Positions, Settings, Training};
 use superpose_core::measure::{Measure, Missing};
 use superpose_lab::cell::{Entry, Event, Key, Results, Runner, estimated_seconds, measure};
 use superpose_lab::run::Inputs;
 use superpose_lab::store::Store;
-use superpose_lab::train::{Finish, TrainingRecord, train};
+use superpose_lab::train::{Checkpoint, Finish, TrainingRecord, train};
 
 fn config() -> Config {
     Settings {
@@ -49,17 +49,29 @@ fn trained_model_is_a_cell() {
     let plain = Settings { training: None, ..(*config).clone() }.check().unwrap();
     let early = measure(&plain, false, &Backend::single()).unwrap();
     assert!(record.early_phase.agrees(&early));
-    assert_ne!(Key::new(&config), Key::new(&plain));
+    assert_ne!(Key::new(&config, &Numerics::this_cpu()), Key::new(&plain, &Numerics::this_cpu()));
     assert!(estimated_seconds(&config, false) > estimated_seconds(&plain, false));
+}
+
+#[test]
+fn checkpoint_of_other_numerics_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.safetensors");
+    train(&config(), &Inputs::default(), None, Some(&path), &Backend::single(), &mut ()).unwrap();
+    let checkpoint = Checkpoint::open(&path).unwrap();
+    checkpoint.check_numerics(&Numerics::this_cpu()).unwrap();
+    let other = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+    let error = format!("{:?}", checkpoint.check_numerics(&other).unwrap_err());
+    assert!(error.contains("a.safetensors") && error.contains("this machine has cuda-sm90"), "{error}");
 }
 
 #[test]
 fn trajectory_is_kept_with_its_result() {
     let folder = tempfile::tempdir().unwrap();
     let (path, config) = (folder.path().join("a.sqlite"), config());
-    let (record, key) = (run(&config), Key::new(&config));
+    let (record, key) = (run(&config), Key::new(&config, &Numerics::this_cpu()));
     let mut store = Store::open(&path).unwrap();
-    store.keep(&[Entry::new(key, &config, Ok(record.outcome))]).unwrap();
+    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.outcome))]).unwrap();
     for _ in 0..2 {
         store.keep_trajectory(key, &record.trajectory).unwrap();
         assert_eq!(store.trajectory(key).unwrap(), record.trajectory);

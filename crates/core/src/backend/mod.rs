@@ -10,6 +10,7 @@
 
 mod cancel;
 mod gather;
+mod numerics;
 mod product;
 mod real;
 mod softmax;
@@ -17,6 +18,7 @@ mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
+pub use numerics::Numerics;
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, softmax_of_largest, top};

@@ -11,6 +11,7 @@ pub use superpose_store::shards::*;
 
 use std::collections::HashSet;
 
+use superpose_core::backend::Numerics;
 use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Value, Values, find};
 
 use crate::cell::{self, Key};
@@ -98,7 +99,7 @@ impl Sweep {
             let config = self.combination(number)?;
             for repeat in 0..self.repeats {
                 let cell = config.repeat(repeat);
-                if seen.insert(Key::new(&cell)) {
+                if seen.insert(Key::new(&cell, &Numerics::CPU)) {
                     cells.push(cell);
                 }
             }

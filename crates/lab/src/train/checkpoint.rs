@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use superpose_core::backend::Real;
+use superpose_core::backend::{Numerics, Real};
 use superpose_core::config::{Config, Settings};
 use superpose_core::train::{Counters, Moments, Network, State, Tensor, TrajectoryPoint};
 use superpose_tensors::{Element, Entry, TensorError, TensorFile};
@@ -24,6 +24,7 @@ fn moments_of(tensor: Tensor) -> [String; 2] {
 pub fn write<T: Real + Element>(
     path: &Path,
     config: &Config,
+    numerics: &Numerics,
     state: &State<T>,
     trajectory: &[TrajectoryPoint],
 ) -> Result<(), TensorError> {
@@ -41,6 +42,7 @@ pub fn write<T: Real + Element>(
         ("kind", KIND.to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_string()),
         ("numerics_revision", NUMERICS_REVISION.to_string()),
+        ("numerics", numerics.to_string()),
         ("config", text(&**config)),
         ("counters", text(&state.counters)),
         ("trajectory", text(&trajectory)),
@@ -57,6 +59,7 @@ fn text(value: &impl Serialize) -> String {
 #[derive(Debug)]
 pub struct Checkpoint {
     file: TensorFile,
+    numerics: Numerics,
     /// The configuration of the run.
     pub settings: Settings,
     /// Steps, records and the best loss so far.
@@ -90,7 +93,9 @@ impl Checkpoint {
         let settings = read(&header, "config").map_err(wrong)?;
         let counters = read(&header, "counters").map_err(wrong)?;
         let trajectory = read(&header, "trajectory").map_err(wrong)?;
-        Ok(Checkpoint { file, settings, counters, trajectory })
+        let numerics = header.get("numerics").cloned().unwrap_or_default();
+        let numerics = Numerics::try_from(numerics).map_err(|error| wrong(error.into()))?;
+        Ok(Checkpoint { file, numerics, settings, counters, trajectory })
     }
 
     /// Fails if the checkpoint has another configuration; the error names the setting.
@@ -109,6 +114,17 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+
+    /// Fails if the checkpoint was made with other arithmetic.
+    pub fn check_numerics(&self, numerics: &Numerics) -> Result<(), TensorError> {
+        if self.numerics == *numerics {
+            return Ok(());
+        }
+        Err(self.file.inside(TensorError::Format(format!(
+            "it was made with numerics {} and this machine has {numerics}: the run would continue differently",
+            self.numerics
+        ))))
     }
 
     /// Returns the saved state; `network` is the untrained network of the configuration.

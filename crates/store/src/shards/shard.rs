@@ -92,7 +92,7 @@ fn read_line(line: &[u8]) -> Result<Entry, &'static str> {
     if entry.format != Entry::FORMAT {
         return Err(UNREADABLE);
     }
-    if Key::at(&entry.config, entry.numerics_revision) != entry.key {
+    if Key::at(&entry.config, entry.numerics_revision, &entry.numerics) != entry.key {
         return Err("the key does not fit the configuration");
     }
     if entry.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {

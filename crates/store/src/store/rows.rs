@@ -8,17 +8,17 @@ use crate::cell::{Entry, Known};
 
 /// One row by its key.
 pub const SELECT: &str =
-    "SELECT key, config, outcome, reason, numerics_revision, version FROM cells WHERE key = ?1";
+    "SELECT key, config, outcome, reason, numerics_revision, numerics, version FROM cells WHERE key = ?1";
 
 /// All rows in the order of keys.
 pub const SELECT_ALL: &str =
-    "SELECT key, config, outcome, reason, numerics_revision, version FROM cells ORDER BY key";
+    "SELECT key, config, outcome, reason, numerics_revision, numerics, version FROM cells ORDER BY key";
 
 /// A new row, or a better one for the same key.
-pub const INSERT: &str = "INSERT INTO cells (key, config, outcome, reason, numerics_revision, version) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (key) DO UPDATE SET config = excluded.config, \
+pub const INSERT: &str = "INSERT INTO cells (key, config, outcome, reason, numerics_revision, numerics, version) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO UPDATE SET config = excluded.config, \
      outcome = excluded.outcome, reason = excluded.reason, numerics_revision = excluded.numerics_revision, \
-     version = excluded.version";
+     numerics = excluded.numerics, version = excluded.version";
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a cell is plain values")
@@ -31,7 +31,8 @@ pub fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> 
         Err(reason) => (None, Some(reason)),
     };
     let key = entry.key.to_string();
-    insert.execute(params![key, config, outcome, reason, entry.numerics_revision, entry.version]).map(|_| ())
+    let (revision, numerics) = (entry.numerics_revision, entry.numerics.word());
+    insert.execute(params![key, config, outcome, reason, revision, numerics, entry.version]).map(|_| ())
 }
 
 /// The result in a row. The error says what is wrong with the row.
@@ -62,6 +63,7 @@ pub fn read(row: &Row<'_>) -> Result<Entry, String> {
         config: serde_json::from_str(&text(1)?).map_err(|error| format!("config: {error}"))?,
         result: read_known(row)?,
         numerics_revision: row.get(4).map_err(wrong)?,
-        version: text(5)?,
+        numerics: text(5)?.try_into()?,
+        version: text(6)?,
     })
 }

@@ -12,7 +12,7 @@ use super::{StoreError, columns};
 pub const APPLICATION_ID: i32 = 0x5350_6f73;
 
 /// Version of the layout of the file, its `user_version`. Settings and measures that are added do not change it.
-const FORMAT: usize = 3;
+const FORMAT: usize = 4;
 
 /// Looks at the head of the file without SQLite, which might write into it. Returns its size; 0 if there is none.
 pub fn recognise(path: &Path) -> Result<u64, StoreError> {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn other_layouts_are_refused() {
-        for found in [1, 2, FORMAT + 1] {
+        for found in [1, 3, FORMAT + 1] {
             let mut connection = ready();
             connection.pragma_update(None, "user_version", found).unwrap();
             let error = prepare(&mut connection, Path::new("memory")).unwrap_err();

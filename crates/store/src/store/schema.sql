@@ -12,11 +12,12 @@ INSERT INTO meta VALUES
 
 CREATE TABLE cells (
     id                INTEGER PRIMARY KEY,  -- order of arrival
-    key               TEXT NOT NULL UNIQUE, -- hash of configuration, seed and numerics revision
+    key               TEXT NOT NULL UNIQUE, -- hash of configuration, seed, numerics revision and numerics
     config            TEXT NOT NULL,        -- the settings that differ from their defaults, as JSON
     outcome           TEXT,                 -- what was measured, as JSON; NULL for a cell that failed
     reason            TEXT,                 -- why it failed
     numerics_revision INTEGER NOT NULL,
+    numerics          TEXT NOT NULL,        -- the arithmetic that it ran with
     version           TEXT NOT NULL         -- of the program that ran it
 ) STRICT;
 

@@ -119,8 +119,8 @@ impl Anchors {
 
 pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(), StudyError> {
     let origin = study.origin();
-    let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let kept = known.take().filter(|known| known.origin == origin);
+    let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let anchors = known.insert(kept.unwrap_or(new));
     for (i, mut anchor) in cases(study.scale).into_iter().enumerate().skip(anchors.anchors.len()) {
         anchor.settings.seed = study.seed_of(Part::Anchors, i);
