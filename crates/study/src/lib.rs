@@ -2,6 +2,7 @@
 //!
 //! Every part is a function of a [`Scale`] and a seed. Its runs go through a [`Runner`], so an interrupted study continues from its
 //! store. Different findings use different seeds, so that their errors are independent.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod anchors;
 mod attention;

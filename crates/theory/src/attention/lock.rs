@@ -44,7 +44,7 @@ pub(crate) struct Largest {
 impl Largest {
     pub fn of(point: &Point) -> Largest {
         let Maximum { rule, deviation } = Maximum::of(others(point));
-        Largest { mean: rule.mean(|y| y), deviation: deviation.hypot(1.0), rule }
+        Largest { mean: rule.mean(|y| y), deviation: libm::hypot(deviation, 1.0), rule }
     }
 
     /// A score with the given distribution.
@@ -107,7 +107,7 @@ fn pair_counts(scores: &Scores) -> (Rule, f64) {
     const MANY: f64 = 50.0;
     if scores.pairs > MANY {
         let counts = scores.from_pairs / scores.pairs.sqrt();
-        return (Rule::certain(1.0), scores.trigger_spread.hypot(counts));
+        return (Rule::certain(1.0), libm::hypot(scores.trigger_spread, counts));
     }
     let mut rule = poisson(scores.pairs, Detail::Every);
     rule.points.iter_mut().for_each(|point| point.0 /= scores.pairs);
