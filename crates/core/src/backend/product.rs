@@ -1,14 +1,20 @@
 //! Matrix products, and the strided views that they read.
 //!
 //! Each entry is a sum in an order that depends on the shapes alone. The main kernels of gemm add the terms one after another with
-//! fused multiply-add, whatever the width of the vectors. Its other paths are not used: for one row or column it sums by vector
-//! lane, for an inner size of 1 or 2 it fuses on some machines only, and an inner size above 512 it splits by the size of the caches.
+//! fused multiply-add, whatever the width of the vectors. Its other paths are not used: for one row or column, and for few entries,
+//! it sums by vector lane; for an inner size of 1 or 2 it fuses on some machines only; and it splits an inner size above 512 by the
+//! size of the caches.
+
+use std::borrow::Cow;
 
 use super::gather::dots_of;
 use super::real::Real;
 
 /// The longest inner sum that is passed to gemm at once.
 const INNER: usize = 512;
+
+/// Up to this many entries gemm computes dot products of rows that are contiguous in memory by vector lane.
+const DOTS: usize = 256;
 
 /// A borrowed matrix: row-major with a row stride, or the transpose of one.
 #[derive(Clone, Copy)]
@@ -93,6 +99,10 @@ pub fn product<T: Real>(out: &mut [T], a: View<'_, T>, b: View<'_, T>, add: bool
         (1, ..) => return matrix_vector(out, b.t(), a, add),
         (.., 1) => return matrix_vector(out, a, b.t(), add),
         (_, 0..=2, _) => return few_terms(out, a, b, add),
+        _ if m * n <= DOTS && a.column_stride == 1 && b.row_stride == 1 => {
+            let rows = out.chunks_exact_mut(n).enumerate();
+            return rows.for_each(|(i, out)| matrix_vector(out, b.t(), a.rows_in(i, i + 1), add));
+        }
         _ => {}
     }
     let parts = k.div_ceil(INNER);
@@ -129,7 +139,10 @@ pub fn product<T: Real>(out: &mut [T], a: View<'_, T>, b: View<'_, T>, add: bool
 
 /// `out = a x`, or `out += a x` if `add`, with `x` given as a row.
 fn matrix_vector<T: Real>(out: &mut [T], a: View<'_, T>, x: View<'_, T>, add: bool) {
-    let x: Vec<T> = (0..x.columns).map(|k| x.at(0, k)).collect();
+    let x: Cow<'_, [T]> = match x.column_stride {
+        1 => x.data[..x.columns].into(),
+        _ => (0..x.columns).map(|k| x.at(0, k)).collect(),
+    };
     if !add {
         out.fill(T::ZERO);
     }
@@ -184,7 +197,7 @@ fn few_terms<T: Real>(out: &mut [T], a: View<'_, T>, b: View<'_, T>, add: bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Backend;
+    use crate::backend::{Backend, Numerics};
 
     fn numbers(count: usize, salt: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + salt * 104_729) % 1009) as f64 / 500.0 - 1.0).collect()
@@ -227,6 +240,47 @@ mod tests {
                 product(&mut out, a, b, true);
                 for (x, y) in out.iter().zip(&expected) {
                     assert!((x - 2.0 * y).abs() < 1e-10);
+                }
+            }
+        }
+    }
+
+    /// gemm adds the terms of every sum one after another, fused, in parts of equal length: the order depends on the shapes alone.
+    #[test]
+    fn sums_have_one_order_on_every_cpu() {
+        if Numerics::this_cpu() != Numerics::CPU {
+            return eprintln!("skipped: this CPU has no fused multiply-add");
+        }
+        for (m, k, n) in [2, 7, 16, 31, 65, 130].into_iter().flat_map(|m| {
+            [3, 20, 511, 513, 1100].into_iter().flat_map(move |k| [2, 6, 33, 130].map(|n| (m, k, n)))
+        }) {
+            let narrow = |x: Vec<f64>| x.into_iter().map(|x| x as f32).collect::<Vec<f32>>();
+            let (a, b) = (narrow(numbers(m * k, 1)), narrow(numbers(k * n, 2)));
+            let parts = k.div_ceil(INNER);
+            for (a, b) in [
+                (View::new(&a, m, k), View::new(&b, k, n)),
+                (View::new(&a, k, m).t(), View::new(&b, k, n)),
+                (View::new(&a, m, k), View::new(&b, n, k).t()),
+                (View::new(&a, k, m).t(), View::new(&b, n, k).t()),
+            ] {
+                let mut out = vec![f32::NAN; m * n];
+                product(&mut out, a, b, false);
+                if m * n <= DOTS && a.column_stride == 1 && b.row_stride == 1 {
+                    continue;
+                }
+                for (i, x) in out.iter().enumerate() {
+                    let sum = |p: usize| {
+                        let terms = k * p / parts..k * (p + 1) / parts;
+                        terms.fold(0.0, |sum: f32, t| a.at(i / n, t).mul_add(b.at(t, i % n), sum))
+                    };
+                    let expected = (1..parts).fold(sum(0), |total, p| total + sum(p));
+                    assert_eq!(
+                        x.to_bits(),
+                        expected.to_bits(),
+                        "{m} x {k} x {n}, strides {} {}",
+                        a.row_stride,
+                        b.row_stride
+                    );
                 }
             }
         }
