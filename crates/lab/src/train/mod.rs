@@ -17,7 +17,7 @@ use superpose_tensors::Element;
 use crate::cell::{Entry, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
 use crate::store::{Store, StoreError};
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Origin};
 
 /// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -118,7 +118,10 @@ pub fn train(
         let allowed = "a training run has one seed; use sweep for several";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
-    from.map(|from| from.check_numerics(&backend.numerics())).transpose()?;
+    let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
+    from.map(|from| from.check_origin(&origin)).transpose()?;
+    let to = to.map(|path| (path, &origin));
+    to.inspect(|(path, _)| superpose_tensors::remove_leftovers(path));
     with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
 }
 
@@ -127,7 +130,7 @@ fn train_as<T: Real + Element>(
     training: &Training,
     inputs: &Inputs,
     from: Option<&Checkpoint>,
-    to: Option<&Path>,
+    to: Option<(&Path, &Origin)>,
     backend: &Backend,
     observer: &mut dyn Observer,
 ) -> Result<Finish, RunError>
@@ -141,12 +144,11 @@ where
     let network = || Network::new(config, training, instance.embeddings.clone(), backend);
     let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 
-    let numerics = backend.numerics();
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.
     let mut failed = None;
     let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| {
         let write =
-            || to.and_then(|path| checkpoint::write(path, config, &numerics, state, trajectory).err());
+            || to.and_then(|(path, origin)| checkpoint::write(path, config, origin, state, trajectory).err());
         failed = failed.take().or_else(write);
         failed.is_none()
     };
