@@ -58,7 +58,7 @@ struct Manifest {
     machine: Machine,
     /// Seconds by part, summed over all times it was run.
     seconds: BTreeMap<Part, f64>,
-    /// Cells by part that were run rather than taken from the store.
+    /// Cells by part, whether they were run now or taken from the store.
     runs: BTreeMap<Part, usize>,
 }
 
@@ -121,10 +121,12 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
                 backend: &backend,
                 runner: &mut runner,
                 observe: &mut |event| {
-                    if let Event::Finished { .. } = event {
-                        runs.set(runs.get() + 1);
-                        bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
+                    match event {
+                        Event::Planned { done, failed, .. } => runs.set(runs.get() + done + failed),
+                        Event::Finished { .. } => runs.set(runs.get() + 1),
+                        Event::Waiting => {}
                     }
+                    bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
                 },
                 say: &mut |text| {
                     *about.borrow_mut() = text.to_owned();
@@ -136,7 +138,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         });
         let (runs, seconds) = (runs.get(), began.elapsed().as_secs_f64());
         *manifest.seconds.entry(part).or_default() += seconds;
-        *manifest.runs.entry(part).or_default() += runs;
+        manifest.runs.insert(part, runs);
         folder.keep(&results, &manifest)?;
         result.map_err(|error| match error {
             StudyError::Stopped => interrupt.stopped(format!(
@@ -195,7 +197,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
         if part.exists() {
-            store.take_from(&Store::open_existing(&part)?)?;
+            store.take_from(&Store::open_to_read(&part)?)?;
         } else if part.parent().is_some_and(Path::exists) {
             let part = part.display();
             message(format_args!("note: {part} does not exist; its runs are missing in the store"));

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use superpose_core::Measure;
 use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::{Entry, Event, Key, Known, Outcome, Results, Runner, measure};
@@ -265,12 +266,11 @@ fn shard_cut_anywhere_gives_complete_lines() {
 fn conflicting_shard_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    run(&at("a.jsonl"), &cells(3), None);
-    merge_into(&[at("a.jsonl")], &at("store.sqlite"));
+    let mut outcome = measure(&cells(2)[1], false, &Backend::single()).unwrap();
+    outcome.measures[Measure::Accuracy].mean = 0.125;
+    let other = Entry::new(&cells(2)[1], &Numerics::this_cpu(), Ok(outcome));
+    Store::open(&at("store.sqlite")).unwrap().keep(&[other]).unwrap();
     let before = entries(&at("store.sqlite"));
-    let connection = rusqlite::Connection::open(at("store.sqlite")).unwrap();
-    connection.execute("UPDATE cells SET outcome = json_set(outcome, '$.accuracy.mean', 0.125) WHERE json_extract(config, '$.seed') = 1", []).unwrap();
-    drop(connection);
     run(&at("b.jsonl"), &cells(5), None);
     let merged = merge_into(&[at("b.jsonl")], &at("store.sqlite"));
     assert_eq!((merged.shards, merged.added), (0, 0));

@@ -4,10 +4,10 @@
 use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Optimiser, Positions, Settings, Training};
 use superpose_core::measure::{Measure, Missing};
-use superpose_lab::cell::{Entry, Event, Key, Results, Runner, estimated_seconds, measure};
-use superpose_lab::run::Inputs;
+use superpose_lab::cell::{Entry, Event, Key, Outcome, Results, Runner, estimated_seconds, measure};
+use superpose_lab::run::{Digests, Inputs};
 use superpose_lab::store::Store;
-use superpose_lab::train::{Checkpoint, Finish, TrainingRecord, train};
+use superpose_lab::train::{Checkpoint, Finish, Origin, TrainingRecord, train};
 
 fn config() -> Config {
     Settings {
@@ -59,10 +59,11 @@ fn checkpoint_of_other_numerics_is_refused() {
     let path = folder.path().join("a.safetensors");
     train(&config(), &Inputs::default(), None, Some(&path), &Backend::single(), &mut ()).unwrap();
     let checkpoint = Checkpoint::open(&path).unwrap();
-    checkpoint.check_numerics(&Numerics::this_cpu()).unwrap();
-    let other = Numerics::try_from("cuda-sm90".to_string()).unwrap();
-    let error = format!("{:?}", checkpoint.check_numerics(&other).unwrap_err());
-    assert!(error.contains("a.safetensors") && error.contains("this machine has cuda-sm90"), "{error}");
+    let mut origin = Origin { numerics: Numerics::this_cpu(), inputs: Digests::new() };
+    checkpoint.check_origin(&origin).unwrap();
+    origin.numerics = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+    let error = checkpoint.check_origin(&origin).unwrap_err().to_string();
+    assert!(error.contains("this machine has cuda-sm90"), "{error}");
 }
 
 #[test]
@@ -101,10 +102,11 @@ fn a_store_without_a_measure_stays_readable() {
         (outcomes[0].clone().unwrap(), ran)
     };
     let (first, _) = run(None);
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    let changed = sql.execute("UPDATE cells SET outcome = json_remove(outcome, '$.lock_rate')", []);
-    assert_eq!(changed.unwrap(), 1);
-    drop(sql);
+    std::fs::remove_file(&path).unwrap();
+    let mut measures = first.measures;
+    measures[Measure::LockRate] = Missing::missing();
+    let older = Entry::new(&cells[0], &Numerics::this_cpu(), Ok(Outcome { measures, ..first }));
+    Store::open(&path).unwrap().keep(&[older]).unwrap();
     let (partial, ran) = run(None);
     assert_eq!(ran, 0);
     assert!(partial.measures[Measure::LockRate].is_missing() && partial.agrees(&first));

@@ -52,6 +52,17 @@ impl Entry {
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }
+
+    /// Checks that an entry that was read can have come from a run. The error is what is wrong.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if Key::at(&self.config, self.numerics_revision, &self.numerics) != self.key {
+            return Err("the key does not fit the configuration");
+        }
+        if self.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {
+            return Err("numbers that cannot come from a run");
+        }
+        Ok(())
+    }
 }
 
 /// A place for results: [`Memory`], a store or a shard.

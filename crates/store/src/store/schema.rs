@@ -52,7 +52,15 @@ pub fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreErro
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
     if !is_ready(&transaction, path)? {
+        let tables = "SELECT count(*) FROM sqlite_master";
+        let tables: usize = transaction.query_row(tables, [], |row| row.get(0)).map_err(failed)?;
         if version(&transaction).map_err(failed)? == 0 {
+            if tables > 0 {
+                return Err(StoreError::Damaged {
+                    path: path.into(),
+                    what: "its layout version is 0".into(),
+                });
+            }
             transaction.execute_batch(include_str!("schema.sql")).map_err(failed)?;
         }
         let [results, trajectory] = [columns::view(), columns::trajectory_view()];

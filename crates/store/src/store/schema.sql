@@ -18,7 +18,8 @@ CREATE TABLE cells (
     reason            TEXT,                 -- why it failed
     numerics_revision INTEGER NOT NULL,
     numerics          TEXT NOT NULL,        -- the arithmetic that it ran with
-    version           TEXT NOT NULL         -- of the program that ran it
+    version           TEXT NOT NULL,        -- of the program that ran it
+    checksum          TEXT NOT NULL         -- of the stored texts of the row
 ) STRICT;
 
 -- Trajectories of `superpose train`, a row per record; the key is that of the cell.
@@ -26,5 +27,6 @@ CREATE TABLE points (
     key   TEXT NOT NULL,
     step  INTEGER NOT NULL,
     point TEXT NOT NULL,                    -- the numbers of the record, as JSON
+    checksum TEXT NOT NULL,
     PRIMARY KEY (key, step)
 ) STRICT, WITHOUT ROWID;
