@@ -233,10 +233,10 @@ impl<'a> Runner<'a> {
         std::thread::scope(|scope| {
             // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
             let (sender, receiver) = sync_channel(1024);
-            for _ in 0..workers {
+            for worker in 0..workers {
                 let sender = sender.clone();
                 let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
-                scope.spawn(move || {
+                let work = move || {
                     // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
                     let backend = backend.with_cancel(leave);
@@ -249,7 +249,13 @@ impl<'a> Runner<'a> {
                             break;
                         }
                     }
-                });
+                };
+                // The system may allow fewer threads than were asked for; they run all cells.
+                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                    Ok(_) => {}
+                    Err(_) if worker > 0 => break,
+                    Err(error) => return Err(StoreError::io("threads".as_ref(), error)),
+                }
             }
             drop(sender);
             let result = self.collect(jobs, &receiver, finished);

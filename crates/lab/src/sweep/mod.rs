@@ -202,6 +202,10 @@ mod tests {
             ("[axes]\ndim = [\n 4,\n 2.5]", "line 4: dim = 2.5: must be a whole number"),
             ("[axes]\ndim = { from = 1, to = 2 }", "line 2: dim, steps = (none)"),
             (
+                "[axes]\ndim = { from = 1, to = 2, steps = 2_000_000 }",
+                "line 2: dim, steps = 2000000: must be",
+            ),
+            (
                 "[axes]\neta = { from = -1, to = 2, steps = 3, scale = \"geometric\" }",
                 "line 2: eta, scale = geometric: needs from",
             ),
