@@ -35,8 +35,8 @@ COMMANDS = [
     f"train {SMALL} --steps 12 --optimiser adamw --width 20 --train-first-layer --train-embeddings",
     "predict --vocab 512 --dim 128 --trigger keys",
     "predict --vocab 300 --dim 64 --width 200 --activation gelu",
-    "plan --vocab 50000 --length 1024",
-    "bound --vocab 40 --dim 24 --length 4 --threads 1",
+    "plan --facts 50000 --length 1024",
+    "predict --vocab 200 --dim 100 --length 8 --trigger keys --keep 3",
     "threshold --find samples --vocab 40 --dim 30 --length 4 --trigger keys --threads 1 --max-runs 40",
     "memory --dim 16 --threads 1",
 ]
