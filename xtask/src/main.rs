@@ -15,7 +15,7 @@ Usage: cargo xtask test [--full] | book | reference
   test          check the format, run lints, unit, property, documentation and end-to-end tests, and test the web page in
                 a browser and the Python package
   test --full   the same and the long tests: fuzzing with a million inputs per reader, load and schema tests of the web
-                server, the notebooks, PyTorch, JAX and mypy
+                server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; aarch64 in an emulator
   book          build the book in docs/ as HTML into target/book and check its links
   reference     generate docs/reference from the code
 
@@ -32,7 +32,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(&mut skipped).and_then(|()| python::test(false, &mut skipped)),
         ["test", "--full"] => {
-            test(&mut skipped).and_then(|()| python::test(true, &mut skipped)).and_then(|()| full())
+            let rust = test(&mut skipped);
+            rust.and_then(|()| python::test(true, &mut skipped)).and_then(|()| full(&mut skipped))
         }
         ["book"] => book("build target/book"),
         ["reference"] => book("reference"),
@@ -158,11 +159,35 @@ fn test(skipped: &mut Skipped) -> Result<(), String> {
     // With this variable the Slurm tests fail instead of skipping, so that they cannot be skipped unnoticed.
     let environment: &[_] = if slurm(skipped) { &[("SUPERPOSE_REQUIRE_SLURM", "1")] } else { &[] };
     run("cargo test --workspace --locked", environment, ".")?;
+    // The pinned cells once more with narrower vectors: their bits must not depend on the width.
+    let narrow = [("RUSTFLAGS", "--cfg superpose_no_avx512")];
+    run("cargo test --locked --target-dir target/no-avx512 -p superpose-lab --test pinned", &narrow, ".")?;
     browser(skipped)
 }
 
+/// Runs the pinned cells on an emulated aarch64 processor.
+fn aarch64(skipped: &mut Skipped) -> Result<(), String> {
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    let tools = (works("qemu-aarch64 --version") && works("aarch64-linux-gnu-gcc --version"))
+        || installed("qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross");
+    if !tools || !works(&format!("rustup target add {TARGET}")) {
+        skipped.add(
+            "pinned cells on aarch64",
+            "qemu-user, the cross compiler or the Rust target cannot be installed",
+        );
+        return Ok(());
+    }
+    let environment = [
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu"),
+    ];
+    run(&format!("cargo test --locked --target {TARGET} -p superpose-lab --test pinned"), &environment, ".")
+}
+
 /// The long tests that only the full tier has.
-fn full() -> Result<(), String> {
+fn full(skipped: &mut Skipped) -> Result<(), String> {
+    aarch64(skipped)?;
+    run("cargo test --locked -p superpose-lab --test damage -- --ignored", &[], ".")?;
     if !works("cargo fuzz --version") {
         run("cargo install cargo-fuzz --locked", &[], ".")?;
     }

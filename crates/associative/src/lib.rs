@@ -14,6 +14,7 @@
 //! assert!(recall(&config, &Backend::single())?.accuracy.mean() > 0.95);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod config;
 mod gradient;

@@ -47,7 +47,7 @@ pub fn export(arguments: &ExportArguments) -> anyhow::Result<()> {
     if format == Format::Parquet && arguments.out.is_none() {
         bail!("format = parquet: cannot be written to standard output; give --out FILE.parquet");
     }
-    let store = Store::open_existing(&arguments.store)?;
+    let store = Store::open_to_read(&arguments.store)?;
     let Some(out) = &arguments.out else {
         let mut out = BufWriter::new(std::io::stdout());
         let written = write(&store, format, &mut out).and_then(|()| Ok(out.flush()?));

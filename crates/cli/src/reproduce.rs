@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use superpose_core::backend::Numerics;
 use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
@@ -49,13 +50,15 @@ pub struct ReproduceArguments {
 struct Manifest {
     version: String,
     numerics_revision: u32,
+    #[serde(default)]
+    numerics: Numerics,
     scale: Scale,
     seed: u64,
     command: String,
     machine: Machine,
     /// Seconds by part, summed over all times it was run.
     seconds: BTreeMap<Part, f64>,
-    /// Cells by part that were run rather than taken from the store.
+    /// Cells by part, whether they were run now or taken from the store.
     runs: BTreeMap<Part, usize>,
 }
 
@@ -118,10 +121,12 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
                 backend: &backend,
                 runner: &mut runner,
                 observe: &mut |event| {
-                    if let Event::Finished { .. } = event {
-                        runs.set(runs.get() + 1);
-                        bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
+                    match event {
+                        Event::Planned { done, failed, .. } => runs.set(runs.get() + done + failed),
+                        Event::Finished { .. } => runs.set(runs.get() + 1),
+                        Event::Waiting => {}
                     }
+                    bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
                 },
                 say: &mut |text| {
                     *about.borrow_mut() = text.to_owned();
@@ -133,7 +138,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         });
         let (runs, seconds) = (runs.get(), began.elapsed().as_secs_f64());
         *manifest.seconds.entry(part).or_default() += seconds;
-        *manifest.runs.entry(part).or_default() += runs;
+        manifest.runs.insert(part, runs);
         folder.keep(&results, &manifest)?;
         result.map_err(|error| match error {
             StudyError::Stopped => interrupt.stopped(format!(
@@ -161,7 +166,9 @@ fn gather(path: &Path) -> anyhow::Result<()> {
             missing.push(part.word());
             continue;
         };
-        let of = |manifest: &Manifest| (manifest.scale, manifest.seed, manifest.numerics_revision);
+        let of = |manifest: &Manifest| {
+            (manifest.scale, manifest.seed, manifest.numerics_revision, manifest.numerics.clone())
+        };
         let all = all.get_or_insert_with(|| Manifest {
             seconds: BTreeMap::new(),
             runs: BTreeMap::new(),
@@ -170,7 +177,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
         });
         if of(all) != of(&manifest) {
             let folder = folder.0.display();
-            bail!("{folder}: has another scale, seed or numerics revision than the other parts");
+            bail!("{folder}: has another scale, seed, numerics revision or numerics than the other parts");
         }
         if !results.take(part, found) {
             missing.push(part.word());
@@ -190,7 +197,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
     for &part in Part::ALL {
         let part = path.join(part.word()).join("store.sqlite");
         if part.exists() {
-            store.take_from(&Store::open_existing(&part)?)?;
+            store.take_from(&Store::open_to_read(&part)?)?;
         } else if part.parent().is_some_and(Path::exists) {
             let part = part.display();
             message(format_args!("note: {part} does not exist; its runs are missing in the store"));
@@ -259,6 +266,7 @@ impl Folder {
         Ok(Manifest {
             version: env!("CARGO_PKG_VERSION").into(),
             numerics_revision: NUMERICS_REVISION,
+            numerics: Numerics::this_cpu(),
             scale,
             seed,
             command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}"),
@@ -288,6 +296,7 @@ impl Folder {
             ("command".into(), manifest.command.clone()),
             ("version".into(), manifest.version.clone()),
             ("numerics revision".into(), manifest.numerics_revision.to_string()),
+            ("numerics".into(), manifest.numerics.to_string()),
             ("seed".into(), manifest.seed.to_string()),
             ("machine".into(), format!("{processor}, {cores} cores, {system}")),
         ];

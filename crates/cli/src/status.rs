@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
+use superpose_core::backend::Numerics;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
@@ -144,7 +145,8 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let submitted = Submitted::read(&folder)?;
     let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
     let mut opened = open(&store)?;
-    let survey = Survey::take(&cells, sweep.noise, false, opened.as_mut(), &folder, shares)?;
+    let survey =
+        Survey::take(&cells, &Numerics::this_cpu(), sweep.noise, false, opened.as_mut(), &folder, shares)?;
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
     notes.extend(survey.foreign.iter().map(|(path, line)| {

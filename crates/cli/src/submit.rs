@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
+use superpose_core::backend::Numerics;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::Survey;
@@ -112,7 +113,15 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
 
     // Without the log of a process that is writing, like the workers.
     let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
-    let survey = Survey::take(&cells, sweep.noise, arguments.retry_failed, peeked.as_mut(), &folder, tasks)?;
+    let survey = Survey::take(
+        &cells,
+        &Numerics::this_cpu(),
+        sweep.noise,
+        arguments.retry_failed,
+        peeked.as_mut(),
+        &folder,
+        tasks,
+    )?;
     if let Some(error) = survey.damaged.first() {
         bail!("{error}; its task could not continue: move it away, and its cells will be run again");
     }

@@ -161,7 +161,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
             let path = Shard::path(&arguments.places.folder(&store), share, shares);
             let open = if arguments.dry_run { Shard::peek } else { Shard::open };
             let shard = open(&path, Some(&store))?;
-            if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell))) {
+            if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell, runner.numerics()))) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
                     path.display()

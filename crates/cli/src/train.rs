@@ -81,7 +81,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     };
 
     if let Some(store) = &mut store {
-        record.keep(&config, store)?;
+        record.keep(&config, &backend.numerics(), store)?;
     }
     if let Some(figure) = figure {
         figure.write(&superpose_report::trajectory(&record))?;

@@ -37,7 +37,7 @@ fn half_way(folder: &Path, arguments: &str, checkpoint: &str) -> Child {
     let path = folder.join(checkpoint);
     let started = Instant::now();
     let step = || {
-        let header = TensorFile::open(&path).ok()?.metadata().ok()?;
+        let header = TensorFile::open(&path).ok()?.metadata();
         let counters: serde_json::Value = serde_json::from_str(&header["counters"]).ok()?;
         counters["step"].as_u64()
     };
@@ -65,7 +65,7 @@ fn killed_run_continues_with_the_same_bits() {
     // Every tensor and every moment is the same.
     let [a, b] = ["whole.safetensors", "killed.safetensors"]
         .map(|name| TensorFile::open(&folder.path().join(name)).unwrap());
-    let (a, b) = (a.tensors().unwrap(), b.tensors().unwrap());
+    let (a, b) = (a.tensors(), b.tensors());
     assert_eq!(a.names(), b.names());
     assert!(a.names().contains(&"z_in.second".to_string()), "{:?}", a.names());
     for name in a.names() {
@@ -131,6 +131,37 @@ fn trajectory_is_written_to_every_file() {
         table.lines().next().unwrap().contains(",train_embeddings,train_first_layer,accuracy,"),
         "{table}"
     );
+}
+
+/// A checkpoint continues only with the tensors that it was made with; leftovers of killed processes are removed.
+#[test]
+fn changed_input_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let sizes = "--vocab 16 --dim 8 --length 4 --samples 50 --test-samples 20";
+    for seed in [1, 2] {
+        let export = format!("run {sizes} --seed {seed} --export {seed}.safetensors");
+        assert!(common::command(folder.path(), &export).output().unwrap().status.success());
+    }
+    for (name, input) in [
+        ("import", format!("{sizes} --import in.safetensors")),
+        (
+            "embedding_file",
+            format!("{sizes} --embedding file --embedding-file in.safetensors --embedding-tensor z_in"),
+        ),
+    ] {
+        let train = format!("{input} --steps 4 --every 2 --checkpoint {name}.safetensors --json");
+        std::fs::copy(at("1.safetensors"), at("in.safetensors")).unwrap();
+        std::fs::write(at(&format!(".{name}.safetensors.superpose-left")), "half").unwrap();
+        let first = works(folder.path(), &train);
+        assert!(!at(&format!(".{name}.safetensors.superpose-left")).exists());
+        assert_eq!(record(&works(folder.path(), &train)), record(&first));
+        std::fs::copy(at("2.safetensors"), at("in.safetensors")).unwrap();
+        let output = command(folder.path(), &train).output().unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("{name}: its contents are not those")), "{message}");
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@
 //! assert!(evaluation[Measure::LockRate].mean() > 0.99);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod backend;
 pub mod config;
 pub mod early_phase;

@@ -64,7 +64,7 @@ impl Cholesky {
 
     /// The logarithm of the determinant of `L`, half that of `A`.
     pub fn log_root_determinant(&self) -> f64 {
-        self.root.iter().step_by(self.dim + 1).map(|x| x.ln()).sum()
+        self.root.iter().step_by(self.dim + 1).map(|x| libm::log(*x)).sum()
     }
 
     /// Replaces `b` by the solution of `L x = b`.

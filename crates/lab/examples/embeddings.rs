@@ -53,7 +53,7 @@ fn main() {
         std::process::exit(2);
     };
     let backend = Backend::cpu(std::thread::available_parallelism().map_or(1, usize::from)).unwrap();
-    let whole = TensorFile::open(file.as_ref()).unwrap().tensors().unwrap().floats(tensor).unwrap();
+    let whole = TensorFile::open(file.as_ref()).unwrap().tensors().floats(tensor).unwrap();
     let (rows, dim) = whole.matrix().unwrap();
     let folder = std::env::temp_dir().join(format!("superpose-embeddings-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -80,7 +80,7 @@ fn main() {
             write(&path, &[Entry::f32("rows", &[rows, keep], kept)]).unwrap();
             let mapped = TensorFile::open(&path).unwrap();
             let (found, [pairs, _]) =
-                inspect(&mapped.tensors().unwrap(), None, None, 0.99, &backend, &mut |_, _| {}).unwrap();
+                inspect(&mapped.tensors(), None, None, 0.99, &backend, &mut |_, _| {}).unwrap();
             for vocab in VOCABS {
                 let runs: Vec<f64> = (0..SEEDS)
                     .map(|seed| {

@@ -7,9 +7,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::Settings;
-use superpose_lab::cell::{Entry, Key, Results, measure};
+use superpose_lab::cell::{Entry, Results, measure};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, merge};
 
@@ -28,7 +28,7 @@ fn main() {
                 .map(|record| {
                     let seed = (shard * records + record) as u64;
                     let config = Settings { seed, ..settings.clone() }.check().unwrap();
-                    Entry::new(Key::new(&config), &config, Ok(outcome))
+                    Entry::new(&config, &Numerics::this_cpu(), Ok(outcome))
                 })
                 .collect();
             Shard::open(&path, None).unwrap().keep(&entries).unwrap();

@@ -1,4 +1,5 @@
 //! Experiments: runs, sweeps, thresholds and phase diagrams, with confidence intervals.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod advice;
 pub mod associative;

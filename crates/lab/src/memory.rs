@@ -91,7 +91,7 @@ fn address_space() -> Option<f64> {
 /// Returns a number of bytes with a unit.
 pub fn readable(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let power = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
+    let power = ((libm::log10(bytes.max(1.0)) / 3.0) as usize).min(units.len() - 1);
     let value = bytes / 1000_f64.powi(power as i32);
     if value < 10.0 { format!("{value:.1} {}", units[power]) } else { format!("{value:.0} {}", units[power]) }
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use statrs::function::erf::erfc;
+use libm::erfc;
 use superpose_core::random::normal_quantile;
 
 /// The CDF.
@@ -12,7 +12,7 @@ pub fn cdf(z: f64) -> f64 {
 
 /// The density.
 pub fn density(z: f64) -> f64 {
-    (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
+    libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt()
 }
 
 /// The quantile of a share, those closer than `least` to 0 or 1 taken to be that far.

@@ -191,7 +191,7 @@ fn budgets(noise: &Terms, config: &Settings) -> Noise {
         attention_leak: None,
     });
     let scores = noise.scores.map_or(Budget::default(), |scores| {
-        let unit = (config.lead * (config.length as f64).ln_1p()).powi(2) / scores.signal;
+        let unit = (config.lead * libm::log1p(config.length as f64)).powi(2) / scores.signal;
         let sized = |part: f64| Some(unit * part).filter(|part| part.is_finite());
         Parts {
             signal: sized(scores.signal),

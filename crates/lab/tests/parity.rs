@@ -41,7 +41,7 @@ fn fixtures() -> Vec<Fixture> {
 
 impl Fixture {
     fn floats(&self, name: &str) -> Tensor<f64> {
-        self.file.tensors().unwrap().floats(name).unwrap()
+        self.file.tensors().floats(name).unwrap()
     }
 
     fn reals<T: Real>(&self, name: &str) -> Vec<T> {
@@ -57,7 +57,7 @@ impl Fixture {
 
     fn config(&self, precision: Precision) -> Config {
         let noise_vocab: usize = self.get("noise_vocab");
-        let tokens = self.file.tensors().unwrap().whole("tokens").unwrap().shape;
+        let tokens = self.file.tensors().whole("tokens").unwrap().shape;
         Settings {
             vocab: self.get("vocab"),
             dim: self.floats("z_trig").data.len(),
@@ -91,7 +91,7 @@ impl Fixture {
     }
 
     fn samples(&self) -> Stored {
-        let tensors = self.file.tensors().unwrap();
+        let tensors = self.file.tensors();
         let whole = |name| tensors.whole(name).unwrap();
         let tokens = whole("tokens");
         Stored::new(tokens.shape[1], tokens.data, whole("position").data, whole("labels").data)

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use superpose_core::backend::Backend;
+use superpose_core::Measure;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::{Entry, Event, Key, Known, Outcome, Results, Runner, measure};
 use superpose_lab::store::Store;
@@ -83,9 +84,9 @@ fn reading_does_not_write() {
     let torn = &whole[..whole.len() - 9];
     std::fs::write(&path, torn).unwrap();
     let mut shard = Shard::peek(&path, None).unwrap();
-    assert_eq!(cells(3).iter().filter(|cell| shard.has(&Key::new(cell))).count(), 2);
+    assert_eq!(cells(3).iter().filter(|cell| shard.has(&Key::new(cell, &Numerics::this_cpu()))).count(), 2);
     let config = cells(4).remove(3);
-    let entry = Entry::new(Key::new(&config), &config, Err("no".into()));
+    let entry = Entry::new(&config, &Numerics::this_cpu(), Err("no".into()));
     assert!(shard.keep(&[entry]).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), torn);
 }
@@ -96,12 +97,12 @@ fn shard_does_not_hide_results_of_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let config = cells(1).remove(0);
-    let key = Key::new(&config);
+    let key = Key::new(&config, &Numerics::this_cpu());
     let full = measure(&config, true, &Backend::single()).unwrap();
     let bare = Outcome { noise: None, ..full };
     let known = |stored: Known, sharded: Known| {
         let _ = std::fs::remove_file(at("a.jsonl"));
-        let entry = |result| [Entry::new(key, &config, result)];
+        let entry = |result| [Entry::new(&config, &Numerics::this_cpu(), result)];
         let name = format!("{}.sqlite", stored.is_ok());
         Store::open(&at(&name)).unwrap().keep(&entry(stored)).unwrap();
         let mut shard = Shard::open(&at("a.jsonl"), Some(&at(&name))).unwrap();
@@ -111,6 +112,26 @@ fn shard_does_not_hide_results_of_the_store() {
     assert_eq!(known(Ok(full), Err("no".into())), Ok(full));
     assert_eq!(known(Ok(full), Ok(bare)), Ok(full));
     assert_eq!(known(Err("no".into()), Ok(bare)), Ok(bare));
+}
+
+/// Results of other arithmetic have other keys: merging keeps both, and a run does not take one for its own.
+#[test]
+fn results_of_other_numerics_are_kept_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let config = cells(1).remove(0);
+    let outcome = measure(&config, false, &Backend::single()).unwrap();
+    let foreign = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+    for (name, numerics, trigger_sign) in [("own", Numerics::this_cpu(), 1), ("other", foreign.clone(), -1)] {
+        let entry = Entry::new(&config, &numerics, Ok(Outcome { trigger_sign, ..outcome }));
+        Shard::open(&at(&format!("{name}.jsonl")), None).unwrap().keep(&[entry]).unwrap();
+    }
+    assert_eq!(run(&at("other.jsonl"), std::slice::from_ref(&config), None), 1);
+    let merged = merge_into(&[at("own.jsonl"), at("other.jsonl")], &at("a.sqlite"));
+    assert_eq!((merged.added, merged.known, merged.refused.len()), (2, 1, 0));
+    let mut stored = entries(&at("a.sqlite"));
+    stored.sort_by(|a, b| a.numerics.cmp(&b.numerics));
+    assert_eq!((&stored[0].numerics, &stored[1].numerics), (&Numerics::this_cpu(), &foreign));
 }
 
 #[test]
@@ -245,12 +266,11 @@ fn shard_cut_anywhere_gives_complete_lines() {
 fn conflicting_shard_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    run(&at("a.jsonl"), &cells(3), None);
-    merge_into(&[at("a.jsonl")], &at("store.sqlite"));
+    let mut outcome = measure(&cells(2)[1], false, &Backend::single()).unwrap();
+    outcome.measures[Measure::Accuracy].mean = 0.125;
+    let other = Entry::new(&cells(2)[1], &Numerics::this_cpu(), Ok(outcome));
+    Store::open(&at("store.sqlite")).unwrap().keep(&[other]).unwrap();
     let before = entries(&at("store.sqlite"));
-    let connection = rusqlite::Connection::open(at("store.sqlite")).unwrap();
-    connection.execute("UPDATE cells SET outcome = json_set(outcome, '$.accuracy.mean', 0.125) WHERE json_extract(config, '$.seed') = 1", []).unwrap();
-    drop(connection);
     run(&at("b.jsonl"), &cells(5), None);
     let merged = merge_into(&[at("b.jsonl")], &at("store.sqlite"));
     assert_eq!((merged.shards, merged.added), (0, 0));

@@ -5,10 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, CancelToken};
-use superpose_core::config::{
-    Activation, Config, EmbeddingSettings, Labels, Optimiser, Precision, Regime, Settings, Training, Trigger,
-};
+use superpose_core::backend::{Backend, CancelToken, Numerics};
+use superpose_core::config::{Config, Regime, Settings};
 use superpose_lab::cell::{
     CellError, Entry, Event, Key, Memory, NUMERICS_REVISION, Outcome, Results, Runner, measure,
 };
@@ -47,78 +45,6 @@ fn run(path: &Path, cells: &[Config], change: impl Fn(Runner<'static>) -> Runner
     runs
 }
 
-/// These bits may change only together with [`NUMERICS_REVISION`].
-#[test]
-fn outcomes_are_pinned() {
-    assert_eq!(NUMERICS_REVISION, 1, "a new revision: pin its bits here");
-    let base = Settings {
-        vocab: 40,
-        dim: 20,
-        length: 6,
-        samples: 900,
-        test_samples: 300,
-        seed: 11,
-        ..Settings::default()
-    };
-    let exact = Settings { regime: Regime::Exact, eta: 300.0, ..base.clone() };
-    let mlp =
-        Settings { width: Some(50), activation: Activation::He2, trigger: Trigger::Keys, ..base.clone() };
-    let double =
-        Settings { precision: Precision::F64, zipf: Some(1.0), noise_vocab: Some(30), ..base.clone() };
-    let classes =
-        Settings { labels: Labels::Mod(7), embedding: EmbeddingSettings::Sphere, length: 40, ..base.clone() };
-    let orthonormal = Settings { embedding: EmbeddingSettings::Orthonormal, dim: 42, ..base.clone() };
-    let low_rank = Settings { embedding: EmbeddingSettings::LowRank { rank: 9 }, ..base.clone() };
-    let clustered =
-        Settings { embedding: EmbeddingSettings::Clustered { clusters: 8, spread: 0.7 }, ..base.clone() };
-    let rademacher = Settings { embedding: EmbeddingSettings::Rademacher, ..base.clone() };
-    let exact_mlp = Settings { width: Some(50), activation: Activation::Relu, ..exact.clone() };
-    let training = Training {
-        optimiser: Optimiser::AdamW,
-        batch: Some(256),
-        weight_decay: 0.01,
-        warm_start: true,
-        ..Training::new(12)
-    };
-    let adamw = Settings { training: Some(training.clone()), ..base.clone() };
-    let training = Training { optimiser: Optimiser::Muon, momentum: Some(0.9), ..training };
-    let muon = Settings { training: Some(training), ..base.clone() };
-    let mut text = String::new();
-    for (name, settings) in [
-        ("base", base),
-        ("exact", exact),
-        ("mlp", mlp),
-        ("double", double),
-        ("classes", classes),
-        ("orthonormal", orthonormal),
-        ("low_rank", low_rank),
-        ("clustered", clustered),
-        ("rademacher", rademacher),
-        ("exact_mlp", exact_mlp),
-        ("adamw", adamw),
-        ("muon", muon),
-    ] {
-        let outcome = measure(&settings.check().unwrap(), true, &Backend::single()).unwrap();
-        let noise = outcome.noise.unwrap();
-        let measures = outcome.measures.iter().map(|(measure, estimate)| (measure.word(), estimate.mean));
-        let others = [
-            ("variance of margin", outcome.measures[Measure::Margin].variance),
-            ("interference", noise.logits.interference.unwrap()),
-            ("signal of scores", noise.scores.signal.unwrap()),
-            ("trigger sign", f64::from(outcome.trigger_sign)),
-        ];
-        for (quantity, value) in measures.chain(others) {
-            assert!(!value.is_nan(), "{name}: {quantity} is not measured");
-            text += &format!("{:016x} {name} {quantity}\n", value.to_bits());
-        }
-    }
-    assert_eq!(
-        text,
-        include_str!("fixtures/outcomes.txt"),
-        "results changed: change NUMERICS_REVISION with them"
-    );
-}
-
 #[test]
 fn cell_is_run_once_and_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,7 +63,7 @@ fn cell_is_run_once_and_kept() {
     let entries = entries(&path);
     assert_eq!(entries.len(), 25);
     for entry in entries {
-        assert_eq!(entry.key, Key::new(&entry.config));
+        assert_eq!(entry.key, Key::new(&entry.config, &Numerics::this_cpu()));
         assert_eq!(entry.numerics_revision, NUMERICS_REVISION);
     }
 }
@@ -193,7 +119,7 @@ fn cells_beyond_the_available_memory_are_not_run() {
 #[test]
 fn better_result_is_kept() {
     let config = cells(1).remove(0);
-    let key = Key::new(&config);
+    let key = Key::new(&config, &Numerics::this_cpu());
     let full = measure(&config, true, &Backend::single()).unwrap();
     let bare = Outcome { noise: None, ..full };
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +127,7 @@ fn better_result_is_kept() {
         [Box::new(Memory::default()), Box::new(Store::open(&folder.path().join("a.sqlite")).unwrap())];
     for mut place in places {
         let mut keep = |result| {
-            place.keep(&[Entry::new(key, &config, result)]).unwrap();
+            place.keep(&[Entry::new(&config, &Numerics::this_cpu(), result)]).unwrap();
             place.find(&[key]).unwrap().remove(&key).unwrap()
         };
         assert_eq!(keep(Err("no".into())), Err("no".into()));
@@ -313,7 +239,7 @@ fn two_writers_share_one_store() {
                 let mut store = Store::open(&path).unwrap();
                 for cell in cells(60) {
                     let outcome = measure(&cell, false, &Backend::single()).unwrap();
-                    store.keep(&[Entry::new(Key::new(&cell), &cell, Ok(outcome))]).unwrap();
+                    store.keep(&[Entry::new(&cell, &Numerics::this_cpu(), Ok(outcome))]).unwrap();
                 }
             });
         }
@@ -326,7 +252,7 @@ fn store_can_be_read_without_locks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("50% of #1?.sqlite");
     assert_eq!(run(&path, &cells(5), |runner| runner), 5);
-    let keys: Vec<Key> = cells(9).iter().map(|cell| Key::new(cell)).collect();
+    let keys: Vec<Key> = cells(9).iter().map(|cell| Key::new(cell, &Numerics::this_cpu())).collect();
     assert_eq!(Store::peek(&path).unwrap().find(&keys).unwrap().len(), 5);
     assert!(
         Store::peek(&path).unwrap().keep(&[]).is_err()

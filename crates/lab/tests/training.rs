@@ -1,13 +1,13 @@
 //! Trained models as cells: the same outcome from `train` and from a sweep, and in a store; stores of earlier versions.
 #![allow(clippy::unwrap_used)]
 
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Optimiser, Positions, Settings, Training};
 use superpose_core::measure::{Measure, Missing};
-use superpose_lab::cell::{Entry, Event, Key, Results, Runner, estimated_seconds, measure};
-use superpose_lab::run::Inputs;
+use superpose_lab::cell::{Entry, Event, Key, Outcome, Results, Runner, estimated_seconds, measure};
+use superpose_lab::run::{Digests, Inputs};
 use superpose_lab::store::Store;
-use superpose_lab::train::{Finish, TrainingRecord, train};
+use superpose_lab::train::{Checkpoint, Finish, Origin, TrainingRecord, train};
 
 fn config() -> Config {
     Settings {
@@ -49,17 +49,30 @@ fn trained_model_is_a_cell() {
     let plain = Settings { training: None, ..(*config).clone() }.check().unwrap();
     let early = measure(&plain, false, &Backend::single()).unwrap();
     assert!(record.early_phase.agrees(&early));
-    assert_ne!(Key::new(&config), Key::new(&plain));
+    assert_ne!(Key::new(&config, &Numerics::this_cpu()), Key::new(&plain, &Numerics::this_cpu()));
     assert!(estimated_seconds(&config, false) > estimated_seconds(&plain, false));
+}
+
+#[test]
+fn checkpoint_of_other_numerics_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.safetensors");
+    train(&config(), &Inputs::default(), None, Some(&path), &Backend::single(), &mut ()).unwrap();
+    let checkpoint = Checkpoint::open(&path).unwrap();
+    let mut origin = Origin { numerics: Numerics::this_cpu(), inputs: Digests::new() };
+    checkpoint.check_origin(&origin).unwrap();
+    origin.numerics = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+    let error = checkpoint.check_origin(&origin).unwrap_err().to_string();
+    assert!(error.contains("this machine has cuda-sm90"), "{error}");
 }
 
 #[test]
 fn trajectory_is_kept_with_its_result() {
     let folder = tempfile::tempdir().unwrap();
     let (path, config) = (folder.path().join("a.sqlite"), config());
-    let (record, key) = (run(&config), Key::new(&config));
+    let (record, key) = (run(&config), Key::new(&config, &Numerics::this_cpu()));
     let mut store = Store::open(&path).unwrap();
-    store.keep(&[Entry::new(key, &config, Ok(record.outcome))]).unwrap();
+    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.outcome))]).unwrap();
     for _ in 0..2 {
         store.keep_trajectory(key, &record.trajectory).unwrap();
         assert_eq!(store.trajectory(key).unwrap(), record.trajectory);
@@ -89,10 +102,11 @@ fn a_store_without_a_measure_stays_readable() {
         (outcomes[0].clone().unwrap(), ran)
     };
     let (first, _) = run(None);
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    let changed = sql.execute("UPDATE cells SET outcome = json_remove(outcome, '$.lock_rate')", []);
-    assert_eq!(changed.unwrap(), 1);
-    drop(sql);
+    std::fs::remove_file(&path).unwrap();
+    let mut measures = first.measures;
+    measures[Measure::LockRate] = Missing::missing();
+    let older = Entry::new(&cells[0], &Numerics::this_cpu(), Ok(Outcome { measures, ..first }));
+    Store::open(&path).unwrap().keep(&[older]).unwrap();
     let (partial, ran) = run(None);
     assert_eq!(ran, 0);
     assert!(partial.measures[Measure::LockRate].is_missing() && partial.agrees(&first));

@@ -161,7 +161,7 @@ pub fn inspect(
             watch.reach(done as u64);
         };
         let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
-        superpose_lab::inspect::inspect(&file.tensors()?, tensor, output, accuracy, &backend, &mut progress)
+        superpose_lab::inspect::inspect(&file.tensors(), tensor, output, accuracy, &backend, &mut progress)
             .map(|(found, _)| found)
             .map_err(|error| match error {
                 InspectError::Tensors(error) => Failure::from(file.inside(error)),

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use superpose_core::Config;
-use superpose_lab::cell::{CellError, Entry, Event, Key, Outcome};
+use superpose_lab::cell::{CellError, Entry, Event, Outcome};
 use superpose_lab::store::{COLUMNS, values};
 use superpose_lab::sweep::{Sweep, SweepError};
 use superpose_report::Document;
@@ -95,7 +95,7 @@ pub fn sweep(
         let document = superpose_report::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
         let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
         let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
-            Row(Entry::new(Key::new(cell), cell, outcome.map_err(|error| error.to_string())))
+            Row(Entry::new(cell, runner.numerics(), outcome.map_err(|error| error.to_string())))
         };
         let done = cells.len() - failed;
         let cells = cells.iter().zip(outcomes).map(entry).collect();

@@ -100,7 +100,7 @@ pub fn train(
             superpose_lab::train::train(config, &job.inputs, saved.as_ref(), to, &backend, &mut told)?;
         let Finish::Done(record, network) = finish else { return Err(Failure("stopped".into())) };
         if let Some(store) = &mut store {
-            record.keep(config, store)?;
+            record.keep(config, &backend.numerics(), store)?;
         }
         Ok((record, network))
     })?;

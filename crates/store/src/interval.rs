@@ -119,9 +119,11 @@ fn spread(repeats: &[SampleMean]) -> Option<f64> {
     Some(quantile * (variance / repeats.len() as f64).sqrt())
 }
 
-/// The 97.5% quantile of Student's t; `None` without a degree of freedom.
+/// The 97.5% quantile of Student's t; `None` without a degree of freedom. Rounded to nine decimals, because the last bits of the
+/// library's value depend on the platform.
 pub fn student(degrees: f64) -> Option<f64> {
-    Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975))
+    let quantile = StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975);
+    Some((quantile * 1e9).round() / 1e9)
 }
 
 /// Wilson's score interval for a share of `items`.

@@ -2,6 +2,7 @@
 //!
 //! A cell is one configuration with one seed. Its outcome is a function of the configuration, so a result that was
 //! computed once, anywhere, is looked up instead of computed again.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod cell;
 pub mod csv;

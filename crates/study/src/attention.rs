@@ -46,9 +46,9 @@ impl Beyond {
     /// Returns by which factor three steps need fewer samples, with an interval from those of both thresholds.
     pub fn gain(&self) -> Option<Interval> {
         let (one, three) = (self.one_step.observed()?, self.three_step.observed()?);
-        let spread = (one.high / one.low).ln().hypot((three.high / three.low).ln()) / 2.0;
+        let spread = libm::hypot(libm::log(one.high / one.low), libm::log(three.high / three.low)) / 2.0;
         let mean = one.mean / three.mean;
-        Some(Interval { mean, low: mean * (-spread).exp(), high: mean * spread.exp() })
+        Some(Interval { mean, low: mean * libm::exp(-spread), high: mean * libm::exp(spread) })
     }
 }
 
@@ -113,7 +113,7 @@ fn curve(study: &mut Study<'_, '_>, settings: &Settings, points: usize) -> Resul
         Ok(samples as f64)
     };
     let (low, high) = (reaching(0.15)?, reaching(0.985)?);
-    let size = |i: usize| (low * (high / low).powf(i as f64 / (points - 1) as f64)).round() as usize;
+    let size = |i: usize| (low * libm::pow(high / low, i as f64 / (points - 1) as f64)).round() as usize;
     let mut sizes: Vec<usize> = (0..points).map(size).collect();
     sizes.dedup();
     let mut cells: Vec<Config> = Vec::new();

@@ -2,6 +2,7 @@
 //!
 //! Every part is a function of a [`Scale`] and a seed. Its runs go through a [`Runner`], so an interrupted study continues from its
 //! store. Different findings use different seeds, so that their errors are independent.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod anchors;
 mod attention;
@@ -17,7 +18,7 @@ mod training;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, ConfigError, Trigger};
 use superpose_core::{Measure, Settings, words};
 use superpose_theory::critical::Parameter;
@@ -111,12 +112,14 @@ parts! {
     Anchors = "anchors", anchors: Anchors;
 }
 
-/// The scale, seed and numerics revision that produced results whose runs are not in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The scale, seed and numerics that produced results whose runs are not in the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
     scale: Scale,
     seed: u64,
     numerics_revision: u32,
+    #[serde(default)]
+    numerics: Numerics,
 }
 
 /// Why a study failed.
@@ -203,7 +206,8 @@ impl Study<'_, '_> {
 
     /// What the results of this study are compared with before they are continued.
     fn origin(&self) -> Origin {
-        Origin { scale: self.scale, seed: self.seed, numerics_revision: NUMERICS_REVISION }
+        let numerics = self.backend.numerics();
+        Origin { scale: self.scale, seed: self.seed, numerics_revision: NUMERICS_REVISION, numerics }
     }
 
     /// Returns the settings of a finding, with the trigger in the keys.

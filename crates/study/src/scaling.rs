@@ -64,7 +64,7 @@ fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
     const WIDTH: f64 = 0.15;
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
     for (n, share) in runs.filter(|run| run.0.is_finite() && run.0 > 0.0) {
-        bins.entry((n.ln() / WIDTH).floor() as i64).or_default().push((n.ln(), share));
+        bins.entry((libm::log(n) / WIDTH).floor() as i64).or_default().push((libm::log(n), share));
     }
     let many = bins.into_values().filter(|runs| runs.len() >= 4);
     let summary = |runs: Vec<(f64, f64)>| {
@@ -72,7 +72,7 @@ fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
         let mean_of = |f: &dyn Fn(&(f64, f64)) -> f64| runs.iter().map(f).sum::<f64>() / count;
         let mean = mean_of(&|run| run.1);
         let half = 2.0 * (mean_of(&|run| (run.1 - mean).powi(2)) / (count - 1.0)).sqrt();
-        (mean_of(&|run| run.0).exp(), Interval { mean, low: mean - half, high: mean + half })
+        (libm::exp(mean_of(&|run| run.0)), Interval { mean, low: mean - half, high: mean + half })
     };
     many.map(summary).collect()
 }

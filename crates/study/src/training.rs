@@ -81,7 +81,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Training, StudyError> {
     };
     let points = places.iter().zip(shares.chunks(2)).map(point).collect();
     let (facts, hebbian_dim) = (vocab as f64, hebbian_dim(vocab, length)?);
-    let optimal_dim = (2.0 * facts * facts.ln()).sqrt();
+    let optimal_dim = (2.0 * facts * libm::log(facts)).sqrt();
     Ok(Training { vocab, length, steps, seeds, hebbian_dim, optimal_dim, points })
 }
 

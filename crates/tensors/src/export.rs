@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype, View};
 
-use crate::TensorError;
+use crate::{CHECKSUM, TensorError, checksum};
 
 /// One tensor to write.
 pub struct Entry<'a> {
@@ -110,14 +110,46 @@ pub fn target(path: &Path) -> Result<PathBuf, TensorError> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write(path: &Path, entries: &[Entry<'_>]) -> Result<(), TensorError> {
-    write_with(path, entries, None)
+    write_all(path, entries, None)
 }
 
-/// The same with named texts in the header of the file.
+/// The same with named texts in the header of the file, and a checksum that [`TensorFile::verify`](crate::TensorFile::verify) checks.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub fn write_with(
+    path: &Path,
+    entries: &[Entry<'_>],
+    mut metadata: HashMap<String, String>,
+) -> Result<(), TensorError> {
+    let by_name: HashMap<&str, &Entry<'_>> = entries.iter().map(|entry| (&*entry.name, entry)).collect();
+    let mut names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    names.sort();
+    let hash = checksum(&metadata, &names, |name| {
+        let entry = &by_name[name];
+        Ok((entry.dtype(), entry.shape.clone(), entry.data()))
+    })?;
+    metadata.insert(CHECKSUM.into(), hash);
+    write_all(path, entries, Some(metadata))
+}
+
+/// Removes temporary files that killed processes left behind when they wrote this file.
+pub fn remove_leftovers(path: &Path) {
+    let Ok(path) = target(path) else { return };
+    let (Some(folder), Some(prefix)) = (path.parent(), temporary_prefix(&path)) else { return };
+    for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if file.file_name().to_string_lossy().starts_with(&prefix) {
+            // One that cannot be removed does no harm.
+            let _ = std::fs::remove_file(file.path());
+        }
+    }
+}
+
+fn temporary_prefix(path: &Path) -> Option<String> {
+    Some(format!(".{}.superpose-", path.file_name()?.to_string_lossy()))
+}
+
+fn write_all(
     path: &Path,
     entries: &[Entry<'_>],
     metadata: Option<HashMap<String, String>>,
@@ -125,7 +157,8 @@ pub fn write_with(
     let failed = |source| TensorError::File { path: path.to_owned(), source };
     let path = &target(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".superpose-").tempfile_in(folder).map_err(failed)?;
+    let prefix = temporary_prefix(path).unwrap_or_default();
+    let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder).map_err(failed)?;
     safetensors::serialize_to_file(entries.iter().map(|entry| (&entry.name, entry)), metadata, file.path())
         .map_err(|error| match error {
         safetensors::SafeTensorError::IoError(source) => failed(source),
@@ -138,6 +171,10 @@ pub fn write_with(
         let ordinary = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(file.path(), ordinary).map_err(failed)?;
     }
+    // On disk before it replaces the old file, so that a power cut leaves one of the two.
+    file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
+    #[cfg(unix)]
+    std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(())
 }

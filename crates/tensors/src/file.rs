@@ -1,55 +1,91 @@
-//! Reading: a file is mapped into memory, its header is validated once, and tensors are converted on demand.
+//! Reading: the header of a file is validated when it is opened, and tensors are read and converted on demand.
+//!
+//! Files are not mapped into memory: another process that shortens a mapped file would kill this one.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use memmap2::Mmap;
+use safetensors::tensor::{Metadata, TensorInfo};
 use safetensors::{Dtype, SafeTensors};
 
-use crate::TensorError;
+use crate::{CHECKSUM, TensorError, checksum};
 
-/// A file mapped into memory.
+/// The largest header that is read, the limit of the format.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// An open file with a valid header.
 #[derive(Debug)]
 pub struct TensorFile {
     path: PathBuf,
-    map: Mmap,
+    file: Mutex<File>,
+    header: Metadata,
+    /// Where the data of the tensors begin.
+    start: u64,
 }
 
 impl TensorFile {
-    /// Maps the file.
+    /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// When the file cannot be opened or mapped.
-    #[allow(unsafe_code)]
+    /// When the file cannot be read or its header is not valid.
     pub fn open(path: &Path) -> Result<TensorFile, TensorError> {
         let failed = |source| TensorError::File { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_dir() {
+        let format = |what: String| TensorError::Inside {
+            path: path.to_owned(),
+            source: Box::new(TensorError::Format(what)),
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if about.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        // SAFETY: the map is read only. If another process shortens the file meanwhile, reading may fault; files that are too large to
-        // copy leave no other choice.
-        let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
-        Ok(TensorFile { path: path.to_owned(), map })
+        let mut size = [0; 8];
+        file.read_exact(&mut size).map_err(|_| format("it is shorter than a header".into()))?;
+        let size = u64::from_le_bytes(size);
+        let start = size.saturating_add(8);
+        if size > MAX_HEADER || start > about.len() {
+            return Err(format(format!("its header would have {size} bytes")));
+        }
+        let mut text = vec![0; size as usize];
+        file.read_exact(&mut text).map_err(failed)?;
+        let header: Metadata = serde_json::from_slice(&text).map_err(|error| format(error.to_string()))?;
+        if start + header.data_len() as u64 != about.len() {
+            return Err(format("its size is not the one in its header".into()));
+        }
+        Ok(TensorFile { path: path.to_owned(), file: Mutex::new(file), header, start })
     }
 
     /// The tensors of the file.
-    ///
-    /// # Errors
-    /// When the header is not valid.
-    pub fn tensors(&self) -> Result<Tensors<'_>, TensorError> {
-        Tensors::parse(&self.map).map_err(|error| self.inside(error))
+    pub fn tensors(&self) -> Tensors<'_> {
+        Tensors { header: Cow::Borrowed(&self.header), data: Data::File(&self.file, self.start) }
     }
 
     /// The texts in the header of the file, by name.
+    pub fn metadata(&self) -> HashMap<String, String> {
+        self.header.metadata().clone().unwrap_or_default()
+    }
+
+    /// Fails if the contents are not those that [`write_with`](crate::write_with) wrote.
     ///
     /// # Errors
-    /// When the header is not valid.
-    pub fn metadata(&self) -> Result<HashMap<String, String>, TensorError> {
-        match SafeTensors::read_metadata(&self.map) {
-            Ok((_, header)) => Ok(header.metadata().clone().unwrap_or_default()),
-            Err(error) => Err(self.inside(TensorError::Format(error.to_string()))),
+    /// When there is no checksum, or another one.
+    pub fn verify(&self) -> Result<(), TensorError> {
+        let metadata = self.metadata();
+        let tensors = self.tensors();
+        let hash = checksum(&metadata, &tensors.names(), |name| {
+            let info = tensors.info(name)?;
+            Ok((info.dtype, info.shape.clone(), tensors.bytes(name, info.data_offsets)?))
+        });
+        match metadata.get(CHECKSUM) {
+            None => Err(self.inside(TensorError::NoChecksum)),
+            Some(found) if *found != hash.map_err(|error| self.inside(error))? => {
+                Err(self.inside(TensorError::Damaged))
+            }
+            Some(_) => Ok(()),
         }
     }
 
@@ -59,8 +95,18 @@ impl TensorFile {
     }
 }
 
-/// The tensors of a file's bytes.
-pub struct Tensors<'a>(SafeTensors<'a>);
+/// The tensors of a file.
+pub struct Tensors<'a> {
+    header: Cow<'a, Metadata>,
+    data: Data<'a>,
+}
+
+/// The bytes after the header.
+#[derive(Clone, Copy)]
+enum Data<'a> {
+    Bytes(&'a [u8]),
+    File(&'a Mutex<File>, u64),
+}
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,41 +166,56 @@ impl Tensor<u32> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Reads the header of a safetensors file; nothing is copied.
+    /// Reads the header of a safetensors file in memory; nothing else is copied.
     pub fn parse(bytes: &'a [u8]) -> Result<Tensors<'a>, TensorError> {
-        SafeTensors::deserialize(bytes).map(Tensors).map_err(|error| TensorError::Format(error.to_string()))
+        let read = SafeTensors::read_metadata(bytes);
+        let (size, header) = read.map_err(|error| TensorError::Format(error.to_string()))?;
+        Ok(Tensors { header: Cow::Owned(header), data: Data::Bytes(&bytes[8 + size..]) })
     }
 
     /// Names of all tensors, sorted.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.0.names().into_iter().map(ToString::to_string).collect();
+        let mut names = self.header.offset_keys();
         names.sort();
         names
     }
 
     /// Whether there is a tensor of that name.
     pub fn has(&self, name: &str) -> bool {
-        self.0.tensor(name).is_ok()
+        self.header.info(name).is_some()
     }
 
     /// Shape of a tensor.
     pub fn shape(&self, name: &str) -> Result<Vec<usize>, TensorError> {
-        Ok(self.view(name)?.shape().to_vec())
+        Ok(self.info(name)?.shape.clone())
     }
 
-    fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'a>, TensorError> {
-        let missing = |_| TensorError::Missing { name: name.into(), present: self.listed() };
-        self.0.tensor(name).map_err(missing)
+    fn info(&self, name: &str) -> Result<&TensorInfo, TensorError> {
+        let missing = || TensorError::Missing { name: name.into(), present: self.listed() };
+        self.header.info(name).ok_or_else(missing)
+    }
+
+    /// The bytes of a tensor, or of a part of it, given by their place after the header.
+    fn bytes(&self, name: &str, (first, end): (usize, usize)) -> Result<Cow<'a, [u8]>, TensorError> {
+        let (file, start) = match self.data {
+            Data::Bytes(bytes) => return Ok(Cow::Borrowed(&bytes[first..end])),
+            Data::File(file, start) => (file, start),
+        };
+        let mut bytes = vec![0; end - first];
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = file.seek(SeekFrom::Start(start + first as u64)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|source| TensorError::Read { name: name.into(), source })?;
+        Ok(Cow::Owned(bytes))
     }
 
     /// A matrix with its rows and columns.
-    fn matrix(&self, name: &str) -> Result<(safetensors::tensor::TensorView<'a>, usize, usize), TensorError> {
-        let view = self.view(name)?;
-        match view.shape()[..] {
-            [rows, columns] => Ok((view, rows, columns)),
+    fn matrix(&self, name: &str) -> Result<(&TensorInfo, usize, usize), TensorError> {
+        let info = self.info(name)?;
+        match info.shape[..] {
+            [rows, columns] => Ok((info, rows, columns)),
             _ => Err(TensorError::Shape {
                 name: name.into(),
-                got: view.shape().to_vec(),
+                got: info.shape.clone(),
                 expected: "must be a matrix".into(),
             }),
         }
@@ -175,22 +236,23 @@ impl<'a> Tensors<'a> {
 
     /// A tensor of floating-point numbers, all finite.
     pub fn floats(&self, name: &str) -> Result<Tensor<f64>, TensorError> {
-        let view = self.view(name)?;
-        let data = decode_floats(name, view.dtype(), view.data(), 0)?;
-        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
+        let info = self.info(name)?;
+        let data = decode_floats(name, info.dtype, &self.bytes(name, info.data_offsets)?, 0)?;
+        Ok(Tensor { name: name.into(), shape: info.shape.clone(), data })
     }
 
     /// Rows `first..end` of a matrix of floating-point numbers. Only these are read, so that a matrix larger than the memory can be
     /// processed in blocks.
     pub fn row_range(&self, name: &str, first: usize, end: usize) -> Result<Tensor<f64>, TensorError> {
-        let (view, count, columns) = self.matrix(name)?;
+        let (info, count, columns) = self.matrix(name)?;
         if end > count {
             return Err(TensorError::Row { name: name.into(), rows: count, row: end - 1 });
         }
         let first = first.min(end);
-        let bytes = view.data().len().checked_div(count).unwrap_or(0);
-        let part = &view.data()[first * bytes..end * bytes];
-        let data = decode_floats(name, view.dtype(), part, first * columns)?;
+        let (start, stop) = info.data_offsets;
+        let bytes = (stop - start).checked_div(count).unwrap_or(0);
+        let part = self.bytes(name, (start + first * bytes, start + end * bytes))?;
+        let data = decode_floats(name, info.dtype, &part, first * columns)?;
         Ok(Tensor { name: name.into(), shape: vec![end - first, columns], data })
     }
 
@@ -198,9 +260,9 @@ impl<'a> Tensors<'a> {
     pub fn largest_matrix(&self) -> Option<String> {
         let mut largest: Option<(usize, String)> = None;
         for name in self.names() {
-            let Ok(view) = self.view(&name) else { continue };
-            let float = matches!(view.dtype(), Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
-            if let ([rows, columns], true) = (view.shape(), float) {
+            let Ok(info) = self.info(&name) else { continue };
+            let float = matches!(info.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
+            if let ([rows, columns], true) = (&info.shape[..], float) {
                 let entries = rows.saturating_mul(*columns);
                 if entries > largest.as_ref().map_or(0, |(max, _)| *max) {
                     largest = Some((entries, name));
@@ -222,9 +284,9 @@ impl<'a> Tensors<'a> {
 
     /// A tensor of whole numbers from 0 to 2^31 - 1.
     pub fn whole(&self, name: &str) -> Result<Tensor<u32>, TensorError> {
-        let view = self.view(name)?;
-        let bytes = view.data();
-        let data = match view.dtype() {
+        let info = self.info(name)?;
+        let bytes = &self.bytes(name, info.data_offsets)?;
+        let data = match info.dtype {
             Dtype::I64 => narrow(name, each(bytes, |b| i128::from(i64::from_le_bytes(b)))),
             Dtype::U64 => narrow(name, each(bytes, |b| i128::from(u64::from_le_bytes(b)))),
             Dtype::I32 => narrow(name, each(bytes, |b| i128::from(i32::from_le_bytes(b)))),
@@ -239,7 +301,7 @@ impl<'a> Tensors<'a> {
                 expected: "must hold whole numbers (I64, I32, U32 or shorter)",
             }),
         }?;
-        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
+        Ok(Tensor { name: name.into(), shape: info.shape.clone(), data })
     }
 }
 
@@ -288,7 +350,47 @@ fn all_finite(name: &str, data: Vec<f64>, first: usize) -> Result<Vec<f64>, Tens
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Entry, write_with};
     use safetensors::tensor::TensorView;
+
+    /// Every bit of a file with a checksum matters, or the file is read as it was written.
+    #[test]
+    fn no_flipped_bit_is_silent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.safetensors");
+        let metadata = HashMap::from([("kind".to_string(), "test".to_string())]);
+        write_with(&path, &[Entry::f32("a", &[2, 3], vec![0.5; 6])], metadata).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        let contents = |file: &TensorFile| (file.metadata(), file.tensors().floats("a").unwrap());
+        let file = TensorFile::open(&path).unwrap();
+        file.verify().unwrap();
+        let written = contents(&file);
+        for bit in 0..8 * good.len() {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(file) = TensorFile::open(&path)
+                && file.verify().is_ok()
+            {
+                assert_eq!(contents(&file), written, "bit {bit}");
+            }
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn shortened_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.safetensors");
+        crate::write(&path, &[Entry::f64("a", &[1000, 100], vec![0.5; 100_000])]).unwrap();
+        let file = TensorFile::open(&path).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        File::options().write(true).open(&path).unwrap().set_len(length / 2).unwrap();
+        assert!(file.tensors().row_range("a", 0, 10).is_ok());
+        let error = file.tensors().row_range("a", 900, 910).unwrap_err();
+        assert!(matches!(error, TensorError::Read { .. }), "{error}");
+        assert!(TensorFile::open(&path).is_err());
+    }
 
     fn bytes(entries: &[(&str, Dtype, Vec<usize>, Vec<u8>)]) -> Vec<u8> {
         let views = entries.iter().map(|(name, dtype, shape, data)| {

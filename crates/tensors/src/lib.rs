@@ -3,10 +3,43 @@
 mod export;
 mod file;
 
-pub use export::{Element, Entry, target, write, write_with};
+pub use export::{Element, Entry, remove_leftovers, target, write, write_with};
 pub use file::{Tensor, TensorFile, Tensors};
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+use safetensors::Dtype;
+
+/// The name of the checksum among the texts of a header.
+const CHECKSUM: &str = "checksum";
+
+/// The hash of the texts of a header, without the checksum, and of tensors, by their sorted names.
+fn checksum<'a>(
+    metadata: &HashMap<String, String>,
+    names: &[String],
+    tensor: impl Fn(&str) -> Result<(Dtype, Vec<usize>, Cow<'a, [u8]>), TensorError>,
+) -> Result<String, TensorError> {
+    let mut hasher = blake3::Hasher::new();
+    let mut update = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    let mut texts: Vec<_> = metadata.iter().filter(|(name, _)| *name != CHECKSUM).collect();
+    texts.sort();
+    for (name, text) in texts {
+        update(name.as_bytes());
+        update(text.as_bytes());
+    }
+    for name in names {
+        let (dtype, shape, data) = tensor(name)?;
+        update(name.as_bytes());
+        update(format!("{dtype:?} {shape:?}").as_bytes());
+        update(&data);
+    }
+    Ok(hasher.finalize().to_hex().to_string())
+}
 
 /// The error of a file or tensor that cannot be used. The message names the tensor and what is allowed.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +59,12 @@ pub enum TensorError {
     Shape { name: String, got: Vec<usize>, expected: String },
     #[error("tensor {name} holds {got}: {expected}")]
     Type { name: String, got: String, expected: &'static str },
+    #[error("tensor {name} cannot be read; was the file changed meanwhile?")]
+    Read { name: String, source: std::io::Error },
+    #[error("it has no checksum: an earlier version of superpose or another program wrote it")]
+    NoChecksum,
+    #[error("its checksum does not fit: the file is damaged or was edited")]
+    Damaged,
     #[error("tensor {name} has {rows} rows: there is no row {row}")]
     Row { name: String, rows: usize, row: usize },
     /// A tensor with a value that is not allowed, at an index of the flattened tensor.

@@ -84,14 +84,14 @@ impl Law {
     /// Logarithm of the probability of n >= 1, up to a constant, by Stirling's series around the deviance (Loader 2000);
     /// factorials of 10^12 would lose all digits.
     fn ln_weight(&self, n: f64) -> f64 {
-        let ln = -deviance(n, self.mean) - 0.5 * n.ln() - 1.0 / (12.0 * n);
+        let ln = -deviance(n, self.mean) - 0.5 * libm::log(n) - 1.0 / (12.0 * n);
         let rest = |trials: f64| {
             let others = trials - n;
             if others < 1.0 {
                 // All samples contain the fact: the factor of the others is 1, and so is their factorial.
-                return -trials * (1.0 - self.chance) + 0.5 * (2.0 * std::f64::consts::PI).ln();
+                return -trials * (1.0 - self.chance) + 0.5 * libm::log(2.0 * std::f64::consts::PI);
             }
-            -deviance(others, trials * (1.0 - self.chance)) - 0.5 * others.ln() - 1.0 / (12.0 * others)
+            -deviance(others, trials * (1.0 - self.chance)) - 0.5 * libm::log(others) - 1.0 / (12.0 * others)
         };
         ln + self.trials.map_or(0.0, rest)
     }

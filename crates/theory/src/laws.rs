@@ -180,7 +180,7 @@ impl Law {
         }
         let c = dim / vocab;
         let m3 = 1.0 + c * (3.0 + c);
-        let unit = length * (2.0 * libm::log(length.max(2.0))).sqrt() / dim.powf(1.5);
+        let unit = length * (2.0 * libm::log(length.max(2.0))).sqrt() / libm::pow(dim, 1.5);
         let bias = own.abs() / same_label;
         let formula = format!("{}L^2 sqrt(2 (V + 3 d + d^2/V) log L)/d^1.5", coefficient(bias));
         self.term(Subject::Attention, formula, bias * unit * length * (vocab * m3).sqrt());

@@ -21,6 +21,7 @@
 //! decoders of that gradient); then [`noise`], [`laws`] and [`conditions`] (what limits accuracy) and [`mod@predict`] (all results
 //! together). On top of that, [`mod@critical`] solves for a size, [`mod@map`] fills a grid and [`mod@plan`] finds the
 //! cheapest model. Everything is a pure function of its arguments. "Theory: name" refers to a chapter in `docs/theory`.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
 pub mod attention;

@@ -138,5 +138,5 @@ impl Weights {
 /// Log odds of a share, clamped to between `floor` and 1 minus it.
 pub(crate) fn log_odds(share: f64, floor: f64) -> f64 {
     let share = share.clamp(floor, 1.0 - floor);
-    (share / (1.0 - share)).ln()
+    libm::log(share / (1.0 - share))
 }

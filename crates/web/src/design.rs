@@ -83,7 +83,7 @@ pub async fn inspect(app: Shared, JsonBody(request): JsonBody<InspectRequest>) -
     let threads = app.threads;
     let work = move |cancel: &CancelToken| {
         let file = study.tensors(&request.file).map_err(ApiError::invalid)?;
-        let tensors = file.tensors().map_err(ApiError::invalid)?;
+        let tensors = file.tensors();
         let name = request.tensor.clone().or_else(|| tensors.largest_matrix());
         check_cost(&tensors, [name.as_deref(), request.output_tensor.as_deref()])?;
         let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single()).with_cancel(cancel.clone());

@@ -22,7 +22,7 @@ use crate::studies::Studies;
 /// Connections at once; others wait.
 const MAX_CONNECTIONS: usize = 512;
 /// Time for the head of a request to arrive, also on an idle connection.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time within which the client must accept some part of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Size of the head of a request at most.

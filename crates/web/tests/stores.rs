@@ -10,9 +10,9 @@ use common::Running;
 use serde_json::{Value, json};
 use superpose_core::Measure;
 use superpose_core::Settings;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::Config;
-use superpose_lab::cell::{Entry, Key, Outcome, Results, measure};
+use superpose_lab::cell::{Entry, Outcome, Results, measure};
 use superpose_lab::store::Store;
 
 fn config(samples: usize) -> Config {
@@ -26,7 +26,7 @@ fn outcome() -> Outcome {
 
 /// Cells with these numbers of samples and the same outcome.
 fn entries(samples: impl Iterator<Item = usize>, outcome: &Outcome) -> Vec<Entry> {
-    samples.map(config).map(|config| Entry::new(Key::new(&config), &config, Ok(*outcome))).collect()
+    samples.map(config).map(|config| Entry::new(&config, &Numerics::this_cpu(), Ok(*outcome))).collect()
 }
 
 /// The first column of the table of a store's runs.
@@ -54,7 +54,7 @@ fn slow_summary_does_not_delay_events() {
     let cell = |i: usize| {
         let settings = Settings { samples: 1000 + i % 1900, seed: i as u64, ..(*config(1000)).clone() };
         let config = settings.check().unwrap();
-        Entry::new(Key::new(&config), &config, Ok(outcome))
+        Entry::new(&config, &Numerics::this_cpu(), Ok(outcome))
     };
     Store::open(&path).unwrap().keep(&(0..60_000).map(cell).collect::<Vec<_>>()).unwrap();
     let server = Running::open(vec![path]);

@@ -1,7 +1,5 @@
 //! Gathers, scatters and histograms over table rows indexed by token.
 
-use multiversion::multiversion;
-
 use super::real::Real;
 
 /// The weights of a gathered sum.
@@ -38,14 +36,16 @@ pub fn gather_sums<T: Real>(
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn sum_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32]) {
-    accumulate(out, table, tokens, |_, x| x);
+simd! {
+    fn sum_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32]) {
+        accumulate(out, table, tokens, |_, x| x);
+    }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn weigh_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32], weights: &[T]) {
-    accumulate(out, table, tokens, |i, x| weights[i] * x);
+simd! {
+    fn weigh_rows<T: Real>(out: &mut [T], table: &[T], tokens: &[u32], weights: &[T]) {
+        accumulate(out, table, tokens, |i, x| weights[i] * x);
+    }
 }
 
 /// `out = sum_i term(i, table[tokens[i]])`, entry by entry.
@@ -87,25 +87,26 @@ pub fn gather_dots<T: Real>(
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn dots<T: Real>(out: &mut [T], vector: &[T], table: &[T], tokens: &[u32]) {
-    // Four rows at a time, since each addition of one row's sum would wait for the last.
-    const ROWS: usize = 4;
-    let whole = tokens.len() - tokens.len() % ROWS;
-    let dim = vector.len();
-    let row = |token: u32| &table[token as usize * dim..][..dim];
-    for (out, tokens) in out.chunks_exact_mut(ROWS).zip(tokens.chunks_exact(ROWS)) {
-        let rows: [&[T]; ROWS] = std::array::from_fn(|i| row(tokens[i]));
-        out.copy_from_slice(&dots_of(rows, vector));
-    }
-    for (out, &token) in out[whole..].iter_mut().zip(&tokens[whole..]) {
-        [*out] = dots_of([row(token)], vector);
+simd! {
+    fn dots<T: Real>(out: &mut [T], vector: &[T], table: &[T], tokens: &[u32]) {
+        // Four rows at a time, since each addition of one row's sum would wait for the last.
+        const ROWS: usize = 4;
+        let whole = tokens.len() - tokens.len() % ROWS;
+        let dim = vector.len();
+        let row = |token: u32| &table[token as usize * dim..][..dim];
+        for (out, tokens) in out.chunks_exact_mut(ROWS).zip(tokens.chunks_exact(ROWS)) {
+            let rows: [&[T]; ROWS] = std::array::from_fn(|i| row(tokens[i]));
+            out.copy_from_slice(&dots_of(rows, vector));
+        }
+        for (out, &token) in out[whole..].iter_mut().zip(&tokens[whole..]) {
+            [*out] = dots_of([row(token)], vector);
+        }
     }
 }
 
 /// Dot products of several rows with one vector, each in the same 16 lanes.
 #[inline(always)]
-fn dots_of<T: Real, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T]) -> [T; ROWS] {
+pub(super) fn dots_of<T: Real, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T]) -> [T; ROWS] {
     const WIDTH: usize = 16;
     let whole = vector.len() - vector.len() % WIDTH;
     let mut sums = [[T::ZERO; WIDTH]; ROWS];
@@ -142,14 +143,15 @@ pub fn add_rows<T: Real>(out: &mut [f64], dim: usize, rows: impl Iterator<Item =
     }
 }
 
-/// `out[tokens[i]] += weights[i] * vector` in the order of `i`, in 64 bits; rows of `out` are as long as `vector`.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-pub fn scatter_rows<T: Real>(out: &mut [f64], tokens: &[u32], weights: &[T], vector: &[T]) {
-    let dim = vector.len();
-    for (&token, weight) in tokens.iter().zip(weights) {
-        let weight = weight.to_f64();
-        for (sum, x) in out[token as usize * dim..][..dim].iter_mut().zip(vector) {
-            *sum += weight * x.to_f64();
+simd! {
+    /// `out[tokens[i]] += weights[i] * vector` in the order of `i`, in 64 bits; rows of `out` are as long as `vector`.
+    pub fn scatter_rows<T: Real>(out: &mut [f64], tokens: &[u32], weights: &[T], vector: &[T]) {
+        let dim = vector.len();
+        for (&token, weight) in tokens.iter().zip(weights) {
+            let weight = weight.to_f64();
+            for (sum, x) in out[token as usize * dim..][..dim].iter_mut().zip(vector) {
+                *sum += weight * x.to_f64();
+            }
         }
     }
 }

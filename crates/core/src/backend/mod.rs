@@ -6,10 +6,25 @@
 //! Results do not depend on the number of threads: the backend splits work into tasks by problem size alone, runs each task on
 //! one thread, and combines results in task order. Kernels give equal results on every instruction set: they use a fixed number
 //! of lanes and no fused multiply-add. Matrix products use fused multiply-add where the processor has it, so only processors
-//! without it differ. Products split inner sums at 512, because gemm splits longer ones by cache size.
+//! without it differ ([`Numerics`]).
+
+/// Compiles functions for several instruction sets and chooses at run time. With `--cfg superpose_no_avx512` AVX-512 is left
+/// out, so that tests can compare the bits of narrower vectors.
+macro_rules! simd {
+    ($($function:item)*) => {$(
+        #[cfg_attr(
+            not(superpose_no_avx512),
+            multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))
+        )]
+        #[cfg_attr(superpose_no_avx512, multiversion::multiversion(targets("x86_64+avx2")))]
+        $function
+    )*};
+}
+pub(crate) use simd;
 
 mod cancel;
 mod gather;
+mod numerics;
 mod product;
 mod real;
 mod softmax;
@@ -17,6 +32,7 @@ mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
+pub use numerics::Numerics;
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, softmax_of_largest, top};

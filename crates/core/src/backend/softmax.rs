@@ -1,7 +1,5 @@
 //! In-place softmax over rows; top-1 credit and margin of the right label.
 
-use multiversion::multiversion;
-
 use super::real::Real;
 
 /// Lanes of a running sum or maximum: fixed, so that the bits do not depend on the machine.
@@ -58,11 +56,12 @@ pub fn softmax_of_largest<T: Real>(row: &mut [T], keep: usize, position: usize) 
     !dropped.contains(&position)
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn softmax_row<T: Real>(row: &mut [T]) {
-    let (_, sum) = exponentials(row);
-    let scale = T::ONE / sum;
-    row.iter_mut().for_each(|x| *x *= scale);
+simd! {
+    fn softmax_row<T: Real>(row: &mut [T]) {
+        let (_, sum) = exponentials(row);
+        let scale = T::ONE / sum;
+        row.iter_mut().for_each(|x| *x *= scale);
+    }
 }
 
 /// Turns rows of logits into residuals `r = p - q`, `p` one-hot at the label and `q` the softmax; returns the
@@ -71,14 +70,15 @@ pub fn residual<T: Real>(logits: &mut [T], columns: usize, labels: &[u32]) -> f6
     logits.chunks_exact_mut(columns).zip(labels).map(|(row, &label)| residual_row(row, label as usize)).sum()
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
-    let right = row[label];
-    let (max, sum) = exponentials(row);
-    let scale = -(T::ONE / sum);
-    row.iter_mut().for_each(|x| *x *= scale);
-    row[label] += T::ONE;
-    (max - right).to_f64() + sum.to_f64().ln()
+simd! {
+    fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
+        let right = row[label];
+        let (max, sum) = exponentials(row);
+        let scale = -(T::ONE / sum);
+        row.iter_mut().for_each(|x| *x *= scale);
+        row[label] += T::ONE;
+        (max - right).to_f64() + libm::log(sum.to_f64())
+    }
 }
 
 /// The result for the right label in one row of logits.
@@ -90,26 +90,27 @@ pub struct Top {
     pub margin: f64,
 }
 
-/// Compares the right label of a row of at least two logits with the others.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-pub fn top<T: Real>(row: &[T], right: usize) -> Top {
-    let own = row[right];
-    // The lanes around the right label without it, then whole lanes before and after.
-    let first = right - right % LANES;
-    let end = row.len().min(first + LANES);
-    let mut near = [T::LOWEST; LANES];
-    near[..end - first].copy_from_slice(&row[first..end]);
-    near[right - first] = T::LOWEST;
-    let far = greater(fold(&row[..first], T::LOWEST, greater), fold(&row[end..], T::LOWEST, greater));
-    let rival = greater(far, fold(&near, T::LOWEST, greater));
-    let credit = if own > rival {
-        1.0
-    } else if own == rival {
-        1.0 / row.iter().filter(|&&x| x == own).count() as f64
-    } else {
-        0.0
-    };
-    Top { credit, margin: own.to_f64() - rival.to_f64() }
+simd! {
+    /// Compares the right label of a row of at least two logits with the others.
+    pub fn top<T: Real>(row: &[T], right: usize) -> Top {
+        let own = row[right];
+        // The lanes around the right label without it, then whole lanes before and after.
+        let first = right - right % LANES;
+        let end = row.len().min(first + LANES);
+        let mut near = [T::LOWEST; LANES];
+        near[..end - first].copy_from_slice(&row[first..end]);
+        near[right - first] = T::LOWEST;
+        let far = greater(fold(&row[..first], T::LOWEST, greater), fold(&row[end..], T::LOWEST, greater));
+        let rival = greater(far, fold(&near, T::LOWEST, greater));
+        let credit = if own > rival {
+            1.0
+        } else if own == rival {
+            1.0 / row.iter().filter(|&&x| x == own).count() as f64
+        } else {
+            0.0
+        };
+        Top { credit, margin: own.to_f64() - rival.to_f64() }
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::cancel::{CancelToken, Cancelled, Result};
+use super::numerics::Numerics;
 use super::product::{View, product};
 use super::real::Real;
 
@@ -47,6 +48,11 @@ impl Backend {
     /// A backend on the caller's thread with the same token, for work inside one of several tasks.
     pub fn alone(&self) -> Backend {
         Backend { pool: None, cancel: self.cancel.clone() }
+    }
+
+    /// The arithmetic that its results come from.
+    pub fn numerics(&self) -> Numerics {
+        Numerics::this_cpu()
     }
 
     /// The number of threads.

@@ -102,7 +102,7 @@ fn second_step<T: Real>(config: &Config, model: &Model<'_, T>, length: usize, u:
     let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
     let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
     let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
-    let by_lead = || config.lead * (length as f64).ln_1p() / (eos * trigger.abs());
+    let by_lead = || config.lead * libm::log1p(length as f64) / (eos * trigger.abs());
     let rate = config.gamma.or_else(|| (trigger_sign != 0).then(by_lead));
     let gamma = rate.unwrap_or(0.0);
     // When step 2 has no direction and therefore no rate, step 3 takes the rate of step 1.

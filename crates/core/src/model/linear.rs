@@ -48,7 +48,7 @@ impl<T: Real> LinearResponse<T> {
 
         let b = head * longest(&readout, columns);
         let (z_norm, a_norm) = (operator_norm(z, backend)?, operator_norm(a, backend)?);
-        let remainder = b.exp() * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
+        let remainder = libm::exp(b) * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
         let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
         let rounding = T::EPSILON;
         // Written so that a NaN bound fails.
@@ -63,7 +63,13 @@ impl<T: Real> LinearResponse<T> {
         backend.product(&mut curvature, a.t(), a)?;
         let scale = T::from_f64(1.0 / labels as f64);
         coupling.iter_mut().chain(&mut curvature).for_each(|x| *x *= scale);
-        Ok(Some(LinearResponse { outputs, readout, coupling, curvature, log_labels: (labels as f64).ln() }))
+        Ok(Some(LinearResponse {
+            outputs,
+            readout,
+            coupling,
+            curvature,
+            log_labels: libm::log(labels as f64),
+        }))
     }
 
     /// `Z_out^T r` of every row of features.
@@ -130,12 +136,12 @@ fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64> {
         }
         // Scaled to norm 1 before each squaring, so that no power underflows or overflows.
         power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / size));
-        log_norm += share * size.ln();
+        log_norm += share * libm::log(size);
         share *= 0.5;
         let before = power.clone();
         backend.product(&mut power, View::new(&before, dim, dim), View::new(&before, dim, dim))?;
     }
-    Ok((log_norm + share * dot(&power, &power).sqrt().ln()).exp())
+    Ok(libm::exp(log_norm + share * libm::log(dot(&power, &power).sqrt())))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Philox 4x32 with ten rounds (Salmon, Moraes, Dror, Shaw, SC 2011).
 
-use multiversion::multiversion;
+use crate::backend::simd;
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
@@ -27,34 +27,35 @@ pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 /// Consecutive counters at once, one per lane, so that the rounds vectorise.
 const LANES: usize = 16;
 
-/// Fills `out` with the words of blocks `first_block`, `first_block + 1`, ...
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
-pub(super) fn fill(index: u64, stream: u32, key: [u32; 2], first_block: u32, out: &mut [u32]) {
-    let mut block = first_block;
-    for part in out.chunks_mut(4 * LANES) {
-        let mut c = [[0u32; LANES]; 4];
-        for lane in 0..LANES {
-            c[0][lane] = index as u32;
-            c[1][lane] = (index >> 32) as u32;
-            c[2][lane] = block.wrapping_add(lane as u32);
-            c[3][lane] = stream;
-        }
-        let mut k = key;
-        for _ in 0..ROUNDS {
-            let mut next = [[0u32; LANES]; 4];
+simd! {
+    /// Fills `out` with the words of blocks `first_block`, `first_block + 1`, ...
+    pub(super) fn fill(index: u64, stream: u32, key: [u32; 2], first_block: u32, out: &mut [u32]) {
+        let mut block = first_block;
+        for part in out.chunks_mut(4 * LANES) {
+            let mut c = [[0u32; LANES]; 4];
             for lane in 0..LANES {
-                let words = round([c[0][lane], c[1][lane], c[2][lane], c[3][lane]], k);
-                for word in 0..4 {
-                    next[word][lane] = words[word];
-                }
+                c[0][lane] = index as u32;
+                c[1][lane] = (index >> 32) as u32;
+                c[2][lane] = block.wrapping_add(lane as u32);
+                c[3][lane] = stream;
             }
-            c = next;
-            k = [k[0].wrapping_add(WEYL[0]), k[1].wrapping_add(WEYL[1])];
+            let mut k = key;
+            for _ in 0..ROUNDS {
+                let mut next = [[0u32; LANES]; 4];
+                for lane in 0..LANES {
+                    let words = round([c[0][lane], c[1][lane], c[2][lane], c[3][lane]], k);
+                    for word in 0..4 {
+                        next[word][lane] = words[word];
+                    }
+                }
+                c = next;
+                k = [k[0].wrapping_add(WEYL[0]), k[1].wrapping_add(WEYL[1])];
+            }
+            for (lane, words) in part.chunks_mut(4).enumerate() {
+                words.iter_mut().enumerate().for_each(|(word, out)| *out = c[word][lane]);
+            }
+            block = block.wrapping_add(LANES as u32);
         }
-        for (lane, words) in part.chunks_mut(4).enumerate() {
-            words.iter_mut().enumerate().for_each(|(word, out)| *out = c[word][lane]);
-        }
-        block = block.wrapping_add(LANES as u32);
     }
 }
 

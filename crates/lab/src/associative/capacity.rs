@@ -161,7 +161,7 @@ impl CapacitySearch {
         let config = &self.config;
         let parameters = (config.inputs() * config.dim) as f64;
         Ok(CapacityRecord {
-            parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * n.mean.ln())),
+            parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * libm::log(n.mean))),
             threshold,
             runs,
             half_width: self.plan.half_width,
@@ -190,7 +190,7 @@ fn guess(settings: &MemorySettings) -> f64 {
     };
     let product = (settings.inputs() * settings.dim) as f64 / constant;
     // The iteration N <- product / log N converges quickly.
-    (0..50).fold(product.max(3.0), |n: f64, _| (product / n.ln()).max(3.0))
+    (0..50).fold(product.max(3.0), |n: f64, _| (product / libm::log(n)).max(3.0))
 }
 
 #[cfg(test)]

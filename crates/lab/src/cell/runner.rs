@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use superpose_core::backend::{Backend, CancelToken};
+use superpose_core::backend::{Backend, CancelToken, Numerics};
 use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
@@ -65,6 +65,7 @@ pub enum Event<'a> {
 /// ```
 pub struct Runner<'a> {
     results: Box<dyn Results + 'a>,
+    numerics: Numerics,
     threads: usize,
     noise: bool,
     retry_failed: bool,
@@ -79,6 +80,7 @@ impl<'a> Runner<'a> {
     pub fn new(threads: usize) -> Runner<'a> {
         Runner {
             results: Box::new(Memory::default()),
+            numerics: Numerics::this_cpu(),
             threads: threads.max(1),
             noise: false,
             retry_failed: false,
@@ -124,6 +126,11 @@ impl<'a> Runner<'a> {
         self.required = Some(measure);
     }
 
+    /// The arithmetic that the cells run with.
+    pub fn numerics(&self) -> &Numerics {
+        &self.numerics
+    }
+
     fn is_complete(&self, outcome: &Outcome) -> bool {
         let measured = self.required.is_none_or(|measure| !outcome.measures[measure].is_missing());
         measured && (outcome.noise.is_some() || !self.noise)
@@ -148,7 +155,7 @@ impl<'a> Runner<'a> {
         for (i, config) in cells.iter().enumerate() {
             match check(config) {
                 Ok(()) => {
-                    let key = Key::new(config);
+                    let key = Key::new(config, &self.numerics);
                     same[i] = *first.entry(key).or_insert(i);
                     if same[i] == i {
                         asked.push((key, i));
@@ -162,7 +169,7 @@ impl<'a> Runner<'a> {
         let keys: Vec<Key> = asked.iter().map(|&(key, _)| key).collect();
         let mut known = self.results.find(&keys)?;
         let (mut done, mut failed) = (0, 0);
-        let mut missing: Vec<(Key, usize)> = Vec::new();
+        let mut missing: Vec<usize> = Vec::new();
         for (key, i) in asked {
             match known.remove(&key) {
                 Some(Ok(outcome)) if self.is_complete(&outcome) => {
@@ -173,17 +180,16 @@ impl<'a> Runner<'a> {
                     failed += 1;
                     outcomes[i] = Some(Err(CellError::Failed { reason }));
                 }
-                _ => missing.push((key, i)),
+                _ => missing.push(i),
             }
         }
-        let estimates: Vec<f64> =
-            missing.iter().map(|&(_, i)| estimated_seconds(&cells[i], self.noise)).collect();
+        let estimates: Vec<f64> = missing.iter().map(|&i| estimated_seconds(&cells[i], self.noise)).collect();
         let seconds = estimates.iter().sum();
         observe(Event::Planned { cells: keys.len(), done, failed, seconds });
 
         let job = |j: usize| {
-            let (key, cell) = missing[j];
-            Job { cell, key, config: &cells[cell], estimated: estimates[j] }
+            let cell = missing[j];
+            Job { cell, config: &cells[cell], estimated: estimates[j] }
         };
         let jobs: Vec<Job<'_>> = longest_first(&estimates).into_iter().map(job).collect();
         self.work(&jobs, &mut |finished| {
@@ -227,10 +233,10 @@ impl<'a> Runner<'a> {
         std::thread::scope(|scope| {
             // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
             let (sender, receiver) = sync_channel(1024);
-            for _ in 0..workers {
+            for worker in 0..workers {
                 let sender = sender.clone();
                 let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
-                scope.spawn(move || {
+                let work = move || {
                     // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
                     let backend = backend.with_cancel(leave);
@@ -243,7 +249,13 @@ impl<'a> Runner<'a> {
                             break;
                         }
                     }
-                });
+                };
+                // The system may allow fewer threads than were asked for; they run all cells.
+                match std::thread::Builder::new().spawn_scoped(scope, work) {
+                    Ok(_) => {}
+                    Err(_) if worker > 0 => break,
+                    Err(error) => return Err(StoreError::io("threads".as_ref(), error)),
+                }
             }
             drop(sender);
             let result = self.collect(jobs, &receiver, finished);
@@ -281,7 +293,7 @@ impl<'a> Runner<'a> {
                     Err(CellError::Failed { reason }) => Some(Err(reason.clone())),
                     Err(CellError::TooLarge { .. } | CellError::Refused(_) | CellError::Stopped) => None,
                 };
-                entries.extend(known.map(|known| Entry::new(job.key, job.config, known)));
+                entries.extend(known.map(|known| Entry::new(job.config, &self.numerics, known)));
                 finished(Some((job, result)));
             }
             if over || since.elapsed() >= COMMIT {
@@ -307,7 +319,6 @@ type Finished<'a> = dyn FnMut(Option<(&Job<'_>, Result<Outcome, CellError>)>) + 
 struct Job<'a> {
     /// Its place in the request.
     cell: usize,
-    key: Key,
     config: &'a Config,
     estimated: f64,
 }

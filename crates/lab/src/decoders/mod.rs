@@ -113,8 +113,8 @@ pub fn bound(
     let seed = |r| Seed::new(config.repeat(r), &backend.alone());
     let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let bounds = Bounds::new(&Point::from(config), accuracy);
-    let most = (4.0 * (MAX_TOKENS / config.length as f64).log2()).floor() as i32;
-    let first = ((4.0 * bounds.coverage.max(4.0).log2()).floor() as i32).clamp(8, most);
+    let most = (4.0 * libm::log2(MAX_TOKENS / config.length as f64)).floor() as i32;
+    let first = ((4.0 * libm::log2(bounds.coverage.max(4.0))).floor() as i32).clamp(8, most);
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
     let beside = |critical: Critical, bound: Option<f64>| Critical {
         bound,
@@ -164,7 +164,7 @@ pub fn bound(
 }
 
 fn samples_at(index: i32) -> usize {
-    (f64::from(index) / 4.0).exp2().round() as usize
+    libm::exp2(f64::from(index) / 4.0).round() as usize
 }
 
 struct Seed {
@@ -270,14 +270,14 @@ impl Search {
                 (high, above) = (middle, found)
             }
         }
-        let (left, right) = ((samples_at(low) as f64).ln(), (samples_at(high) as f64).ln());
+        let (left, right) = (libm::log(samples_at(low) as f64), libm::log(samples_at(high) as f64));
         let rise = mean(&above) - mean(&below);
         let share = (self.accuracy - mean(&below)) / rise;
         let slope = rise / (right - left);
         let middle = left + share * (right - left);
         let there: Vec<f64> = below.iter().zip(&above).map(|(b, a)| b + share * (a - b)).collect();
         let half = half_width(&there, self.accuracy, self.items) / slope;
-        Ok(Critical::new(middle.exp(), (middle - half).exp(), (middle + half).exp()))
+        Ok(Critical::new(libm::exp(middle), libm::exp(middle - half), libm::exp(middle + half)))
     }
 }
 

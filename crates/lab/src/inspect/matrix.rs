@@ -62,8 +62,8 @@ impl<'a> Mapped<'a> {
             passed(SCAN * block.data.len() / dim);
         }
         // Within 2^1000, so that neither the scale nor its inverse overflows.
-        let exponent = if largest > 0.0 { largest.log2().ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
-        let scale = (-exponent).exp2();
+        let exponent = if largest > 0.0 { libm::log2(largest).ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
+        let scale = libm::exp2(-exponent);
         mean.iter_mut().for_each(|x| *x *= scale);
         Ok(Mapped { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
     }

@@ -15,7 +15,7 @@
 
 use std::f64::consts::SQRT_2;
 
-use statrs::function::erf::erfc;
+use libm::erfc;
 use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::embedding::Rows;
 use superpose_core::random::{Stream, shuffle};
@@ -139,7 +139,7 @@ impl Query {
             let (b, length_weight) = outputs.square(f64::from(length));
             for step in -STEPS..=STEPS {
                 let z = 4.0 * f64::from(step) / f64::from(STEPS);
-                let weight = length_weight * (-0.5 * z * z).exp();
+                let weight = length_weight * libm::exp(-0.5 * z * z);
                 let rho = xi * b.sqrt() + (common + p * b * (xi + kappa).powi(2)).sqrt() * z;
                 let shared = common + outputs.coherence * (rho * rho - common).max(0.0);
                 let chance = |&(delta, share): &(f64, f64)| {
@@ -149,7 +149,7 @@ impl Query {
                     if ahead > 9.0 * wrong { 0.0 } else { share * 0.5 * erfc(ahead / (wrong * SQRT_2)) }
                 };
                 let behind: f64 = self.overlaps.iter().map(chance).sum();
-                sum += weight * ((vocab - 1.0) * (-behind.min(1.0)).ln_1p()).exp();
+                sum += weight * libm::exp((vocab - 1.0) * libm::log1p(-behind.min(1.0)));
                 weights += weight;
             }
         }
@@ -167,7 +167,7 @@ impl Outputs {
     fn square(&self, deviations: f64) -> (f64, f64) {
         let unit = self.spread * self.spread / 9.0;
         let root = 1.0 - unit + deviations * unit.sqrt();
-        (root.max(0.05).powi(3), (-0.5 * deviations * deviations).exp())
+        (root.max(0.05).powi(3), libm::exp(-0.5 * deviations * deviations))
     }
 }
 

@@ -140,7 +140,7 @@ impl Axis {
         let steps = (self.count - 1) as f64;
         let (low, high) = (self.low as f64, self.high as f64);
         let value = |i: usize| match self.scale {
-            Scale::Log => low * (high / low).powf(i as f64 / steps),
+            Scale::Log => low * libm::pow(high / low, i as f64 / steps),
             Scale::Linear => low + (high - low) * i as f64 / steps,
         };
         let whole = |x: f64| ((x / self.unit as f64).round().max(1.0) as u64) * self.unit;

@@ -20,7 +20,7 @@ pub fn boundary(xs: &[f64], ys: &[f64], values: &[f64], level: f64) -> Vec<Vec<(
         let (c2, r2) = if up { (c, r + 1) } else { (c + 1, r) };
         let (a, b) = (height(c, r), height(c2, r2));
         let share = a / (a - b);
-        let between = |p: f64, q: f64| (p.ln() + share * (q.ln() - p.ln())).exp();
+        let between = |p: f64, q: f64| libm::exp(libm::log(p) + share * (libm::log(q) - libm::log(p)));
         (between(xs[c], xs[c2]), between(ys[r], ys[r2]))
     };
     let mut segments: Vec<[(usize, usize, bool); 2]> = Vec::new();

@@ -51,13 +51,13 @@ impl Kernel {
     fn between(&self, a: (usize, usize), b: (usize, usize)) -> f64 {
         let square = |p: usize, q: usize| (p as f64 - q as f64).powi(2);
         let (dx, dy) = (square(a.0, b.0), square(a.1, b.1));
-        let mut sum = self.smooth.powi(2) * (-0.5 * (dx + dy) / self.length.powi(2)).exp();
+        let mut sum = self.smooth.powi(2) * libm::exp(-0.5 * (dx + dy) / self.length.powi(2));
         let line = self.lines.powi(2);
         if dx == 0.0 {
-            sum += line * (-0.5 * dy / self.along.powi(2)).exp();
+            sum += line * libm::exp(-0.5 * dy / self.along.powi(2));
         }
         if dy == 0.0 {
-            sum += 0.25 * line * (-0.5 * dx / self.along.powi(2)).exp();
+            sum += 0.25 * line * libm::exp(-0.5 * dx / self.along.powi(2));
         }
         // The last term is an offset of the whole map.
         sum + 0.04

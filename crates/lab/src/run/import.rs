@@ -90,10 +90,19 @@ impl Import {
         NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
 
+    /// Returns the tensors of floating-point numbers.
+    pub(super) fn floats(&self) -> impl Iterator<Item = &Tensor<f64>> {
+        [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten()
+    }
+
+    /// Returns the tensors of whole numbers.
+    pub(super) fn whole(&self) -> impl Iterator<Item = &Tensor<u32>> {
+        [&self.tokens, &self.position, &self.labels].into_iter().flatten()
+    }
+
     /// Returns the bytes of the floating-point tensors, as a float so that very large shapes do not overflow.
     pub fn float_bytes(&self) -> f64 {
-        let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten();
-        floats.map(|tensor| tensor.shape.iter().map(|&n| n as f64).product::<f64>() * 8.0).sum()
+        self.floats().map(|tensor| tensor.shape.iter().map(|&n| n as f64).product::<f64>() * 8.0).sum()
     }
 
     /// Whether nothing is left to draw, so that all repeats would be the same.

@@ -1,5 +1,7 @@
 //! Everything that is fixed before training: embeddings and data, drawn from the seed or read from files.
 
+use std::collections::BTreeMap;
+
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Field, Settings};
 use superpose_core::embedding::Embeddings;
@@ -39,7 +41,32 @@ pub enum OutputRows {
     Tensor(String),
 }
 
+/// Digests of input tensors, by the setting that gives them.
+pub type Digests = BTreeMap<String, String>;
+
 impl Inputs {
+    /// Returns the digests of what a run of this configuration reads, whether from files or from arrays.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub fn digests(&self, config: &Config) -> Result<Digests, TensorError> {
+        let mut digests = Digests::new();
+        if let Some(source) = &self.rows {
+            let mut hasher = blake3::Hasher::new();
+            for tensor in source.read(config, self.output.as_ref())? {
+                digest(&mut hasher, &tensor, f64::to_le_bytes);
+            }
+            digests.insert("embedding_file".into(), hasher.finalize().to_hex().to_string());
+        }
+        if let Some(import) = &self.import {
+            let mut hasher = blake3::Hasher::new();
+            import.floats().for_each(|tensor| digest(&mut hasher, tensor, f64::to_le_bytes));
+            import.whole().for_each(|tensor| digest(&mut hasher, tensor, u32::to_le_bytes));
+            digests.insert("import".into(), hasher.finalize().to_hex().to_string());
+        }
+        Ok(digests)
+    }
+
     /// Opens the files that the settings name and takes the sizes from them. `given(name)` tells whether the user set a parameter,
     /// which must then agree.
     ///
@@ -77,7 +104,7 @@ impl Inputs {
         }
         if let Some(path) = &settings.import {
             let file = TensorFile::open(path.as_ref())?;
-            let import = Import::read(&file.tensors()?).map_err(|error| file.inside(error))?;
+            let import = Import::read(&file.tensors()).map_err(|error| file.inside(error))?;
             inputs.add_import(import, settings, given).map_err(|error| match error {
                 RunError::Tensors(error) => file.inside(error).into(),
                 other => other,
@@ -124,7 +151,7 @@ impl EmbeddingRows {
     /// # Errors
     /// Fails if the tensor is missing or not a matrix.
     pub fn size(&self, tensor: &str) -> Result<(usize, usize), TensorError> {
-        let shape = self.file.tensors()?.shape(tensor).map_err(|error| self.file.inside(error))?;
+        let shape = self.file.tensors().shape(tensor).map_err(|error| self.file.inside(error))?;
         match shape[..] {
             [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
             _ => {
@@ -134,11 +161,35 @@ impl EmbeddingRows {
         }
     }
 
+    /// Reads the rows of the input embedding and, where a tensor gives it, of the output embedding.
+    fn read(&self, config: &Config, output: Option<&OutputRows>) -> Result<Vec<Tensor<f64>>, TensorError> {
+        let chosen = self.choose(config.seed, config.token_count())?;
+        let mut names = vec![(&self.tensor, &chosen[..])];
+        if let Some(OutputRows::Tensor(name)) = output {
+            names.push((name, &chosen[..config.label_count()]));
+        }
+        let read = |(name, rows): (&String, &[usize])| self.file.tensors().rows(name, rows);
+        names.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| self.file.inside(error))
+    }
+
     fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
         let mut rows: Vec<usize> = (0..self.size(&self.tensor)?.0).collect();
         shuffle(seed, Stream::FileRows, &mut rows);
         rows.truncate(count);
         Ok(rows)
+    }
+}
+
+/// Adds a tensor to a digest: its name, shape and entries.
+fn digest<X: Copy, const BYTES: usize>(
+    hasher: &mut blake3::Hasher,
+    tensor: &Tensor<X>,
+    bytes: fn(X) -> [u8; BYTES],
+) {
+    hasher.update(format!("{} {:?}\n", tensor.name, tensor.shape).as_bytes());
+    for part in tensor.data.chunks(1 << 12) {
+        let part: Vec<u8> = part.iter().flat_map(|&x| bytes(x)).collect();
+        hasher.update(&part);
     }
 }
 
@@ -163,13 +214,11 @@ impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, RunError> {
         let mut embeddings = Embeddings::<T>::draw(config, backend)?;
         if let Some(source) = &inputs.rows {
-            let tensors = source.file.tensors()?;
-            let chosen = source.choose(config.seed, config.token_count())?;
-            let read =
-                |name: &str, rows: &[usize]| tensors.rows(name, rows).map_err(|e| source.file.inside(e));
-            embeddings.z_in = narrow(&read(&source.tensor, &chosen)?)?;
-            if let Some(OutputRows::Tensor(name)) = &inputs.output {
-                embeddings.z_out = narrow(&read(name, &chosen[..config.label_count()])?)?;
+            let mut tensors = source.read(config, inputs.output.as_ref())?.into_iter();
+            for place in [&mut embeddings.z_in, &mut embeddings.z_out] {
+                if let Some(tensor) = tensors.next() {
+                    *place = narrow(&tensor)?;
+                }
             }
         }
         if let Some(import) = &inputs.import {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub use import::{Import, NAMES};
-pub use instance::{EmbeddingRows, Inputs, OutputRows};
+pub use instance::{Digests, EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
 pub use record::RunRecord;
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
@@ -25,7 +25,7 @@ pub(crate) use instance::Instance;
 pub(crate) use learn::learn;
 pub(crate) use metered::Metered;
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, Cancelled, Real};
+use superpose_core::backend::{Backend, Cancelled, Numerics, Real};
 use superpose_core::config::{Config, ConfigError, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
@@ -55,6 +55,14 @@ pub enum RunError {
         "{name} = {given}: the checkpoint was made with {saved}; use that value, give only the checkpoint, or give another file"
     )]
     Checkpoint { name: String, given: String, saved: String },
+    #[error(
+        "{name}: its contents are not those that the checkpoint was made with; give the same tensors, or another file as checkpoint"
+    )]
+    CheckpointInput { name: String },
+    #[error(
+        "the checkpoint was made with numerics {saved}, and this machine has {now}: the run would continue differently"
+    )]
+    CheckpointNumerics { now: Numerics, saved: Numerics },
     /// Training diverged.
     #[error(transparent)]
     Diverged(#[from] Diverged),

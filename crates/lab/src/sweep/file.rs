@@ -10,6 +10,7 @@ use super::{Point, Ray, Sweep, SweepError};
 use crate::store::cell_settings;
 
 const MAX_STEPS: f64 = 1e6;
+const STEPS: &str = "must be given, a whole number from 1 to 1000000";
 
 pub fn read(text: &str) -> Read<Sweep> {
     let line = |start: usize| text[..start.min(text.len())].matches('\n').count() + 1;
@@ -133,7 +134,10 @@ impl Reader<'_> {
             match (name, value) {
                 ("from", value) => from = number(value).filter(|x| x.is_finite()),
                 ("to", value) => to = number(value).filter(|x| x.is_finite()),
-                ("steps", value) => steps = whole(value, MAX_STEPS),
+                ("steps", value) => {
+                    let count = whole(value, MAX_STEPS).ok_or_else(|| wrong("steps", &show(value), STEPS))?;
+                    steps = Some(count);
+                }
                 ("scale", DeValue::String(word)) if matches!(word.as_ref(), "linear" | "geometric") => {
                     geometric = word.as_ref() == "geometric";
                 }
@@ -144,8 +148,7 @@ impl Reader<'_> {
         let missing = |name, allowed| wrong(name, "(none)", allowed);
         let from = from.ok_or_else(|| missing("from", "must be given, a number"))?;
         let to = to.ok_or_else(|| missing("to", "must be given, a number"))?;
-        let allowed = "must be given, a whole number from 1 to 1000000";
-        let steps = steps.ok_or_else(|| missing("steps", allowed))?;
+        let steps = steps.ok_or_else(|| missing("steps", STEPS))?;
         if geometric && !(from > 0.0 && to > 0.0) {
             return Err(wrong("scale", "geometric", "needs from and to above 0"));
         }

@@ -11,6 +11,7 @@ pub use superpose_store::shards::*;
 
 use std::collections::HashSet;
 
+use superpose_core::backend::Numerics;
 use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Value, Values, find};
 
 use crate::cell::{self, Key};
@@ -98,7 +99,7 @@ impl Sweep {
             let config = self.combination(number)?;
             for repeat in 0..self.repeats {
                 let cell = config.repeat(repeat);
-                if seen.insert(Key::new(&cell)) {
+                if seen.insert(Key::new(&cell, &Numerics::CPU)) {
                     cells.push(cell);
                 }
             }
@@ -200,6 +201,10 @@ mod tests {
             ("[axes]\ndim = []", "line 2: dim = []: must have a value"),
             ("[axes]\ndim = [\n 4,\n 2.5]", "line 4: dim = 2.5: must be a whole number"),
             ("[axes]\ndim = { from = 1, to = 2 }", "line 2: dim, steps = (none)"),
+            (
+                "[axes]\ndim = { from = 1, to = 2, steps = 2_000_000 }",
+                "line 2: dim, steps = 2000000: must be",
+            ),
             (
                 "[axes]\neta = { from = -1, to = 2, steps = 3, scale = \"geometric\" }",
                 "line 2: eta, scale = geometric: needs from",

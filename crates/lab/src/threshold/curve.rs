@@ -219,5 +219,5 @@ impl Sums {
 fn factor(hessian: [[f64; 3]; 3]) -> Option<Cholesky> {
     let size: f64 = (0..3).map(|i| hessian[i][i]).product();
     let cholesky = Cholesky::new(hessian.concat(), 3, 0.0)?;
-    (2.0 * cholesky.log_root_determinant() > (1e-14 * size).ln()).then_some(cholesky)
+    (2.0 * cholesky.log_root_determinant() > libm::log(1e-14 * size)).then_some(cholesky)
 }

@@ -198,7 +198,7 @@ impl Question {
         // For all facts at once, facts are taken as independent.
         let level = match self.criterion {
             Criterion::Mean => self.level,
-            Criterion::All => self.level.powf(1.0 / self.config.vocab as f64),
+            Criterion::All => libm::pow(self.level, 1.0 / self.config.vocab as f64),
         };
         let share = |x: f64| {
             let x = x.max(self.parameter.range(&point).0);

@@ -318,11 +318,11 @@ impl Search {
     }
 
     fn x(&self, value: f64) -> f64 {
-        if self.plan.rises { value.ln() } else { -value.ln() }
+        if self.plan.rises { libm::log(value) } else { -libm::log(value) }
     }
 
     fn real(&self, x: f64) -> f64 {
-        if self.plan.rises { x.exp() } else { (-x).exp() }
+        if self.plan.rises { libm::exp(x) } else { libm::exp(-x) }
     }
 
     fn value(&self, x: f64) -> u64 {
@@ -333,7 +333,7 @@ impl Search {
 /// Returns the slope of a predicted curve at a size, in standard deviations of a normal CDF per factor of e, at least 0.3.
 pub fn slope_of(share: impl Fn(f64) -> f64, at: f64) -> f64 {
     const STEP: f64 = 0.15;
-    let (low, high) = (share(at * (-STEP).exp()), share(at * STEP.exp()));
+    let (low, high) = (share(at * libm::exp(-STEP)), share(at * libm::exp(STEP)));
     let slope = (probit(high) - probit(low)).abs() / (2.0 * STEP);
     if slope.is_finite() { slope.clamp(0.3, 30.0) } else { 1.0 }
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use superpose_core::backend::Real;
+use superpose_core::backend::{Numerics, Real};
 use superpose_core::config::{Config, Settings};
 use superpose_core::train::{Counters, Moments, Network, State, Tensor, TrajectoryPoint};
 use superpose_tensors::{Element, Entry, TensorError, TensorFile};
 
 use crate::cell::NUMERICS_REVISION;
-use crate::run::RunError;
+use crate::run::{Digests, RunError};
 
 const KIND: &str = "superpose checkpoint";
 
@@ -24,6 +24,7 @@ fn moments_of(tensor: Tensor) -> [String; 2] {
 pub fn write<T: Real + Element>(
     path: &Path,
     config: &Config,
+    origin: &Origin,
     state: &State<T>,
     trajectory: &[TrajectoryPoint],
 ) -> Result<(), TensorError> {
@@ -41,22 +42,34 @@ pub fn write<T: Real + Element>(
         ("kind", KIND.to_string()),
         ("version", env!("CARGO_PKG_VERSION").to_string()),
         ("numerics_revision", NUMERICS_REVISION.to_string()),
+        ("numerics", origin.numerics.to_string()),
+        ("inputs", text(&origin.inputs)),
         ("config", text(&**config)),
         ("counters", text(&state.counters)),
         ("trajectory", text(&trajectory)),
     ];
     let metadata: HashMap<String, String> = texts.map(|(name, text)| (name.to_string(), text)).into();
-    superpose_tensors::write_with(path, &entries, Some(metadata))
+    superpose_tensors::write_with(path, &entries, metadata)
 }
 
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain values, all finite")
 }
 
+/// What a run depends on beside its configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// The arithmetic.
+    pub numerics: Numerics,
+    /// Digests of the input tensors, by the setting that gives them.
+    pub inputs: Digests,
+}
+
 /// A saved run.
 #[derive(Debug)]
 pub struct Checkpoint {
     file: TensorFile,
+    origin: Origin,
     /// The configuration of the run.
     pub settings: Settings,
     /// Steps, records and the best loss so far.
@@ -69,10 +82,10 @@ impl Checkpoint {
     /// Opens a checkpoint.
     ///
     /// # Errors
-    /// Fails if the file is not a valid checkpoint of this numerics revision.
+    /// Fails if the file is damaged or not a valid checkpoint of this numerics revision.
     pub fn open(path: &Path) -> Result<Checkpoint, TensorError> {
         let file = TensorFile::open(path)?;
-        let header = file.metadata()?;
+        let header = file.metadata();
         let wrong = |what: String| file.inside(TensorError::Format(what));
         if header.get("kind").map(String::as_str) != Some(KIND) {
             return Err(wrong("it is not a checkpoint of superpose train".into()));
@@ -83,6 +96,7 @@ impl Checkpoint {
                 "its numerics revision is {revision} and this program's is {NUMERICS_REVISION}: the run would continue differently"
             )));
         }
+        file.verify()?;
         fn read<V: DeserializeOwned>(header: &HashMap<String, String>, name: &str) -> Result<V, String> {
             let text = header.get(name).ok_or_else(|| format!("its header has no {name}"))?;
             serde_json::from_str(text).map_err(|error| format!("{name} in its header: {error}"))
@@ -90,7 +104,10 @@ impl Checkpoint {
         let settings = read(&header, "config").map_err(wrong)?;
         let counters = read(&header, "counters").map_err(wrong)?;
         let trajectory = read(&header, "trajectory").map_err(wrong)?;
-        Ok(Checkpoint { file, settings, counters, trajectory })
+        let numerics = header.get("numerics").cloned().unwrap_or_default();
+        let numerics = Numerics::try_from(numerics).map_err(|error| wrong(error.into()))?;
+        let origin = Origin { numerics, inputs: read(&header, "inputs").map_err(wrong)? };
+        Ok(Checkpoint { file, origin, settings, counters, trajectory })
     }
 
     /// Fails if the checkpoint has another configuration; the error names the setting.
@@ -111,12 +128,26 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// Fails if the checkpoint was made with other arithmetic or other contents of an input.
+    pub fn check_origin(&self, now: &Origin) -> Result<(), RunError> {
+        let Origin { numerics, inputs } = &self.origin;
+        if *numerics != now.numerics {
+            let now = &now.numerics;
+            return Err(RunError::CheckpointNumerics { now: now.clone(), saved: numerics.clone() });
+        }
+        let keys = inputs.keys().chain(now.inputs.keys());
+        match keys.into_iter().find(|name| inputs.get(*name) != now.inputs.get(*name)) {
+            Some(name) => Err(RunError::CheckpointInput { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the saved state; `network` is the untrained network of the configuration.
     ///
     /// # Errors
     /// Fails if a tensor is missing or does not fit the configuration.
     pub fn state<T: Real>(&self, mut network: Network<T>) -> Result<State<T>, TensorError> {
-        let tensors = self.file.tensors()?;
+        let tensors = self.file.tensors();
         let read = |name: &str, size: usize| {
             let tensor = tensors.floats(name)?;
             match tensor.data.len() == size {

@@ -8,16 +8,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, Numerics, Real};
 use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 use superpose_core::with_precision;
 use superpose_tensors::Element;
 
-use crate::cell::{Entry, Key, Outcome, Results};
+use crate::cell::{Entry, Outcome, Results};
 use crate::run::{Inputs, Instance, RunError, learn};
 use crate::store::{Store, StoreError};
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Origin};
 
 /// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -43,10 +43,10 @@ impl TrainingRecord {
     ///
     /// # Errors
     /// Fails if the store cannot be written.
-    pub fn keep(&self, config: &Config, store: &mut Store) -> Result<(), StoreError> {
-        let key = Key::new(config);
-        store.keep(&[Entry::new(key, config, Ok(self.outcome))])?;
-        store.keep_trajectory(key, &self.trajectory)
+    pub fn keep(&self, config: &Config, numerics: &Numerics, store: &mut Store) -> Result<(), StoreError> {
+        let entry = Entry::new(config, numerics, Ok(self.outcome));
+        store.keep(std::slice::from_ref(&entry))?;
+        store.keep_trajectory(entry.key, &self.trajectory)
     }
 }
 
@@ -118,6 +118,10 @@ pub fn train(
         let allowed = "a training run has one seed; use sweep for several";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
+    let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
+    from.map(|from| from.check_origin(&origin)).transpose()?;
+    let to = to.map(|path| (path, &origin));
+    to.inspect(|(path, _)| superpose_tensors::remove_leftovers(path));
     with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
 }
 
@@ -126,7 +130,7 @@ fn train_as<T: Real + Element>(
     training: &Training,
     inputs: &Inputs,
     from: Option<&Checkpoint>,
-    to: Option<&Path>,
+    to: Option<(&Path, &Origin)>,
     backend: &Backend,
     observer: &mut dyn Observer,
 ) -> Result<Finish, RunError>
@@ -143,7 +147,8 @@ where
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.
     let mut failed = None;
     let mut save = |state: &State<T>, trajectory: &[TrajectoryPoint]| {
-        let write = || to.and_then(|path| checkpoint::write(path, config, state, trajectory).err());
+        let write =
+            || to.and_then(|(path, origin)| checkpoint::write(path, config, origin, state, trajectory).err());
         failed = failed.take().or_else(write);
         failed.is_none()
     };

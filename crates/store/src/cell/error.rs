@@ -29,9 +29,35 @@ pub enum StoreError {
     /// Another process has been writing for a minute.
     #[error("{}: another process keeps the store locked; try again when it has finished", path.display())]
     Busy { path: PathBuf },
+    #[error("{}: the file was removed or replaced while it was in use; results since then are not in it, and a second run runs their cells again", path.display())]
+    Replaced { path: PathBuf },
     /// Any other error of the database.
     #[error("{}: {error}", path.display())]
     Sqlite { path: PathBuf, error: rusqlite::Error },
+}
+
+/// Which file a path names, to notice that it was removed or replaced. On systems other than Unix open files cannot be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileId(Option<(u64, u64)>);
+
+impl FileId {
+    /// The file that the path names now.
+    pub fn of(path: &Path) -> FileId {
+        #[cfg(unix)]
+        let id = |found: std::fs::Metadata| {
+            use std::os::unix::fs::MetadataExt;
+            (found.dev(), found.ino())
+        };
+        #[cfg(not(unix))]
+        let id = |_| (0, 0);
+        FileId(std::fs::metadata(path).ok().map(id))
+    }
+
+    /// Fails if the path names another file now, or none.
+    pub fn check(self, path: &Path) -> Result<(), StoreError> {
+        let now = FileId::of(path);
+        if now.0.is_some() && now == self { Ok(()) } else { Err(StoreError::Replaced { path: path.into() }) }
+    }
 }
 
 impl StoreError {

@@ -4,29 +4,33 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use superpose_core::backend::Numerics;
 use superpose_core::config::Settings;
 use superpose_core::config::schema::Sparse;
 
 /// Raised if and only if results change for the same configuration; tested by `outcomes_are_pinned`.
-pub const NUMERICS_REVISION: u32 = 1;
+pub const NUMERICS_REVISION: u32 = 2;
 
-/// A hash of the full configuration, seed included, and the numerics revision: 128 bits of BLAKE3, in hexadecimal.
+/// A hash of the full configuration, seed included, the numerics revision and the [`Numerics`]: 128 bits of BLAKE3, in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(u128);
 
 impl Key {
     /// The key under today's [`NUMERICS_REVISION`].
-    pub fn new(settings: &Settings) -> Key {
-        Key::at(settings, NUMERICS_REVISION)
+    pub fn new(settings: &Settings, numerics: &Numerics) -> Key {
+        Key::at(settings, NUMERICS_REVISION, numerics)
     }
 
     /// The key under a given revision.
     ///
     /// The settings that differ from their defaults are hashed as JSON, in the order of their definitions. A setting that is
-    /// added later leaves the keys of all earlier cells as they are.
-    pub fn at(settings: &Settings, revision: u32) -> Key {
+    /// added later leaves the keys of all earlier cells as they are, and so does [`Numerics::CPU`].
+    pub fn at(settings: &Settings, revision: u32, numerics: &Numerics) -> Key {
         let settings = serde_json::to_string(&Sparse(settings)).expect("settings are plain values");
-        let text = format!("superpose cell\n{revision}\n{settings}");
+        let mut text = format!("superpose cell\n{revision}\n{settings}");
+        if *numerics != Numerics::default() {
+            text += &format!("\n{numerics}");
+        }
         let mut key = [0; 16];
         blake3::Hasher::new().update(text.as_bytes()).finalize_xof().fill(&mut key);
         Key(u128::from_be_bytes(key))
@@ -70,15 +74,16 @@ mod tests {
     #[test]
     fn keys_are_stable() {
         let settings = Settings::default();
-        assert_eq!(Key::at(&settings, 1).to_string(), "25c1dfb9b0bc66603dc39ba29086697c");
-        assert_ne!(Key::at(&settings, 1), Key::at(&settings, 2));
+        assert_eq!(Key::at(&settings, 1, &Numerics::CPU).to_string(), "25c1dfb9b0bc66603dc39ba29086697c");
+        assert_ne!(Key::at(&settings, 1, &Numerics::CPU), Key::at(&settings, 2, &Numerics::CPU));
         let other = Settings { seed: 1, ..Settings::default() };
-        assert_ne!(Key::new(&settings), Key::new(&other));
+        assert_ne!(Key::new(&settings, &Numerics::CPU), Key::new(&other, &Numerics::CPU));
+        assert_ne!(Key::new(&settings, &Numerics::CPU), Key::new(&settings, &Numerics::CPU_NO_FMA));
     }
 
     #[test]
     fn keys_round_trip_as_text() {
-        let key = Key::new(&Settings::default());
+        let key = Key::new(&Settings::default(), &Numerics::CPU);
         assert_eq!(key.to_string().parse(), Ok(key));
         for text in ["", "12", "G2345678901234567890123456789012", "+2345678901234567890123456789012"] {
             assert!(text.parse::<Key>().is_err());

@@ -11,6 +11,7 @@ mod outcome;
 mod results;
 
 pub use cost::seconds as estimated_seconds;
+pub(crate) use error::FileId;
 pub use error::StoreError;
 pub use key::{Key, NUMERICS_REVISION};
 pub use order::{deal, longest_first, wide};

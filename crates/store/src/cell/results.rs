@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize, Serializer};
+use superpose_core::backend::Numerics;
 use superpose_core::config::schema::Sparse;
 use superpose_core::config::{Config, Settings};
 
@@ -28,6 +29,9 @@ pub struct Entry {
     pub result: Known,
     /// The [`NUMERICS_REVISION`] of the engine that ran it.
     pub numerics_revision: u32,
+    /// The arithmetic that it ran with.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of the program that ran it.
     pub version: String,
 }
@@ -37,15 +41,27 @@ impl Entry {
     pub const FORMAT: u32 = 1;
 
     /// An entry made by this program.
-    pub fn new(key: Key, config: &Config, result: Known) -> Entry {
+    pub fn new(config: &Config, numerics: &Numerics, result: Known) -> Entry {
         Entry {
-            key,
+            key: Key::new(config, numerics),
             format: Entry::FORMAT,
             config: (**config).clone(),
             result,
             numerics_revision: NUMERICS_REVISION,
+            numerics: numerics.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
         }
+    }
+
+    /// Checks that an entry that was read can have come from a run. The error is what is wrong.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        if Key::at(&self.config, self.numerics_revision, &self.numerics) != self.key {
+            return Err("the key does not fit the configuration");
+        }
+        if self.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {
+            return Err("numbers that cannot come from a run");
+        }
+        Ok(())
     }
 }
 

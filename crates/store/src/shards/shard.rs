@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cell::{Entry, Key, Known, Results, learn};
+use crate::cell::{Entry, FileId, Key, Known, Results, learn};
 use crate::store::{Store, StoreError};
 
 /// The text between the content of a line and its checksum.
@@ -92,12 +92,7 @@ fn read_line(line: &[u8]) -> Result<Entry, &'static str> {
     if entry.format != Entry::FORMAT {
         return Err(UNREADABLE);
     }
-    if Key::at(&entry.config, entry.numerics_revision) != entry.key {
-        return Err("the key does not fit the configuration");
-    }
-    if entry.result.as_ref().is_ok_and(|outcome| !outcome.is_possible()) {
-        return Err("numbers that cannot come from a run");
-    }
+    entry.check()?;
     Ok(entry)
 }
 
@@ -107,6 +102,7 @@ pub struct Shard {
     path: PathBuf,
     /// `None` if it is open only for reading.
     file: Option<File>,
+    id: FileId,
     length: u64,
     known: HashMap<Key, Known>,
     store: Option<Store>,
@@ -150,7 +146,7 @@ impl Shard {
         // A later line may add an outcome after a failure, or a noise budget.
         content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
         let store = store.and_then(|path| Store::peek(path).ok());
-        Shard { path: path.into(), file, length: content.whole, known, store }
+        Shard { path: path.into(), id: FileId::of(path), file, length: content.whole, known, store }
     }
 
     /// Whether the shard has this cell.
@@ -182,12 +178,14 @@ impl Results for Shard {
             let error = std::io::Error::new(ErrorKind::PermissionDenied, "opened for reading only");
             return Err(StoreError::io(&self.path, error));
         };
+        FileId::check(self.id, &self.path)?;
         let text: String = entries.iter().map(write_line).collect();
         if let Err(error) = file.write_all(text.as_bytes()) {
             // Remove the partial write; if this fails too, the next start truncates it.
             let _ = file.set_len(self.length);
             return Err(StoreError::io(&self.path, error));
         }
+        FileId::check(self.id, &self.path)?;
         self.length += text.len() as u64;
         entries.iter().for_each(|entry| learn(&mut self.known, entry.key, &entry.result));
         Ok(())

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use superpose_core::backend::Numerics;
 use superpose_core::config::Config;
 
 use super::merge::shards_in;
@@ -67,13 +68,14 @@ struct Found {
 }
 
 impl Survey {
-    /// Reads the store and the shards in `folder`, if it exists. The cells, each once, are distributed over `shares`. With
+    /// Reads the store and the shards in `folder`, if it exists. The cells, each once, are distributed over `shares`; results of other numerics do not count. With
     /// `retry_failed`, failed cells count as missing.
     ///
     /// # Errors
     /// Fails if the store or the folder cannot be read.
     pub fn take(
         cells: &[Config],
+        numerics: &Numerics,
         noise: bool,
         retry_failed: bool,
         store: Option<&mut Store>,
@@ -86,7 +88,7 @@ impl Survey {
         for (share, mine) in dealt.iter().enumerate() {
             mine.iter().for_each(|&cell| share_of[cell] = share);
         }
-        let keys: Vec<Key> = cells.iter().map(|cell| Key::new(cell)).collect();
+        let keys: Vec<Key> = cells.iter().map(|cell| Key::new(cell, numerics)).collect();
         let places: HashMap<Key, usize> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
 
         let mut found = vec![Found::default(); cells.len()];

@@ -51,7 +51,7 @@ pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
     use ColumnType::{Integer, Real, Text};
     let status = "CASE WHEN outcome IS NULL THEN 'failed' ELSE 'done' END";
     let mut columns = vec![
-        column("key", Text, "hash of configuration, seed and numerics revision", "key"),
+        column("key", Text, "hash of configuration, seed, numerics revision and numerics", "key"),
         column("status", Text, "`done`, or `failed`", status),
         column("reason", Text, "why it failed", "reason"),
     ];
@@ -78,6 +78,12 @@ pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
         column("seconds", Real, "time of the run", extract("seconds")),
         column("config", Text, "the settings that differ from their defaults, as JSON", "config"),
         column("numerics_revision", Integer, revision, "numerics_revision"),
+        column(
+            "numerics",
+            Text,
+            "arithmetic that it ran with; other arithmetic differs in the last bits",
+            "numerics",
+        ),
         column("version", Text, "of the program that ran it", "version"),
     ]);
     columns
@@ -158,21 +164,22 @@ pub fn values(entry: &Entry) -> Vec<Json> {
         Err(_) => values.resize(values.len() + 3 * Measure::ALL.len() + 3, Json::Null),
     }
     let config = json!(superpose_core::config::schema::Sparse(&entry.config)).to_string();
-    values.extend([config.into(), entry.numerics_revision.into(), entry.version.as_str().into()]);
+    let (revision, numerics) = (entry.numerics_revision.into(), entry.numerics.word().into());
+    values.extend([config.into(), revision, numerics, entry.version.as_str().into()]);
     values
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Key;
+    use superpose_core::backend::Numerics;
     use superpose_core::config::Training;
 
     #[test]
     fn every_column_has_a_value() {
         let settings = Settings { training: Some(Training::new(3)), ..Settings::default() };
         let config = settings.check().unwrap();
-        let entry = Entry::new(Key::new(&config), &config, Err("no".into()));
+        let entry = Entry::new(&config, &Numerics::CPU, Err("no".into()));
         let values = values(&entry);
         assert_eq!(values.len(), COLUMNS.len());
         let of = |name: &str| &values[COLUMNS.iter().position(|column| column.name == name).unwrap()];

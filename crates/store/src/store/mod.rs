@@ -27,7 +27,7 @@ pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};
 pub use summary::{Group, Summary};
 
-use crate::cell::{Entry, Key, Known, Results, replaces};
+use crate::cell::{Entry, FileId, Key, Known, Results, replaces};
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(60);
@@ -40,6 +40,7 @@ const CHECKED: u64 = 256 << 20;
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    id: FileId,
 }
 
 impl Store {
@@ -68,11 +69,12 @@ impl Store {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(BUSY).map_err(failed)?;
-        let mut store = Store { connection, path: path.into() };
+        let mut store = Store { connection, path: path.into(), id: FileId::of(path) };
         if (1..=CHECKED).contains(&size) {
             store.check_pages().inspect_err(|_| store.leave_alone())?;
         }
         store.prepare().inspect_err(|_| store.leave_alone())?;
+        store.id = FileId::of(path);
         Ok(store)
     }
 
@@ -92,7 +94,33 @@ impl Store {
         let uri = format!("file:{escaped}?immutable=1");
         let connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
         schema::check_version(&connection, path)?;
-        Ok(Store { connection, path: path.into() })
+        Ok(Store { connection, path: path.into(), id: FileId::of(path) })
+    }
+
+    /// Opens a store for reading, also on a read-only medium.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        match Store::open_existing(path) {
+            Err(error @ (StoreError::ReadOnly { .. } | StoreError::NoLog { .. })) => {
+                // Results in a write-ahead log can only be read by writing.
+                let log = std::fs::metadata(log_of(path)).map_or(0, |log| log.len());
+                if log > 0 {
+                    return Err(error);
+                }
+                let store = Store::peek(path)?;
+                store.check_pages()?;
+                Ok(store)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Fails if the path names another file than the one that is open. The log of that file must not be applied to another one, so
+    /// it is emptied.
+    fn check_file(&self) -> Result<(), StoreError> {
+        self.id.check(&self.path).inspect_err(|_| {
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            self.leave_alone();
+        })
     }
 
     /// Finds pages that are not what they should be.
@@ -182,6 +210,13 @@ impl Store {
     }
 }
 
+/// The write-ahead log of a store.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
 /// Returns the size of a file that must not be empty.
 fn not_empty(path: &Path) -> Result<u64, StoreError> {
     match schema::recognise(path)? {
@@ -243,16 +278,20 @@ impl Batch<'_> {
 
 impl Results for Store {
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
+        self.check_file()?;
         let mut known = HashMap::new();
         for &key in keys {
-            known.extend(row(&self.connection, &self.path, key, rows::read_known)?.map(|found| (key, found)));
+            let found = row(&self.connection, &self.path, key, rows::read)?;
+            known.extend(found.map(|entry| (key, entry.result)));
         }
         Ok(known)
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.check_file()?;
         let mut batch = self.batch()?;
         batch.take(entries, |_, _| true)?;
-        batch.commit()
+        batch.commit()?;
+        self.check_file()
     }
 }

@@ -12,7 +12,7 @@ use super::{StoreError, columns};
 pub const APPLICATION_ID: i32 = 0x5350_6f73;
 
 /// Version of the layout of the file, its `user_version`. Settings and measures that are added do not change it.
-const FORMAT: usize = 3;
+const FORMAT: usize = 4;
 
 /// Looks at the head of the file without SQLite, which might write into it. Returns its size; 0 if there is none.
 pub fn recognise(path: &Path) -> Result<u64, StoreError> {
@@ -52,7 +52,15 @@ pub fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreErro
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
     if !is_ready(&transaction, path)? {
+        let tables = "SELECT count(*) FROM sqlite_master";
+        let tables: usize = transaction.query_row(tables, [], |row| row.get(0)).map_err(failed)?;
         if version(&transaction).map_err(failed)? == 0 {
+            if tables > 0 {
+                return Err(StoreError::Damaged {
+                    path: path.into(),
+                    what: "its layout version is 0".into(),
+                });
+            }
             transaction.execute_batch(include_str!("schema.sql")).map_err(failed)?;
         }
         let [results, trajectory] = [columns::view(), columns::trajectory_view()];
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn other_layouts_are_refused() {
-        for found in [1, 2, FORMAT + 1] {
+        for found in [1, 3, FORMAT + 1] {
             let mut connection = ready();
             connection.pragma_update(None, "user_version", found).unwrap();
             let error = prepare(&mut connection, Path::new("memory")).unwrap_err();

@@ -12,12 +12,14 @@ INSERT INTO meta VALUES
 
 CREATE TABLE cells (
     id                INTEGER PRIMARY KEY,  -- order of arrival
-    key               TEXT NOT NULL UNIQUE, -- hash of configuration, seed and numerics revision
+    key               TEXT NOT NULL UNIQUE, -- hash of configuration, seed, numerics revision and numerics
     config            TEXT NOT NULL,        -- the settings that differ from their defaults, as JSON
     outcome           TEXT,                 -- what was measured, as JSON; NULL for a cell that failed
     reason            TEXT,                 -- why it failed
     numerics_revision INTEGER NOT NULL,
-    version           TEXT NOT NULL         -- of the program that ran it
+    numerics          TEXT NOT NULL,        -- the arithmetic that it ran with
+    version           TEXT NOT NULL,        -- of the program that ran it
+    checksum          TEXT NOT NULL         -- of the stored texts of the row
 ) STRICT;
 
 -- Trajectories of `superpose train`, a row per record; the key is that of the cell.
@@ -25,5 +27,6 @@ CREATE TABLE points (
     key   TEXT NOT NULL,
     step  INTEGER NOT NULL,
     point TEXT NOT NULL,                    -- the numbers of the record, as JSON
+    checksum TEXT NOT NULL,
     PRIMARY KEY (key, step)
 ) STRICT, WITHOUT ROWID;

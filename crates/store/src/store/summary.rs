@@ -111,7 +111,8 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Entry, Key, Outcome, Results};
+    use crate::cell::{Entry, Outcome, Results};
+    use superpose_core::backend::Numerics;
 
     #[test]
     fn seeds_are_averaged_and_sizes_kept_apart() {
@@ -127,7 +128,7 @@ mod tests {
                 let measures = Measures::from_fn(|_| SampleMean { mean, variance: 0.2, items: 100 });
                 let outcome = Outcome { measures, trigger_sign: 1, noise: None, seconds: 0.0 };
                 let cell = config.repeat(repeat);
-                store.keep(&[Entry::new(Key::new(&cell), &cell, Ok(outcome))]).unwrap();
+                store.keep(&[Entry::new(&cell, &Numerics::CPU, Ok(outcome))]).unwrap();
             }
         }
         let summary = Summary::read(&store, usize::MAX).unwrap();

@@ -1,7 +1,9 @@
 //! Trajectories of training beside the results.
 
+use rusqlite::Row;
 use superpose_core::train::TrajectoryPoint;
 
+use super::rows::checksum;
 use super::{Store, StoreError};
 use crate::cell::Key;
 
@@ -16,10 +18,12 @@ impl Store {
         transaction.execute("DELETE FROM points WHERE key = ?1", [key.to_string()]).map_err(failed)?;
         for point in points {
             let text = serde_json::to_string(point).expect("a point is plain numbers");
-            let row = (key.to_string(), point.step, text);
-            transaction.execute("INSERT INTO points VALUES (?1, ?2, ?3)", row).map_err(failed)?;
+            let checksum = checksum([&*key.to_string(), &point.step.to_string(), &text]);
+            let row = (key.to_string(), point.step, text, checksum);
+            transaction.execute("INSERT INTO points VALUES (?1, ?2, ?3, ?4)", row).map_err(failed)?;
         }
-        transaction.commit().map_err(failed)
+        transaction.commit().map_err(failed)?;
+        self.id.check(&self.path)
     }
 
     /// The trajectory of a cell in the order of steps; empty where none was kept.
@@ -27,14 +31,18 @@ impl Store {
     /// # Errors
     /// The store cannot be read, or a point in it is damaged.
     pub fn trajectory(&self, key: Key) -> Result<Vec<TrajectoryPoint>, StoreError> {
-        let sql = "SELECT point FROM points WHERE key = ?1 ORDER BY step";
-        let read = || -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare(sql)?.query_map([key.to_string()], |row| row.get(0))?.collect()
+        let sql = "SELECT step, point, checksum FROM points WHERE key = ?1 ORDER BY step";
+        let key = key.to_string();
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
+            self.connection.prepare(sql)?.query_map([&key], row)?.collect()
         };
-        let texts = read().map_err(|error| self.failed(error))?;
-        let point = |text: &String| {
+        let point = |(step, text, sum): &(i64, String, String)| {
+            if checksum([&*key, &step.to_string(), text]) != *sum {
+                return Err(self.damaged(format!("step {step} of cell {key}: its checksum does not fit")));
+            }
             serde_json::from_str(text).map_err(|error| self.damaged(format!("trajectory: {error}")))
         };
-        texts.iter().map(point).collect()
+        read().map_err(|error| self.failed(error))?.iter().map(point).collect()
     }
 }

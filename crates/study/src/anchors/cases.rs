@@ -24,7 +24,7 @@ impl Anchor {
 
 /// Solves `constant N log N = parameters` for N.
 fn guide(constant: f64, parameters: f64) -> f64 {
-    (0..60).fold(parameters.max(3.0), |n: f64, _| (parameters / (constant * n.ln())).max(3.0))
+    (0..60).fold(parameters.max(3.0), |n: f64, _| (parameters / (constant * libm::log(n))).max(3.0))
 }
 
 /// Returns every anchor and its variants, in the order of the table.

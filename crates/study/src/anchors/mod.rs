@@ -74,8 +74,8 @@ impl Anchor {
         let (ours, theirs) = (self.ours?, self.reference?);
         // Independent errors add in squares, on the logarithm.
         let factor = |own: f64, other: f64| {
-            let log = |end: f64, mean: f64| (end.max(f64::MIN_POSITIVE) / mean).ln();
-            log(own, ours.mean).hypot(log(other, theirs.mean)).exp()
+            let log = |end: f64, mean: f64| libm::log(end.max(f64::MIN_POSITIVE) / mean);
+            libm::exp(libm::hypot(log(own, ours.mean), log(other, theirs.mean)))
         };
         let mean = ours.mean / theirs.mean;
         let (low, high) = (mean / factor(ours.low, theirs.high), mean * factor(ours.high, theirs.low));
@@ -119,8 +119,8 @@ impl Anchors {
 
 pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(), StudyError> {
     let origin = study.origin();
-    let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let kept = known.take().filter(|known| known.origin == origin);
+    let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let anchors = known.insert(kept.unwrap_or(new));
     for (i, mut anchor) in cases(study.scale).into_iter().enumerate().skip(anchors.anchors.len()) {
         anchor.settings.seed = study.seed_of(Part::Anchors, i);
@@ -198,7 +198,7 @@ fn bisections(crossing: f64, slope: f64, seed: u64) -> Interval {
         let (mut low, mut high) = (crossing / 8.0, crossing * 8.0);
         while high / low > 1.01 {
             let facts = 0.5 * (low + high);
-            let share = cdf(slope * (crossing / facts).ln());
+            let share = cdf(slope * libm::log(crossing / facts));
             let successes = draws.by_ref().take(REPEATS).filter(|&draw| draw < share).count();
             if 2 * successes >= REPEATS { low = facts } else { high = facts }
         }

@@ -42,7 +42,7 @@ pub fn collapse(lines: &[Line], level: f64) -> Option<Collapse> {
     let measure = |scale: fn(&Line) -> f64| {
         let logs = |line: &Line| {
             let points = line.points.iter().filter(|(x, y)| good(*x) && y.is_finite());
-            sorted(points.map(|&(x, y)| ((x / scale(line)).ln(), y)).collect())
+            sorted(points.map(|&(x, y)| (libm::log(x / scale(line)), y)).collect())
         };
         let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(logs).collect();
         let crossings: Vec<f64> = curves.iter().filter_map(|curve| crossing(curve, level)).collect();

@@ -110,8 +110,8 @@ impl<'a> Design<'a> {
                 return Err(FitError::Point { point });
             }
         }
-        let row = |s: &Sample| [1.0].into_iter().chain(s.sizes.iter().map(|x| x.ln())).collect();
-        let error = |s: &Sample| ((s.value.high / s.value.low).ln() / (2.0 * 1.96)).max(1e-6);
+        let row = |s: &Sample| [1.0].into_iter().chain(s.sizes.iter().map(|x| libm::log(*x))).collect();
+        let error = |s: &Sample| (libm::log(s.value.high / s.value.low) / (2.0 * 1.96)).max(1e-6);
         let (rows, errors) = samples.iter().map(|s| (row(s), error(s))).unzip();
         Ok(Design { names, rows, errors })
     }
@@ -163,7 +163,7 @@ impl<'a> Design<'a> {
             let mut noise = vec![0.0; y.len()];
             normals(&Words::new(seed, Stream::Test, refit), &mut noise);
             let drawn: Vec<f64> =
-                (0..y.len()).map(|i| fitted[i] + noise[i] * self.errors[i].hypot(scatter)).collect();
+                (0..y.len()).map(|i| fitted[i] + noise[i] * libm::hypot(self.errors[i], scatter)).collect();
             let (_, again) = self.fit(&drawn).ok_or_else(degenerate)?;
             for (sum, (a, b)) in squares.iter_mut().zip(again.iter().zip(&theta)) {
                 *sum += (a - b).powi(2);
@@ -176,7 +176,7 @@ impl<'a> Design<'a> {
         };
         Ok(Exponents {
             names: self.names.iter().map(ToString::to_string).collect(),
-            constant: theta[0].exp(),
+            constant: libm::exp(theta[0]),
             exponents: (1..theta.len()).map(exponent).collect(),
             scatter,
             points: y.len(),
@@ -189,7 +189,7 @@ impl<'a> Design<'a> {
 /// # Errors
 /// Fails if there are too few points, a point is invalid or the sizes do not vary independently.
 pub fn exponents(names: &[&str], samples: &[Sample], seed: u64) -> Result<Exponents, FitError> {
-    let y: Vec<f64> = samples.iter().map(|s| s.value.mean.ln()).collect();
+    let y: Vec<f64> = samples.iter().map(|s| libm::log(s.value.mean)).collect();
     Design::new(names, samples)?.exponents(&y, seed)
 }
 
@@ -209,16 +209,16 @@ pub fn compare(
         return Err(FitError::Point { point });
     }
     let observed = exponents(names, samples, seed)?;
-    let logs: Vec<f64> = predicted[..samples.len()].iter().map(|p| p.ln()).collect();
+    let logs: Vec<f64> = predicted[..samples.len()].iter().map(|p| libm::log(*p)).collect();
     let degenerate = || FitError::Degenerate { names: names.join(", ") };
     let own = design.solve(&logs, observed.scatter).ok_or_else(degenerate)?;
-    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| s.value.mean.ln() - log).collect();
+    let ratios: Vec<f64> = samples.iter().zip(&logs).map(|(s, log)| libm::log(s.value.mean) - log).collect();
     let ratio = design.exponents(&ratios, seed)?;
     Ok(Comparison {
         predicted: own[1..].to_vec(),
         agrees: ratio.exponents.iter().map(|e| e.holds(0.0)).collect(),
         difference: ratio.exponents,
-        ratio: (ratios.iter().sum::<f64>() / ratios.len() as f64).exp(),
+        ratio: libm::exp(ratios.iter().sum::<f64>() / ratios.len() as f64),
         observed,
     })
 }

@@ -44,7 +44,7 @@ pub(crate) struct Largest {
 impl Largest {
     pub fn of(point: &Point) -> Largest {
         let Maximum { rule, deviation } = Maximum::of(others(point));
-        Largest { mean: rule.mean(|y| y), deviation: deviation.hypot(1.0), rule }
+        Largest { mean: rule.mean(|y| y), deviation: libm::hypot(deviation, 1.0), rule }
     }
 
     /// A score with the given distribution.

@@ -50,10 +50,10 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let uneven = 2.0 * labels;
 
     let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
-    let bias_unit = length * length * vocab.sqrt() / (samples * dim.powf(1.5));
+    let bias_unit = length * length * vocab.sqrt() / (samples * libm::pow(dim, 1.5));
     let bias = bias_unit * (own * own + uneven * mutual * mutual).sqrt();
     let layer_bias = bias_unit * (vocab * dim * (layer.own_mean + uneven * layer.pair_mean)).sqrt();
-    let covariance_unit = length.powf(1.5) * vocab * r2 / (samples * dim * dim);
+    let covariance_unit = libm::pow(length, 1.5) * vocab * r2 / (samples * dim * dim);
     let covariance = covariance_unit * (mutual * mutual * head).sqrt();
     let layer_covariance = covariance_unit * (layer_unit * layer.single).sqrt();
     let pairs_unit = length * vocab * r2 / (samples * dim);

@@ -56,13 +56,13 @@ fn narrow(mut low: (f64, f64), mut high: (f64, f64), mut height: impl FnMut(f64)
         if high.0 - low.0 <= 1.0 {
             break;
         }
-        let (a, b) = (low.0.ln(), high.0.ln());
+        let (a, b) = (libm::log(low.0), libm::log(high.0));
         let share = match step % 4 {
             3 if step > 8 => 0.5,
             _ => (low.1 / (low.1 - high.1)).clamp(0.02, 0.98),
         };
         let share = if share.is_finite() { share } else { 0.5 };
-        let x = (a + share * (b - a)).exp().round().clamp(low.0 + 1.0, high.0 - 1.0);
+        let x = libm::exp(a + share * (b - a)).round().clamp(low.0 + 1.0, high.0 - 1.0);
         let y = height(x);
         if (y > 0.0) == side {
             low = (x, y);

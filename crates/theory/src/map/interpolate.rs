@@ -35,7 +35,7 @@ impl Lines {
         if chosen.last().is_some_and(|&end| end < last) {
             chosen.push(last);
         }
-        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let logs: Vec<f64> = values.iter().map(|value| libm::log(*value)).collect();
         // A repeated value, which can result from rounding, has one node.
         chosen.dedup_by(|a, b| logs[*a] == logs[*b]);
         let mut lines = Lines { logs, chosen, weights: Vec::new() };
@@ -146,7 +146,7 @@ impl Block {
 }
 
 fn share(log_odds: f64) -> f64 {
-    1.0 / (1.0 + (-log_odds).exp())
+    1.0 / (1.0 + libm::exp(-log_odds))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl Axis {
     /// Whole numbers, evenly spaced on a logarithmic scale, without repetition.
     pub fn logarithmic(parameter: Parameter, low: f64, high: f64, count: usize) -> Axis {
         let steps = count.saturating_sub(1).max(1) as f64;
-        let value = |i: usize| (low * (high / low).powf(i as f64 / steps)).round();
+        let value = |i: usize| (low * libm::pow(high / low, i as f64 / steps)).round();
         let mut values: Vec<f64> = (0..count).map(value).collect();
         values.dedup();
         Axis { parameter, values }

@@ -144,7 +144,7 @@ impl Rivals {
         let k = |power: i32| growth * self.step.powi(power);
         let rate = t * right - self.mean * libm::expm1(self.step * t) - 0.5 * t * t * v;
         let curvature = k(2) + v;
-        upper_tail(Saddle { t, rate, curvature, skewness: k(3) / curvature.powf(1.5) })
+        upper_tail(Saddle { t, rate, curvature, skewness: k(3) / libm::pow(curvature, 1.5) })
     }
 }
 

@@ -39,10 +39,10 @@ struct Tables {
 
 impl Tables {
     fn new(low: f64, high: f64, step: f64, points: usize) -> Tables {
-        let (low, high) = (low.ln(), high.ln());
+        let (low, high) = (libm::log(low), libm::log(high));
         let steps = ((high - low) / step).ceil();
         let step = (high - low) / steps;
-        let at = |i: u32| Maximum::computed((low + step * f64::from(i)).exp(), points);
+        let at = |i: u32| Maximum::computed(libm::exp(low + step * f64::from(i)), points);
         let laws: Vec<Maximum> = (0..=steps as u32).map(at).collect();
         let table = |f: &dyn Fn(&Maximum) -> f64| Table::of(low, step, laws.iter().map(f).collect());
         let points = (0..laws[0].rule.points.len())
@@ -52,7 +52,7 @@ impl Tables {
     }
 
     fn at(&self, count: f64) -> Maximum {
-        let log = count.ln();
+        let log = libm::log(count);
         let points = self.points.iter().map(|(x, weight)| (x.at(log), weight.at(log))).collect();
         Maximum { rule: Rule { points }, deviation: self.deviation.at(log) }
     }
@@ -75,7 +75,7 @@ impl Maximum {
         let count = count.max(1.0);
         // The ends are exceeded with probability 1 - e^-30 and e^-30.
         let low = quantile(-30.0, count);
-        let high = (2.0 * (count.ln() + 30.0)).sqrt();
+        let high = (2.0 * (libm::log(count) + 30.0)).sqrt();
         let point = |i: usize| {
             let x = low + (high - low) * (i as f64 + 0.5) / GRID as f64;
             (x, cdf_power(x, count - 1.0) * density(x))

@@ -291,7 +291,7 @@ impl Opened {
     fn embeddings(&self) -> Vec<EmbeddingFile> {
         let matrices = |name: &str| -> Result<Vec<Matrix>, String> {
             let file = self.tensors(name)?;
-            let tensors = file.tensors().map_err(|error| reason(&error))?;
+            let tensors = file.tensors();
             let matrix = |name: String| match tensors.shape(&name).ok()?[..] {
                 [rows, columns] if rows > 0 && columns > 0 => Some(Matrix { name, rows, columns }),
                 _ => None,

@@ -78,7 +78,7 @@ fn mean_features(model: &Model<'_, f64>, length: usize, backend: &Backend) -> Re
     const STEPS: usize = 21;
     let rule: Vec<(f64, f64)> = (0..STEPS)
         .map(|i| 4.2 * (2.0 * i as f64 / (STEPS - 1) as f64 - 1.0))
-        .map(|z| (z, (-0.5 * z * z).exp()))
+        .map(|z| (z, libm::exp(-0.5 * z * z)))
         .collect();
     let total: f64 = rule.iter().map(|point| point.1).sum();
     let scale = 1.0 / (total * (inputs as f64).sqrt());
