@@ -27,9 +27,9 @@ def search(superpose, row, seed):
         return None
     record = json.loads(result.stdout)
     observed = record["observed"]
-    if observed.get("kind") != "found" or record["predicted"] is None:
+    if not observed.get("low") or not observed.get("high") or record["predicted"] is None:
         return None
-    return [row[column] for column in COLUMNS] + [observed["value"], observed["low"], observed["high"], record["predicted"]]
+    return [row[column] for column in COLUMNS] + [observed["estimate"], observed["low"], observed["high"], record["predicted"]]
 
 
 def main():
