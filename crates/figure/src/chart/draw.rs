@@ -3,7 +3,7 @@
 use super::cells::{self, Partition};
 use super::look::Look;
 use super::pixels::Scales;
-use super::{Chart, Reference, Region, Series, Shape};
+use super::{Chart, Reference, Series, Shape};
 use crate::figure::Drawing;
 use crate::frame::{Frame, Margins};
 use crate::legend::{Entry, Legend, Marker, Paint};
@@ -192,12 +192,10 @@ impl<'a> ChartDrawing<'a> {
         if chart.filled() {
             let color = |value: Option<f64>| value.map_or(palette.missing.to_owned(), sequential);
             let rects = chart.cells.iter().map(|cell| (cell.x, cell.y, color(cell.value)));
-            cells::draw_rects(svg, scales, rects, 1.0);
+            cells::draw_rects(svg, scales, rects);
         }
         if chart.filled() && chart.cells.is_empty() {
-            let color = |region: &Region| palette.category(region.category).to_owned();
-            let rects = chart.regions.iter().map(|region| (region.x, region.y, color(region)));
-            cells::draw_rects(svg, scales, rects, cells::FILL);
+            cells::draw_regions(svg, palette, scales, &chart.regions);
         }
         // Without regions over cells there are no outlines.
         for stroke in [Stroke::new(palette.background, 2.2), Stroke::new(palette.axis, 0.9)] {
