@@ -51,15 +51,6 @@ words! {
 }
 
 impl Scale {
-    /// Returns how long the study takes, where that was measured.
-    pub fn about(self) -> &'static str {
-        self.pick(
-            "a few minutes on two cores",
-            "not measured as a whole; some tens of minutes",
-            "not measured as a whole; many hours",
-        )
-    }
-
     /// Returns the value for this scale.
     fn pick<X>(self, quick: X, standard: X, full: X) -> X {
         match self {
@@ -111,6 +102,23 @@ parts! {
     Anchors = "anchors", anchors: Anchors;
 }
 
+impl Part {
+    /// Returns the seconds that a part takes on two cores, measured without other load; `None` where that was not measured.
+    pub fn seconds(self, scale: Scale) -> Option<f64> {
+        let [quick, standard] = match self {
+            Part::Scaling => [21.0, f64::NAN],
+            Part::Sizes => [4.0, f64::NAN],
+            Part::Orthogonal => [2.0, f64::NAN],
+            Part::Phase => [1.0, f64::NAN],
+            Part::Bound => [2.0, f64::NAN],
+            Part::Attention => [5.0, f64::NAN],
+            Part::Training => [8.0, f64::NAN],
+            Part::Anchors => [40.0, f64::NAN],
+        };
+        Some(scale.pick(quick, standard, f64::NAN)).filter(|seconds| seconds.is_finite())
+    }
+}
+
 /// The scale, seed and numerics revision that produced results whose runs are not in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
@@ -130,7 +138,7 @@ pub enum StudyError {
     Config(#[from] ConfigError),
     /// A decoder's run failed.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(RunError),
     /// An associative memory failed.
     #[error(transparent)]
     Memory(MemoryError),
@@ -144,6 +152,15 @@ impl From<SearchError> for StudyError {
         match error {
             SearchError::Cell { error: CellError::Stopped, .. } => StudyError::Stopped,
             error => StudyError::Search(error),
+        }
+    }
+}
+
+impl From<RunError> for StudyError {
+    fn from(error: RunError) -> StudyError {
+        match error {
+            RunError::Cancelled(_) => StudyError::Stopped,
+            error => StudyError::Run(error),
         }
     }
 }
