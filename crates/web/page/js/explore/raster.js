@@ -25,7 +25,7 @@ function along(values, { low, high }) {
 
 /**
  * Accuracy (NaN where there is no model) and region of every pixel, row by row from the smallest y. A region is an index into
- * the map's `dominants`, -1 for nothing, REACHED or NONE.
+ * the map's `dominants`, -1 for nothing, REACHED or NONE; its lead is how far it holds more there than the second.
  */
 export function raster(map, xRange, yRange) {
   const columns = map.x.values.length;
@@ -36,6 +36,7 @@ export function raster(map, xRange, yRange) {
   const spread = map.dominants.map((_, kind) => spreadOf(map.dominant, kind, columns));
   const accuracy = new Float32Array(FINE * FINE);
   const region = new Int8Array(FINE * FINE);
+  const lead = new Float32Array(FINE * FINE);
   for (let row = 0, pixel = 0; row < FINE; row++) {
     const start = y.below[row] * columns;
     const v = y.share[row];
@@ -46,13 +47,26 @@ export function raster(map, xRange, yRange) {
       const weights = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
       const nearest = cells[(u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0)];
       accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
-      region[pixel] = Number.isNaN(accuracy[pixel]) ? NONE
-        : accuracy[pixel] >= map.level ? REACHED
-        : map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0 ? -1
-        : most(spread, cells, weights);
+      if (Number.isNaN(accuracy[pixel])) region[pixel] = NONE;
+      else if (accuracy[pixel] >= map.level) region[pixel] = REACHED;
+      else if (map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0) region[pixel] = -1;
+      else put(pixel, cells, weights);
     }
   }
-  return { accuracy, region };
+
+  /** Puts the kind that holds most between the four cells around a pixel. */
+  function put(pixel, cells, weights) {
+    let [best, most, second] = [-1, -1, 0];
+    for (let kind = 0; kind < spread.length; kind++) {
+      let weight = 0;
+      for (let index = 0; index < 4; index++) weight += weights[index] * spread[kind][cells[index]];
+      if (weight > most) [best, most, second] = [kind, weight, Math.max(most, 0)];
+      else if (weight > second) second = weight;
+    }
+    region[pixel] = best;
+    lead[pixel] = most - second;
+  }
+  return { accuracy, region, lead };
 }
 
 function between(values, cells, weights, nearest) {
@@ -90,19 +104,4 @@ function spreadOf(kinds, kind, columns) {
     from = to;
   }
   return from;
-}
-
-/** The kind that holds most between the four cells around. */
-function most(spread, cells, weights) {
-  let best = -1;
-  let heaviest = -1;
-  for (let kind = 0; kind < spread.length; kind++) {
-    let weight = 0;
-    for (let index = 0; index < 4; index++) weight += weights[index] * spread[kind][cells[index]];
-    if (weight > heaviest) {
-      heaviest = weight;
-      best = kind;
-    }
-  }
-  return best;
 }

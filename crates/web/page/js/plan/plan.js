@@ -3,6 +3,7 @@
 import { post } from '../api.js';
 import { fill, h, say, $ } from '../dom.js';
 import { count, digits, parseWhole, share, title, words } from '../format.js';
+import { csv, formats, png, save } from '../save.js';
 import { pictured } from '../scroll.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
@@ -53,6 +54,21 @@ function curve(points) {
   });
 }
 
+/** Files of a plan. */
+function files(found) {
+  const columns = ['dim', 'width', 'parameters', 'samples', 'allowed'];
+  const picture = found.svg?.[theme()];
+  const drawn = picture ? {
+    SVG: () => save('plan.svg', picture, 'image/svg+xml'),
+    PNG: async () => save('plan.png', await png(picture)),
+  } : {};
+  return formats('Save the plan', {
+    ...drawn,
+    CSV: () => save('plan.csv', csv(columns, found.curve.map((point) => columns.map((name) => point[name]))), 'text/csv'),
+    JSON: () => save('plan.json', JSON.stringify(found, null, 1), 'application/json'),
+  });
+}
+
 /** The limits that were set, in words. */
 const LIMITS = [
   ['dim', (value) => `d = ${value}`], ['width', (value) => `m = ${value}`],
@@ -73,8 +89,8 @@ function none({ request: asked, binds }) {
 function show(found, state) {
   fill($('plan-result'),
     found.cheapest ? cheapest(found, state) : none(found),
-    found.svg ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
-    found.curve?.length ? [h('h3', {}, 'The trade-off'), curve(found.curve)] : null,
+    found.svg && found.curve?.length > 1 ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
+    found.curve?.length > 1 ? [h('h3', {}, 'The trade-off'), curve(found.curve), files(found)] : null,
     h('p', { class: 'note' }, `Cheapest: ${found.criterion}. Checked for: ${found.checked}.`));
 }
 
