@@ -8,9 +8,11 @@ export function contour(accuracy, level) {
   for (let row = 0; row + 1 < FINE; row++) {
     for (let column = 0; column + 1 < FINE; column++) {
       const first = row * FINE + column;
-      const values = [accuracy[first], accuracy[first + 1], accuracy[first + FINE + 1], accuracy[first + FINE]];
-      const above = values.filter((value) => value >= level).length;
-      if (above === 0 || above === 4 || values.some(Number.isNaN)) continue;
+      const [a0, a1, a2, a3] = [accuracy[first], accuracy[first + 1], accuracy[first + FINE + 1], accuracy[first + FINE]];
+      const above = (a0 >= level) + (a1 >= level) + (a2 >= level) + (a3 >= level);
+      if (above === 0 || above === 4) continue;
+      const values = [a0, a1, a2, a3];
+      if (values.some(Number.isNaN)) continue;
       const corners = [[column, row], [column + 1, row], [column + 1, row + 1], [column, row + 1]];
       const found = [];
       for (let side = 0; side < 4; side++) {

@@ -19,8 +19,8 @@ import { makeExports } from './exports.js';
 const RESOLUTION = 64;
 const NARROW = 480;
 /** Room for the legend and the button under the map, and the least height that is still a map. */
-const BELOW = 170;
-const LEAST = 340;
+const BELOW = 200;
+const LEAST = 270;
 
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {

@@ -37,45 +37,53 @@ export function raster(map, xRange, yRange) {
   const accuracy = new Float32Array(FINE * FINE);
   const region = new Int8Array(FINE * FINE);
   const lead = new Float32Array(FINE * FINE);
+  // Numbers instead of null, and no small arrays in the loop: it runs for every pixel while a slider moves.
+  const values = Float32Array.from(map.accuracy, (value) => value ?? NaN);
+  const { dominant, level } = map;
   for (let row = 0, pixel = 0; row < FINE; row++) {
     const start = y.below[row] * columns;
     const v = y.share[row];
     for (let column = 0; column < FINE; column++, pixel++) {
       const u = x.share[column];
-      const corner = start + x.below[column];
-      const cells = [corner, corner + right, corner + up, corner + right + up];
-      const weights = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
-      const nearest = cells[(u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0)];
-      accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
-      if (Number.isNaN(accuracy[pixel])) region[pixel] = NONE;
-      else if (accuracy[pixel] >= map.level) region[pixel] = REACHED;
-      else if (map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0) region[pixel] = -1;
-      else put(pixel, cells, weights);
+      const a = start + x.below[column];
+      const [b, c, d] = [a + right, a + up, a + right + up];
+      const [wa, wb, wc, wd] = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
+      let recall = wa * values[a] + wb * values[b] + wc * values[c] + wd * values[d];
+      if (recall !== recall) recall = between(values, [a, b, c, d], [wa, wb, wc, wd], (u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0));
+      accuracy[pixel] = recall;
+      if (recall !== recall) region[pixel] = NONE;
+      else if (recall >= level) region[pixel] = REACHED;
+      else if (dominant[a] < 0 && dominant[b] < 0 && dominant[c] < 0 && dominant[d] < 0) region[pixel] = -1;
+      else {
+        // The kind that holds most between the four cells around, and how far before the second.
+        let best = -1;
+        let most = -1;
+        let second = 0;
+        for (let kind = 0; kind < spread.length; kind++) {
+          const field = spread[kind];
+          const weight = wa * field[a] + wb * field[b] + wc * field[c] + wd * field[d];
+          if (weight > most) {
+            second = Math.max(most, 0);
+            most = weight;
+            best = kind;
+          } else if (weight > second) second = weight;
+        }
+        region[pixel] = best;
+        lead[pixel] = most - second;
+      }
     }
-  }
-
-  /** Puts the kind that holds most between the four cells around a pixel. */
-  function put(pixel, cells, weights) {
-    let [best, most, second] = [-1, -1, 0];
-    for (let kind = 0; kind < spread.length; kind++) {
-      let weight = 0;
-      for (let index = 0; index < 4; index++) weight += weights[index] * spread[kind][cells[index]];
-      if (weight > most) [best, most, second] = [kind, weight, Math.max(most, 0)];
-      else if (weight > second) second = weight;
-    }
-    region[pixel] = best;
-    lead[pixel] = most - second;
   }
   return { accuracy, region, lead };
 }
 
+/** The mean of those of four cells where there is a model; NaN where the nearest has none. */
 function between(values, cells, weights, nearest) {
-  if (values[nearest] === null) return NaN;
+  if (Number.isNaN(values[cells[nearest]])) return NaN;
   let sum = 0;
   let weight = 0;
   for (let index = 0; index < 4; index++) {
     const value = values[cells[index]];
-    if (value === null) continue;
+    if (Number.isNaN(value)) continue;
     sum += weights[index] * value;
     weight += weights[index];
   }

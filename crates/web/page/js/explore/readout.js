@@ -51,7 +51,8 @@ function show(state, about, found) {
   say($('unchecked-reason'), found.error_reason ? `${title(found.error_reason)}.` : '');
   say($('sentence'), plainly(found));
   $('one-step-note').hidden = !(found.one_step_accuracy > found.accuracy);
-  fill($('rates'), RATES.map((name) => meter(name, found[name])));
+  const rates = RATES.filter((name) => name !== 'kept_rate' || found.config.keep !== null);
+  fill($('rates'), rates.map((name) => meter(name, found[name])));
   say($('critical-level'), `${Math.round(1000 * found.target.accuracy) / 10}%`);
   const sizes = ORDER.filter((size) => size !== 'width' || found.config.width !== null);
   fill($('critical'), sizes.map((size) => critical(state, about, found, size)));
@@ -76,6 +77,15 @@ export function makeReadout(state, about) {
     mend.hidden = !is || config.dim >= leastDim(config);
     say(mend, `Set d = ${count(leastDim(config))}`);
   };
+  function refuse(error) {
+    refused(true);
+    say($('predicted'), 'no model');
+    $('error').hidden = $('scatter').hidden = $('unchecked').hidden = true;
+    say($('sentence'), error.message);
+    fill($('gaps'));
+    panel.setAttribute('aria-busy', 'false');
+  }
+
   const ask = newest('/api/predict', {
     busy: (is) => panel.setAttribute('aria-busy', is),
     show(found) {
@@ -84,11 +94,7 @@ export function makeReadout(state, about) {
     },
     fail(error) {
       key = null;
-      refused(true);
-      say($('predicted'), 'no model');
-      $('error').hidden = $('scatter').hidden = $('unchecked').hidden = true;
-      say($('sentence'), error.message);
-      fill($('gaps'));
+      refuse(error);
     },
   });
   const update = () => {
@@ -96,7 +102,9 @@ export function makeReadout(state, about) {
     const next = JSON.stringify([config, accuracy]);
     if (tab !== 'explore' || next === key) return;
     key = next;
-    ask({ config, accuracy });
+    const least = leastDim(config);
+    if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
+    else ask({ config, accuracy });
   };
   state.listen(update);
   listenLink((there) => { if (there) update(); });

@@ -70,7 +70,7 @@ export function makeTable(state, fail) {
     if (state.get().tab !== 'try' || (!anew && key === known)) return;
     known = key;
     $('all-runs').hidden = runs.length === 0;
-    fill($('runs-table'), scrolling('All runs', h('table', { class: 'data runs-table' },
+    fill($('runs-table'), scrolling('Table of all runs', h('table', { class: 'data runs-table' },
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'compare'), COLUMNS.map(head))), h('tbody', {}, runs.map(row)))),
     formats('Save all runs', {
       CSV: () => save('runs.csv', csv([...COLUMNS.map(([name]) => name), 'low', 'high'], runs.map((run) => [...COLUMNS.map(([, value]) => value(run)), run.accuracy.low, run.accuracy.high])), 'text/csv'),
