@@ -6,7 +6,7 @@ use crate::place::{OccupiedArea, Rect};
 use crate::scale::Axis;
 use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
-use crate::theme::{Palette, sequential};
+use crate::theme::Palette;
 use crate::ticks::{Direction, ticks};
 
 /// Distance of the colour bar from the frame, and its width.
@@ -31,7 +31,7 @@ pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64
     let step = height / STEPS as f64;
     svg.crisp(|svg| {
         for i in 0..STEPS {
-            let color = sequential((i as f64 + 0.5) / STEPS as f64);
+            let color = palette.sequential((i as f64 + 0.5) / STEPS as f64);
             svg.rect((left, height - step * (i + 1) as f64), BAR, step + 0.5, &color, 1.0);
         }
     });

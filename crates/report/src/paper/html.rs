@@ -133,7 +133,7 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href=\"http"));
-        assert!(page.contains("Of 1 comparisons, 0 agree, 1 differs: N &lt; V<sup>2</sup> (section 1)."));
+        assert!(page.contains("Of 1 comparison, 1 differs: N &lt; V<sup>2</sup> (section 1)."));
         let markdown = report.markdown();
         assert!(markdown.contains("| 1 | N &lt; V<sup>2</sup> | 1 | 2 | differs |"), "{markdown}");
         assert!(report.latex().contains("1 & N < V$^{2}$ & 1 & 2 & differs \\\\\n"), "{}", report.latex());

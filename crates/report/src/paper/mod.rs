@@ -5,7 +5,7 @@
 mod html;
 mod markdown;
 
-use crate::study::{Claim, Section};
+use crate::study::{Claim, Section, counted};
 
 /// What a page says about how it was made: names and values.
 pub type Facts = Vec<(String, String)>;
@@ -60,25 +60,16 @@ impl Report<'_> {
     /// How many claims agree, and which do not.
     fn summary(&self) -> String {
         let count = |word: &str| self.claims().filter(|(.., claim)| claim.agreement == word).count();
-        let (all, agree, close, differ) = (
-            self.claims().filter(|(.., claim)| claim.agreement != "none").count(),
-            count("agrees"),
-            count("close"),
-            count("differs"),
-        );
-        let more = if close > 0 { format!(", {close} more within 15%") } else { String::new() };
-        let differ = match differ {
-            0 => "none differs".to_owned(),
-            1 => "1 differs".to_owned(),
-            more => format!("{more} differ"),
-        };
+        let counts = ["agrees", "close", "differs"].map(count);
+        let (all, none) = (counts.iter().sum::<usize>(), if counts[2] == 0 { ", none differs" } else { "" });
+        let comparisons = if all == 1 { "comparison" } else { "comparisons" };
         let which =
             |&(number, _, claim): &(usize, &Section, &Claim)| format!("{} (section {number})", claim.claim);
         let failures: Vec<(usize, &Section, &Claim)> =
             self.claims().filter(|(.., claim)| claim.agreement == "differs").collect();
         let failures: Vec<String> = failures.iter().map(which).collect();
         let list = if failures.is_empty() { String::new() } else { format!(": {}", failures.join("; ")) };
-        format!("Of {all} comparisons, {agree} agree{more}, {differ}{list}.")
+        format!("Of {all} {comparisons}, {}{none}{list}.", counted(counts))
     }
 
     /// The main results as a LaTeX table.

@@ -17,6 +17,7 @@ use superpose_figure::Figure;
 use superpose_lab::interval::Interval;
 use superpose_study::{Part, Results, Verdict};
 
+pub(crate) use findings::counted;
 pub use store::stored_runs;
 
 use crate::table::Table;

@@ -8,7 +8,10 @@ export function contour(accuracy, level) {
   for (let row = 0; row + 1 < FINE; row++) {
     for (let column = 0; column + 1 < FINE; column++) {
       const first = row * FINE + column;
-      const [a0, a1, a2, a3] = [accuracy[first], accuracy[first + 1], accuracy[first + FINE + 1], accuracy[first + FINE]];
+      const a0 = accuracy[first];
+      const a1 = accuracy[first + 1];
+      const a2 = accuracy[first + FINE + 1];
+      const a3 = accuracy[first + FINE];
       const above = (a0 >= level) + (a1 >= level) + (a2 >= level) + (a3 >= level);
       if (above === 0 || above === 4) continue;
       const values = [a0, a1, a2, a3];

@@ -46,8 +46,13 @@ export function raster(map, xRange, yRange) {
     for (let column = 0; column < FINE; column++, pixel++) {
       const u = x.share[column];
       const a = start + x.below[column];
-      const [b, c, d] = [a + right, a + up, a + right + up];
-      const [wa, wb, wc, wd] = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
+      const b = a + right;
+      const c = a + up;
+      const d = b + up;
+      const wb = u * (1 - v);
+      const wd = u * v;
+      const wa = 1 - v - wb;
+      const wc = v - wd;
       let recall = wa * values[a] + wb * values[b] + wc * values[c] + wd * values[d];
       if (recall !== recall) recall = between(values, [a, b, c, d], [wa, wb, wc, wd], (u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0));
       accuracy[pixel] = recall;

@@ -13,6 +13,9 @@ import { course, dropButton, showRun } from './queue.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 
+/** The rates to show; that of kept tokens says something only where some are not kept. */
+const ratesOf = (record) => RATES.filter((name) => record[name] && (name !== 'kept_rate' || record.config.keep !== null));
+
 /** One rate on a line from 0 to 1: the interval and mean measured as a dot, the prediction as a diamond. */
 function line(measured, predicted) {
   const at = (value) => 4 + 192 * value;
@@ -34,7 +37,7 @@ function rates(record, prediction) {
   return h('table', { class: 'rates' },
     h('thead', {}, h('tr', {}, h('td', {}), h('td', { class: 'picture' }),
       h('th', { scope: 'col', class: 'value measured' }, 'measured'), h('th', { scope: 'col', class: 'value predicted' }, 'predicted'))),
-    h('tbody', {}, RATES.filter((name) => record[name]).map(row)));
+    h('tbody', {}, ratesOf(record).map(row)));
 }
 
 /** An interval this wide agrees with almost anything. */
@@ -56,7 +59,7 @@ function verdict({ accuracy, interval }, prediction) {
 const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} repeats (seed ${seed})` : `the one repeat (seed ${seed})`);
 
 /** The measures of a run as rows: name, measured with its interval, predicted. */
-const measures = ({ record, prediction }) => RATES.filter((name) => record[name])
+const measures = ({ record, prediction }) => ratesOf(record)
   .map((name) => [name, record[name].mean, record[name].low, record[name].high, prediction[name]]);
 
 /** Files of a result. */
