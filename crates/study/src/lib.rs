@@ -103,10 +103,11 @@ parts! {
 }
 
 impl Part {
-    /// Returns the seconds that a part takes on two cores, measured without other load; `None` where that was not measured.
+    /// Returns the seconds that a part takes on two idle cores, from the processor time of a study; `None` where that was not
+    /// measured.
     pub fn seconds(self, scale: Scale) -> Option<f64> {
         let [quick, standard] = match self {
-            Part::Scaling => [21.0, f64::NAN],
+            Part::Scaling => [29.0, f64::NAN],
             Part::Sizes => [4.0, f64::NAN],
             Part::Orthogonal => [2.0, f64::NAN],
             Part::Phase => [1.0, f64::NAN],
