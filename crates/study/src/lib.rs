@@ -107,7 +107,7 @@ impl Part {
     /// measured.
     pub fn seconds(self, scale: Scale) -> Option<f64> {
         let quick = match self {
-            Part::Scaling => 29.0,
+            Part::Scaling => 34.0,
             Part::Sizes => 4.0,
             Part::Orthogonal => 2.0,
             Part::Phase => 1.0,
