@@ -24,6 +24,8 @@ pip). Tests whose tools cannot be installed are skipped and listed at the end; i
 
 /// The package that drives the browser.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
+/// The package that finds faults of accessibility.
+const AXE: &str = "axe-core@4.14.0";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -129,9 +131,9 @@ fn browser(skipped: &mut Skipped) -> Result<(), String> {
     let (driver, program) = (format!("{target}/browser/"), format!("{target}/debug/superpose"));
     let ready = (there(&chromium) || installed("chromium"))
         && ((works("node --version") && works("npm --version")) || installed("nodejs npm"))
-        && (there(&format!("{driver}node_modules/playwright-core/package.json"))
+        && (there(&format!("{driver}node_modules/axe-core/package.json"))
             || run(
-                &format!("npm install --silent --no-audit --no-fund --prefix {driver} {PLAYWRIGHT}"),
+                &format!("npm install --silent --no-audit --no-fund --prefix {driver} {PLAYWRIGHT} {AXE}"),
                 &[],
                 ".",
             )

@@ -5,8 +5,15 @@ use superpose_core::backend::{Backend, Real, Result, View, product, residual, to
 use superpose_core::config::Activation;
 use superpose_core::evaluate::Tally;
 
-/// Rows per block: few enough that the logits fit in the cache.
-const ROWS: usize = 256;
+/// Rows per block: few enough that the logits of a memory of usual size fit in the cache.
+const MAX_ROWS: usize = 256;
+/// Multiplications per product of a block, a fraction of a second: cancellation is checked between blocks.
+const MAX_WORK: usize = 1 << 31;
+
+/// Rows per block of a memory.
+fn block_rows<T: Real>(pairs: &Pairs<T>, weights: &Weights<T>) -> usize {
+    (MAX_WORK / (pairs.values.len() + weights[0].len())).clamp(1, MAX_ROWS)
+}
 
 /// Buffers that are reused for every block.
 #[derive(Default)]
@@ -77,10 +84,10 @@ impl<T: Real> Workspace<T> {
             sum.clear();
             sum.resize(tensor.len(), T::ZERO);
         }
-        let mut loss = 0.0;
-        for start in (0..keys.rows()).step_by(ROWS) {
+        let (mut loss, rows) = (0.0, block_rows(pairs, weights));
+        for start in (0..keys.rows()).step_by(rows) {
             backend.check_cancelled()?;
-            let end = keys.rows().min(start + ROWS);
+            let end = keys.rows().min(start + rows);
             let block = keys.rows_in(start, end);
             self.forward(pairs, weights, block);
             loss += self.backward(pairs, &weights[0], block, &labels[start..end]);
@@ -96,10 +103,10 @@ impl<T: Real> Workspace<T> {
     /// Queries every fact and returns the recall.
     pub fn read(&mut self, pairs: &Pairs<T>, weights: &Weights<T>, backend: &Backend) -> Result<Recall> {
         let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
-        let (keys, labels) = (pairs.keys(), pairs.values().rows());
-        for start in (0..pairs.facts()).step_by(ROWS) {
+        let (keys, labels, rows) = (pairs.keys(), pairs.values().rows(), block_rows(pairs, weights));
+        for start in (0..pairs.facts()).step_by(rows) {
             backend.check_cancelled()?;
-            let end = pairs.facts().min(start + ROWS);
+            let end = pairs.facts().min(start + rows);
             self.forward(pairs, weights, keys.rows_in(start, end));
             for (fact, row) in (start..end).zip(self.logits.chunks_exact(labels)) {
                 let place = top(row, pairs.labels[fact] as usize);
@@ -117,6 +124,39 @@ mod tests {
     use super::*;
     use crate::{MemorySettings, Rule, weights};
     use superpose_core::config::{Embedding, Labels};
+
+    /// A memory whose facts are learned has residuals that are exactly 0, not subnormal numbers, which slow training down.
+    #[test]
+    fn saturated_memories_have_no_subnormal_gradients() {
+        let settings =
+            MemorySettings { facts: 40, dim: 16, rule: Rule::Trained, ..MemorySettings::default() };
+        let config = settings.check().unwrap();
+        let pairs = Pairs::<f32>::draw(&config, &Backend::single()).unwrap();
+        let mut work = Workspace::default();
+        let mut weights = weights::hebbian(&pairs, &Backend::single()).unwrap();
+        for scale in [30.0, 60.0, 100.0, 200.0] {
+            weights[0].iter_mut().for_each(|x| *x *= scale);
+            let mut gradient = Weights::default();
+            let (keys, labels) = (pairs.keys(), &pairs.labels);
+            work.gradient(&pairs, &weights, keys, labels, &mut gradient, &Backend::single()).unwrap();
+            let subnormal = work.logits.iter().chain(&work.output).filter(|x| x.is_subnormal()).count();
+            assert_eq!(subnormal, 0, "subnormal numbers at scale {scale}");
+            weights[0].iter_mut().for_each(|x| *x /= scale);
+        }
+    }
+
+    /// The products of a block take a fraction of a second, however large the memory.
+    #[test]
+    fn blocks_of_large_memories_have_few_rows() {
+        let rows = |facts, dim| {
+            let (keys, values) = (vec![0.0_f32; dim], vec![0.0; facts * dim]);
+            let asked = superpose_core::task::Distribution::new(2, None);
+            let pairs = Pairs { dim, keys, values, labels: vec![0], asked };
+            block_rows(&pairs, &[vec![0.0; dim * dim], Vec::new(), Vec::new()])
+        };
+        assert_eq!((rows(100, 64), rows(20_000, 256)), (256, 256));
+        assert_eq!(rows(100_000, 1024), 20);
+    }
 
     /// Central differences of the loss, for every tensor, with more facts than a block holds.
     #[test]

@@ -64,7 +64,14 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     }
     if let Some(figure) = figure {
         let title = format!("{} over {} and {}", record.measure.label(), record.x.size, record.y.size);
-        figure.write(&draw(&title, &record.x, &record.y, record.measure.label(), &record.diagram))?;
+        figure.write(&draw(
+            &title,
+            &record.x,
+            &record.y,
+            record.measure.label(),
+            record.accuracy,
+            &record.diagram,
+        ))?;
     }
     // One line of JSON: a map has thousands of cells.
     print(&match run.json {

@@ -1,19 +1,30 @@
 //! Progress on standard error: a bar with the time left, or a line of text where the length is unknown.
 //!
-//! Both appear after one second, so that short commands print nothing extra, and only on a terminal.
+//! On a terminal both appear after one second, so that short commands print nothing extra. In a log file they become lines of
+//! text, every five seconds at first and less often later.
 
 use std::cell::Cell;
+use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use superpose_lab::run::Progress;
+
+use crate::shared::{message, rounded};
+
+/// Time between two lines of a log at first. Later it is a share of the time so far, which keeps the logs of long sweeps short.
+const LOG_PAUSE: Duration = Duration::from_secs(5);
+const LOG_SHARE: f64 = 0.02;
 
 /// A progress bar that is hidden for the first second.
 pub struct Bar {
     bar: ProgressBar,
     started: Instant,
     shown: AtomicBool,
+    /// Ends the lines in a log file when it is dropped.
+    _log: Option<Sender<()>>,
 }
 
 impl Bar {
@@ -27,7 +38,8 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Bar { bar, started: Instant::now(), shown: AtomicBool::new(false) }
+        let log = (!stderr().is_terminal()).then(|| log(bar.clone()));
+        Bar { bar, started: Instant::now(), shown: AtomicBool::new(false), _log: log }
     }
 
     fn show_when_due(&self) {
@@ -54,6 +66,32 @@ impl Bar {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Writes where a bar stands to standard error from time to time, until the sender is dropped.
+fn log(bar: ProgressBar) -> Sender<()> {
+    let (running, ended) = channel();
+    std::thread::spawn(move || {
+        let pause = || LOG_PAUSE.max(bar.elapsed().mul_f64(LOG_SHARE));
+        while ended.recv_timeout(pause()) == Err(RecvTimeoutError::Timeout) && !bar.is_finished() {
+            message(log_line(&bar));
+        }
+    });
+    running
+}
+
+/// Where a bar stands, in a line of a log.
+fn log_line(bar: &ProgressBar) -> String {
+    let time = |time: Duration| rounded(time.as_secs_f64());
+    let course = match bar.length() {
+        Some(length) if length > 0 => {
+            let left = if bar.position() > 0 { format!(", {} left", time(bar.eta())) } else { String::new() };
+            format!("{}%{left}", 100 * bar.position() / length)
+        }
+        _ => format!("{} so far", time(bar.elapsed())),
+    };
+    let text = bar.message();
+    if text.is_empty() { format!("  {course}") } else { format!("  {text}, {course}") }
 }
 
 impl Progress for Bar {
@@ -120,5 +158,24 @@ impl Work {
     /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_log_say_how_far_the_work_is() {
+        let bar = Bar::new(200);
+        bar.say("repeat 2".into());
+        assert_eq!(log_line(&bar.bar), "  repeat 2, 0%");
+        bar.set(50, 200);
+        let line = log_line(&bar.bar);
+        assert!(line.starts_with("  repeat 2, 25%, ") && line.ends_with(" left"), "{line}");
+        spinner(|bar| {
+            bar.say("scaling, critical N".into());
+            assert_eq!(log_line(&bar.bar), "  scaling, critical N, 0 s so far");
+        });
     }
 }

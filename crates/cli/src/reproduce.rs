@@ -15,14 +15,14 @@ use superpose_core::backend::Numerics;
 use superpose_figure::Theme;
 use superpose_lab::cell::{Event, NUMERICS_REVISION, Runner};
 use superpose_lab::store::Store;
-use superpose_report::{Facts, Section, duration, page, sections};
+use superpose_report::{Facts, Report, Section, duration, plain, sections};
 use superpose_study::{Part, Results, Scale, Study, StudyError};
 
 use crate::arguments::Count;
 use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
-use crate::shared::{Threads, available_memory, backend, message, print, shell};
+use crate::shared::{Threads, available_memory, backend, message, print, rounded, shell};
 
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
@@ -101,14 +101,14 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     let mut results: Results = folder.results()?.unwrap_or_default();
     let mut manifest = folder.manifest(arguments)?;
     let interrupt = Interrupt::listen()?;
-    let backend = backend(threads)?;
+    let backend = backend(threads)?.with_cancel(interrupt.token());
     let mut runner = Runner::new(threads)
         .with_results(Store::open(&folder.path("store.sqlite"))?)
         .with_memory(available_memory())
         .with_stop(interrupt.flag());
     write_json(&folder.path("manifest.json"), &manifest)?;
-    let (out, about) = (arguments.out.display(), scale.about());
-    message(format_args!("Study at scale {scale} into {out} ({about}, less for runs that are in the store)"));
+    message(format_args!("Study at scale {scale} into {}", arguments.out.display()));
+    message(format_args!("{}", estimates(&parts, scale)));
     let started = Instant::now();
     for &part in &parts {
         let began = Instant::now();
@@ -152,6 +152,17 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     }
     drop(runner);
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))
+}
+
+/// The time that each part takes on two cores, and all together.
+fn estimates(parts: &[Part], scale: Scale) -> String {
+    let time = |seconds: Option<f64>| seconds.map_or("not measured".into(), rounded);
+    let list: Vec<String> =
+        parts.iter().map(|part| format!("{part} {}", time(part.seconds(scale)))).collect();
+    let all: Option<f64> = parts.iter().map(|part| part.seconds(scale)).sum();
+    let (list, all) =
+        (list.join(", "), all.map_or(String::new(), |all| format!("; together {}", rounded(all))));
+    format!("Time on two idle cores, less for runs that are in the store: {list}{all}")
 }
 
 /// Combines parts that were run side by side, in `FOLDER/scaling`, `FOLDER/sizes` and so on, into one study.
@@ -210,7 +221,8 @@ fn gather(path: &Path) -> anyhow::Result<()> {
 }
 
 fn summary(sections: &[Section], folder: &Path, seconds: f64) -> String {
-    let headlines: String = sections.iter().map(|section| format!("- {}\n", section.headline)).collect();
+    let headlines: String =
+        sections.iter().map(|section| format!("- {}\n", plain(&section.headline))).collect();
     let (time, report) = (duration(seconds), folder.join("report.html"));
     format!("{headlines}\nDone in {time}. Open {}\n", report.display())
 }
@@ -304,7 +316,10 @@ impl Folder {
             let runs = manifest.runs.get(part).copied().unwrap_or(0);
             facts.push((format!("time of part {part}"), format!("{}, {runs} runs", duration(*seconds))));
         }
-        let title = format!("Superpose: the study, scale {}", manifest.scale);
-        write("report.html", page(&title, sections, &facts).as_bytes())
+        let (scale, seed) = (manifest.scale.to_string(), manifest.seed);
+        let report = Report { scale, seed, sections, facts };
+        write("report.md", report.markdown().as_bytes())?;
+        write("results.tex", report.latex().as_bytes())?;
+        write("report.html", report.html().as_bytes())
     }
 }

@@ -108,6 +108,11 @@ pub fn plural(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number as f64), if number == 1 { one } else { many })
 }
 
+/// Returns a time in whole seconds, minutes or hours.
+pub fn rounded(seconds: f64) -> String {
+    if seconds < 120.0 { format!("{seconds:.0} s") } else { duration(seconds) }
+}
+
 /// Returns an estimated time in words.
 pub fn about(seconds: f64) -> String {
     if seconds < 1.0 { "less than a second".into() } else { format!("about {}", duration(seconds)) }

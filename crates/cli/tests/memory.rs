@@ -57,6 +57,24 @@ fn capacity_has_an_interval() {
     assert!(text.contains("patterns per neuron"), "{text}");
 }
 
+/// A search that takes minutes writes lines to a log and ends within a second of Ctrl-C.
+#[test]
+fn long_searches_log_their_progress_and_heed_ctrl_c() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_superpose"));
+    command.args("memory --find facts --rule trained --dim 128 --accuracy 0.99".split(' '));
+    let search = command.stderr(std::process::Stdio::piped()).spawn().expect("the program");
+    std::thread::sleep(std::time::Duration::from_millis(6500));
+    let id = search.id().to_string();
+    let asked = std::time::Instant::now();
+    std::process::Command::new("kill").args(["-INT", &id]).status().expect("kill");
+    let output = search.wait_with_output().expect("its output");
+    // On a busy machine the process may wait for its turn.
+    assert!(asked.elapsed().as_secs_f64() < 3.0, "{:?}", asked.elapsed());
+    assert_eq!(output.status.code(), Some(130));
+    let log = text(&output.stderr);
+    assert!(log.contains(" facts, 5 s so far") && log.contains("stopped"), "{log}");
+}
+
 #[test]
 fn invalid_arguments_are_rejected() {
     for (line, words) in [

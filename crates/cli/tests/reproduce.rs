@@ -10,13 +10,15 @@ fn study_is_complete_and_reproducible() {
     let first = superpose(folder.path(), "reproduce --only phase --only bound --out study");
     assert!(first.status.success(), "{}", text(&first.stderr));
     let summary = text(&first.stdout);
-    assert!(summary.contains("Phase diagram") && summary.contains("report.html"), "{summary}");
+    assert!(summary.contains("With an MLP the boundary") && summary.contains("report.html"), "{summary}");
     let read = |name: &str| {
         let path = folder.path().join("study").join(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     let report = text(&read("report.html"));
-    for wrong in ["no data", "NaN", "It .", "src=", "href=", "<script"] {
+    for wrong in
+        ["no data", "NaN", "It .", "src=", "href=\"http", "<script", "-0.00", "1 differ,", "1 agree,"]
+    {
         assert!(!report.contains(wrong), "{wrong} in the report");
     }
     assert!(report.contains("bound that holds for it") && report.contains("How this was made"));
@@ -25,6 +27,20 @@ fn study_is_complete_and_reproducible() {
     {
         assert!(!read(name).is_empty(), "{name}");
     }
+    // Every link of the report leads to a place in it, and a table shows every comparison.
+    for link in report.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(report.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+    assert!(report.contains("<td>Decoders need at least the bound, 12 of them</td>"));
+    let (markdown, latex) = (text(&read("report.md")), text(&read("results.tex")));
+    assert!(markdown.contains("![") && markdown.contains("(figures/phase.svg)"), "{markdown}");
+    assert!(
+        latex.contains("\\begin{tabular}") && latex.contains("Decoders need at least the bound"),
+        "{latex}"
+    );
+    let times =
+        "Time on two idle cores, less for runs that are in the store: phase 1 s, bound 2 s; together 3 s";
+    assert!(text(&first.stderr).contains(times), "{}", text(&first.stderr));
     let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")).expect("JSON");
     assert_eq!((&manifest["seed"], &manifest["scale"]), (&0.into(), &"quick".into()));
 

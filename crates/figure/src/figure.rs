@@ -81,6 +81,12 @@ impl Figure {
         Self { size: valid.then_some((width, height)).or(self.size), ..self }
     }
 
+    /// Each panel as a figure of its own, without the title and the note.
+    pub fn apart(&self) -> Vec<Self> {
+        let alone = |panel: &Panel| Self { panels: vec![panel.clone()], size: self.size, ..Self::default() };
+        self.panels.iter().map(alone).collect()
+    }
+
     /// The figure as SVG. Equal figures give equal text.
     pub fn svg(&self, theme: Theme) -> String {
         let palette = theme.palette();

@@ -24,6 +24,8 @@ pub(crate) struct Marker {
     /// Number of the shape, modulo the number of shapes.
     pub kind: usize,
     pub radius: f64,
+    /// Whether it has a rim in the background colour.
+    pub rimmed: bool,
 }
 
 /// A colour that is independent of the theme.
@@ -157,7 +159,7 @@ impl Marker {
     /// Draws the marker: circle, square, triangle, diamond or inverted triangle.
     pub fn draw(self, svg: &mut Svg, (x, y): Spot, color: &str, rim: &str) {
         let radius = self.radius;
-        let stroke = (radius > 2.0).then(|| Stroke::new(rim, 0.8));
+        let stroke = self.rimmed.then(|| Stroke::new(rim, 0.8));
         // Shapes of equal area look equally large.
         let corner = |angle: f64, reach: f64| {
             let angle = angle.to_radians();

@@ -70,7 +70,10 @@ impl Axis {
     fn with_margin(&self, low: f64, high: f64) -> (f64, f64) {
         const ROOM: f64 = 0.04;
         if self.log {
-            let (low, high) = if low < high { (low, high) } else { (low / 2.0, high * 2.0) };
+            // Data that differ by less than this factor are nearly equal: an axis around them would magnify rounding.
+            const MIN_FACTOR: f64 = 2.0;
+            let widen = (MIN_FACTOR * low / high).max(1.0).sqrt();
+            let (low, high) = (low / widen, high * widen);
             let (low, high) = (low.ln(), high.ln());
             let room = (high - low) * ROOM;
             return ((low - room).exp().max(f64::MIN_POSITIVE), (high + room).exp().min(f64::MAX / 2.0));

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use crate::place::Rect;
 use crate::text::{self, Height};
 use crate::theme::Palette;
 
@@ -125,6 +126,16 @@ impl Svg {
             let _ = write!(self.out, " fill-opacity=\"{}\"", number(opacity));
         }
         self.end(None);
+    }
+
+    /// Rectangles that are filled as one shape: where they meet or overlap, a fill that is not opaque has no seam.
+    pub fn rects(&mut self, rects: impl Iterator<Item = Rect>, fill: &str, opacity: f64) {
+        let _ = write!(self.out, "<path fill=\"{fill}\" fill-opacity=\"{}\" d=\"", number(opacity));
+        for Rect { x, y, width, height } in rects {
+            let (x, y, width, height) = (number(x), number(y), number(width), number(height));
+            let _ = write!(self.out, "M{x} {y}h{width}v{height}h-{width}z");
+        }
+        self.out.push_str("\"/>\n");
     }
 
     pub fn line(&mut self, from: Spot, to: Spot, stroke: Stroke) {

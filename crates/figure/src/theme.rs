@@ -1,7 +1,8 @@
 //! The colours of a figure.
 //!
 //! Categories have the colours of Okabe and Ito, which colour-blind readers can distinguish, lightened for the dark theme.
-//! The sequential scale is viridis. Colour is never the only difference between series: markers and dashes differ too.
+//! The sequential scale is that of the web page's map (`crates/web/page/js/colour.js`): even steps in lightness from the background
+//! to deep blue, or to pale yellow in the dark. Colour is never the only difference between series: markers and dashes differ too.
 
 /// The colour theme of a figure: light for paper, dark for a dark page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub(crate) struct Palette {
     /// Colour of cells without a value.
     pub missing: &'static str,
     pub categories: [&'static str; CATEGORIES],
+    scale: Scale,
     /// The part of the sequential scale that is visible on this background.
     ramp: (f64, f64),
 }
@@ -34,7 +36,8 @@ const LIGHT: Palette = Palette {
     grid: "#ebebeb",
     missing: "#d9d9d9",
     categories: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#707070"],
-    ramp: (0.0, 0.85),
+    scale: TO_BLUE,
+    ramp: (0.42, 1.0),
 };
 
 const DARK: Palette = Palette {
@@ -44,13 +47,21 @@ const DARK: Palette = Palette {
     grid: "#2a2f37",
     missing: "#3a3f47",
     categories: ["#56b4e9", "#f07f3c", "#2dbe94", "#de9bc1", "#f0b429", "#f0e442", "#b0b0b0"],
-    ramp: (0.3, 1.0),
+    scale: TO_YELLOW,
+    ramp: (0.4, 1.0),
 };
 
-/// Viridis at equal steps from 0 to 1.
-const VIRIDIS: [u32; 11] = [
-    0x440154, 0x482475, 0x414487, 0x355f8d, 0x2a788e, 0x21918c, 0x22a884, 0x44bf70, 0x7ad151, 0xbddf26,
-    0xfde725,
+/// The sequential scale at equal steps from 0 to 1.
+type Scale = [u32; 11];
+
+const TO_BLUE: Scale = [
+    0xf3f0e7, 0xd2e7d9, 0xb2decb, 0x8cccc5, 0x64b9be, 0x4e9bb4, 0x397faa, 0x326699, 0x2b4e89, 0x293c72,
+    0x252a5c,
+];
+
+const TO_YELLOW: Scale = [
+    0x191e27, 0x1f2c41, 0x24395b, 0x254e70, 0x236384, 0x2c7e8f, 0x379899, 0x69b198, 0x92ca93, 0xc8dd9b,
+    0xfaf0a3,
 ];
 
 impl Theme {
@@ -71,21 +82,21 @@ impl Palette {
     /// Colour of step `index` out of `count` steps of one quantity.
     pub fn step(&self, index: usize, count: usize) -> String {
         let share = if count > 1 { index as f64 / (count - 1) as f64 } else { 0.0 };
-        sequential(self.ramp.0 + (self.ramp.1 - self.ramp.0) * share)
+        self.sequential(self.ramp.0 + (self.ramp.1 - self.ramp.0) * share)
     }
-}
 
-/// The colour of a value on the sequential scale; values are clamped to 0..=1.
-pub(crate) fn sequential(value: f64) -> String {
-    let last = VIRIDIS.len() - 1;
-    let place = value.clamp(0.0, 1.0) * last as f64;
-    let below = (place as usize).min(last - 1);
-    let share = place - below as f64;
-    let mix = |byte: usize| {
-        let [a, b] = [below, below + 1].map(|i| f64::from(VIRIDIS[i].to_be_bytes()[byte]));
-        (a + (b - a) * share).round() as u8
-    };
-    format!("#{:02x}{:02x}{:02x}", mix(1), mix(2), mix(3))
+    /// The colour of a value on the sequential scale; values are clamped to 0..=1.
+    pub fn sequential(&self, value: f64) -> String {
+        let last = self.scale.len() - 1;
+        let place = value.clamp(0.0, 1.0) * last as f64;
+        let below = (place as usize).min(last - 1);
+        let share = place - below as f64;
+        let mix = |byte: usize| {
+            let [a, b] = [below, below + 1].map(|i| f64::from(self.scale[i].to_be_bytes()[byte]));
+            (a + (b - a) * share).round() as u8
+        };
+        format!("#{:02x}{:02x}{:02x}", mix(1), mix(2), mix(3))
+    }
 }
 
 #[cfg(test)]
@@ -93,19 +104,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequential_scale_has_the_ends_of_viridis() {
-        assert_eq!(sequential(-1.0), "#440154");
-        assert_eq!(sequential(0.0), "#440154");
-        assert_eq!(sequential(0.5), "#21918c");
-        assert_eq!(sequential(1.0), "#fde725");
-        assert_eq!(sequential(7.0), "#fde725");
+    fn sequential_scale_is_clamped() {
+        let palette = Theme::Light.palette();
+        let colours = [-1.0, 0.0, 0.5, 1.0, 7.0].map(|value| palette.sequential(value));
+        assert_eq!(colours, ["#f3f0e7", "#f3f0e7", "#4e9bb4", "#252a5c", "#252a5c"]);
+        assert_eq!(Theme::Dark.palette().sequential(1.0), "#faf0a3");
     }
 
     #[test]
     fn steps_span_the_ramp() {
         let palette = Theme::Light.palette();
         assert_eq!(palette.step(0, 1), palette.step(0, 5));
-        assert_eq!(palette.step(4, 5), sequential(0.85));
+        assert_eq!(palette.step(4, 5), palette.sequential(1.0));
         assert_eq!(palette.category(7), palette.category(0));
     }
 }

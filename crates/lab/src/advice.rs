@@ -32,7 +32,7 @@ pub struct Knob {
 pub struct Advice {
     /// What limits recall and what helps most, in one sentence.
     pub sentence: String,
-    /// The sizes that were tried, the best first. The number of facts is the goal and is not changed.
+    /// The sizes that were tried, the best first. The number of facts is the goal; the sentence alone mentions fewer facts.
     pub knobs: Vec<Knob>,
 }
 
@@ -44,17 +44,18 @@ const ENOUGH: f64 = 0.99;
 
 /// Returns advice on a configuration with its prediction.
 pub fn advice(config: &Config, prediction: &PredictionRecord) -> Advice {
-    let knobs =
-        if uncovered(config, Measure::Accuracy).is_some() { Vec::new() } else { knobs(&Point::from(config)) };
+    let covered = uncovered(config, Measure::Accuracy).is_none();
+    let tried = |sizes: &[Parameter]| if covered { knobs(&Point::from(config), sizes) } else { Vec::new() };
+    let (knobs, fewer) = (tried(&TRIED), tried(&[Parameter::Vocab]));
     let sentence = match (prediction.measures[Measure::Accuracy], prediction.gaps.first()) {
-        (Some(accuracy), _) => sentence(prediction, accuracy, &knobs),
+        (Some(accuracy), _) => sentence(prediction, accuracy, &knobs, fewer.first()),
         (None, Some(gap)) => format!("No prediction here: {}.", gap.text),
         (None, None) => "No prediction here.".into(),
     };
     Advice { sentence, knobs }
 }
 
-fn knobs(point: &Point) -> Vec<Knob> {
+fn knobs(point: &Point, sizes: &[Parameter]) -> Vec<Knob> {
     let knob = |size: Parameter| {
         let from = size.of(point)?;
         let to = if size.helps() { 2.0 * from } else { (from / 2.0).floor().max(1.0) };
@@ -65,12 +66,17 @@ fn knobs(point: &Point) -> Vec<Knob> {
         let accuracy = Recall::new(&moved).accuracy(moved.length, moved.samples);
         Some(Knob { size, symbol: size.symbol().into(), from: from as u64, to: to as u64, accuracy })
     };
-    let mut knobs: Vec<Knob> = TRIED.into_iter().filter_map(knob).collect();
+    let mut knobs: Vec<Knob> = sizes.iter().copied().filter_map(knob).collect();
     knobs.sort_by(|a, b| b.accuracy.total_cmp(&a.accuracy));
     knobs
 }
 
-fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> String {
+fn sentence(
+    prediction: &PredictionRecord,
+    accuracy: f64,
+    knobs: &[Knob],
+    fewer_facts: Option<&Knob>,
+) -> String {
     if accuracy >= ENOUGH {
         return format!("Nothing limits recall here: {} of the facts are recalled.", percent(accuracy));
     }
@@ -81,10 +87,18 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
         }
         None => format!("Recall is {}", percent(accuracy)),
     };
+    let fewer =
+        fewer_facts.filter(|fewer| fewer.accuracy >= accuracy + MIN_GAIN).map_or(String::new(), |fewer| {
+            format!(
+                "; with half the facts (V = {}) it would be {}",
+                grouped(fewer.to as f64),
+                percent(fewer.accuracy)
+            )
+        });
     if let Some(best) = knobs.first().filter(|best| best.accuracy >= accuracy + MIN_GAIN) {
         let (times, name) = (if best.size.helps() { "twice" } else { "half" }, name(best.size));
         let (symbol, to, accuracy) = (&best.symbol, grouped(best.to as f64), percent(best.accuracy));
-        return format!("{limit}; {times} the {name} ({symbol} = {to}) helps most, to {accuracy}.");
+        return format!("{limit}; {times} the {name} ({symbol} = {to}) helps most, to {accuracy}{fewer}.");
     }
     // A factor of 2 is too small, so name the size that needs the smallest factor.
     let target = percent(prediction.target.accuracy);
@@ -98,15 +112,15 @@ fn sentence(prediction: &PredictionRecord, accuracy: f64, knobs: &[Knob]) -> Str
     });
     match ways.min_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((knob, value, factor)) => format!(
-            "{limit}, and no size helps much by a factor of 2; the nearest way to {target} is {} = {}, a factor of {}.",
+            "{limit}, and no size helps much by a factor of 2; the nearest way to {target} is {} = {}, a factor of {}{fewer}.",
             knob.symbol,
             grouped(value),
             if factor < 10.0 { format!("{factor:.1}") } else { grouped(factor) }
         ),
         None if accuracy >= prediction.target.accuracy => {
-            format!("{limit}, and no size helps much by a factor of 2.")
+            format!("{limit}, and no size helps much by a factor of 2{fewer}.")
         }
-        None => format!("{limit}, and no single size brings it to {target}."),
+        None => format!("{limit}, and no single size brings it to {target}{fewer}."),
     }
 }
 
@@ -120,6 +134,9 @@ fn name(size: Parameter) -> &'static str {
 
 fn percent(share: f64) -> String {
     match 100.0 * share {
+        // Only what is exactly 1 is all.
+        x if x >= 99.95 && share < 1.0 => "more than 99.9%".into(),
+        x if x >= 99.5 && share < 1.0 => format!("{x:.1}%"),
         x if x >= 9.95 || x == 0.0 => format!("{x:.0}%"),
         x if x >= 0.05 => format!("{x:.1}%"),
         _ => "less than 0.1%".into(),
@@ -173,10 +190,17 @@ mod tests {
     }
 
     #[test]
+    fn fewer_facts_are_mentioned() {
+        let settings = Settings { samples: 65_536, ..Settings::default() };
+        let sentence = at(settings).sentence;
+        assert!(sentence.contains("; with half the facts (V = 256) it would be "), "{sentence}");
+    }
+
+    #[test]
     fn percentages_are_rounded() {
         assert_eq!(
-            [0.0, 0.0001, 0.0123, 0.5, 0.9999].map(percent),
-            ["0%", "less than 0.1%", "1.2%", "50%", "100%"]
+            [0.0, 0.0001, 0.0123, 0.5, 0.9951, 0.9999, 1.0].map(percent),
+            ["0%", "less than 0.1%", "1.2%", "50%", "99.5%", "more than 99.9%", "100%"]
         );
     }
 }

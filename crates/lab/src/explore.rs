@@ -4,6 +4,7 @@ use serde::Serialize;
 use superpose_core::Measure;
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Settings, share};
 use superpose_theory::Point;
+use superpose_theory::plan::expected_error;
 use superpose_theory::predict::{Dominant, uncovered};
 
 use crate::cell;
@@ -60,6 +61,9 @@ pub struct Map {
     /// The level of the line.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub level: f64,
+    /// The part of each axis, horizontal and vertical, on which the formulas were validated by simulation; absent if they were
+    /// validated nowhere on the map.
+    pub checked: Option<[[u64; 2]; 2]>,
     /// Why the theory does not cover the settings.
     pub gap: Option<&'static str>,
 }
@@ -109,6 +113,7 @@ impl Explore {
             dominants: Vec::new(),
             boundary: Vec::new(),
             level: self.level,
+            checked: self.checked(&x.values, &y.values),
             gap: uncovered(&self.config, Measure::Accuracy).map(|reason| reason.text()),
             x,
             y,
@@ -117,6 +122,18 @@ impl Explore {
             self.fill(&mut map, threads);
         }
         map
+    }
+
+    /// The validated part of each axis. The validated range is a box, so one cell in it determines the rest.
+    fn checked(&self, columns: &[u64], rows: &[u64]) -> Option<[[u64; 2]; 2]> {
+        let inside = |x: u64, y: u64| expected_error(&Point::from(&self.at(x, y))).is_ok();
+        let cells = columns.iter().flat_map(|&x| rows.iter().map(move |&y| (x, y)));
+        let (x, y) = cells.into_iter().find(|&(x, y)| inside(x, y))?;
+        let ends = |values: &[u64], inside: &dyn Fn(u64) -> bool| {
+            let found = || values.iter().copied().filter(|&value| inside(value));
+            Some([found().min()?, found().max()?])
+        };
+        Some([ends(columns, &|x| inside(x, y))?, ends(rows, &|y| inside(x, y))?])
     }
 
     fn fill(&self, map: &mut Map, threads: usize) {

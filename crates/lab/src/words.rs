@@ -21,7 +21,7 @@ pub fn blame(dominant: &Dominant) -> (&'static str, String) {
         Part::Memory => "memory",
         Part::Attention => "attention",
     };
-    (part, dominant.term.word().replace('_', " "))
+    (part, dominant.term.word().replace('_', " ").replace("mlp", "MLP"))
 }
 
 /// The text with a capital first letter.

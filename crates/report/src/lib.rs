@@ -1,13 +1,15 @@
 //! Everything that people read about results: sentences, tables, number formats, figures and the report of a study.
 //!
 //! Each kind of record has one function that returns a [`Document`], for example [`run()`]. A document renders as terminal text
-//! ([`Document::text`]) and as HTML ([`Document::html`]). [`page`] writes the [`Section`]s of a study as one HTML file. The crate
+//! ([`Document::text`]) and as HTML ([`Document::html`]). [`Report`] writes the [`Section`]s of a study as a paper. The crate
 //! also defines the [`EXPERIMENTS`] that commands and Python run; mathematics is in lab and theory.
 
 mod document;
 mod experiment;
 mod html;
+mod markup;
 mod numbers;
+mod paper;
 mod records;
 mod study;
 mod table;
@@ -15,11 +17,12 @@ mod text;
 
 pub use document::{Align, Block, Document, Grid};
 pub use experiment::{Context, Experiment, ExperimentError, Finding, SchemaOf};
-pub use html::{Facts, page};
+pub use markup::plain;
 pub use numbers::duration;
+pub use paper::{Facts, Report};
 pub use records::{
     EXPERIMENTS, cell_count, diagram, holdings, inspect, phase, phase_csv, plan, predict, run, sweep,
     threshold, trade_off, train, train_csv, trajectory,
 };
-pub use study::{Picture, Section, sections, stored_runs};
+pub use study::{Claim, Picture, Section, sections, stored_runs};
 pub use table::{Table, Value};

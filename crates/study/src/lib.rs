@@ -52,15 +52,6 @@ words! {
 }
 
 impl Scale {
-    /// Returns how long the study takes, where that was measured.
-    pub fn about(self) -> &'static str {
-        self.pick(
-            "a few minutes on two cores",
-            "not measured as a whole; some tens of minutes",
-            "not measured as a whole; many hours",
-        )
-    }
-
     /// Returns the value for this scale.
     fn pick<X>(self, quick: X, standard: X, full: X) -> X {
         match self {
@@ -112,6 +103,24 @@ parts! {
     Anchors = "anchors", anchors: Anchors;
 }
 
+impl Part {
+    /// Returns the seconds that a part takes on two idle cores, from the processor time of a study; `None` where that was not
+    /// measured.
+    pub fn seconds(self, scale: Scale) -> Option<f64> {
+        let quick = match self {
+            Part::Scaling => 34.0,
+            Part::Sizes => 4.0,
+            Part::Orthogonal => 2.0,
+            Part::Phase => 1.0,
+            Part::Bound => 2.0,
+            Part::Attention => 5.0,
+            Part::Training => 8.0,
+            Part::Anchors => 40.0,
+        };
+        (scale == Scale::Quick).then_some(quick)
+    }
+}
+
 /// The scale, seed and numerics that produced results whose runs are not in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
@@ -133,7 +142,7 @@ pub enum StudyError {
     Config(#[from] ConfigError),
     /// A decoder's run failed.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(RunError),
     /// An associative memory failed.
     #[error(transparent)]
     Memory(MemoryError),
@@ -147,6 +156,15 @@ impl From<SearchError> for StudyError {
         match error {
             SearchError::Cell { error: CellError::Stopped, .. } => StudyError::Stopped,
             error => StudyError::Search(error),
+        }
+    }
+}
+
+impl From<RunError> for StudyError {
+    fn from(error: RunError) -> StudyError {
+        match error {
+            RunError::Cancelled(_) => StudyError::Stopped,
+            error => StudyError::Run(error),
         }
     }
 }

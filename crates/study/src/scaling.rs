@@ -12,6 +12,7 @@ use superpose_theory::laws::Law;
 use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, collapse};
+use superpose_lab::threshold::shares;
 use superpose_store::interval::Interval;
 
 /// Critical numbers of samples over a grid of sizes.
@@ -43,13 +44,13 @@ pub struct Scaling {
 }
 
 impl Family {
-    /// Returns the mean accuracy of all runs by N over the predicted critical N, with 95% intervals.
-    pub fn collapsed(&self) -> Vec<(f64, Interval)> {
-        let runs = self.findings.iter().flat_map(|finding| {
-            let scale = finding.predicted.unwrap_or(f64::NAN);
-            finding.points.iter().map(move |&(n, share)| (n as f64 / scale, share))
-        });
-        binned(runs)
+    /// Returns the predicted critical N of each model, and its mean accuracy by N with 95% intervals.
+    pub fn curves(&self) -> Vec<(f64, Vec<(f64, Interval)>)> {
+        let curve = |finding: &Finding| {
+            let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));
+            Some((finding.predicted?, binned(runs)))
+        };
+        self.findings.iter().filter_map(curve).collect()
     }
 }
 
@@ -94,6 +95,28 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
     Ok(Scaling { one_step, three_step })
 }
 
+/// Runs a model far from its predicted critical N, so that the curves to be collapsed reach from small to large accuracy.
+fn far(
+    study: &mut Study<'_, '_>,
+    finding: &Finding,
+    settings: Settings,
+    measure: Measure,
+) -> Result<Vec<(u64, f64)>, StudyError> {
+    const FACTORS: [f64; 4] = [0.25, 0.5, 2.0, 4.0];
+    const SEEDS: u64 = 4;
+    let Some(critical) = finding.predicted else { return Ok(Vec::new()) };
+    // Beyond the seeds of the search.
+    let seed = settings.seed + 25_000;
+    let cell = |factor: f64, number: u64| {
+        let samples = (factor * critical).round().max(1.0) as usize;
+        Settings { samples, seed: seed + number, repeats: 1, ..settings.clone() }.check()
+    };
+    let places = FACTORS.iter().flat_map(|&factor| (0..SEEDS).map(move |number| (factor, number)));
+    let cells = places.map(|(factor, number)| cell(factor, number)).collect::<Result<Vec<_>, _>>()?;
+    let found = shares(study.runner, &cells, measure, &mut *study.observe)?;
+    Ok(cells.iter().zip(found).map(|(cell, share)| (cell.samples as u64, share.mean)).collect())
+}
+
 /// Measures one algorithm at all combinations of dimensions, lengths and vocabularies.
 fn family(
     study: &mut Study<'_, '_>,
@@ -109,7 +132,11 @@ fn family(
                 // The one-step accuracy is computed over all facts, not over test sequences.
                 settings.test_samples = 256;
             }
-            findings.push(study.samples(settings, measure)?);
+            let mut finding = study.samples(settings.clone(), measure)?;
+            let far = far(study, &finding, settings, measure)?;
+            finding.runs += far.len();
+            finding.points.extend(far);
+            findings.push(finding);
         }
     }
     let factors = |f: &Finding| vec![f.dim as f64, f.length as f64, f.vocab as f64];

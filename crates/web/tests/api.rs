@@ -289,7 +289,12 @@ fn opened_embeddings_are_inspected() {
     let server = Running::open(vec![folder.path().to_owned()]);
     let list = conforms(&server, "get", "/api/studies", &server.get("/api/studies"));
     let files = &list["studies"][0]["embeddings"];
-    assert_eq!(files[1]["tensors"], json!([{ "name": "rows", "rows": 40, "columns": 8 }]));
+    let matrix = &files[1]["tensors"][0];
+    assert_eq!(
+        (&matrix["name"], &matrix["rows"], &matrix["columns"]),
+        (&json!("rows"), &json!(40), &json!(8))
+    );
+    assert!(matrix["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{matrix}");
     assert!(files[0]["error"].is_string());
     let asked = json!({ "study": 0, "file": "model.safetensors", "accuracy": 0.9 });
     let found = conforms(&server, "post", "/api/inspect", &server.post("/api/inspect", &asked));

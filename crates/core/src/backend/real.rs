@@ -31,6 +31,8 @@ pub trait Real:
     const LOWEST: Self;
     /// The distance from 1 to the next number
     const EPSILON: f64;
+    /// The smallest normal number over [`Real::EPSILON`]: below it a share of 1 is treated as 0
+    const NEGLIGIBLE: Self;
 
     /// Rounds to this type.
     fn from_f64(x: f64) -> Self;
@@ -78,6 +80,7 @@ macro_rules! real {
             const ONE: $float = 1.0;
             const LOWEST: $float = $float::NEG_INFINITY;
             const EPSILON: f64 = $float::EPSILON as f64;
+            const NEGLIGIBLE: $float = $float::MIN_POSITIVE / $float::EPSILON;
 
             #[inline(always)]
             fn from_f64(x: f64) -> $float {

@@ -32,10 +32,17 @@ fn greater<T: Real>(a: T, b: T) -> T {
 }
 
 /// Replaces the row by `exp(x - max)`; returns the maximum and the sum.
+///
+/// Exponentials below [`Real::NEGLIGIBLE`] become 0. They change no sum, since the largest is 1, but in a saturated softmax their
+/// products with other factors are subnormal numbers, which the processor multiplies tens of times slower.
 #[inline(always)]
 fn exponentials<T: Real>(row: &mut [T]) -> (T, T) {
     let max = fold(row, T::LOWEST, greater);
-    row.iter_mut().for_each(|x| *x = T::exp_nonpositive(*x - max));
+    let exponential = |x: T| {
+        let y = T::exp_nonpositive(x - max);
+        if y < T::NEGLIGIBLE { T::ZERO } else { y }
+    };
+    row.iter_mut().for_each(|x| *x = exponential(*x));
     (max, fold(row, T::ZERO, |a, b| a + b))
 }
 
@@ -164,5 +171,20 @@ mod tests {
         let mut row = [1000.0_f32, -1000.0, 1000.0];
         softmax(&mut row, 3);
         assert!((row[0] - 0.5).abs() < 1e-6 && row[1] < 1e-30);
+    }
+
+    #[test]
+    fn negligible_weights_become_zero() {
+        fn weights<T: Real>(gap: f64) -> [T; 2] {
+            let mut row = [T::ZERO, T::from_f64(-gap)];
+            softmax(&mut row, 2);
+            row
+        }
+        assert_eq!((weights::<f32>(72.0), weights::<f64>(673.0)), ([1.0, 0.0], [1.0, 0.0]));
+        assert!(weights::<f32>(71.0)[1] > 1e-31 && weights::<f64>(672.0)[1] > 1e-293);
+        // The residual of a fact that was learned is exactly 0.
+        let mut row = [200.0_f32, 0.0, 100.0];
+        residual(&mut row, 3, &[0]);
+        assert!(row.iter().all(|&x| x == 0.0), "{row:?}");
     }
 }

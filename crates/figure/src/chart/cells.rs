@@ -6,7 +6,7 @@ use crate::place::{OccupiedArea, Rect};
 use crate::scale::Axis;
 use crate::svg::{Anchor, Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
-use crate::theme::{Palette, sequential};
+use crate::theme::Palette;
 use crate::ticks::{Direction, ticks};
 
 /// Distance of the colour bar from the frame, and its width.
@@ -31,7 +31,7 @@ pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64
     let step = height / STEPS as f64;
     svg.crisp(|svg| {
         for i in 0..STEPS {
-            let color = sequential((i as f64 + 0.5) / STEPS as f64);
+            let color = palette.sequential((i as f64 + 0.5) / STEPS as f64);
             svg.rect((left, height - step * (i + 1) as f64), BAR, step + 0.5, &color, 1.0);
         }
     });
@@ -50,19 +50,27 @@ pub(super) fn draw_bar(svg: &mut Svg, palette: &Palette, label: &str, width: f64
 pub(super) const FILL: f64 = 0.5;
 
 /// Fills rectangles, each given by its ends in x and in y and its colour.
-pub(super) fn draw_rects(
-    svg: &mut Svg,
-    scales: &Scales,
-    rects: impl Iterator<Item = (Spot, Spot, String)>,
-    opacity: f64,
-) {
+pub(super) fn draw_rects(svg: &mut Svg, scales: &Scales, rects: impl Iterator<Item = (Spot, Spot, String)>) {
     svg.crisp(|svg| {
         for (x, y, color) in rects {
             if let Some(rect) = scales.rect(x, y) {
-                svg.rect((rect.x, rect.y), rect.width, rect.height, &color, opacity);
+                svg.rect((rect.x, rect.y), rect.width, rect.height, &color, 1.0);
             }
         }
     });
+}
+
+/// Fills the regions of each category as one shape.
+pub(super) fn draw_regions(svg: &mut Svg, palette: &Palette, scales: &Scales, regions: &[Region]) {
+    /// Neighbours overlap by this much, so that rounding leaves no gap.
+    const OVERLAP: f64 = 0.2;
+    let categories = regions.iter().map(|region| region.category + 1).max().unwrap_or(0);
+    for category in 0..categories {
+        let of_category = regions.iter().filter(|region| region.category == category);
+        let rects = of_category.filter_map(|region| scales.rect(region.x, region.y));
+        let wider = |r: Rect| Rect { width: r.width + OVERLAP, height: r.height + OVERLAP, ..r };
+        svg.rects(rects.map(wider), palette.category(category), FILL);
+    }
 }
 
 /// Regions on the coarsest grid that contains all their edges, in pixels.

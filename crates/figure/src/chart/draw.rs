@@ -3,14 +3,14 @@
 use super::cells::{self, Partition};
 use super::look::Look;
 use super::pixels::Scales;
-use super::{Chart, Reference, Region, Series, Shape};
+use super::{Chart, Reference, Series, Shape};
 use crate::figure::Drawing;
 use crate::frame::{Frame, Margins};
 use crate::legend::{Entry, Legend, Marker, Paint};
 use crate::place::{OccupiedArea, Rect, around};
 use crate::svg::{Spot, Stroke, Svg, Type};
 use crate::text::size;
-use crate::theme::{Palette, sequential};
+use crate::theme::Palette;
 use crate::ticks::{Direction, ticks};
 
 /// Distance of the data from the frame, so that a marker at the end of an axis is shown in full.
@@ -170,7 +170,7 @@ impl<'a> ChartDrawing<'a> {
                 entries.len() - 1
             });
             match series.shape {
-                Shape::Points(_) => entries[i].marker = Some(marker(series, look)),
+                Shape::Points(_) => entries[i].marker = Some(self.marker(series, look)),
                 Shape::Line(_) => entries[i].line = Some(look.dashes),
             }
         }
@@ -190,14 +190,14 @@ impl<'a> ChartDrawing<'a> {
     fn draw_inside(&self, svg: &mut Svg, palette: &Palette, scales: &Scales) {
         let chart = self.chart;
         if chart.filled() {
-            let color = |value: Option<f64>| value.map_or(palette.missing.to_owned(), sequential);
+            let color = |value: Option<f64>| {
+                value.map_or(palette.missing.to_owned(), |value| palette.sequential(value))
+            };
             let rects = chart.cells.iter().map(|cell| (cell.x, cell.y, color(cell.value)));
-            cells::draw_rects(svg, scales, rects, 1.0);
+            cells::draw_rects(svg, scales, rects);
         }
         if chart.filled() && chart.cells.is_empty() {
-            let color = |region: &Region| palette.category(region.category).to_owned();
-            let rects = chart.regions.iter().map(|region| (region.x, region.y, color(region)));
-            cells::draw_rects(svg, scales, rects, cells::FILL);
+            cells::draw_regions(svg, palette, scales, &chart.regions);
         }
         // Without regions over cells there are no outlines.
         for stroke in [Stroke::new(palette.background, 2.2), Stroke::new(palette.axis, 0.9)] {
@@ -218,6 +218,13 @@ impl<'a> ChartDrawing<'a> {
         }
     }
 
+    /// The marker of a series. Small markers are always circles, because other shapes would not be recognisable; they have a rim
+    /// only over cells, which may be of any colour.
+    fn marker(&self, series: &Series, look: &Look) -> Marker {
+        let (kind, radius) = if series.small { (0, SMALL_MARKER) } else { (look.marker, MARKER) };
+        Marker { kind, radius, rimmed: !series.small || self.chart.filled() }
+    }
+
     fn draw_points(&self, svg: &mut Svg, palette: &Palette, scales: &Scales, series: &Series, look: &Look) {
         let Shape::Points(points) = &series.shape else { return };
         let color = look.paint.color(palette);
@@ -229,7 +236,7 @@ impl<'a> ChartDrawing<'a> {
             }
         }
         for (_, spot) in shown() {
-            marker(series, look).draw(svg, spot, &color, palette.background);
+            self.marker(series, look).draw(svg, spot, &color, palette.background);
         }
     }
 }
@@ -317,10 +324,4 @@ fn leader(of: Spot, label: Rect) -> Option<(Spot, Spot)> {
     let length = dx.hypot(dy);
     let from = (of.0 + dx * RING / length, of.1 + dy * RING / length);
     (length > 2.5 * RING).then_some((from, to))
-}
-
-/// The marker of a series. Small markers are always circles, because other shapes would not be recognisable.
-fn marker(series: &Series, look: &Look) -> Marker {
-    let (kind, radius) = if series.small { (0, SMALL_MARKER) } else { (look.marker, MARKER) };
-    Marker { kind, radius }
 }

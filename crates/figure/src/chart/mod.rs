@@ -75,6 +75,11 @@ impl Series {
         Self { color: Some(Paint::Category(index)), ..self }
     }
 
+    /// Sets the colour to one of `count` steps of one quantity, as [`Chart::ordered`] does for series with names.
+    pub fn step(self, index: usize, count: usize) -> Self {
+        Self { color: Some(Paint::Step(index, count)), ..self }
+    }
+
     /// Sets the colour to grey, for series that are shown for comparison.
     pub fn muted(self) -> Self {
         Self { color: Some(Paint::Muted), ..self }
@@ -123,6 +128,11 @@ impl Region {
     /// A region with the given edges in x and y, and the number of its category.
     pub fn new(x: (f64, f64), y: (f64, f64), category: usize) -> Self {
         Self { x, y, category }
+    }
+
+    /// Its ends in x and in y.
+    pub fn ends(&self) -> ((f64, f64), (f64, f64)) {
+        (self.x, self.y)
     }
 }
 

@@ -134,14 +134,12 @@ impl CapacitySearch {
             };
             let configs: Result<Vec<MemoryConfig>, ConfigError> =
                 trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
-            // In chunks of the number of threads, so that `observe` is called often.
-            let at_once = backend.threads();
-            for (trials, configs) in trials.chunks(at_once).zip(configs?.chunks(at_once)) {
-                observe(search.runs(), trials[0].value);
-                let found = recalls(configs, backend, stop)?;
-                for ((trial, config), found) in trials.iter().zip(configs).zip(found) {
-                    search.tell(trial.value, reaches(config, &found), 1.0);
-                }
+            observe(search.runs(), trials[0].value);
+            // The whole batch at once: memories with too many facts train many times longer than those that reach the accuracy.
+            let configs = configs?;
+            let found = recalls(&configs, backend, stop)?;
+            for ((trial, config), found) in trials.iter().zip(&configs).zip(found) {
+                search.tell(trial.value, reaches(config, &found), 1.0);
             }
         }
     }

@@ -70,7 +70,8 @@ pub fn run(
     let started = Instant::now();
     let configs: Vec<MemoryConfig> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
     let mut found = Vec::with_capacity(configs.len());
-    for part in configs.chunks(backend.threads().max(config.repeats / 64)) {
+    // Several memories per thread, since some train much longer than others.
+    for part in configs.chunks((4 * backend.threads()).max(config.repeats / 64)) {
         found.extend(recalls(part, backend, stop)?);
         observe(found.len());
     }

@@ -29,6 +29,9 @@ pub trait Progress: Sync {
 
     /// Called when the repeat enters a stage.
     fn stage(&self, _: Stage) {}
+
+    /// Called with the recall of a repeat when it has been measured.
+    fn measured(&self, _accuracy: f64) {}
 }
 
 /// Returns the number of samples that a run reads, including test samples.

@@ -193,6 +193,7 @@ fn run_repeat<T: Real + Element>(
     if !evaluation[Measure::Margin].mean().is_finite() {
         return Err(not_finite(config, &phase));
     }
+    progress.measured(evaluation[Measure::Accuracy].mean());
     let look = look_too.then(|| look(&model, &phase, config.keep, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
     let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend)?;

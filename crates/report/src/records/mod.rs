@@ -4,6 +4,7 @@ mod bound;
 mod estimate;
 mod inspect;
 mod memory;
+mod partition;
 mod phase;
 mod plan;
 mod predict;

@@ -1,12 +1,13 @@
 //! A phase diagram: a map, the shares of the causes below the boundary, and the number of runs.
 
-use superpose_figure::{Axis, Cell, Chart, Figure, Region, Series};
+use superpose_figure::{Axis, Cell, Chart, Figure, Series};
 use superpose_lab::csv;
 use superpose_lab::phase::{Axis as Sizes, Diagram, PhaseRecord, Scale, Size};
 use superpose_lab::words::{blame, capital};
 use superpose_theory::critical::Parameter;
 use superpose_theory::predict::Dominant;
 
+use super::partition::partition;
 use crate::document::{Block, Document};
 use crate::numbers::grouped;
 
@@ -19,7 +20,7 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let mut page =
         Document::new(format!("{} over {across}, boundary at {}", capital(measure), record.accuracy));
     page.gap();
-    let figure = diagram("", &record.x, &record.y, measure, map);
+    let figure = diagram("", &record.x, &record.y, measure, record.accuracy, map);
     page.blocks.push(Block::Figure(Box::new(figure), characters(record)));
     page.gap();
     let share = |(dominant, share): &(Dominant, f64)| format!("{} {:.0}%", cause(dominant), 100.0 * share);
@@ -85,8 +86,8 @@ fn edges(values: &[u64], scale: Scale) -> Vec<(f64, f64)> {
     (0..at.len()).map(edge).collect()
 }
 
-/// A phase diagram: what was measured with both boundaries, and what limits recall.
-pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, map: &Diagram) -> Figure {
+/// A phase diagram: what was measured with both boundaries, and what limits recall below the level.
+pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, level: f64, map: &Diagram) -> Figure {
     let axis = |sizes: &Sizes, edges: &[(f64, f64)]| {
         let label = label(sizes.size);
         let axis = if sizes.scale == Scale::Log { Axis::log(label) } else { Axis::linear(label) };
@@ -110,21 +111,11 @@ pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, map: &Diagram) 
         .line("boundary", broken(&map.boundary))
         .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed())
         .with(Series::points("cell that was run", run).small());
-    let mut names: Vec<String> = Vec::new();
-    let mut regions = Vec::new();
-    for (i, cell) in map.cells.iter().enumerate() {
-        let Some(dominant) = cell.dominant else { continue };
-        let name = cause(&dominant);
-        let index = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        let (across, up) = place(i);
-        regions.push(Region::new(across, up, index));
-    }
-    let limits = Chart::new("what limits recall, predicted", axis(x, &columns), axis(y, &rows))
-        .regions(names, regions)
-        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+    let (names, regions) = partition(map, level, (&columns, x.scale), (&rows, y.scale));
+    let limits =
+        Chart::new(format!("what limits recall below {level}, predicted"), axis(x, &columns), axis(y, &rows))
+            .regions(names, regions)
+            .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
     Figure::new().title(title).columns(2).panel(measured).panel(limits)
 }
 

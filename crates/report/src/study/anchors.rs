@@ -6,8 +6,8 @@ use superpose_lab::interval::Interval;
 use superpose_lab::words::capital;
 use superpose_study::{Anchor, Anchors, Kind, Limit, Verdict};
 
-use super::findings::{self, exponent};
-use super::{Picture, Section, spot};
+use super::findings::{self, two_decimals};
+use super::{Claim, Picture, Section, spot};
 use crate::numbers::{count, interval, significant};
 use crate::table::{Table, Value};
 
@@ -17,35 +17,46 @@ const INFINITE_LOAD: f64 = 0.138;
 pub fn section(anchors: &Anchors) -> Section {
     let main: Vec<&Anchor> = Kind::ALL.iter().flat_map(|&kind| anchors.of(kind)).collect();
     let verdicts: Vec<Verdict> = main.iter().filter_map(|anchor| anchor.verdict()).collect();
-    let (all, [agree, close, differ]) = (verdicts.len(), findings::count(&verdicts));
-    let headline = format!(
-        "Of {all} reference values from the literature, {agree} agree with ours (the 95% interval of ours over theirs holds 1), {close} more are within 15%, {differ} differ."
-    );
+    let (all, counts) = (verdicts.len(), findings::counted(findings::count(&verdicts)));
+    let headline = format!("Of {all} values from the literature about memories without attention, {counts}.");
     let mut sentences = vec![
-        "Associative memories alone: facts are pairs of a key and a value, and nothing has to be found in a sequence. A memory holds N facts when half of the repeats reach the accuracy asked for.".into(),
-        headline.clone(),
+        "These memories have no sequences: facts are pairs of a key and a value. A memory holds as many facts as half of the repeats still recall with the accuracy asked for.".into(),
     ];
-    sentences.extend(main.iter().filter(|a| a.verdict() != Some(Verdict::Agrees)).filter_map(|a| reason(a)));
-    sentences.extend(constants(anchors));
+    sentences.extend(main.iter().filter(|a| a.verdict() == Some(Verdict::Differs)).filter_map(|a| reason(a)));
     if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
-        let agrees = (value.low..=value.high).contains(&INFINITE_LOAD);
         let (at_infinity, slope, value) = (significant(value.mean), significant(*slope), interval(value));
-        let verdict = if agrees { "agrees with" } else { "is not" };
         sentences.push(format!(
-            "Hopfield networks that are finite hold more than 0.138 patterns per neuron, the value of an infinite one: the load falls with the number of neurons n as {at_infinity} + {slope}/sqrt(n). Its limit, {value}, {verdict} 0.138."
+            "A Hopfield network of n neurons holds {at_infinity} + {slope}/sqrt(n) patterns per neuron; the limit {value} is compared with 0.138, the value of an infinite network."
         ));
     }
     if let Some(fit) = &anchors.zipf_exponent {
         sentences.push(format!(
-            "Under Zipf inputs the error falls as d^{}; the reference's asymptotic law is d^-1, its own values fall as d^{} from d = 10 to 20 and d^{} from 20 to 100.",
-            exponent(&fit.exponents[0]),
-            significant((0.0113_f64 / 0.0295).ln() / 2.0_f64.ln()),
-            significant((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
+            "Under Zipf inputs the error falls as d^{{{}}}; the reference's law for large d is d^{{-1}}, and its own values fall as d^{{{}}} from d = 10 to 20 and as d^{{{}}} from 20 to 100.",
+            two_decimals(fit.exponents[0].estimate),
+            two_decimals((0.0113_f64 / 0.0295).ln() / 2.0_f64.ln()),
+            two_decimals((0.00068_f64 / 0.0113).ln() / 5.0_f64.ln()),
         ));
     }
-    let title = "Anchors: associative memories beside the literature";
-    let tables = vec![table(&main, anchors.hopfield_limit.as_ref()), variants(anchors)];
-    Section { title, sentences, pictures: vec![picture(anchors)], tables, headline }
+    let of_kind = |&kind: &Kind| {
+        let own: Vec<&Anchor> = anchors.of(kind).filter(|anchor| anchor.ratio().is_some()).collect();
+        let verdicts: Vec<Verdict> = own.iter().filter_map(|anchor| anchor.verdict()).collect();
+        let ratios = own.iter().filter_map(|anchor| Some(anchor.ratio()?.mean));
+        let (low, high) = ratios.fold((f64::MAX, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let measured =
+            if own.len() == 1 { format!("ratio {low:.2}") } else { format!("ratios {low:.2} to {high:.2}") };
+        (!own.is_empty()).then(|| {
+            Claim::new(format!("{}, literature", capital(kind.label())), measured, "ratio 1", &verdicts)
+        })
+    };
+    Section {
+        title: "Memories without attention, beside the literature",
+        headline,
+        sentences,
+        pictures: vec![picture(anchors)],
+        tables: vec![table(&main, anchors.hopfield_limit.as_ref()), loads(anchors), variants(anchors)],
+        claims: Kind::ALL.iter().filter_map(of_kind).collect(),
+        ..Section::default()
+    }
 }
 
 /// What was measured about a difference.
@@ -68,25 +79,25 @@ fn reason(anchor: &Anchor) -> Option<String> {
     Some(text)
 }
 
-/// `N log N` over the number of parameters, where it tends to a constant.
-fn constants(anchors: &Anchors) -> Vec<String> {
-    let limits = [
-        (Kind::Hebbian, "the reference's d^2/(N log N) near 8 is 0.125"),
-        (Kind::Trained, "in theory it falls to 1/2 as d grows"),
-        (Kind::Mlp, "the reference's guide line is 1/0.35 = 2.86"),
+/// `N log N` over the number of parameters, beside the constant to which it tends.
+fn loads(anchors: &Anchors) -> Table {
+    let kinds = [
+        (Kind::Hebbian, "1/8 in the reference"),
+        (Kind::Trained, "1/2 for large d, in theory"),
+        (Kind::Mlp, "1/0.35 = 2.86, guide line of the reference"),
     ];
-    let at = |anchor: &Anchor| {
-        let load = significant(load(anchor, anchor.ours?.mean));
-        Some(format!("{load} at {}", sizes(&anchor.settings)))
-    };
-    let loads =
-        limits.map(|(kind, limit)| (kind, anchors.of(kind).filter_map(at).collect::<Vec<_>>(), limit));
-    let found = loads.into_iter().filter(|(_, loads, _)| !loads.is_empty());
-    let sentence = |(kind, loads, limit): (Kind, Vec<String>, &str)| {
-        let (kind, loads) = (kind.label(), loads.join(", "));
-        format!("N log N over the number of parameters, {kind}: {loads}; {limit}.")
-    };
-    found.map(sentence).collect()
+    let rows = kinds.iter().flat_map(|&(kind, limit)| anchors.of(kind).map(move |anchor| (anchor, limit)));
+    Table::new(
+        "anchor_loads",
+        "N log N over the number of parameters at capacity, and the constant to which it tends.",
+        rows,
+        &[
+            ("memory", |(a, _)| a.kind.label().into()),
+            ("size", |(a, _)| sizes(&a.settings).into()),
+            ("N log N over parameters", |(a, _)| a.ours.map(|ours| load(a, ours.mean)).into()),
+            ("constant", |(_, limit)| (*limit).into()),
+        ],
+    )
 }
 
 /// `N log N` over the number of parameters.
@@ -221,6 +232,6 @@ fn picture(anchors: &Anchors) -> Picture {
     }
     let figure = Figure::new().title("Associative memories beside the literature");
     let figure = figure.panel(stored).panel(zipf).panel(hopfield);
-    let caption = "Ours as points with 95% intervals, reference values as lines. Left: N log N over the number of parameters at capacity. Middle: error under Zipf inputs. Right: load at which half of the networks still retrieve half of their patterns, and the line to an infinite network.".into();
+    let caption = "Ours as points with 95% intervals, values of the literature as lines. First: N log N over the number of parameters at capacity. Second: error under Zipf inputs. Third: load at which half of the Hopfield networks still retrieve half of their patterns, and the line to an infinite network.".into();
     Picture { name: "anchors", caption, figure }
 }

@@ -1,10 +1,11 @@
 //! Part 6: lock rates, and what the second step contributes.
 
 use superpose_figure::{Axis, Chart, Figure};
-use superpose_study::{Attention, Beyond};
+use superpose_lab::interval::Interval;
+use superpose_study::{Attention, Verdict};
 
-use super::findings::tally;
-use super::{Picture, Section, distinct, spot};
+use super::findings::thresholds_claim;
+use super::{Claim, Picture, Section, distinct, spot};
 use crate::numbers::{interval, significant};
 use crate::table::Table;
 
@@ -15,22 +16,48 @@ pub fn section(attention: &Attention) -> Section {
     let (all, seeds, (rms, explained)) = (points.len(), attention.seeds, attention.rms());
     let [rms, explained] = [rms, explained].map(significant);
     let rates = format!(
-        "Lock rate: the prediction lies inside the 95% interval at {inside} of {all} points ({seeds} seeds each); rms difference {rms}, of which seeds explain about {explained}."
+        "The predicted lock rate lies inside the 95% interval at {inside} of {all} points ({seeds} seeds each). The root mean square difference is {rms}, of which the scatter of seeds explains about {explained}."
     );
-    let gain =
-        |beyond: &Beyond| Some(format!("{} at L = {}", interval(&beyond.gain()?), beyond.one_step.length));
-    let gains: Vec<String> = attention.beyond.iter().filter_map(gain).collect();
-    let headline = match gains.is_empty() {
-        true => "No model has thresholds of both one step and three.".into(),
-        false => format!("One-step over three-step critical N: {}.", gains.join(", ")),
+    let gains: Vec<(usize, Interval)> =
+        attention.beyond.iter().filter_map(|beyond| Some((beyond.one_step.length, beyond.gain()?))).collect();
+    let best = gains.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    let headline = match best {
+        None => "No model has thresholds of both one step and three.".into(),
+        Some((length, gain)) => format!(
+            "Learning where to look saves samples: at L = {length} one step needs {} times as many as three.",
+            significant(gain.mean)
+        ),
     };
-    let thresholds = attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step]);
+    let each = gains.iter().map(|(length, gain)| format!("{} at L = {length}", interval(gain)));
+    let ratios = format!("One-step over three-step critical N: {}.", each.collect::<Vec<_>>().join(", "));
+    let thresholds = || attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step]);
+    let verdict = if 20 * inside >= 17 * all { "agrees" } else { "differs" };
+    let lock = Claim {
+        claim: format!("Lock rate at {all} points"),
+        measured: format!("{inside} of {all} intervals hold the prediction"),
+        predicted: "95%".into(),
+        verdict: verdict.into(),
+        agreement: verdict,
+    };
+    let mut claims = vec![lock];
+    claims.extend(gains.iter().zip(&attention.beyond).map(|((length, gain), beyond)| {
+        let predicted =
+            beyond.one_step.predicted.zip(beyond.three_step.predicted).map(|(one, three)| one / three);
+        let verdict = predicted
+            .map(|p| Verdict::of(&Interval { mean: gain.mean / p, low: gain.low / p, high: gain.high / p }));
+        let name = format!("One step over three steps, L = {length}");
+        let predicted = predicted.map_or("-".into(), significant);
+        Claim::new(name, interval(gain), predicted, verdict.as_slice())
+    }));
+    claims.push(thresholds_claim("One and three steps", thresholds().collect::<Vec<_>>()));
     Section {
         title: "Attention: what the second step learns",
-        sentences: vec![rates, headline.clone(), tally(thresholds)],
+        headline,
+        sentences: vec![ratios, rates],
         pictures: vec![picture(attention)],
         tables: vec![rates_table(attention), gains_table(attention)],
-        headline,
+        claims,
+        ..Section::default()
     }
 }
 
@@ -49,7 +76,8 @@ fn picture(attention: &Attention) -> Picture {
         }
         figure = figure.panel(chart);
     }
-    Picture { name: "attention", caption: "Lock rate against the number of samples.".into(), figure }
+    let caption = "Lock rate (how often the largest attention weight is on the marked token) against N, measured over seeds (points with 95% intervals) and predicted (lines).".into();
+    Picture { name: "attention", caption, figure }
 }
 
 fn rates_table(attention: &Attention) -> Table {

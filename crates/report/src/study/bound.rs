@@ -5,40 +5,48 @@ use superpose_lab::decoders::{BoundRecord, Critical, DECODERS};
 use superpose_lab::interval::Interval;
 use superpose_study::Bounds;
 
-use super::{Picture, Section};
+use super::{Claim, Picture, Section, findings};
 use crate::numbers::significant;
 use crate::table::{Table, Value};
 
 pub fn section(bounds: &Bounds) -> Section {
-    let headline = match bounds.smallest_ratio().map(significant) {
+    let smallest = bounds.smallest_ratio().map(significant);
+    let headline = match &smallest {
         Some(ratio) => format!(
-            "Every decoder of the first gradient needs at least {ratio} times the samples of the lower bound that holds for it."
+            "No decoder of the first gradient beats the lower bound: the best needs {ratio} times the samples of the bound that holds for it."
         ),
         None => "No decoder reached the accuracy.".into(),
     };
     let decoders = bounds.records.iter().flat_map(|record| record.decoders.values());
-    let below = decoders.filter_map(ratio).filter(|ratio| ratio.high < 1.0).count();
+    let ratios: Vec<Interval> = decoders.filter_map(ratio).collect();
+    let below = ratios.iter().filter(|ratio| ratio.high < 1.0).count();
     let past: Vec<String> = bounds.records.iter().filter_map(past).collect();
-    let verdict = match below {
-        0 => "No decoder's interval lies below the bound that holds for it.".to_string(),
-        count => {
-            format!("{count} decoders lie below the bound that holds for them with their whole interval.")
-        }
+    let verdict = if below == 0 { "agrees" } else { "differs" };
+    let claim = Claim {
+        claim: format!("Decoders need at least the bound, {} of them", ratios.len()),
+        measured: format!("smallest ratio {}", smallest.as_deref().unwrap_or("-")),
+        predicted: "at least 1".into(),
+        verdict: if below == 0 {
+            "agrees".into()
+        } else {
+            findings::counted([ratios.len() - below, 0, below])
+        },
+        agreement: verdict,
     };
     Section {
-        title: "Lower bounds for decoders of the first gradient",
+        title: "How close to optimal: lower bounds for one step",
+        headline,
         sentences: vec![
-            "Coverage holds for any learner: a fact that was not seen can only be guessed. Argmax and MMSE, which are linear scores followed by argmax, have a larger bound, to leading order.".into(),
-            verdict,
-            headline.clone(),
+            "A fact that no sample shows can only be guessed: this bound (coverage) holds for every learner. Argmax and MMSE compute scores that are linear in the gradient; a larger bound holds for them, to leading order.".into(),
             format!(
-                "The three-step algorithm sees more than the first gradient, so the bound of linear decoders does not hold for it. It {}.",
+                "The three-step algorithm sees more than the first gradient, so the bound of linear decoders does not hold for it. It needs {}.",
                 past.join("; ")
             ),
         ],
         pictures: vec![picture(bounds)],
         tables: vec![table(bounds)],
-        headline,
+        claims: vec![claim],
+        ..Section::default()
     }
 }
 
@@ -47,12 +55,12 @@ fn past(record: &BoundRecord) -> Option<String> {
     let best = record.decoders.values().filter_map(|critical| critical.estimate).min_by(f64::total_cmp)?;
     let (three, linear) = (&record.three_step, record.bounds.largest_for_linear()?);
     let place = match () {
-        () if three.high? < linear => "gets",
-        () if three.low? > linear => "does not get",
-        () => "may or may not get",
+        () if three.high? < linear => "fewer samples than this bound",
+        () if three.low? > linear => "more samples than this bound",
+        () => "about as many samples as this bound",
     };
     let (model, gain) = (model(record), significant(best / three.estimate?));
-    Some(format!("{place} past it at {model} (the best decoder needs {gain} times its samples)"))
+    Some(format!("{place} at {model} (the best decoder needs {gain} times as many)"))
 }
 
 /// Critical N over the bound that holds for it, with its interval.

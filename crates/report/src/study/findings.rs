@@ -7,27 +7,55 @@ use superpose_study::{Finding, Verdict};
 use superpose_theory::Point;
 use superpose_theory::bound::Bounds;
 
-use super::spot;
+use super::{Claim, spot};
 use crate::table::Table;
 
-pub fn exponent(exponent: &Exponent) -> String {
-    format!("{:.2} ({:.2} to {:.2})", exponent.estimate, exponent.low, exponent.high)
+/// A number with two decimals; zero has no sign.
+pub fn two_decimals(x: f64) -> String {
+    let text = format!("{x:.2}");
+    if text == "-0.00" { "0.00".into() } else { text }
 }
 
-/// Exponents of one fit, and whether they agree with the closed form.
-pub fn exponents(comparison: Option<&Comparison>) -> String {
-    let Some(comparison) = comparison else { return "too few thresholds for a fit".into() };
-    let part = |(i, name): (usize, &String)| {
-        let predicted = comparison.predicted[i];
-        let verdict = if comparison.observed.exponents[i].holds(predicted) { "agrees" } else { "differs" };
-        let sharper = if comparison.agrees[i] { "holds 0" } else { "does not hold 0" };
-        let [observed, difference] =
-            [&comparison.observed.exponents[i], &comparison.difference[i]].map(exponent);
-        format!(
-            "{name}: {observed} observed, {predicted:.2} closed form: {verdict} within the error bar (fitted to the ratio of both, where much of the scatter cancels, the difference is {difference}, which {sharper})"
+pub fn exponent(exponent: &Exponent) -> String {
+    let [estimate, low, high] = [exponent.estimate, exponent.low, exponent.high].map(two_decimals);
+    format!("{estimate} ({low} to {high})")
+}
+
+/// A claim for each exponent of a fit: whether its interval contains the exponent of the closed form.
+pub fn exponent_claims(what: &str, comparison: Option<&Comparison>) -> Vec<Claim> {
+    let Some(comparison) = comparison else { return Vec::new() };
+    let claim = |((name, observed), &predicted): ((&String, &Exponent), &f64)| {
+        let verdict = if observed.holds(predicted) { Verdict::Agrees } else { Verdict::Differs };
+        Claim::new(
+            format!("{what}: exponent of {name}"),
+            exponent(observed),
+            two_decimals(predicted),
+            &[verdict],
         )
     };
-    comparison.observed.names.iter().enumerate().map(part).collect::<Vec<_>>().join("; ")
+    let Comparison { observed, predicted, .. } = comparison;
+    observed.names.iter().zip(&observed.exponents).zip(predicted).map(claim).collect()
+}
+
+/// The exponents of several fits. The difference is fitted to the ratio of observed and predicted values, where much of the scatter
+/// cancels, so its interval is narrower than that of the exponent.
+pub fn exponents_table(name: &'static str, fits: &[(&'static str, Option<&Comparison>)]) -> Table {
+    let rows = fits
+        .iter()
+        .filter_map(|(what, fit)| Some((*what, (*fit)?)))
+        .flat_map(|(what, fit)| (0..fit.observed.names.len()).map(move |i| (what, fit, i)));
+    Table::new(
+        name,
+        "Exponents of the critical N, fitted to measured and predicted values at the same sizes. Difference: fitted to the ratio of both, where much of the scatter cancels.",
+        rows,
+        &[
+            ("thresholds", |(what, ..)| (*what).into()),
+            ("size", |(_, fit, i)| fit.observed.names[*i].clone().into()),
+            ("measured", |(_, fit, i)| exponent(&fit.observed.exponents[*i]).into()),
+            ("predicted", |(_, fit, i)| two_decimals(fit.predicted[*i]).into()),
+            ("difference", |(_, fit, i)| exponent(&fit.difference[*i]).into()),
+        ],
+    )
 }
 
 /// How many verdicts are that the values agree, are within 15% and differ.
@@ -36,18 +64,36 @@ pub fn count(verdicts: &[Verdict]) -> [usize; 3] {
         .map(|verdict| verdicts.iter().filter(|&&other| other == verdict).count())
 }
 
-/// How many of the thresholds agree with the closed form.
-pub fn tally<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
-    let ratios: Vec<_> = findings.into_iter().map(Finding::ratio).collect();
-    let verdicts: Vec<Verdict> = ratios.iter().flatten().map(Verdict::of).collect();
-    let (all, [agree, close, differ]) = (ratios.len(), count(&verdicts));
-    let without = match all - verdicts.len() {
-        0 => String::new(),
-        without => format!(", {without} have no interval or no prediction"),
+/// Counts of verdicts in words; those that are 0 are left out.
+pub fn counted([agree, close, differ]: [usize; 3]) -> String {
+    let verb = |count: usize, one: &str, many: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
     };
-    format!(
-        "Of {all} thresholds, {agree} agree with the prediction (the 95% interval of observed over predicted holds 1), {close} more are within 15% of it, {differ} differ{without}."
-    )
+    let close = (close > 0).then(|| format!("{close} within 15%"));
+    [verb(agree, "agrees", "agree"), close, verb(differ, "differs", "differ")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The verdicts on thresholds that have an interval and a prediction.
+pub fn verdicts<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Verdict> {
+    findings.into_iter().filter_map(Finding::ratio).map(|ratio| Verdict::of(&ratio)).collect()
+}
+
+/// The claim that thresholds are where the closed form predicts them, with the range of the ratios.
+pub fn thresholds_claim<'a>(what: &str, findings: impl IntoIterator<Item = &'a Finding> + Clone) -> Claim {
+    let verdicts = verdicts(findings.clone());
+    let all = findings.clone().into_iter().count();
+    let ratios: Vec<f64> = findings.into_iter().filter_map(|f| Some(f.ratio()?.mean)).collect();
+    let (low, high) = ratios.iter().fold((f64::MAX, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let measured = match ratios.len() {
+        0 => "none found".into(),
+        found if found < all => format!("ratios {low:.2} to {high:.2}; {} without an interval", all - found),
+        _ => format!("ratios {low:.2} to {high:.2}"),
+    };
+    Claim::new(format!("{what}: critical N at {all} sizes"), measured, "ratio 1", &verdicts)
 }
 
 /// Adds observed thresholds as points and predicted ones as a line of the same name.
@@ -60,7 +106,7 @@ pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Fin
 /// The table of thresholds, with the lower bound for one step.
 pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> Table {
     let caption = format!(
-        "{algorithm}: number of samples at which mean accuracy over seeds crosses 0.5, with 95% intervals. Over bound: observed over the lower bound for linear decoders of the first gradient."
+        "{algorithm}: critical N with 95% intervals. Over bound: measured over the lower bound for linear decoders of the first gradient."
     );
     Table::new(
         name,
@@ -72,7 +118,7 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
             ("d", |f| f.dim.into()),
             ("L", |f| f.length.into()),
             ("V", |f| f.vocab.into()),
-            ("observed N", |f| f.observed().into()),
+            ("measured N", |f| f.observed().into()),
             ("predicted N", |f| f.predicted.into()),
             ("ratio", |f| f.ratio().into()),
             ("verdict", |f| f.ratio().map(|ratio| Verdict::of(&ratio).word()).into()),

@@ -15,8 +15,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use superpose_figure::Figure;
 use superpose_lab::interval::Interval;
-use superpose_study::Results;
+use superpose_study::{Part, Results, Verdict};
 
+pub(crate) use findings::counted;
 pub use store::stored_runs;
 
 use crate::table::Table;
@@ -33,19 +34,70 @@ pub struct Picture {
     pub figure: Figure,
 }
 
+/// A comparison of a measured value with its prediction, or with a reference value.
+///
+/// In all texts of a section, `^{...}` is raised.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Claim {
+    /// What is compared.
+    pub claim: String,
+    /// The measured value.
+    pub measured: String,
+    /// The predicted or the reference value.
+    pub predicted: String,
+    /// How they compare, in words.
+    pub verdict: String,
+    /// The same as one word: agrees, close (within 15%), differs, or none.
+    pub agreement: &'static str,
+}
+
+impl Claim {
+    /// A claim with the verdict on it; several verdicts are counted, and the worst decides.
+    fn new(
+        claim: impl Into<String>,
+        measured: impl Into<String>,
+        predicted: impl Into<String>,
+        verdicts: &[Verdict],
+    ) -> Claim {
+        let counts = findings::count(verdicts);
+        let agreement = match counts {
+            [0, 0, 0] => "none",
+            [_, 0, 0] => "agrees",
+            [_, _, 0] => "close",
+            _ => "differs",
+        };
+        let verdict = match verdicts {
+            [] => "no prediction".to_owned(),
+            [one] => one.word().to_owned(),
+            _ => findings::counted(counts),
+        };
+        Claim {
+            claim: claim.into(),
+            measured: measured.into(),
+            predicted: predicted.into(),
+            verdict,
+            agreement,
+        }
+    }
+}
+
 /// A part of the report.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Section {
+    /// The word of the part of the study.
+    pub id: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// What was found, and whether it agrees with the theory.
+    /// The result in one sentence.
+    pub headline: String,
+    /// What else was found.
     pub sentences: Vec<String>,
     /// Figures.
     pub pictures: Vec<Picture>,
     /// Tables.
     pub tables: Vec<Table>,
-    /// The result in one sentence.
-    pub headline: String,
+    /// What was compared.
+    pub claims: Vec<Claim>,
 }
 
 /// The sections of a study, in order; a part that was not run has none.
@@ -61,7 +113,8 @@ pub fn sections(results: &Results) -> Vec<Section> {
         training.as_ref().map(training::section),
         anchors.as_ref().map(anchors::section),
     ];
-    sections.into_iter().flatten().collect()
+    let named = |(part, section): (&Part, Option<Section>)| Some(Section { id: part.word(), ..section? });
+    Part::ALL.iter().zip(sections).filter_map(named).collect()
 }
 
 /// A point of a figure with its interval.

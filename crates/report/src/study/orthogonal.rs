@@ -4,16 +4,13 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_study::fit::Comparison;
 use superpose_study::{Finding, Orthogonal};
 
-use super::findings::{beside, exponent, exponents, tally, thresholds};
+use super::findings::{beside, exponent_claims, exponents_table, thresholds, thresholds_claim, two_decimals};
 use super::{Picture, Section, distinct};
 use crate::numbers::significant;
 
 pub fn section(orthogonal: &Orthogonal) -> Section {
     let Orthogonal { random, orthonormal, random_exponents, orthonormal_exponents } = orthogonal;
-    let mut sentences = vec![
-        format!("Random embeddings of one dimension: {}.", exponents(random_exponents.as_ref())),
-        format!("Orthonormal embeddings (d = V + 2): {}.", exponents(orthonormal_exponents.as_ref())),
-    ];
+    let mut sentences = Vec::new();
     for (name, findings) in [("random", random), ("orthonormal", orthonormal)] {
         if let Some([short, long]) = growth(findings).map(|growth| growth.map(significant)) {
             sentences.push(format!(
@@ -22,23 +19,27 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
         }
     }
     sentences.push(
-        "If the factors multiply, the two numbers of a line are alike and large; if they separate, facts matter only where coverage binds and length only where it does not.".into(),
+        "With random embeddings the two factors are alike, because the effects of V and L multiply. With orthonormal embeddings facts do not interfere: more facts cost samples only where each must be seen at least once.".into(),
     );
-    sentences.push(tally(random.iter().chain(orthonormal)));
     let of_facts = |fit: &Option<Comparison>| {
-        fit.as_ref().map_or("(no fit)".into(), |fit| exponent(&fit.observed.exponents[1]))
+        fit.as_ref().map_or("(no fit)".into(), |fit| two_decimals(fit.observed.exponents[1].estimate))
     };
-    let exponents = [random_exponents, orthonormal_exponents].map(of_facts);
+    let [with_random, without] = [random_exponents, orthonormal_exponents].map(of_facts);
     let headline = format!(
-        "One-step critical N grows with the number of facts as V^{} for random and V^{} for orthonormal embeddings.",
-        exponents[0], exponents[1]
+        "Overlap makes facts expensive: the one-step critical N grows as V^{{{with_random}}} with random and as V^{{{without}}} with orthonormal embeddings."
     );
+    let mut claims = exponent_claims("Random embeddings", random_exponents.as_ref());
+    claims.extend(exponent_claims("Orthonormal embeddings", orthonormal_exponents.as_ref()));
+    claims.push(thresholds_claim("Random and orthonormal", random.iter().chain(orthonormal)));
+    let fits = [("random", random_exponents.as_ref()), ("orthonormal", orthonormal_exponents.as_ref())];
     let tables = vec![
+        exponents_table("orthogonal_exponents", &fits),
         thresholds("orthogonal_random", "One step, random embeddings", random),
         thresholds("orthogonal_orthonormal", "One step, orthonormal embeddings", orthonormal),
     ];
-    let title = "Orthogonal against random embeddings";
-    Section { title, headline, sentences, pictures: vec![picture(orthogonal)], tables }
+    let title = "Orthogonal embeddings remove the interference";
+    let pictures = vec![picture(orthogonal)];
+    Section { title, headline, sentences, pictures, tables, claims, ..Section::default() }
 }
 
 /// Critical N at the most facts over that at the fewest, at the shortest and the longest sequences.
@@ -69,6 +70,6 @@ fn picture(orthogonal: &Orthogonal) -> Picture {
         .note("Points: observed with 95% intervals. Lines: closed form.")
         .panel(panel(&format!("random, d = {dim}"), &orthogonal.random))
         .panel(panel("orthonormal, d = V + 2", &orthogonal.orthonormal));
-    let caption = "One-step critical N against L for several V: random embeddings of one dimension, and orthonormal ones.";
+    let caption = "One-step critical N against L for several V, measured (points with 95% intervals) and predicted (lines): random embeddings of one dimension, and orthonormal ones.";
     Picture { name: "orthogonal", caption: caption.into(), figure }
 }

@@ -3,7 +3,7 @@
 use superpose_core::Settings;
 use superpose_study::{LEVEL, MlpPhase};
 
-use super::{Picture, Section};
+use super::{Claim, Picture, Section};
 use crate::records::{cause, diagram};
 use crate::table::Table;
 
@@ -11,17 +11,17 @@ pub fn section(phase: &MlpPhase) -> Section {
     let MlpPhase { config, x, y, diagram: map, rms } = phase;
     let (measured, all) = (map.measured, map.cells.len());
     let headline = format!(
-        "Phase diagram of the attention-MLP model: {measured} of {all} cells run; measured and predicted accuracy differ by {rms:.3} rms there."
+        "With an MLP the boundary of recall lies where the closed form predicts it: accuracies differ by {rms:.3} (root mean square) at {measured} measured places."
     );
     let Settings { activation, vocab, dim, length, trigger, .. } = config;
     let model = format!(
-        "Model: {activation}, V = {vocab}, d = {dim}, L = {length}, trigger in the {trigger}; the width m varies."
+        "The model has an MLP with activation {activation}, V = {vocab}, d = {dim}, L = {length} and the trigger in the {trigger}; its width m and N vary. Of {all} cells {measured} were run, most of them near the boundary; the others are interpolated."
     );
     let share = |(dominant, share): &_| format!("{} in {:.0}%", cause(dominant), 100.0 * share);
     let causes = map.shares(LEVEL).iter().map(share).collect::<Vec<_>>().join(", ");
-    let causes = format!("Predicted limiting noise terms below the boundary: {causes}.");
-    let caption = "Left: accuracy (dots mark cells that were run, the rest is filled in) with the measured and the predicted boundary at 0.5. Right: what limits recall.".into();
-    let figure = diagram("Attention-MLP: parameters against samples", x, y, "accuracy", map);
+    let causes = format!("Below the boundary the closed form names what limits recall: {causes}.");
+    let caption = "Accuracy over the number of parameters m d and N. First: measured (dots mark cells that were run), with the measured and the predicted boundary at one half. Second: what limits recall below the predicted boundary.".into();
+    let figure = diagram("Attention-MLP: parameters against samples", x, y, "accuracy", LEVEL, map);
     let table = Table::new(
         "phase",
         "Every cell of the diagram.",
@@ -35,11 +35,20 @@ pub fn section(phase: &MlpPhase) -> Section {
             ("limited by", |cell| cell.dominant.as_ref().map(cause).into()),
         ],
     );
+    let claim = Claim {
+        claim: format!("Attention and MLP: accuracy at {measured} places"),
+        measured: format!("rms difference {rms:.3}"),
+        predicted: "0".into(),
+        verdict: "no interval".into(),
+        agreement: "none",
+    };
     Section {
-        title: "Phase diagram of the attention-MLP model",
-        sentences: vec![model, headline.clone(), causes],
+        title: "A phase diagram with an MLP",
+        sentences: vec![model, causes],
         headline,
+        claims: vec![claim],
         pictures: vec![Picture { name: "phase", caption, figure }],
         tables: vec![table],
+        ..Section::default()
     }
 }

@@ -1,56 +1,63 @@
 //! Part 1: exponents of the critical number of samples, and the collapse of all sizes onto one curve.
 
-use superpose_figure::{Axis, Chart, Figure};
+use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_study::fit::Comparison;
 use superpose_study::{Family, Finding, Scaling};
 
-use super::findings::{beside, exponent, exponents, tally, thresholds};
-use super::{Picture, Section, distinct, spot};
-use crate::numbers::significant;
+use super::findings::{beside, exponent_claims, exponents_table, thresholds, thresholds_claim, two_decimals};
+use super::{Picture, Section, distinct};
 
 pub fn section(scaling: &Scaling) -> Section {
     let Scaling { one_step, three_step } = scaling;
+    let families = [("One step", one_step), ("Three steps", three_step)];
     let mut sentences = Vec::new();
-    for (name, family) in [("One step", one_step), ("Three steps", three_step)] {
-        sentences.push(format!("{name}: {}.", exponents(family.exponents.as_ref())));
-        if let Some([d, l, v]) = family.leading {
+    for (name, family) in families {
+        if let (Some(law), Some(prediction)) = (&family.onto_law, &family.onto_prediction) {
+            let (less, still_less) = (100.0 * law.quality, 100.0 * prediction.quality);
             sentences.push(format!(
-                "{name}: the leading-order law is N = {}, with the exponents {d:.2}, {l:.2} and {v:.2} of d, L and V at the middle sizes.",
+                "{name}: dividing N by the predicted critical N removes {still_less:.0}% of the scatter of all accuracies about one curve; dividing it by the leading-order law {} alone removes {less:.0}%.",
                 family.law
             ));
         }
-        sentences.push(tally(&family.findings));
-        if let (Some(law), Some(prediction)) = (&family.onto_law, &family.onto_prediction) {
-            let [plain, over_law, over_prediction] =
-                [law.plain, law.residual, prediction.residual].map(significant);
-            let (less, still_less) = (100.0 * law.quality, 100.0 * prediction.quality);
-            sentences.push(format!(
-                "{name}: accuracies (means of runs within 15% in N) against N alone scatter about one monotone curve with mean square {plain}; against N over that law {over_law} ({less:.0}% less), against N over the predicted critical N {over_prediction} ({still_less:.0}% less)."
-            ));
-        }
     }
-    let headline = match &one_step.exponents {
-        Some(fit) => {
-            let part = |(i, name): (usize, &String)| {
-                let observed = exponent(&fit.observed.exponents[i]);
-                format!("{name}^{observed}, closed form {:.2}", fit.predicted[i])
-            };
-            let parts: Vec<String> = fit.observed.names.iter().enumerate().map(part).collect();
-            format!("One-step critical N scales as {}.", parts.join("; "))
-        }
-        None => "Too few one-step thresholds for exponents.".into(),
+    let power = |family: &Family, which: fn(&Comparison) -> Vec<f64>| {
+        let fit = family.exponents.as_ref()?;
+        let powers = fit.observed.names.iter().zip(which(fit));
+        Some(
+            powers
+                .map(|(name, power)| format!("{name}^{{{}}}", two_decimals(power)))
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     };
+    let observed = |fit: &Comparison| fit.observed.exponents.iter().map(|e| e.estimate).collect();
+    let headline = match (power(one_step, observed), power(one_step, |fit| fit.predicted.clone())) {
+        (Some(seen), Some(predicted)) => {
+            format!("After one step the critical N grows as {seen}; the closed form predicts {predicted}.")
+        }
+        _ => "Too few one-step thresholds for exponents.".into(),
+    };
+    let claims = families.iter().flat_map(|(name, family)| {
+        let mut claims = exponent_claims(name, family.exponents.as_ref());
+        claims.push(thresholds_claim(name, &family.findings));
+        claims
+    });
+    let fits = families.map(|(name, family)| (name, family.exponents.as_ref()));
     Section {
-        title: "Scaling of the critical number of samples",
+        title: "The critical number of samples follows power laws",
         headline,
         sentences,
+        claims: claims.collect(),
         pictures: vec![
             picture(one_step, "scaling_one_step", "one step"),
             picture(three_step, "scaling_three_step", "three steps"),
         ],
         tables: vec![
+            exponents_table("exponents", &fits),
             thresholds("scaling_one_step", "One step", &one_step.findings),
             thresholds("scaling_three_step", "Three steps", &three_step.findings),
         ],
+        ..Section::default()
     }
 }
 
@@ -74,18 +81,36 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
     };
     let by_dim = chart(("d", "dimension d", |f| f.dim), ("L", |f| f.length));
     let by_length = chart(("L", "sequence length L", |f| f.length), ("d", |f| f.dim));
-    let runs: Vec<_> = family.collapsed().iter().map(|(x, seen)| spot(*x, seen)).collect();
-    let samples = Axis::log("N over predicted critical N").range(0.25, 4.0);
-    let accuracy = Axis::linear("mean accuracy").range(0.0, 1.0);
-    let collapse = Chart::new("all sizes, collapsed", samples, accuracy)
-        .points("all sizes together", runs)
-        .horizontal(0.5, "level 0.5");
+    let [before, after] = collapse(family);
     let figure = Figure::new()
         .title(format!("Critical number of samples, {algorithm}"))
         .note("Points: observed with 95% intervals. Lines: closed form.");
-    let figure = figure.panel(by_dim).panel(by_length).panel(collapse);
+    let figure = figure.columns(2).panel(by_dim).panel(by_length).panel(before).panel(after);
     let caption = format!(
-        "Critical N of {algorithm} at mean accuracy 0.5 against d and L, observed and predicted; right: mean accuracy over all runs of all sizes, N in units of the predicted critical N."
+        "Above: critical N of {algorithm} against d and L at V = {vocab}, measured (points with 95% intervals) and predicted (lines). Below: mean accuracy against N for all {} combinations of d, L and V, each with its own colour, before and after N is divided by the predicted critical N.",
+        family.findings.len()
     );
     Picture { name, caption, figure }
+}
+
+/// Accuracy of every size against N, and against N over its predicted critical value. Colours go with that value.
+fn collapse(family: &Family) -> [Chart; 2] {
+    let mut curves = family.curves();
+    curves.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let count = curves.len();
+    let chart = |title: &str, samples: Axis, scale: fn(f64) -> f64| {
+        let accuracy = Axis::linear("mean accuracy").range(0.0, 1.0);
+        let mut chart = Chart::new(title, samples, accuracy).horizontal(0.5, "one half");
+        for (i, (critical, points)) in curves.iter().enumerate() {
+            let spots = points.iter().map(|(n, mean)| (n / scale(*critical), mean.mean));
+            chart = chart.with(Series::points("", spots).step(i, count).small());
+        }
+        chart
+    };
+    [
+        chart("every size, before", Axis::log("samples N"), |_| 1.0),
+        chart("after rescaling", Axis::log("N over predicted critical N").range(0.25, 4.0), |critical| {
+            critical
+        }),
+    ]
 }

@@ -32,7 +32,7 @@ pub fn stored_runs(summary: &Summary) -> Section {
         ));
     }
     let (pictures, tables) = (picture(summary).into_iter().collect(), vec![table(summary)]);
-    Section { title: "Runs", headline: format!("{runs}."), sentences, pictures, tables }
+    Section { title: "Runs", headline: format!("{runs}."), sentences, pictures, tables, ..Section::default() }
 }
 
 fn table(summary: &Summary) -> Table {

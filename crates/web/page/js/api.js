@@ -3,7 +3,7 @@
 /** What the server refused, with its sentence. */
 export class Refusal extends Error {
   constructor(status, { error, hint }) {
-    super(hint ? `${error} ${hint}` : error);
+    super(hint ? `${error}; ${hint}` : error);
     this.status = status;
   }
 }

@@ -25,6 +25,12 @@ export const h = (name, attributes = {}, ...children) => build(document.createEl
 export const s = (name, attributes = {}, ...children) =>
   build(document.createElementNS(SVG, name), attributes, children);
 
+/** Text of a report, in which `^{...}` and `^2` are raised. */
+export function raised(text) {
+  return text.split(/\^(?:\{([^}]*)\}|(-?[0-9](?:[0-9.]*[0-9])?))/).map((part, index) =>
+    (index % 3 === 0 || part === undefined ? part : h('sup', {}, part.replace('-', '−'))));
+}
+
 /** Puts children in the place of what a node has. What had the focus keeps it, by its id. */
 export function fill(node, ...children) {
   const focused = node.contains(document.activeElement) ? document.activeElement.id : '';

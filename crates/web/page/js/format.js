@@ -31,6 +31,9 @@ export function share(value) {
   return value.toFixed(3);
 }
 
+/** A measured share with its 95% interval. */
+export const interval = (measured) => (measured ? `${share(measured.mean)} (${share(measured.low)} to ${share(measured.high)})` : 'unknown');
+
 /** A number of any size in three digits; whole numbers as they are. */
 export function digits(value) {
   if (value === null || value === undefined) return 'unknown';
@@ -56,9 +59,9 @@ export const words = (name) => name.replaceAll('_', ' ').replace(/\bmlp\b/, 'MLP
 /** The same at the beginning of a line. */
 export const title = (name) => words(name).replace(/^./, (letter) => letter.toUpperCase());
 
-/** A whole number as people type it (8192, 8,192, 8e3, 1.5k, 2M), or null; 12.7 is none. */
+/** A whole number as people type it (8192, 8,192, 8e3, 1.5k, 2M), or null; 12.7 is none, and neither is 2,5. */
 export function parseWhole(text) {
-  const match = /^([0-9][0-9,_ ]*(?:\.[0-9]+)?(?:e\+?[0-9]+)?)\s*([km]?)$/i.exec(text.trim());
+  const match = /^((?:[0-9]{1,3}(?:[,_ ][0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:e\+?[0-9]+)?)\s*([km]?)$/i.exec(text.trim());
   if (!match) return null;
   const unit = { '': 1, k: 1e3, m: 1e6 }[match[2].toLowerCase()];
   // 1.1 times a thousand is not quite 1100 in floating point.

@@ -15,10 +15,15 @@ import { explainTerms } from './terms.js';
 import { switchTheme } from './theme.js';
 import { makeQueue } from './try/queue.js';
 import { makeResult } from './try/result.js';
+import { makeTable } from './try/table.js';
 import { makeTraining } from './try/train.js';
+import { asCommand, asPython } from './commands.js';
+import { makePresets } from './presets.js';
+import { copy } from './save.js';
+import { makeTask } from './task.js';
 import { makeWelcome } from './welcome.js';
 
-const TITLES = { explore: 'Explore', try: 'Try', studies: 'Studies', plan: 'Plan', help: 'How to read this' };
+const TITLES = { explore: 'Explore', try: 'Train', studies: 'Studies', plan: 'Plan', help: 'How to read this' };
 
 /** Shows the tab of the state, and gives the links of the others the present view. */
 function showTab(state, before) {
@@ -46,23 +51,26 @@ async function start() {
     event.preventDefault();
     $('main').focus();
   });
-  $('copy').addEventListener('click', async () => {
+  $('copy').addEventListener('click', () => {
     state.settle();
-    const copied = await navigator.clipboard.writeText(location.href).then(() => true, () => false);
-    say($('copied'), copied ? 'Copied.' : 'Copy it from the address bar.');
-    setTimeout(() => say($('copied'), ''), 2000);
+    copy(location.href, 'Link');
   });
+  $('copy-command').addEventListener('click', () => copy(asCommand(state.get().config, state.usual), 'Command'));
+  $('copy-python').addEventListener('click', () => copy(asPython(state.get().config, state.usual), 'Python'));
+  makePresets(state);
   makeIgnored(state);
   makeWelcome(state);
+  makeTask(state);
   makeControls(state, about);
   makeMap(state, about);
   makeReadout(state, about);
   const fail = makeTraining(state);
   makeQueue(state, fail);
   makeResult(state, fail);
+  makeTable(state, fail);
   makeStudies(state);
   makePlan(state, about);
-  makeInspect(state);
+  makeInspect(state, about);
   listenLink((there) => { $('lost').hidden = there; });
   connect();
   say($('version'), `Superpose ${about.version}, on this machine with ${about.threads === 1 ? 'one thread' : `${about.threads} threads`}.`);

@@ -56,6 +56,9 @@ export function unusual(config, usual) {
 /** Whether a run is of another task or training than any map of the page. */
 export const foreign = (config, usual) => uncontrolled(config, usual).some((name) => !CLOSENESS.includes(name));
 
+/** The smallest dimension of a configuration's embedding: orthonormal vectors of all tokens, the trigger and a spare. */
+export const leastDim = ({ embedding, vocab }) => (embedding === 'orthonormal' ? vocab + 2 : 1);
+
 /** The configuration in a line. */
 export function describe(config) {
   const number = (value) => value.toLocaleString('en-US');

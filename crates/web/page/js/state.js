@@ -12,6 +12,8 @@ export const PLAN = {
 };
 /** What whole numbers of a configuration may be; how many repeats, the server says. */
 export const RANGES = { size: [1, 2 ** 31 - 1], seed: [0, 2 ** 32] };
+/** Where the page begins: near the boundary, at sizes where a training takes a moment. */
+const START = { dim: 80, samples: 2048, trigger: 'keys', repeats: 5, seed: 0 };
 /** Characters of a wrong value that are quoted. */
 const QUOTED = 24;
 
@@ -75,10 +77,11 @@ export function makeState(about) {
   const config = {};
   for (const name of [...COUNTS, 'keep', ...CHOICES]) config[name] = about.defaults[name];
   const defaults = {
-    tab: 'explore', config: { ...config, repeats: 3, seed: 0 }, x: 'dim', y: 'samples', accuracy: 0.5,
+    tab: 'explore', config: { ...config, ...START }, x: 'dim', y: 'samples', accuracy: 0.5,
     run: null, study: null, file: null, holder: null, tensor: null, plan: PLAN,
   };
   const listeners = [];
+  const settled = [];
   let ignored = [];
   let now = read(location.hash);
 
@@ -115,7 +118,12 @@ export function makeState(about) {
     for (const listener of listeners) listener(now, before);
   }
 
-  addEventListener('popstate', () => change(read(location.hash)));
+  // How many steps of the history this page has written and not gone back.
+  let steps = history.state?.steps ?? 0;
+  addEventListener('popstate', () => {
+    steps = history.state?.steps ?? 0;
+    change(read(location.hash));
+  });
 
   return {
     defaults,
@@ -134,8 +142,16 @@ export function makeState(about) {
     /** Writes the address: one step of the history. */
     settle() {
       const target = address(now);
-      if (target !== (location.hash || '#explore')) history.pushState(null, '', target);
+      if (target === (location.hash || '#explore')) return;
+      steps += 1;
+      history.pushState({ steps }, '', target);
+      for (const listener of settled) listener();
     },
+    /** Whether there is a step to undo. */
+    canUndo: () => steps > 0,
+    undo: () => history.back(),
+    /** Calls back when a step was written. */
+    listenSettled: (listener) => settled.push(listener),
     /** Both at once. */
     set(part) {
       this.move(part);

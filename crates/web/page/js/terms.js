@@ -2,7 +2,23 @@
 // goes with Escape. `term('lock_rate')` makes one; in the HTML, `<span data-term="lock_rate">` becomes one.
 
 import { h, $ } from './dom.js';
-import { words } from './format.js';
+import { title, words } from './format.js';
+
+/** Plain names of what the programs call otherwise; the technical name begins the note. */
+export const PLAIN = {
+  accuracy: 'recall',
+  memory_accuracy: 'recall with perfect attention',
+  lock_rate: 'finds the right token',
+  kept_rate: 'keeps the right token',
+  one_step_accuracy: 'recall after step 1',
+  mean_bias: 'common facts drown rare ones',
+  interference: 'facts overlap: too few dimensions',
+  gradient_noise: 'chance in the samples',
+  output_overlap: 'labels overlap',
+  mlp_noise: 'the MLP is too narrow',
+  attention_leak: 'other tokens leak in',
+  coverage: 'facts never shown',
+};
 
 export const TERMS = {
   vocab: ['V', 'Vocabulary: the number of tokens. Each stands for one fact, so V facts are to be stored.'],
@@ -22,7 +38,7 @@ export const TERMS = {
   one_step_accuracy: [null, 'Recall from the first gradient alone, before the attention has learned anything.'],
   critical: [null, 'How far one size must go, the others staying, for recall to reach the chosen accuracy.'],
   signal: [null, 'What the right label’s logit gets from its own fact.'],
-  mean_bias: [null, 'All keys have something in common. Facts seen more often than others pull on every answer through it. More samples help.'],
+  mean_bias: [null, 'All keys have something in common. Facts that the samples happen to show more often pull on every answer through it. More samples help.'],
   interference: [null, 'Keys overlap, so other facts answer too, however many samples there are. More dimensions help.'],
   gradient_noise: [null, 'Some facts are seen more often than others, and keys overlap: chance in the samples.'],
   output_overlap: [null, 'The signal seen through overlaps: the right fact by wrong labels, the trigger by other tokens.'],
@@ -32,21 +48,23 @@ export const TERMS = {
   logits: [null, 'The model’s scores of labels. Noise here means a wrong label may win.'],
   scores: [null, 'The attention’s scores of tokens. Noise here means the wrong token may be looked at.'],
   margin: [null, 'The right label’s logit minus the largest other one. Above zero the answer is right.'],
-  error: [null, 'How far the closed form is usually off: root mean square of predicted minus simulated recall, over many models of checked sizes, without the spread between seeds. It is not a bound or an interval, and single runs scatter more than this.'],
+  error: [null, 'How far the closed form is usually off: root mean square of predicted minus simulated recall, over many models of checked sizes, without the spread between seeds. It is not a bound or an interval. A single training differs from the mean by more than this: train several seeds to see by how much.'],
   interval: [null, '95% interval of the mean: about 95 of 100 made like this hold the true value. It counts the differences between seeds (Student’s t) and the finite number of test sequences (Wilson); with one repeat the latter alone.'],
   repeats: [null, 'Training runs with different seeds. More of them make the interval narrower and more reliable.'],
   seed: [null, 'The same seed gives the same numbers, bit by bit.'],
   foreign: [null, 'A run with settings for which the page has no control, such as Zipf tokens or exact steps. No map here is of its kind. Point at it to see which settings.'],
-  boundary: [null, 'The line where predicted recall crosses this accuracy.'],
+  boundary: [null, 'The thick line on the map: predicted recall crosses this value there. Thin lines are at 0.1, 0.5 and 0.9.'],
+  unchecked: [null, 'The pale part of the map, beyond the dotted line: no simulation has checked the formulas at these sizes.'],
+  conditions: [null, 'Conditions to leading order: simple formulas that must hold for recall to work when all sizes are large.'],
   effective_dimension: [null, 'One over the mean square cosine of two rows: the dimension at which Gaussian vectors would overlap as much.'],
 };
 
 let serial = 0;
 
 /** A word or symbol with its note. */
-export function term(name, shown = words(name)) {
+export function term(name, shown = PLAIN[name] ?? words(name)) {
   const [symbol, note] = TERMS[name];
-  const heading = symbol && symbol !== shown ? `${symbol}. ` : '';
+  const heading = symbol && symbol !== shown ? `${symbol}. ` : shown.toLowerCase().includes(words(name)) || !PLAIN[name] ? '' : `${title(words(name))}. `;
   const id = `term-${++serial}`;
   return h('span', { class: 'term' },
     h('button', { type: 'button', class: 'term-word', 'aria-describedby': id, 'data-note': heading + note }, shown),
@@ -69,7 +87,12 @@ export function explainTerms() {
   const tip = $('tip');
   let word = null;
   const hide = () => { tip.hidden = true; };
+  const at = ({ clientX, clientY }) => `${clientX} ${clientY}`;
+  let clicked = null;
   const show = (event) => {
+    // After a click the layout may move under a pointer that rests: that is no pointing.
+    if (event.type === 'pointerover' && at(event) === clicked) return hide();
+    clicked = event.type === 'click' ? at(event) : null;
     word = event.target.closest?.('[data-note]');
     if (!word) return hide();
     tip.textContent = word.dataset.note;

@@ -20,6 +20,7 @@ pub struct Gauge {
     read: AtomicU64,
     repeat: AtomicUsize,
     stage: Mutex<Option<Stage>>,
+    seeds: Mutex<Vec<f64>>,
     pub cancel: CancelToken,
     late: AtomicBool,
     deadline: OnceLock<Instant>,
@@ -41,6 +42,11 @@ impl Gauge {
 
     pub fn repeat(&self) -> usize {
         self.repeat.load(Ordering::Relaxed)
+    }
+
+    /// The recall of each repeat so far.
+    pub fn seeds(&self) -> Vec<f64> {
+        self.seeds.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn stage(&self) -> Option<Stage> {
@@ -65,5 +71,9 @@ impl Progress for Gauge {
 
     fn stage(&self, stage: Stage) {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
+    }
+
+    fn measured(&self, accuracy: f64) {
+        self.seeds.lock().unwrap_or_else(PoisonError::into_inner).push(accuracy);
     }
 }

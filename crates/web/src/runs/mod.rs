@@ -92,6 +92,9 @@ pub struct RunView {
     config: Settings,
     error: Option<String>,
     accuracy: Option<Interval>,
+    /// The accuracy of each repeat that has been measured, in the order of seeds.
+    #[schemars(inner(range(min = 0.0, max = 1.0)))]
+    seeds: Vec<f64>,
     /// The predicted accuracy.
     predicted: Option<f64>,
     /// Only where a run is shown by itself.
@@ -297,6 +300,7 @@ impl State {
             config: (*run.config).clone(),
             error: run.error.clone(),
             accuracy: outcome.map(|outcome| outcome.record.measures[Measure::Accuracy]),
+            seeds: run.gauge.seeds(),
             predicted: outcome.and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
             result: outcome.filter(|_| whole).cloned(),
         })

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
+use superpose_lab::inspect;
 use superpose_lab::store::{Store, Summary};
 use superpose_report::{Section, sections, stored_runs};
 use superpose_study::Results;
@@ -293,7 +294,9 @@ impl Opened {
             let file = self.tensors(name)?;
             let tensors = file.tensors();
             let matrix = |name: String| match tensors.shape(&name).ok()?[..] {
-                [rows, columns] if rows > 0 && columns > 0 => Some(Matrix { name, rows, columns }),
+                [rows, columns] if rows > 0 && columns > 0 => {
+                    Some(Matrix { name, rows, columns, seconds: inspect::seconds(rows, columns) })
+                }
                 _ => None,
             };
             Ok(tensors.names().into_iter().filter_map(matrix).take(MAX_TENSORS).collect())

@@ -53,6 +53,9 @@ pub struct Matrix {
     pub rows: usize,
     #[schemars(range(min = 1))]
     pub columns: usize,
+    /// Estimated seconds of its inspection on one thread.
+    #[schemars(range(min = 0.0))]
+    pub seconds: f64,
 }
 
 /// An entry of the list of studies.

@@ -14,7 +14,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const program = process.env.SUPERPOSE ?? join(root, 'target/debug/superpose');
-const { chromium } = createRequire(process.env.PLAYWRIGHT ?? join(root, 'target/browser/'))('playwright-core');
+const packages = createRequire(process.env.PLAYWRIGHT ?? join(root, 'target/browser/'));
+const { chromium } = packages('playwright-core');
+/** The script of axe-core. */
+export const axe = packages.resolve('axe-core/axe.min.js');
 
 export const SIZES = {
   desktop: { viewport: { width: 1280, height: 800 } },
@@ -75,6 +78,16 @@ export function runSweep(samples) {
 export async function api(path, body, method = body ? 'POST' : 'GET') {
   const given = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   return (await fetch(base + path, { method, ...given })).json();
+}
+
+/** Runs a configuration to its end without the page, and gives the run with its result. */
+export async function done(config) {
+  const { id } = await api('/api/runs', { config });
+  for (;;) {
+    const run = await api(`/api/runs/${id}`);
+    if (!['queued', 'running'].includes(run.state)) return run;
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
 }
 
 /** Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left. */

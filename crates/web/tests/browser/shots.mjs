@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import { api, SIZES, start, stop, withPage } from './harness.mjs';
 
 const TRAINED = [
-  { samples: 8192 }, { dim: 256, samples: 20000 }, { samples: 65536 }, { dim: 48, samples: 60000 },
-  { dim: 400, samples: 4000 }, { dim: 600, samples: 60000 }, { dim: 20, samples: 1500 }, { dim: 160, samples: 1000000 },
+  { dim: 80, samples: 2048 }, { dim: 256, samples: 20000 }, { dim: 94, samples: 2048 }, { dim: 48, samples: 60000 },
+  { dim: 400, samples: 400 }, { dim: 600, samples: 60000 }, { dim: 20, samples: 1500 }, { dim: 160, samples: 1000000 },
   { vocab: 200, dim: 64, length: 128, samples: 4000 },
 ];
 // `first` is the page as a newcomer sees it; in the others the words of welcome have been put away.
-const TABS = { first: '#explore', explore: '#explore?dim=256&samples=6000', try: '#try?run=8', studies: '#studies', plan: '#plan', help: '#help' };
+const TABS = { first: '#explore', explore: '#explore?dim=120&samples=3000', try: '#try?run=8', studies: '#studies', plan: '#plan', help: '#help' };
 
 const folder = process.argv[2] ?? 'target/shots';
 mkdirSync(folder, { recursive: true });
 await start();
 try {
-  for (const config of TRAINED) await api('/api/runs', { config: { ...config, repeats: 5 } });
+  for (const config of TRAINED) await api('/api/runs', { config: { trigger: 'keys', ...config, repeats: 5 } });
   while ((await api('/api/runs')).runs.some((run) => run.state !== 'done')) await new Promise((wake) => setTimeout(wake, 200));
   for (const size of Object.keys(SIZES)) {
     for (const dark of [false, true]) {

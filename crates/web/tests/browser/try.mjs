@@ -36,7 +36,7 @@ for (const size of Object.keys(SIZES)) {
     await page.keyboard.press('Shift+ArrowLeft');
     await drawn(page);
     assert.equal(await dot.getAttribute('class'), 'dot here');
-    await page.selectOption('#choose-trigger', 'keys');
+    await page.selectOption('#choose-trigger', 'values');
     await drawn(page);
     assert.equal(await dot.getAttribute('class'), 'dot elsewhere');
   }));
@@ -47,8 +47,8 @@ for (const size of Object.keys(SIZES)) {
     const id = await page.$eval('#result', (node) => node.dataset.run);
     const { result } = await api(`/api/runs/${id}`);
     const row = (name) => page.locator('.rates tr', { has: page.locator('button', { hasText: new RegExp(`^${name}$`) }) });
-    assert.ok((await row('accuracy').locator('.measured.value').textContent()).startsWith(result.record.accuracy.mean.toFixed(3)));
-    assert.equal(await row('accuracy').locator('td.predicted').textContent(), result.prediction.accuracy.toFixed(3));
+    assert.ok((await row('recall').locator('.measured.value').textContent()).startsWith(result.record.accuracy.mean.toFixed(3)));
+    assert.equal(await row('recall').locator('td.predicted').textContent(), result.prediction.accuracy.toFixed(3));
     assert.match(await text(page, '.verdict'), /95% interval.*closed form said/);
     assert.equal(await page.locator('.attention li').count(), 12);
     assert.equal(await page.locator('.attention li.trigger').count(), 1);
@@ -56,9 +56,9 @@ for (const size of Object.keys(SIZES)) {
     assert.ok(Math.abs(heights.reduce((sum, height) => sum + height, 0) - 100) < 1, 'weights add up to one');
     assert.equal(await page.locator('.margins rect').count(), result.margins.counts.length);
     const budget = page.locator('#result .budget').first();
-    const bias = await budget.locator('tr', { hasText: 'mean bias' }).locator('td.measured').textContent();
-    const { mean_bias: part, signal } = result.record.noise.logits;
-    assert.ok(Math.abs(Number(bias) / Math.sqrt(part / signal) - 1) < 0.01, 'the measured mean bias is the record’s');
+    const shown = await budget.locator('tr', { hasText: 'facts overlap' }).locator('td.measured').textContent();
+    const { interference: part, signal } = result.record.noise.logits;
+    assert.ok(Math.abs(Number(shown) / Math.sqrt(part / signal) - 1) < 0.01, 'the measured interference is the record’s');
     await fits(page);
     await page.click('#result >> text=Show on the map');
     await drawn(page);

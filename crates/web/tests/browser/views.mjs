@@ -67,7 +67,7 @@ for (const size of Object.keys(SIZES)) {
 
   test(`${size}: the text for newcomers, with notes`, () => withPage({ size, at: '#help' }, async (page) => {
     await fits(page);
-    await page.locator('#help .term-word', { hasText: 'Lock rate' }).click();
+    await page.locator('#help .term-word', { hasText: 'Finds the right token' }).click();
     assert.match(await text(page, '#tip:not([hidden])'), /largest attention weight/);
     await page.keyboard.press('Escape');
     assert.ok(await page.locator('#tip').isHidden());
@@ -110,7 +110,7 @@ test('a link reproduces a view; back and forward go through what was set', async
 
 test('an address with nonsense shows the defaults', () => withPage({ at: '#explore?vocab=-3&dim=x&x=y&accuracy=7&tab=<b>' }, async (page) => {
   assert.equal(await number(page, 'vocab'), 512);
-  assert.equal(await number(page, 'dim'), 128);
+  assert.equal(await number(page, 'dim'), 80);
   assert.equal(await page.inputValue('#axis-x'), 'dim');
   const said = await text(page, '#ignored-text');
   assert.ok(said.includes('vocab = -3 (must be a whole number from 1 to 2,147,483,647)'), said);
@@ -137,5 +137,5 @@ test('a good address says nothing; one with two axes that clash, or an unknown t
 
 test('the accuracy of a link that is not in the list is shown in it', () => withPage({ at: '#explore?accuracy=0.8' }, async (page) => {
   assert.equal(await page.inputValue('#level'), '0.8');
-  assert.equal(await text(page, '#critical-level'), '0.8');
+  assert.equal(await text(page, '#critical-level'), '80%');
 }));

@@ -3,17 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, drawn, middle, number, text, withPage } from './harness.mjs';
+import { api, done, drawn, middle, number, text, withPage } from './harness.mjs';
 
-/** Runs a configuration to its end without the page. */
-async function measured(config) {
-  const { id } = await api('/api/runs', { config });
-  for (;;) {
-    const run = await api(`/api/runs/${id}`);
-    if (!['queued', 'running'].includes(run.state)) return run;
-    await new Promise((wake) => setTimeout(wake, 50));
-  }
-}
+/** Runs a configuration to its end without the page; what is not given is as the page begins. */
+const measured = (config) => done({ dim: 80, trigger: 'keys', ...config });
 
 test('settings without a control are named beside the run, and its point is no measurement of this map', async () => {
   const plain = await measured({ samples: 3000 });
@@ -32,7 +25,7 @@ test('settings without a control are named beside the run, and its point is no m
     assert.equal(await dot(other).textContent(), '', 'it has no number as if it were of this map');
     assert.match(await dot(other).getAttribute('data-note'), words);
     assert.ok(await page.locator('#key-foreign').isVisible(), 'the legend has it');
-    await page.selectOption('#choose-trigger', 'keys');
+    await page.selectOption('#choose-trigger', 'values');
     await drawn(page);
     assert.equal(await dot(other).getAttribute('class'), 'dot foreign');
   });
@@ -67,7 +60,7 @@ test('the name of a region makes way for a point that is measured under it', () 
 test('± has a note, and sizes that were not checked are said to be so', () => withPage({}, async (page) => {
   await page.click('#error .term-word');
   assert.match(await text(page, '#tip:not([hidden])'), /root mean square of predicted minus simulated recall.*not a bound or an interval/);
-  assert.equal(await text(page, '#error-size'), String((await api('/api/predict', {})).error));
+  assert.equal(await text(page, '#error-size'), String((await api('/api/predict', { config: { dim: 80, trigger: 'keys' } })).error));
   await page.fill('#number-vocab', '9000');
   await page.press('#number-vocab', 'Enter');
   await drawn(page);
@@ -159,7 +152,7 @@ test('an inspection under way is shown and can be cancelled', () => withPage({ a
 }));
 
 test('the first visit says what is seen and what to do, until it is put away', () => withPage({}, async (page) => {
-  assert.match(await text(page, '#welcome'), /learns V.*facts.*Drag the ring.*train at that point/s);
+  assert.match(await text(page, '#welcome'), /A fact is a token and its label.*learns V.*facts.*Drag the ring.*train at that point/s);
   assert.ok((await page.locator('#train-here').boundingBox()).y < 800 - 30, 'the button to train is on the first screen');
   await page.click('#welcome-close');
   assert.ok(await page.locator('#welcome').isHidden());

@@ -5,7 +5,7 @@ import { count } from '../format.js';
 import { wholeField } from '../number.js';
 import { place, step, value, whole } from '../scale.js';
 import { CHOICES, COUNTS, RANGES } from '../state.js';
-import { lineOf, nameOfSize, needsWidth } from '../sizes.js';
+import { leastDim, lineOf, nameOfSize, needsWidth } from '../sizes.js';
 import { TERMS, term } from '../terms.js';
 
 const TRACK = 1000;
@@ -60,10 +60,9 @@ function sizeControl(state, line) {
 /** One choice by name. */
 function choiceControl(state, name, words) {
   const choose = () => {
-    const { vocab, dim } = state.get().config;
-    // Orthonormal vectors need a dimension of at least vocab + 2, so choosing them raises it.
-    const room = select.value === 'orthonormal' ? { dim: Math.max(dim, vocab + 2) } : {};
-    state.set({ config: { [name]: select.value, ...room } });
+    const config = { ...state.get().config, [name]: select.value };
+    // Orthonormal vectors need many dimensions, so choosing them raises the dimension.
+    state.set({ config: { [name]: select.value, dim: Math.max(config.dim, leastDim(config)) } });
   };
   const select = h('select', { id: `choose-${name}`, 'aria-label': name, onchange: choose },
     words.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));
@@ -142,6 +141,13 @@ export function makeControls(state, about) {
   shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), showLevel);
   const show = (now) => shows.forEach((each) => each(now));
   $('reset').addEventListener('click', () => state.set({ ...state.defaults, tab: 'explore', run: state.get().run }));
-  state.listen(show);
+  const undo = $('undo');
+  undo.addEventListener('click', () => state.undo());
+  const offer = () => { undo.disabled = !state.canUndo(); };
+  state.listenSettled(offer);
+  state.listen((now) => {
+    show(now);
+    offer();
+  });
   show(state.get());
 }

@@ -4,7 +4,7 @@
 
 import { colour } from '../colour.js';
 import { fill, h, $ } from '../dom.js';
-import { share } from '../format.js';
+import { interval, share } from '../format.js';
 import { allRuns, listenRuns } from '../events.js';
 import { place } from '../scale.js';
 import { describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
@@ -39,10 +39,9 @@ function sideFor({ x, y }, taken, frame) {
 }
 
 function noteOf(run, usual) {
-  const { mean, low, high } = run.accuracy;
   const others = unusual(run.config, usual);
   const predicted = run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`;
-  return `Measured ${share(mean)} (${share(low)} to ${share(high)}), ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
+  return `Measured ${interval(run.accuracy)}, ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
 }
 
 /** Makes the measured points; `changed` is called when there are others. */

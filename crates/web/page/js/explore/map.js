@@ -9,16 +9,18 @@ import { onTheme, theme } from '../theme.js';
 import { term } from '../terms.js';
 import { makeDots } from './dots.js';
 import { writeNames } from './names.js';
-import { frameOf, paint } from './paint.js';
+import { checkedPart, frameOf, paint } from './paint.js';
 import { makePoint } from './point.js';
 import { raster } from './raster.js';
 import { hatch, nameOf } from './regions.js';
+import { makeHover } from './hover.js';
+import { makeExports } from './exports.js';
 
 const RESOLUTION = 64;
 const NARROW = 480;
 /** Room for the legend and the button under the map, and the least height that is still a map. */
-const BELOW = 170;
-const LEAST = 340;
+const BELOW = 200;
+const LEAST = 270;
 
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
@@ -42,7 +44,7 @@ function styleOf(canvas) {
 }
 
 /** The colour bar and the hatchings in words. */
-function legend(map, { region }) {
+function legend(map, { region }, frame) {
   const bar = $('ramp');
   const pen = bar.getContext('2d');
   for (let at = 0; at < bar.width; at++) {
@@ -59,6 +61,9 @@ function legend(map, { region }) {
     brush.fillRect(0, 0, 28, 16);
     return h('li', {}, swatch, term(dominant.term, nameOf(dominant)));
   }));
+  const part = checkedPart(map, frame);
+  const whole = part && part.left <= frame.left + 1 && part.top <= frame.top + 1 && part.right >= frame.left + frame.across - 1 && part.bottom >= frame.top + frame.down - 1;
+  $('key-unchecked').hidden = Boolean(whole);
 }
 
 /** The map in words, for those who do not see it. */
@@ -84,7 +89,7 @@ export function makeMap(state, about) {
     const width = figure.clientWidth;
     // Beside other columns the map is as high as leaves the button under it on the screen.
     const room = Math.max(innerHeight - figure.getBoundingClientRect().top - scrollY - BELOW, LEAST);
-    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, 600, room));
+    const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, room));
     const { config, x, y } = state.get();
     return frameOf(width, height, rangeOf(about, config, x), rangeOf(about, config, y));
   }
@@ -96,7 +101,7 @@ export function makeMap(state, about) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
       shown.fine = raster(shown.map, held.x, held.y);
       paint(canvas, shown.map, shown.fine, held, theme(), styleOf(canvas));
-      legend(shown.map, shown.fine);
+      legend(shown.map, shown.fine, held);
     }
     place();
     write();
@@ -142,6 +147,8 @@ export function makeMap(state, about) {
     place();
   }
 
+  makeHover(about, () => (shown?.fine ? { ...shown, frame: frame() } : null));
+  makeExports(() => (shown?.fine ? { ...shown, frame: frame(), canvas, style: styleOf(canvas) } : null));
   const watch = new ResizeObserver(draw);
   for (const node of [figure, $('welcome'), $('ignored')]) watch.observe(node);
   addEventListener('resize', draw);

@@ -5,6 +5,7 @@ import { brief } from '../format.js';
 import { place, ticks } from '../scale.js';
 import { nameOfSize } from '../sizes.js';
 import { FINE, NONE } from './raster.js';
+import { contour, middleOf } from './contours.js';
 import { areaOf, bordersOf, hatch } from './regions.js';
 
 const HATCH_STRENGTH = 0.2;
@@ -84,8 +85,74 @@ function axes(pen, frame, style, symbols) {
   pen.restore();
 }
 
+/** Recall at which thin lines are drawn, beside the boundary. */
+export const ISOLINES = [0.1, 0.5, 0.9];
+
+/** Thin lines of equal recall, each with its value. */
+function isolines(pen, { accuracy }, level, frame, { ink, paper }) {
+  const place = ([u, v]) => [frame.left + u * frame.across, frame.top + (1 - v) * frame.down];
+  pen.font = `11px ${frame.font}`;
+  pen.textAlign = 'center';
+  pen.textBaseline = 'middle';
+  for (const value of ISOLINES.filter((each) => each !== level)) {
+    const pieces = contour(accuracy, value);
+    pen.beginPath();
+    for (const [from, to] of pieces) {
+      pen.moveTo(...place(from));
+      pen.lineTo(...place(to));
+    }
+    pen.strokeStyle = paper;
+    pen.globalAlpha = 0.6;
+    pen.lineWidth = 2.6;
+    pen.stroke();
+    pen.strokeStyle = pen.fillStyle = ink;
+    pen.globalAlpha = 0.75;
+    pen.lineWidth = 1;
+    pen.stroke();
+    const at = middleOf(pieces);
+    if (!at) continue;
+    const [x, y] = place(at);
+    pen.globalAlpha = 1;
+    pen.lineWidth = 3;
+    pen.strokeStyle = paper;
+    pen.strokeText(String(value), x, y);
+    pen.fillText(String(value), x, y);
+  }
+  pen.globalAlpha = 1;
+}
+
+/** The part of the plot `{left, right, top, bottom}` in which the formulas were validated, in pixels; null where they were nowhere. */
+export function checkedPart({ checked }, frame) {
+  if (!checked) return null;
+  const [[left, right], [low, high]] = checked;
+  const inside = (value, range) => Math.min(Math.max(value, range.low), range.high);
+  return {
+    left: frame.toX(inside(left, frame.x)), right: frame.toX(inside(right, frame.x)),
+    top: frame.toY(inside(high, frame.y)), bottom: frame.toY(inside(low, frame.y)),
+  };
+}
+
+/** Greys what lies outside the validated part. */
+function unchecked(pen, map, frame, { ink, paper }) {
+  const part = checkedPart(map, frame);
+  const area = new Path2D();
+  area.rect(frame.left, frame.top, frame.across, frame.down);
+  if (part) area.rect(part.left, part.top, part.right - part.left, part.bottom - part.top);
+  pen.globalAlpha = 0.4;
+  pen.fillStyle = paper;
+  pen.fill(area, 'evenodd');
+  pen.globalAlpha = 0.7;
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1;
+  pen.setLineDash([2, 4]);
+  if (part) pen.strokeRect(part.left, part.top, part.right - part.left, part.bottom - part.top);
+  pen.setLineDash([]);
+  pen.globalAlpha = 1;
+}
+
 /** Paints a whole map, but for the names on it. `style` has the page's ink, muted and axis colours and its font. */
-export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
+export function paint(canvas, map, fine, frame, theme, style) {
+  const { accuracy, region } = fine;
   const ratio = Math.min(devicePixelRatio || 1, 2);
   canvas.width = Math.round(frame.width * ratio);
   canvas.height = Math.round(frame.height * ratio);
@@ -109,7 +176,7 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   pen.globalAlpha = BORDER_STRENGTH;
   pen.strokeStyle = ink;
   pen.lineWidth = 1.25;
-  pen.stroke(bordersOf(region, frame.across, frame.down));
+  pen.stroke(bordersOf(fine, frame.across, frame.down));
   pen.restore();
   pen.save();
   // The boundary ends where there is no model.
@@ -119,6 +186,8 @@ export function paint(canvas, map, { accuracy, region }, frame, theme, style) {
   pen.clip(modelled, 'evenodd');
   pen.translate(-frame.left, -frame.top);
   pen.lineJoin = pen.lineCap = 'round';
+  unchecked(pen, map, frame, INKS[theme]);
+  isolines(pen, fine, map.level, { ...frame, font: style.font }, INKS[theme]);
   pen.strokeStyle = paper;
   pen.globalAlpha = 0.85;
   pen.lineWidth = 5.5;

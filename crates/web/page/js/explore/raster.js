@@ -25,7 +25,7 @@ function along(values, { low, high }) {
 
 /**
  * Accuracy (NaN where there is no model) and region of every pixel, row by row from the smallest y. A region is an index into
- * the map's `dominants`, -1 for nothing, REACHED or NONE.
+ * the map's `dominants`, -1 for nothing, REACHED or NONE; its lead is how far it holds more there than the second.
  */
 export function raster(map, xRange, yRange) {
   const columns = map.x.values.length;
@@ -36,32 +36,59 @@ export function raster(map, xRange, yRange) {
   const spread = map.dominants.map((_, kind) => spreadOf(map.dominant, kind, columns));
   const accuracy = new Float32Array(FINE * FINE);
   const region = new Int8Array(FINE * FINE);
+  const lead = new Float32Array(FINE * FINE);
+  // Numbers instead of null, and no small arrays in the loop: it runs for every pixel while a slider moves.
+  const values = Float32Array.from(map.accuracy, (value) => value ?? NaN);
+  const { dominant, level } = map;
   for (let row = 0, pixel = 0; row < FINE; row++) {
     const start = y.below[row] * columns;
     const v = y.share[row];
     for (let column = 0; column < FINE; column++, pixel++) {
       const u = x.share[column];
-      const corner = start + x.below[column];
-      const cells = [corner, corner + right, corner + up, corner + right + up];
-      const weights = [(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v];
-      const nearest = cells[(u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0)];
-      accuracy[pixel] = between(map.accuracy, cells, weights, nearest);
-      region[pixel] = Number.isNaN(accuracy[pixel]) ? NONE
-        : accuracy[pixel] >= map.level ? REACHED
-        : map.dominant[cells[0]] < 0 && map.dominant[cells[1]] < 0 && map.dominant[cells[2]] < 0 && map.dominant[cells[3]] < 0 ? -1
-        : most(spread, cells, weights);
+      const a = start + x.below[column];
+      const b = a + right;
+      const c = a + up;
+      const d = b + up;
+      const wb = u * (1 - v);
+      const wd = u * v;
+      const wa = 1 - v - wb;
+      const wc = v - wd;
+      let recall = wa * values[a] + wb * values[b] + wc * values[c] + wd * values[d];
+      if (recall !== recall) recall = between(values, [a, b, c, d], [wa, wb, wc, wd], (u > 0.5 ? 1 : 0) + (v > 0.5 ? 2 : 0));
+      accuracy[pixel] = recall;
+      if (recall !== recall) region[pixel] = NONE;
+      else if (recall >= level) region[pixel] = REACHED;
+      else if (dominant[a] < 0 && dominant[b] < 0 && dominant[c] < 0 && dominant[d] < 0) region[pixel] = -1;
+      else {
+        // The kind that holds most between the four cells around, and how far before the second.
+        let best = -1;
+        let most = -1;
+        let second = 0;
+        for (let kind = 0; kind < spread.length; kind++) {
+          const field = spread[kind];
+          const weight = wa * field[a] + wb * field[b] + wc * field[c] + wd * field[d];
+          if (weight > most) {
+            second = Math.max(most, 0);
+            most = weight;
+            best = kind;
+          } else if (weight > second) second = weight;
+        }
+        region[pixel] = best;
+        lead[pixel] = most - second;
+      }
     }
   }
-  return { accuracy, region };
+  return { accuracy, region, lead };
 }
 
+/** The mean of those of four cells where there is a model; NaN where the nearest has none. */
 function between(values, cells, weights, nearest) {
-  if (values[nearest] === null) return NaN;
+  if (Number.isNaN(values[cells[nearest]])) return NaN;
   let sum = 0;
   let weight = 0;
   for (let index = 0; index < 4; index++) {
     const value = values[cells[index]];
-    if (value === null) continue;
+    if (Number.isNaN(value)) continue;
     sum += weights[index] * value;
     weight += weights[index];
   }
@@ -90,19 +117,4 @@ function spreadOf(kinds, kind, columns) {
     from = to;
   }
   return from;
-}
-
-/** The kind that holds most between the four cells around. */
-function most(spread, cells, weights) {
-  let best = -1;
-  let heaviest = -1;
-  for (let kind = 0; kind < spread.length; kind++) {
-    let weight = 0;
-    for (let index = 0; index < 4; index++) weight += weights[index] * spread[kind][cells[index]];
-    if (weight > heaviest) {
-      heaviest = weight;
-      best = kind;
-    }
-  }
-  return best;
 }

@@ -6,7 +6,8 @@ import { fill, h, say, $ } from '../dom.js';
 import { listenLink } from '../events.js';
 import { count, share, title, words } from '../format.js';
 import { term } from '../terms.js';
-import { lineOf, nameOfSize } from '../sizes.js';
+import { leastDim, lineOf, nameOfSize } from '../sizes.js';
+import { nameOf } from './regions.js';
 
 const RATES = ['memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 const ORDER = ['samples', 'dim', 'width', 'length', 'vocab'];
@@ -29,15 +30,30 @@ function critical(state, about, found, size) {
     : [h('button', { type: 'button', class: 'go', id: `go-${size}`, onclick: go, 'data-note': 'Go there.' }, text), h('span', { class: 'reason' }, nameOfSize(size))]);
 }
 
+/** The advice of the server with the plain name of what limits recall. */
+function plainly({ advice, dominant }) {
+  const limits = /^.+ in the (?:memory|attention) limits recall to ([^;,]+?)(?=[;,.](?: |$))/;
+  if (!dominant) return advice.sentence;
+  return advice.sentence.replace(limits, (_, to) => `Recall is limited to ${to} (${nameOf(dominant)})`);
+}
+
+const onPrediction = [];
+/** Calls back with every new prediction at the point. */
+export const listenPrediction = (listener) => onPrediction.push(listener);
+
 function show(state, about, found) {
+  onPrediction.forEach((listener) => listener(found));
   say($('predicted'), share(found.accuracy));
   say($('error-size'), found.error === null ? '' : String(found.error));
+  $('scatter').hidden = found.error === null;
   $('error').hidden = found.error === null;
   $('unchecked').hidden = found.error_reason === null;
   say($('unchecked-reason'), found.error_reason ? `${title(found.error_reason)}.` : '');
-  say($('sentence'), found.advice.sentence);
-  fill($('rates'), RATES.map((name) => meter(name, found[name])));
-  say($('critical-level'), String(found.target.accuracy));
+  say($('sentence'), plainly(found));
+  $('one-step-note').hidden = !(found.one_step_accuracy > found.accuracy);
+  const rates = RATES.filter((name) => name !== 'kept_rate' || found.config.keep !== null);
+  fill($('rates'), rates.map((name) => meter(name, found[name])));
+  say($('critical-level'), `${Math.round(1000 * found.target.accuracy) / 10}%`);
   const sizes = ORDER.filter((size) => size !== 'width' || found.config.width !== null);
   fill($('critical'), sizes.map((size) => critical(state, about, found, size)));
   fill($('gaps'), found.gaps.map(({ quantity, text }) => h('li', {}, `${words(quantity)}: ${text}`)));
@@ -50,10 +66,26 @@ function show(state, about, found) {
 export function makeReadout(state, about) {
   const panel = $('readout');
   let key = null;
+  const mend = $('mend');
+  mend.addEventListener('click', () => state.set({ config: { dim: leastDim(state.get().config) } }));
+  /** There is no model of these settings: no numbers and nothing to train, and a button where one size mends it. */
   const refused = (is) => {
+    const { config } = state.get();
     $('numbers').classList.toggle('silent', is);
-    panel.classList.toggle('stale', is);
+    panel.hidden = is;
+    $('train-here').disabled = is;
+    mend.hidden = !is || config.dim >= leastDim(config);
+    say(mend, `Set d = ${count(leastDim(config))}`);
   };
+  function refuse(error) {
+    refused(true);
+    say($('predicted'), 'no model');
+    $('error').hidden = $('scatter').hidden = $('unchecked').hidden = true;
+    say($('sentence'), error.message);
+    fill($('gaps'));
+    panel.setAttribute('aria-busy', 'false');
+  }
+
   const ask = newest('/api/predict', {
     busy: (is) => panel.setAttribute('aria-busy', is),
     show(found) {
@@ -62,11 +94,7 @@ export function makeReadout(state, about) {
     },
     fail(error) {
       key = null;
-      refused(true);
-      say($('predicted'), 'none');
-      $('error').hidden = $('unchecked').hidden = true;
-      say($('sentence'), error.message);
-      fill($('gaps'));
+      refuse(error);
     },
   });
   const update = () => {
@@ -74,7 +102,9 @@ export function makeReadout(state, about) {
     const next = JSON.stringify([config, accuracy]);
     if (tab !== 'explore' || next === key) return;
     key = next;
-    ask({ config, accuracy });
+    const least = leastDim(config);
+    if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
+    else ask({ config, accuracy });
   };
   state.listen(update);
   listenLink((there) => { if (there) update(); });

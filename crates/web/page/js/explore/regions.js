@@ -1,6 +1,6 @@
 // What limits recall, region by region: hatching that differs in direction and kind, and places for labels.
 
-import { words } from '../format.js';
+import { PLAIN } from '../terms.js';
 import { FINE } from './raster.js';
 
 /** How a term is hatched: the direction of its lines in degrees and their distance; `dots` instead of lines, `cross` twice. */
@@ -17,7 +17,7 @@ const HATCHES = {
 const SHARPNESS = 2;
 
 /** The name of a region: the term, and where it is when that is not the memory. */
-export const nameOf = ({ part, term }) => (part === 'memory' ? words(term) : `${words(term)} in the ${part}`);
+export const nameOf = ({ part, term }) => (part === 'memory' ? PLAIN[term] : `attention: ${PLAIN[term]}`);
 
 /** A fill of hatching. Lines in the attention are dashed, those in the memory whole. */
 export function hatch(context, { part, term }, ink) {
@@ -62,25 +62,28 @@ export function areaOf(region, kind, width, height) {
   return path;
 }
 
-/** The lines between regions that both have a name. */
-export function bordersOf(region, width, height) {
+/** The lines between regions that both have a name, through the places between pixels where neither leads. */
+export function bordersOf({ region, lead }, width, height) {
   const path = new Path2D();
-  const across = width / FINE;
-  const down = height / FINE;
-  for (let row = 0; row < FINE; row++) {
-    for (let column = 0; column < FINE; column++) {
-      const here = region[row * FINE + column];
-      const right = column + 1 < FINE ? region[row * FINE + column + 1] : here;
-      const above = row + 1 < FINE ? region[(row + 1) * FINE + column] : here;
-      const x = (column + 1) * across;
-      const y = height - (row + 1) * down;
-      if (here >= 0 && right >= 0 && here !== right) {
-        path.moveTo(x, y);
-        path.lineTo(x, y + down);
+  const place = (column, row) => [((column + 0.5) / FINE) * width, height - ((row + 0.5) / FINE) * height];
+  for (let row = 0; row + 1 < FINE; row++) {
+    for (let column = 0; column + 1 < FINE; column++) {
+      const first = row * FINE + column;
+      if (region[first] === region[first + 1] && region[first] === region[first + FINE] && region[first] === region[first + FINE + 1]) continue;
+      const corners = [[column, row], [column + 1, row], [column + 1, row + 1], [column, row + 1]];
+      const crossings = [];
+      for (let side = 0; side < 4; side++) {
+        const [a, b] = [corners[side], corners[(side + 1) % 4]];
+        const [here, there] = [a, b].map(([x, y]) => y * FINE + x);
+        if (region[here] < 0 || region[there] < 0 || region[here] === region[there]) continue;
+        const share = lead[here] / (lead[here] + lead[there] || 1);
+        crossings.push(place(a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])));
       }
-      if (here >= 0 && above >= 0 && here !== above) {
-        path.moveTo(x - across, y);
-        path.lineTo(x, y);
+      if (crossings.length < 2) continue;
+      const middle = [0, 1].map((axis) => crossings.reduce((sum, each) => sum + each[axis], 0) / crossings.length);
+      for (const each of crossings) {
+        path.moveTo(...each);
+        path.lineTo(...middle);
       }
     }
   }

@@ -28,13 +28,19 @@ function show(found) {
     found.svg ? drawing(found.svg, 'Predicted memory accuracy against the number of facts.') : null);
 }
 
-/** Shows that the matrix is being read, since when, and a way to stop; gives what ends it. */
-function waiting(node, name, stop) {
+/** Shows that the matrix is being read, for how long of the estimated seconds, and a way to stop; gives what ends it. */
+function waiting(node, name, estimate, stop) {
   const since = performance.now();
   const clock = h('span', { 'aria-hidden': 'true' });
-  const tick = () => say(clock, ` ${seconds((performance.now() - since) / 1000)}`);
+  const bar = h('progress', { max: 1, 'aria-label': `Progress of reading ${name}` });
+  const tick = () => {
+    const gone = (performance.now() - since) / 1000;
+    const left = estimate - gone;
+    say(clock, ` ${seconds(gone)}${left > 0 ? `, about ${seconds(Math.max(left, 0.1))} left` : ', longer than estimated'}`);
+    bar.value = Math.min(gone / estimate, 0.97);
+  };
   tick();
-  fill(node, h('p', { class: 'waiting' }, h('span', {}, `Reading ${name} …`, clock),
+  fill(node, h('p', { class: 'waiting' }, h('span', {}, `Reading ${name} …`, clock), bar,
     h('button', { type: 'button', class: 'small', id: 'inspect-cancel', onclick: stop }, 'Cancel')));
   const timer = setInterval(tick, TICK);
   return () => clearInterval(timer);
@@ -52,7 +58,7 @@ async function embeddings() {
 }
 
 /** Makes the second half of the tab. */
-export function makeInspect(state) {
+export function makeInspect(state, { threads }) {
   const form = $('inspect-form');
   const node = $('inspect-result');
   const { file, tensor, output_tensor: output, accuracy } = form.elements;
@@ -135,7 +141,10 @@ export function makeInspect(state) {
     abort?.abort();
     const mine = abort = new AbortController();
     node.setAttribute('aria-busy', 'true');
-    const end = waiting(node, tensor.value ? `${tensor.value} of ${shown}` : shown, () => mine.abort());
+    const { tensors: all } = files[file.selectedIndex];
+    const size = ({ rows, columns }) => rows * columns;
+    const matrix = all.find((each) => each.name === tensor.value) ?? all.reduce((best, each) => (size(each) > size(best) ? each : best));
+    const end = waiting(node, tensor.value ? `${tensor.value} of ${shown}` : shown, matrix.seconds / threads, () => mine.abort());
     try {
       const body = { study, file: name, tensor: tensor.value || null, output_tensor: output.value || null, accuracy: level };
       const found = await post('/api/inspect', body, mine.signal);

@@ -3,6 +3,7 @@
 import { post } from '../api.js';
 import { fill, h, say, $ } from '../dom.js';
 import { count, digits, parseWhole, share, title, words } from '../format.js';
+import { csv, formats, png, save } from '../save.js';
 import { pictured } from '../scroll.js';
 import { PLAN } from '../state.js';
 import { table } from '../table.js';
@@ -34,7 +35,7 @@ function cheapest(found, state) {
     h('p', { class: 'answer' }, sizes.filter((size) => size).map((size, index) => [index ? ', ' : null, h('span', {}, size)])),
     h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
       `and ${count(samples)} samples. `, words(found.binds?.text ?? '')),
-    h('p', {}, `Predicted accuracy ${share(found.accuracy)}, memory accuracy ${share(found.memory_accuracy)}, lock rate ${share(found.lock_rate)}. `,
+    h('p', {}, `Predicted recall ${share(found.accuracy)}; with perfect attention ${share(found.memory_accuracy)}; finds the right token in ${share(found.lock_rate)}. `,
       found.error === null ? `${title(found.error_reason)}.` : ['The closed form is ', term('error', `off by about ${digits(found.error)}`), ' here.']),
     h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
   ];
@@ -50,6 +51,21 @@ function curve(points) {
     caption: 'The trade-off', total: points.length,
     columns: [...sizes.map((size) => symbols[size]), ...(limited ? ['allowed'] : [])],
     rows: points.map((point) => [...sizes.map((size) => cell(point, size)), ...(limited ? [point.allowed ? 'yes' : words(point.forbids ?? 'no')] : [])]),
+  });
+}
+
+/** Files of a plan. */
+function files(found) {
+  const columns = ['dim', 'width', 'parameters', 'samples', 'allowed'];
+  const picture = found.svg?.[theme()];
+  const drawn = picture ? {
+    SVG: () => save('plan.svg', picture, 'image/svg+xml'),
+    PNG: async () => save('plan.png', await png(picture)),
+  } : {};
+  return formats('Save the plan', {
+    ...drawn,
+    CSV: () => save('plan.csv', csv(columns, found.curve.map((point) => columns.map((name) => point[name]))), 'text/csv'),
+    JSON: () => save('plan.json', JSON.stringify(found, null, 1), 'application/json'),
   });
 }
 
@@ -73,8 +89,8 @@ function none({ request: asked, binds }) {
 function show(found, state) {
   fill($('plan-result'),
     found.cheapest ? cheapest(found, state) : none(found),
-    found.svg ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
-    found.curve?.length ? [h('h3', {}, 'The trade-off'), curve(found.curve)] : null,
+    found.svg && found.curve?.length > 1 ? drawing(found.svg, 'What other sizes need. Dashed: beyond what was checked.') : null,
+    found.curve?.length > 1 ? [h('h3', {}, 'The trade-off'), curve(found.curve), files(found)] : null,
     h('p', { class: 'note' }, `Cheapest: ${found.criterion}. Checked for: ${found.checked}.`));
 }
 

@@ -1,10 +1,10 @@
 // Opened studies: their tables and figures, live while a sweep runs, and files to download.
 
 import { get } from '../api.js';
-import { fill, h, say, $ } from '../dom.js';
+import { fill, h, raised, say, $ } from '../dom.js';
 import { listenStudies } from '../events.js';
 import { bytes, count } from '../format.js';
-import { pictured } from '../scroll.js';
+import { pictured, scrolling } from '../scroll.js';
 import { table } from '../table.js';
 import { onTheme, theme } from '../theme.js';
 
@@ -21,10 +21,20 @@ function picture(study, { name, caption }) {
 function section(study, { title, headline, sentences, pictures, tables }) {
   return h('section', { class: 'part' },
     h('h3', {}, title),
-    headline ? h('p', { class: 'headline' }, headline) : null,
+    headline ? h('p', { class: 'headline' }, raised(headline)) : null,
     (pictures ?? []).map((each) => picture(study, each)),
-    (sentences ?? []).filter((sentence) => sentence !== headline).map((sentence) => h('p', {}, sentence)),
+    (sentences ?? []).filter((sentence) => sentence !== headline).map((sentence) => h('p', {}, raised(sentence))),
     (tables ?? []).map((each) => h('details', { open: study.kind === 'store' }, h('summary', {}, `Table: ${each.caption}`), table(each))));
+}
+
+/** All comparisons of a study with their verdicts. */
+function results(sections) {
+  const claims = sections.flatMap(({ title, claims: all }) => (all ?? []).map((claim) => ({ ...claim, title })));
+  if (!claims.length) return null;
+  const row = ({ title, claim, measured, predicted, verdict, agreement }) => h('tr', { 'data-note': title },
+    [claim, measured, predicted].map((cell) => h('td', {}, raised(cell))), h('td', { class: `verdict-${agreement}` }, verdict));
+  return h('section', { class: 'part', id: 'study-results' }, h('h3', {}, 'Results'), scrolling('All comparisons', h('table', { class: 'data' },
+    h('thead', {}, h('tr', {}, ['claim', 'measured', 'predicted', 'verdict'].map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, claims.map(row)))));
 }
 
 function downloads({ id, files }) {
@@ -101,6 +111,7 @@ export function makeStudies(state) {
       h('p', { class: 'note', id: 'study-cells' }, cellsOf(study.cells)),
       study.error ? h('p', { class: 'refusal', id: 'study-error' }, study.error, study.sections?.length ? '; what follows is from before.' : '') : null,
       downloads(study), facts(study.facts),
+      results(study.sections ?? []),
       (study.sections ?? []).map((each) => section(study, each)),
       study.sections?.length ? null : bare(study, state));
     // What the reader had opened stays open when new runs come in.

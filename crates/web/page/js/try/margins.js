@@ -19,7 +19,7 @@ export function margins({ edges, counts, unit, share_right: right }, model) {
   const bar = (number, index) => {
     const kind = edges[index] >= 0 ? 'right' : 'wrong';
     const width = Math.max(x(edges[index + 1]) - x(edges[index]) - 1, 0.5);
-    return s('rect', { class: kind, x: x(edges[index]), y: y(number), width, height: FLOOR - y(number) });
+    return s('rect', { class: kind, 'data-note': `${count(number)} margins from ${digits(edges[index])} to ${digits(edges[index + 1])}`, x: x(edges[index]), y: y(number), width, height: FLOOR - y(number) });
   };
   const tick = (value) => s('g', { class: 'tick' },
     s('line', { x1: x(value), x2: x(value), y1: FLOOR, y2: FLOOR + 5 }),

@@ -1,8 +1,8 @@
 // The runs: waiting, going on, ended. Each with its progress and a way to cancel or remove it.
 
-import { fill, h, say, $ } from '../dom.js';
+import { fill, h, s, say, $ } from '../dom.js';
 import { active, allRuns, drop, listenRuns } from '../events.js';
-import { seconds, share } from '../format.js';
+import { interval, seconds, share } from '../format.js';
 import { describe, unusual } from '../sizes.js';
 
 const places = (ahead) => (ahead === 0 ? 'next in the queue' : `${ahead} ahead in the queue`);
@@ -15,7 +15,7 @@ function standing(run) {
       const repeat = run.config.repeats > 1 ? ` ${run.repeat + 1} of ${run.config.repeats}` : '';
       return `${run.stage ?? 'starting'}${repeat}, ${seconds(run.seconds ?? 0)}`;
     }
-    case 'done': return `${share(run.accuracy?.mean)}, ${run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`}`;
+    case 'done': return `${interval(run.accuracy)}, ${run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`}`;
     case 'failed': return run.error;
     default: return 'cancelled';
   }
@@ -35,11 +35,24 @@ export function dropButton(run, fail) {
   }, text);
 }
 
-/** Where a run stands, and how far it is while it goes on. */
+/** Where a run stands, how far it is while it goes on, and a dot for every seed. */
 export const course = (run) => [
   h('span', { class: 'standing' }),
   active(run) ? h('progress', { max: 1, 'aria-label': `Progress of run ${run.id}` }) : null,
+  h('span', { class: 'seeds' }),
 ];
+
+const AT = (value) => 4 + 192 * value;
+
+/** The recall of every seed on a line from 0 to 1, with the prediction as a diamond. */
+function seedLine({ seeds, predicted, config }) {
+  const words = `Recall of ${seeds.length} of ${config.repeats} seeds: ${seeds.map(share).join(', ')}`;
+  return s('svg', { viewBox: '0 0 200 20', class: 'line', role: 'img', 'aria-label': words, 'data-note': words },
+    s('line', { class: 'axis', x1: AT(0), x2: AT(1), y1: 10, y2: 10 }),
+    [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: AT(value), x2: AT(value), y1: 6, y2: 14 })),
+    predicted === null ? null : s('path', { class: 'predicted', d: `M${AT(predicted)} 3l5 7-5 7-5-7z` }),
+    seeds.map((value) => s('circle', { class: 'seed', cx: AT(value), cy: 10, r: 3 })));
+}
 
 /**
  * Shows a run in a node. What `build` gives is made anew only when the run's state or `view` changes: progress comes many times
@@ -56,6 +69,11 @@ export function showRun(node, run, view, build) {
   const bar = node.querySelector('progress');
   if (words) say(words, standing(run));
   if (bar) bar.value = run.share ?? 0;
+  const dots = node.querySelector('.seeds');
+  if (dots && dots.dataset.count !== String(run.seeds.length)) {
+    dots.dataset.count = run.seeds.length;
+    fill(dots, run.seeds.length ? seedLine(run) : null);
+  }
 }
 
 /** Keeps the list of runs, newest first. */

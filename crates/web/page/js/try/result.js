@@ -2,8 +2,9 @@
 
 import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
-import { active, listenRuns, listed, resultOf, runOf } from '../events.js';
+import { active, listenRuns, listed, resultOf, runOf, train } from '../events.js';
 import { share } from '../format.js';
+import { csv, formats, save } from '../save.js';
 import { describe, foreign, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
@@ -11,6 +12,9 @@ import { margins } from './margins.js';
 import { course, dropButton, showRun } from './queue.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
+
+/** The rates to show; that of kept tokens says something only where some are not kept. */
+const ratesOf = (record) => RATES.filter((name) => record[name] && (name !== 'kept_rate' || record.config.keep !== null));
 
 /** One rate on a line from 0 to 1: the interval and mean measured as a dot, the prediction as a diamond. */
 function line(measured, predicted) {
@@ -33,7 +37,7 @@ function rates(record, prediction) {
   return h('table', { class: 'rates' },
     h('thead', {}, h('tr', {}, h('td', {}), h('td', { class: 'picture' }),
       h('th', { scope: 'col', class: 'value measured' }, 'measured'), h('th', { scope: 'col', class: 'value predicted' }, 'predicted'))),
-    h('tbody', {}, RATES.filter((name) => record[name]).map(row)));
+    h('tbody', {}, ratesOf(record).map(row)));
 }
 
 /** An interval this wide agrees with almost anything. */
@@ -54,6 +58,19 @@ function verdict({ accuracy, interval }, prediction) {
 /** Pictures of single sequences are of one trained model, numbers with intervals are of all. */
 const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} repeats (seed ${seed})` : `the one repeat (seed ${seed})`);
 
+/** The measures of a run as rows: name, measured with its interval, predicted. */
+const measures = ({ record, prediction }) => ratesOf(record)
+  .map((name) => [name, record[name].mean, record[name].low, record[name].high, prediction[name]]);
+
+/** Files of a result. */
+function files(id, result) {
+  const columns = ['measure', 'measured', 'low', 'high', 'predicted'];
+  return formats('Save this run', {
+    CSV: () => save(`run-${id}.csv`, csv(columns, measures(result)), 'text/csv'),
+    JSON: () => save(`run-${id}.json`, JSON.stringify(result, null, 1), 'application/json'),
+  });
+}
+
 function details({ record, prediction, example, margins: histogram }) {
   return [
     h('p', { class: 'verdict' }, verdict(record, prediction)),
@@ -66,6 +83,17 @@ function details({ record, prediction, example, margins: histogram }) {
       h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
       h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), '.')),
   ];
+}
+
+/** A button that trains the next seeds too. The result is of all seeds, the earlier ones included. */
+function again(run, state, fail) {
+  const { repeats } = run.config;
+  const more = Math.min(2 * repeats, state.ranges.repeats[1]);
+  if (more <= repeats) return null;
+  const go = () => train({ ...run.config, repeats: more }).then(({ id }) => state.set({ run: id })).catch(fail);
+  return h('div', { class: 'course' }, course(run),
+    h('button', { type: 'button', id: 'again', class: 'small', onclick: go, 'data-note': `Seeds ${run.config.seed} to ${run.config.seed + more - 1}, those of this run included: a narrower interval.` },
+      `Train ${more - repeats} more seeds`));
 }
 
 /** What of a run's settings the page has no control for, and what follows from it. */
@@ -89,7 +117,11 @@ export function makeResult(state, fail) {
   /** A place that fills itself with what the run measured. */
   function measured(id) {
     const place = h('div');
-    resultOf(id).then((result) => fill(place, details(result))).catch(fail);
+    resultOf(id).then((result) => {
+      fill(place, details(result), files(id, result));
+      // The attention is even before step 2; it moves to what step 2 made of it.
+      requestAnimationFrame(() => requestAnimationFrame(() => place.querySelector('.attention')?.classList.add('learned')));
+    }).catch(fail);
     return place;
   }
 
@@ -108,7 +140,7 @@ export function makeResult(state, fail) {
         h('h2', {}, `Run ${id}`),
         h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
         unusualNote(run, state.usual),
-        run.state === 'done' ? measured(id) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
+        run.state === 'done' ? [again(run, state, fail), measured(id)] : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
       ];
     });
   }
