@@ -9,6 +9,7 @@
 //! without it differ. Products split inner sums at 512, because gemm splits longer ones by cache size.
 
 mod cancel;
+mod device;
 mod gather;
 mod numerics;
 mod product;
@@ -17,6 +18,7 @@ mod softmax;
 mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
+pub use device::{Cost, Device, DeviceError, Problem, Solution, Solver};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use numerics::Numerics;
 pub use product::{View, product};
