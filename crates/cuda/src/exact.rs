@@ -125,25 +125,31 @@ impl<T: Element> Session<'_, T> {
         let readout = self.lane.alloc::<T>(labels * inputs)?;
         let (z, a) = (self.centred.start(), readout.start());
         self.lane.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
-        // Sums of squares: of Z^T Z and its two squarings, of A^T A and its two, of Z and of A.
+        // Sums of squares: of Z and of A, then of Z^T Z and its two squarings, and of A^T A and its two.
         let squares = self.lane.alloc::<f64>(8)?;
-        self.squarings(z, labels, dim, &squares, 0)?;
-        self.squarings(a, labels, inputs, &squares, 3)?;
-        self.sum_squares(z, labels * dim, &squares, 6)?;
-        self.sum_squares(a, labels * inputs, &squares, 7)?;
+        self.sum_squares(z, labels * dim, &squares, 0)?;
+        self.sum_squares(a, labels * inputs, &squares, 1)?;
         self.longest(a, labels, inputs, 0.0, 0)?;
-        let (lengths, squares) =
-            (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..8)?);
-        let norm = |first: usize| norm_of_squarings([0, 1, 2].map(|i| squares[first + i].sqrt()));
-        let bound = Bound {
-            head: lengths[1],
-            longest: lengths[0],
-            labels,
-            z: (norm(0), squares[6]),
-            a: (norm(3), squares[7]),
+        let (lengths, sizes) =
+            (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
+        let negligible = |z: f64, a: f64| {
+            let (z, a) = ((z, sizes[0]), (a, sizes[1]));
+            Bound { head: lengths[1], longest: lengths[0], labels, z, a }.below_rounding(T::EPSILON)
         };
-        if !bound.below_rounding(T::EPSILON) {
+        // The Frobenius norm is an upper bound of the operator norm and, over the square root of the columns, a lower one. Where
+        // they do not decide, a closer bound does.
+        let (z_size, a_size) = (sizes[0].sqrt(), sizes[1].sqrt());
+        if !negligible(z_size / (dim as f64).sqrt(), a_size / (inputs as f64).sqrt()) {
             return Ok(None);
+        }
+        if !negligible(z_size, a_size) {
+            self.squarings(z, labels, dim, &squares, 2)?;
+            self.squarings(a, labels, inputs, &squares, 5)?;
+            let squares = self.lane.download(&squares, 2..8)?;
+            let norm = |first: usize| norm_of_squarings([0, 1, 2].map(|i| squares[first + i].sqrt()));
+            if !negligible(norm(0), norm(3)) {
+                return Ok(None);
+            }
         }
         let scaled = |left: u64, size: usize| -> Done<Buffer<T>> {
             let (sum, out) = (self.lane.zeros(size * inputs)?, self.lane.alloc(size * inputs)?);

@@ -16,7 +16,7 @@ pub const MAX_DIM: usize = 16_384;
 const BLOCK_ENTRIES: usize = 1 << 26;
 const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
-const TABLE_ENTRIES: usize = 1 << 29;
+const TABLE_ENTRIES: usize = 1 << 30;
 /// Table rows times columns that one launch reads: about a third of a second, after which the program checks whether it was
 /// cancelled.
 const LAUNCH_ENTRIES: usize = 1 << 38;
@@ -168,7 +168,7 @@ mod tests {
         let large = bytes(&config(1_000_000, 2048, 64, 100_000_000), false);
         assert!((3e10..8e10).contains(&large), "{large}");
         let by_dim = [64, 256, 1024].map(|dim| bytes(&config(100_000, dim, 16, 1_000_000), false));
-        assert!(by_dim.is_sorted() && by_dim[2] < 2e9, "{by_dim:?}");
+        assert!(by_dim.is_sorted() && by_dim[2] < 2.5e9, "{by_dim:?}");
         assert!(
             bytes(&config(1000, 64, 64, 1_000_000), true) - bytes(&config(1000, 64, 64, 1_000_000), false)
                 >= 2.6e8

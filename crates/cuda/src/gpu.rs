@@ -1,9 +1,10 @@
 //! Devices: which there are, and one that is open.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::catch_unwind;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{CudaContext, result, sys};
 use superpose_core::backend::{Cost, Device, DeviceError, Numerics, Problem, Solution, Solver};
@@ -98,11 +99,22 @@ fn describe(context: &CudaContext) -> Done<Found> {
     })
 }
 
-/// Opens a device by its number and compiles nothing yet.
+/// Opens a device by its number, once in a program; kernels are compiled unless they are in the cache.
 ///
 /// # Errors
 /// The device, the driver or a library is missing or too old.
 pub fn open(ordinal: usize) -> Done<Arc<dyn Device>> {
+    static OPEN: Mutex<BTreeMap<usize, Arc<dyn Device>>> = Mutex::new(BTreeMap::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = open.get(&ordinal) {
+        return Ok(Arc::clone(device));
+    }
+    let device = start(ordinal)?;
+    open.insert(ordinal, Arc::clone(&device));
+    Ok(device)
+}
+
+fn start(ordinal: usize) -> Done<Arc<dyn Device>> {
     library::driver()?;
     guarded(move || {
         let count = count()?;

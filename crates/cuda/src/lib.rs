@@ -7,6 +7,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `choice` | the device that a user asks for |
 //! | `library` | finding the libraries |
 //! | `kernels` | compiling the kernels |
 //! | `gpu` | a device, its memory and its lanes |
@@ -16,6 +17,7 @@
 //! | `limit`, `exact` | the three steps |
 //! | `evaluate` | the measures |
 
+mod choice;
 mod evaluate;
 mod exact;
 mod geometry;
@@ -26,6 +28,7 @@ mod library;
 mod limit;
 mod session;
 
+pub use choice::Choice;
 pub use geometry::bytes;
 pub use gpu::{Found, devices, open};
 pub use kernels::{FILES, compile, program};

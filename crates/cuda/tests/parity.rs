@@ -7,7 +7,7 @@ use superpose_core::backend::{Backend, CancelToken, Device, Problem, Real, Solut
 use superpose_core::config::{
     Activation, Config, Embedding, EmbeddingSettings, Labels, Precision, Regime, Trigger,
 };
-use superpose_core::early_phase::{early_phase, fact_frequency};
+use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::evaluate;
 use superpose_core::measure::Missing;
@@ -99,6 +99,24 @@ fn small() -> Settings {
     Settings { vocab: 60, dim: 24, length: 9, samples: 2000, test_samples: 500, ..Settings::default() }
 }
 
+/// The shortest test that launches every kernel, for compute-sanitizer.
+#[test]
+fn small_runs_agree() {
+    let Some(device) = device() else { return };
+    let tiny = Settings { vocab: 40, dim: 12, samples: 200, test_samples: 40, ..small() };
+    both(&*device, Settings { keep: Some(2), ..tiny.clone() });
+    both(&*device, Settings { regime: Regime::Exact, eta: 300.0, zipf: Some(1.0), ..tiny.clone() });
+    both(&*device, Settings { regime: Regime::Exact, width: Some(20), dim: 13, ..tiny.clone() });
+    both(&*device, Settings { vocab: 900, dim: 8, samples: 20, ..tiny.clone() });
+    let exact = Settings { regime: Regime::Exact, samples: 4000, eta: 1e-3, ..tiny.clone() };
+    compare::<f32>(&*device, exact, false, 1e-4);
+    for kind in [Embedding::Sphere, Embedding::Rademacher] {
+        let embedding = EmbeddingSettings::plain(kind).unwrap();
+        let config = Settings { embedding, width: Some(5), ..tiny.clone() }.check().unwrap();
+        solve::<f32>(&*device, &config, &Task::new(&config), None, None);
+    }
+}
+
 #[test]
 fn regimes_triggers_and_activations_agree() {
     let Some(device) = device() else { return };
@@ -180,8 +198,6 @@ fn bits<T: Real>(solution: &Solution<T>) -> Vec<u64> {
         .chain(Measure::ALL.iter().map(|&measure| solution.evaluation[measure].mean().to_bits()))
         .collect()
 }
-
-use superpose_core::early_phase::EarlyPhase;
 
 /// Embeddings drawn on the device have the bits of the CPU's: a run on them has the same bits as a run on copies.
 #[test]

@@ -73,11 +73,6 @@ impl Backend {
         self.device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics())
     }
 
-    /// The arithmetic that its results come from.
-    pub fn numerics(&self) -> Numerics {
-        Numerics::this_cpu()
-    }
-
     /// The number of threads.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())

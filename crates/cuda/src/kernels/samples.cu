@@ -98,6 +98,16 @@ extern "C" __global__ void weigh_tokens(Source s, u32 first, u32 count, u32 toke
     }
 }
 
+// Numbers as integers in the same order, and back.
+__device__ __forceinline__ u64 rank(double x) {
+    u64 bits = (u64)__double_as_longlong(x);
+    return bits >> 63 ? ~bits : bits | 0x8000000000000000ull;
+}
+
+__device__ __forceinline__ double ranked(u64 rank) {
+    return __longlong_as_double((i64)(rank >> 63 ? rank & 0x7fffffffffffffffull : ~rank));
+}
+
 // Attention weights, a row per sample. With fewer than all positions kept, those of largest score, the first of equal ones.
 extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* scores, REAL trigger, u32 keep, REAL* weights,
                                  double* kept) {
@@ -116,33 +126,21 @@ extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* sco
     REAL limit = LOWEST;
     u32 ties = 0;
     if (keep < s.length) {
-        // Binary search over scores in the order of their bits: more than `keep` positions are above `low`, at most `keep` above `high`.
-        i64 low = 0, high = -1;
-        {
-            REAL most = LOWEST, least = LOWEST;
-            for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) {
-                most = out[i] > most ? out[i] : most;
-                least = -out[i] > least ? -out[i] : least;
-            }
-            most = block_max(most);
-            least = -block_max(least);
-            i64 a = __double_as_longlong((double)most), b = __double_as_longlong((double)least);
-            high = a < 0 ? (i64)(0x8000000000000000ull - (u64)a) : a;
-            low = (b < 0 ? (i64)(0x8000000000000000ull - (u64)b) : b) - 1;
+        // Binary search over the ranks of numbers: at least `keep` scores rank above `low`, fewer above `high`.
+        REAL most = LOWEST, least = LOWEST;
+        for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) {
+            most = out[i] > most ? out[i] : most;
+            least = -out[i] > least ? -out[i] : least;
         }
+        u64 high = rank((double)block_max(most)), low = rank((double)-block_max(least)) - 1;
         while (high - low > 1) {
-            i64 middle = low + (high - low) / 2;
+            u64 middle = low + (high - low) / 2;
             double above = 0.0;
-            for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) {
-                i64 bits = __double_as_longlong((double)out[i]);
-                above += (bits < 0 ? (i64)(0x8000000000000000ull - (u64)bits) : bits) > middle ? 1.0 : 0.0;
-            }
-            above = block_sum(above);
-            if (above >= (double)keep) low = middle;
+            for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) above += rank((double)out[i]) > middle ? 1.0 : 0.0;
+            if (block_sum(above) >= (double)keep) low = middle;
             else high = middle;
         }
-        // Now `high` is the bits of the keep-th largest score.
-        limit = (REAL)__longlong_as_double(high < 0 ? (i64)(0x8000000000000000ull - (u64)high) : high);
+        limit = (REAL)ranked(high);
         double above = 0.0;
         for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) above += out[i] > limit ? 1.0 : 0.0;
         ties = keep - (u32)block_sum(above);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, Numerics, Real};
+use superpose_core::backend::{Backend, DeviceError, Numerics, Real};
 use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 use superpose_core::with_precision;
@@ -119,6 +119,9 @@ pub fn train(
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
     from.map(|from| from.check_numerics(&backend.numerics())).transpose()?;
+    if backend.device().is_some() {
+        return Err(DeviceError::unsupported("training beyond the early phase (steps)").into());
+    }
     with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
 }
 
@@ -138,7 +141,7 @@ where
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
     let mut trajectory = from.map_or(Vec::new(), |from| from.trajectory.clone());
-    let network = || Network::new(config, training, instance.embeddings.clone(), backend);
+    let network = || Network::new(config, training, instance.embeddings(config, backend)?.clone(), backend);
     let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 
     let numerics = backend.numerics();
