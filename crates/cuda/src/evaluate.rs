@@ -6,18 +6,18 @@ use superpose_core::evaluate::{Evaluation, Tally, queries};
 
 use crate::exact::Readout;
 use crate::geometry::{block_rows, linear, rows};
-use crate::lane::{Buffer, Done, Element, Shape, arguments};
+use crate::lane::{Buffer, Done, Element, arguments, optional};
 use crate::limit::Rows;
 use crate::session::{Session, Sizes, Trained};
 
 impl<T: Element> Session<'_, T> {
-    /// All measures. `frequency` is how often each fact was seen in training.
-    pub fn evaluate(&self, trained: &Trained<T>, frequency: &[f64]) -> Done<Evaluation> {
+    /// All measures. `counts` is how often each fact was seen in training.
+    pub fn evaluate(&self, trained: &Trained<T>, counts: &Buffer<u32>) -> Done<Evaluation> {
         let config = self.problem.config;
         let size = self.sizes.dim * self.sizes.inputs;
         let mut measures = self.answers(trained)?;
         let exact = config.regime == Regime::Exact;
-        let step = self.placed_step(exact.then_some(&trained.m1), frequency)?;
+        let step = self.placed_step(exact.then_some(&trained.m1), counts)?;
         let memory = match exact {
             false => self.combine(1.0, &step, 0.0, None, size)?,
             true => {
@@ -47,7 +47,9 @@ impl<T: Element> Session<'_, T> {
         let (before, after, weights) =
             (self.mlp_rows(size)?, self.mlp_rows(size)?, lane.alloc::<T>(size * length)?);
         let (labels, positions) = (lane.alloc::<u32>(size)?, lane.alloc::<u32>(size)?);
-        let kept = lane.alloc::<f64>(size)?;
+        // Eight numbers per row: three of the logits, three of the weights, whether the position is kept, its weight.
+        let (found, stride) = (lane.alloc::<f64>(8 * size)?, 8u32);
+        let [at_logits, at_weights, at_kept, at_mass] = [0u32, 3, 6, 7];
         let scores = trained.scores.as_ref();
         let tokens = scores.map_or(0, |scores| scores.tokens.start());
         let trigger_score = scores.map_or(T::ZERO, |scores| scores.trigger);
@@ -57,8 +59,18 @@ impl<T: Element> Session<'_, T> {
             let count = size.min(config.test_samples - first);
             let (start, number, order) = (first as u32, count as u32, 0u64);
             let shape = rows(count, length.div_ceil(4));
-            let to =
-                arguments![source, start, number, tokens, trigger_score, keep, weights.start(), kept.start()];
+            let to = arguments![
+                source,
+                start,
+                number,
+                tokens,
+                trigger_score,
+                keep,
+                weights.start(),
+                found.start(),
+                stride,
+                at_kept
+            ];
             self.launch("weigh", shape, to)?;
             self.launch(
                 "sample_labels",
@@ -82,21 +94,27 @@ impl<T: Element> Session<'_, T> {
             )?;
             let features = self.activate(&head, count, &before, &after)?;
             self.logits(&readout, features, count, &between, &logits)?;
-            let recall = self.judge(&logits, count, label_count, &labels)?;
-            let lock = self.judge(&weights, count, length, &positions)?;
-            let (columns, entries, mass) = (length as u32, count as u64, lane.alloc::<f64>(count)?);
-            let to = arguments![weights.start(), columns, positions.start(), entries, mass.start()];
+            self.judge(&logits, count, label_count, labels.start(), &found, [stride, at_logits])?;
+            self.judge(&weights, count, length, positions.start(), &found, [stride, at_weights])?;
+            let (columns, entries) = (length as u32, count as u64);
+            let to = arguments![
+                weights.start(),
+                columns,
+                positions.start(),
+                entries,
+                found.start(),
+                stride,
+                at_mass
+            ];
             self.launch("pick_entries", linear(count), to)?;
-            let (recall, lock) = (lane.download(&recall, 0..3 * count)?, lane.download(&lock, 0..3 * count)?);
-            let (kept, mass) = (lane.download(&kept, 0..count)?, lane.download(&mass, 0..count)?);
-            for b in 0..count {
+            for found in lane.download(&found, 0..8 * count)?.chunks_exact(8) {
                 for (measure, value) in [
-                    (Measure::Accuracy, recall[3 * b]),
-                    (Measure::Top5Accuracy, recall[3 * b + 1]),
-                    (Measure::Margin, recall[3 * b + 2]),
-                    (Measure::LockRate, lock[3 * b]),
-                    (Measure::KeptRate, kept[b]),
-                    (Measure::AttentionMass, mass[b]),
+                    (Measure::Accuracy, found[0]),
+                    (Measure::Top5Accuracy, found[1]),
+                    (Measure::Margin, found[2]),
+                    (Measure::LockRate, found[3]),
+                    (Measure::KeptRate, found[6]),
+                    (Measure::AttentionMass, found[7]),
                 ] {
                     measures[measure].add(1.0, value);
                 }
@@ -106,28 +124,38 @@ impl<T: Element> Session<'_, T> {
         Ok(measures)
     }
 
-    /// Credit, credit among the five largest, and margin of the right entry of each row.
+    /// Credit, credit among the five largest, and margin of the right entry of each row, written to rows of `stride` numbers from
+    /// `place` on.
     fn judge(
         &self,
         matrix: &Buffer<T>,
         count: usize,
         columns: usize,
-        right: &Buffer<u32>,
-    ) -> Done<Buffer<f64>> {
-        let out = self.lane.alloc(3 * count)?;
+        right: u64,
+        out: &Buffer<f64>,
+        [stride, place]: [u32; 2],
+    ) -> Done {
         let number = columns as u32;
-        let shape: Shape = rows(count, columns);
-        self.launch("answers", shape, arguments![matrix.start(), number, right.start(), out.start()])?;
-        Ok(out)
+        let to = arguments![matrix.start(), number, right, out.start(), stride, place];
+        self.launch("answers", rows(count, columns), to)
     }
 
-    /// Features of tokens at the informative position, as if all attention were there; their address.
-    fn placed(&self, tokens: &[u32], trigger: Trigger, work: &Work<T>) -> Done<u64> {
-        let (index, count, dim) = (self.lane.upload(tokens)?, tokens.len() as u64, self.sizes.dim as u32);
+    /// Features of tokens at the informative position, as if all attention were there; their address. Without an index, tokens
+    /// from `first` on.
+    fn placed(
+        &self,
+        index: Option<&Buffer<u32>>,
+        first: usize,
+        count: usize,
+        trigger: Trigger,
+        work: &Work<T>,
+    ) -> Done<u64> {
+        let (start, number, dim) = (first as u64, count as u64, self.sizes.dim as u32);
         let vector = self.value_trigger(trigger);
-        let to = arguments![self.z_in.start(), dim, index.start(), count, vector, work.head.start()];
-        self.launch("place", linear(tokens.len() * self.sizes.dim), to)?;
-        self.activate(&work.head, tokens.len(), &work.before, &work.after)
+        let to =
+            arguments![self.z_in.start(), dim, optional(index), start, number, vector, work.head.start()];
+        self.launch("place", linear(count * self.sizes.dim), to)?;
+        self.activate(&work.head, count, &work.before, &work.after)
     }
 
     fn work(&self, size: usize) -> Done<Work<T>> {
@@ -146,37 +174,37 @@ impl<T: Element> Session<'_, T> {
 
     /// Step 3 with all attention on the informative position, per unit of rate: at the true softmax of a value matrix, or at a
     /// uniform one.
-    fn placed_step(&self, m: Option<&Buffer<T>>, frequency: &[f64]) -> Done<Buffer<f64>> {
-        let Sizes { dim, inputs, .. } = self.sizes;
-        let (lane, task, config) = (self.lane, self.problem.task, self.problem.config);
-        let seen: Vec<u32> = (0..config.vocab as u32).filter(|&w| frequency[w as usize] > 0.0).collect();
-        let readout: Option<Readout<'_, T>> = m.map(|m| self.readout(m, seen.len())).transpose()?;
-        let size = self.block(seen.len());
+    fn placed_step(&self, m: Option<&Buffer<T>>, counts: &Buffer<u32>) -> Done<Buffer<f64>> {
+        let Sizes { dim, inputs, samples, .. } = self.sizes;
+        let (lane, config) = (self.lane, self.problem.config);
+        let readout: Option<Readout<'_, T>> = m.map(|m| self.readout(m, config.vocab)).transpose()?;
+        let size = self.block(config.vocab);
         let work = self.work(size)?;
-        let output = lane.alloc::<T>(size * dim)?;
+        let (output, weights) = (lane.alloc::<T>(size * dim)?, lane.alloc::<T>(config.vocab)?);
+        let (entries, scale) = (config.vocab as u64, 1.0 / samples as f64);
+        let to = arguments![counts.start(), weights.start(), entries, scale];
+        self.launch("scale_counts", linear(config.vocab), to)?;
         let (sum, step) = (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?);
-        for tokens in seen.chunks(size) {
-            let count = tokens.len();
-            let facts: Vec<u32> = tokens.iter().map(|&w| task.facts()[w as usize]).collect();
-            let weights: Vec<T> = tokens.iter().map(|&w| T::from_f64(frequency[w as usize])).collect();
-            let (facts, weights) = (lane.upload(&facts)?, lane.upload(&weights)?);
-            let features = self.placed(tokens, config.trigger, &work)?;
+        for first in (0..config.vocab).step_by(size) {
+            let count = size.min(config.vocab - first);
+            let features = self.placed(None, first, count, config.trigger, &work)?;
             let (columns, entries, plain) = (dim as u32, count as u64, 0u32);
+            let (facts, weights) = (self.facts(first), weights.at(first));
             match &readout {
                 Some(readout) => {
                     self.logits(readout, features, count, &work.between, &work.logits)?;
-                    self.residual(&work.logits, count, &facts)?;
+                    self.residual(&work.logits, count, facts)?;
                     self.residual_outputs(&work.logits, count, &output)?;
-                    let to = arguments![output.start(), entries, columns, weights.start()];
+                    let to = arguments![output.start(), entries, columns, weights];
                     self.launch("scale_rows", linear(count * dim), to)?;
                 }
                 None => {
                     let to = arguments![
                         self.centred.start(),
                         columns,
-                        facts.start(),
+                        facts,
                         entries,
-                        weights.start(),
+                        weights,
                         plain,
                         output.start()
                     ];
@@ -193,18 +221,19 @@ impl<T: Element> Session<'_, T> {
     fn memory_accuracy(&self, m: &Buffer<T>, trigger: Trigger) -> Done<Tally> {
         let (config, task) = (self.problem.config, self.problem.task);
         let queries = queries(config, task, config.test_samples);
+        let all = queries.iter().enumerate().all(|(i, &(token, _))| i == token);
         let readout = self.readout(m, queries.len())?;
         let size = self.block(queries.len());
-        let work = self.work(size)?;
+        let (work, found) = (self.work(size)?, self.lane.alloc::<f64>(3 * size)?);
         let mut tally = Tally::default();
-        for asked in queries.chunks(size) {
-            let count = asked.len();
-            let tokens: Vec<u32> = asked.iter().map(|&(token, _)| token as u32).collect();
-            let facts: Vec<u32> = asked.iter().map(|&(token, _)| task.facts()[token]).collect();
-            let facts = self.lane.upload(&facts)?;
-            let features = self.placed(&tokens, trigger, &work)?;
+        for (block, asked) in queries.chunks(size).enumerate() {
+            let (first, count) = (block * size, asked.len());
+            let chosen = if all { None } else { Some(self.chosen(asked)?) };
+            let facts = chosen.as_ref().map_or(self.facts(first), |(_, facts)| facts.start());
+            let features =
+                self.placed(chosen.as_ref().map(|(tokens, _)| tokens), first, count, trigger, &work)?;
             self.logits(&readout, features, count, &work.between, &work.logits)?;
-            let found = self.judge(&work.logits, count, self.sizes.labels, &facts)?;
+            self.judge(&work.logits, count, self.sizes.labels, facts, &found, [3, 0])?;
             let found = self.lane.download(&found, 0..3 * count)?;
             asked
                 .iter()
@@ -213,6 +242,13 @@ impl<T: Element> Session<'_, T> {
             self.progress(0, false)?;
         }
         Ok(tally)
+    }
+
+    /// Tokens and their labels on the device.
+    fn chosen(&self, asked: &[(usize, f64)]) -> Done<(Buffer<u32>, Buffer<u32>)> {
+        let tokens: Vec<u32> = asked.iter().map(|&(token, _)| token as u32).collect();
+        let facts: Vec<u32> = asked.iter().map(|&(token, _)| self.problem.task.facts()[token]).collect();
+        Ok((self.lane.upload(&tokens)?, self.lane.upload(&facts)?))
     }
 }
 

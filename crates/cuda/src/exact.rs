@@ -93,9 +93,9 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// Turns rows of logits into residuals.
-    pub fn residual(&self, logits: &Buffer<T>, count: usize, labels: &Buffer<u32>) -> Done {
+    pub fn residual(&self, logits: &Buffer<T>, count: usize, labels: u64) -> Done {
         let columns = self.sizes.labels as u32;
-        let to = arguments![logits.start(), columns, labels.start()];
+        let to = arguments![logits.start(), columns, labels];
         self.launch("residual", rows(count, self.sizes.labels), to)
     }
 
@@ -223,7 +223,7 @@ impl<T: Element> Session<'_, T> {
             let features = self.activate(&head, count, &before, &after)?;
             if let Response::Full(readout) = response {
                 self.logits(readout, features, count, &output, &logits)?;
-                self.residual(&logits, count, &labels)?;
+                self.residual(&logits, count, labels.start())?;
             }
             match want {
                 Want::Values => {

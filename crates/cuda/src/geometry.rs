@@ -13,7 +13,7 @@ pub const MAX_LENGTH: usize = 8192;
 /// The largest dimension, for the same reason.
 pub const MAX_DIM: usize = 16_384;
 /// Entries of the widest matrix of a block of samples, and samples of a block: enough for efficient products.
-const BLOCK_ENTRIES: usize = 1 << 26;
+const BLOCK_ENTRIES: usize = 1 << 27;
 const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
 const TABLE_ENTRIES: usize = 1 << 30;
@@ -108,13 +108,10 @@ pub fn bytes(config: &Config, stored: bool) -> f64 {
     }
     let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
     let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
-    let reserve = 64e6;
-    reserve
-        + embeddings
-        + dataset
-        + matrices
-        + 24.0 * tokens
-        + [train, evaluate, asked].into_iter().fold(0.0, f64::max)
+    let largest = [train, evaluate, asked].into_iter().fold(0.0, f64::max);
+    let total = embeddings + dataset + matrices + 24.0 * tokens + largest;
+    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
+    64e6 + total + total.min(5e8)
 }
 
 #[cfg(test)]
@@ -143,8 +140,8 @@ mod tests {
 
     #[test]
     fn blocks_bound_the_widest_matrix() {
-        assert_eq!(block_rows(4096, 1 << 20), 16_384);
-        assert_eq!(block_rows(1_000_000, 4096), 128);
+        assert_eq!(block_rows(16_384, 1 << 20), 8192);
+        assert_eq!(block_rows(1_000_000, 4096), 134);
         assert_eq!(block_rows(16, 100), 100);
         assert_eq!(launch_samples(64, 2048), 1 << 21);
         assert_eq!(launch_samples(8192, 1 << 30), 1);
@@ -164,11 +161,11 @@ mod tests {
     #[test]
     fn memory_grows_with_the_sizes_and_has_no_square_of_a_large_vocabulary() {
         let small = bytes(&config(1024, 128, 64, 65_536), false);
-        assert!(small < 0.3 * 1024.0_f64.powi(3), "{small}");
+        assert!(small < 0.6 * 1024.0_f64.powi(3), "{small}");
         let large = bytes(&config(1_000_000, 2048, 64, 100_000_000), false);
         assert!((3e10..8e10).contains(&large), "{large}");
         let by_dim = [64, 256, 1024].map(|dim| bytes(&config(100_000, dim, 16, 1_000_000), false));
-        assert!(by_dim.is_sorted() && by_dim[2] < 2.5e9, "{by_dim:?}");
+        assert!(by_dim.is_sorted() && by_dim[2] < 4e9, "{by_dim:?}");
         assert!(
             bytes(&config(1000, 64, 64, 1_000_000), true) - bytes(&config(1000, 64, 64, 1_000_000), false)
                 >= 2.6e8

@@ -254,6 +254,7 @@ impl<T: Element> Solver<T> for Gpu {
 
     fn cost(&self, problem: &Problem<'_, T>, repeat: usize) -> Result<Cost, DeviceError> {
         let lane = self.lane()?;
+        lane.trim();
         self.pool.reset_peak()?;
         let session = Session::new(self.kernels::<T>()?, &lane, problem)?;
         let seconds = (0..repeat + 1).map(|_| session.train_seconds()).collect::<Done<Vec<f64>>>()?;

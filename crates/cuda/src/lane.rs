@@ -1,10 +1,11 @@
 //! A lane: a stream of work with its cuBLAS handle. Memory, launches and matrix products of a run go through its lane.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::cublas::{CudaBlas, result as blas, sys as blas_sys};
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, ValidAsZeroBits, result};
@@ -69,22 +70,41 @@ macro_rules! element {
 element!(f32, true, sgemm);
 element!(f64, false, dgemm);
 
-/// Device memory, freed in the order of the lane's work.
+/// Memory of a lane that is not in use, by size. Asking the driver for memory takes longer than a small kernel.
+type Cache = Arc<Mutex<BTreeMap<usize, Vec<CudaSlice<u8>>>>>;
+
+/// Larger pieces of memory go back to the driver at once.
+const MAX_CACHED: usize = 1 << 26;
+
+/// Device memory. It is freed, or used again, in the order of the lane's work.
 pub struct Buffer<X> {
-    slice: CudaSlice<X>,
+    memory: Option<CudaSlice<u8>>,
     pointer: u64,
+    size: usize,
+    cache: Cache,
+    entries: PhantomData<X>,
 }
 
 impl<X> Buffer<X> {
     /// The address of an entry.
     pub fn at(&self, index: usize) -> u64 {
-        assert!(index <= self.slice.len(), "entry {index} of {}", self.slice.len());
+        assert!(index <= self.size, "entry {index} of {}", self.size);
         self.pointer + (index * size_of::<X>()) as u64
     }
 
     /// The address of the first entry.
     pub fn start(&self) -> u64 {
         self.pointer
+    }
+}
+
+impl<X> Drop for Buffer<X> {
+    fn drop(&mut self) {
+        if let (Some(memory), Ok(mut cache)) = (self.memory.take(), self.cache.lock())
+            && memory.len() <= MAX_CACHED
+        {
+            cache.entry(memory.len()).or_default().push(memory);
+        }
     }
 }
 
@@ -124,62 +144,98 @@ pub struct Shape {
 pub struct Lane {
     pub stream: Arc<CudaStream>,
     blas: CudaBlas,
+    cache: Cache,
 }
 
 impl Lane {
     pub fn new(stream: Arc<CudaStream>) -> Done<Lane> {
         let blas = CudaBlas::new(stream.clone()).map_err(failed)?;
-        Ok(Lane { stream, blas })
+        Ok(Lane { stream, blas, cache: Cache::default() })
+    }
+
+    /// Returns unused memory to the driver.
+    pub fn trim(&self) {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Memory of unspecified content.
     #[allow(unsafe_code)]
-    pub fn alloc<X: DeviceRepr>(&self, size: usize) -> Done<Buffer<X>> {
-        // SAFETY: every kernel that reads the memory runs after one that has written it.
-        self.hold(unsafe { self.stream.alloc(size.max(1)) }.map_err(failed)?)
+    pub fn alloc<X>(&self, size: usize) -> Done<Buffer<X>> {
+        let bytes = (size * size_of::<X>()).max(512);
+        let bytes = if bytes <= MAX_CACHED { bytes.next_power_of_two() } else { bytes };
+        let cached = self.cache.lock().ok().and_then(|mut cache| cache.get_mut(&bytes)?.pop());
+        let memory = match cached {
+            Some(memory) => memory,
+            // SAFETY: every kernel that reads the memory runs after one that has written it.
+            None => unsafe { self.stream.alloc(bytes) }.map_err(failed)?,
+        };
+        let pointer = memory.device_ptr(&self.stream).0;
+        Ok(Buffer {
+            memory: Some(memory),
+            pointer,
+            size,
+            cache: Arc::clone(&self.cache),
+            entries: PhantomData,
+        })
     }
 
-    pub fn zeros<X: DeviceRepr + ValidAsZeroBits>(&self, size: usize) -> Done<Buffer<X>> {
-        self.hold(self.stream.alloc_zeros(size.max(1)).map_err(failed)?)
+    pub fn zeros<X: ValidAsZeroBits>(&self, size: usize) -> Done<Buffer<X>> {
+        let buffer = self.alloc(size)?;
+        self.clear(&buffer, 0, size)?;
+        Ok(buffer)
     }
 
+    #[allow(unsafe_code)]
     pub fn upload<X: DeviceRepr>(&self, data: &[X]) -> Done<Buffer<X>> {
         let buffer = self.alloc(data.len())?;
-        let Buffer { mut slice, pointer } = buffer;
         if !data.is_empty() {
-            self.stream.memcpy_htod(data, &mut slice).map_err(failed)?;
+            // SAFETY: the buffer has the size of the data. The driver copies memory that is not page-locked before it returns.
+            unsafe { result::memcpy_htod_async(buffer.start(), data, self.stream.cu_stream()) }
+                .map_err(failed)?;
         }
-        Ok(Buffer { slice, pointer })
+        Ok(buffer)
     }
 
     /// A range of entries, after all work before.
+    #[allow(unsafe_code)]
     pub fn download<X: DeviceRepr + Default + Clone>(
         &self,
         buffer: &Buffer<X>,
         range: Range<usize>,
     ) -> Done<Vec<X>> {
+        assert!(range.end <= buffer.size);
         let mut data = vec![X::default(); range.len()];
         if !range.is_empty() {
-            self.stream.memcpy_dtoh(&buffer.slice.slice(range), &mut data).map_err(failed)?;
+            // SAFETY: the range is inside the buffer, and the data lives until the copy is done.
+            unsafe { result::memcpy_dtoh_async(&mut data, buffer.at(range.start), self.stream.cu_stream()) }
+                .map_err(failed)?;
         }
         self.wait()?;
         Ok(data)
     }
 
+    /// Copies one entry to the place of another.
+    #[allow(unsafe_code)]
+    pub fn copy<X>(&self, from: &Buffer<X>, index: usize, to: &Buffer<X>, place: usize) -> Done {
+        assert!(index < from.size && place < to.size);
+        let (from, to) = (from.at(index), to.at(place));
+        // SAFETY: both entries are inside their buffers.
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<X>(), self.stream.cu_stream()) }
+            .map_err(failed)
+    }
+
     /// Sets entries from `first` on to zero bits.
     #[allow(unsafe_code)]
     pub fn clear<X>(&self, buffer: &Buffer<X>, first: usize, count: usize) -> Done {
-        assert!(first + count <= buffer.slice.len());
+        assert!(first + count <= buffer.size);
+        if count == 0 {
+            return Ok(());
+        }
         // SAFETY: the range is inside the buffer; all types here may be zero.
         unsafe {
             result::memset_d8_async(buffer.at(first), 0, count * size_of::<X>(), self.stream.cu_stream())
         }
         .map_err(failed)
-    }
-
-    fn hold<X>(&self, slice: CudaSlice<X>) -> Done<Buffer<X>> {
-        let pointer = slice.device_ptr(&self.stream).0;
-        Ok(Buffer { slice, pointer })
     }
 
     /// Waits until all work is done.

@@ -64,8 +64,9 @@ impl<T: Element> Session<'_, T> {
     pub fn direction(&self, total: &Buffer<f64>) -> Done<Vec<f64>> {
         let Sizes { tokens, dim, samples, .. } = self.sizes;
         let sums = self.column_sums(&self.z_in, tokens, Some(total), 1.0)?;
-        let (sums, trigger) =
-            (self.lane.download(&sums, 0..dim)?, self.lane.download(total, tokens..tokens + 1)?[0]);
+        self.lane.copy(total, tokens, &sums, dim)?;
+        let mut sums = self.lane.download(&sums, 0..dim + 1)?;
+        let trigger = sums.pop().unwrap_or_default();
         let scale = 1.0 / samples as f64;
         Ok(sums.iter().zip(&self.markers[0]).map(|(sum, z)| (sum + trigger * z.to_f64()) * scale).collect())
     }

@@ -159,8 +159,12 @@ impl<'a, T: Element> Session<'a, T> {
         let started = Instant::now();
         let trained = self.early_phase()?;
         let train_seconds = started.elapsed().as_secs_f64();
-        let frequency = self.frequency()?;
-        let evaluation = self.evaluate(&trained, &frequency)?;
+        let counts = self.counts()?;
+        let evaluation = self.evaluate(&trained, &counts)?;
+        let frequency = fact_frequency_of(
+            &self.lane.download(&counts, 0..self.problem.config.vocab)?,
+            self.sizes.samples,
+        );
         Ok(Solution { phase: trained.phase, frequency, evaluation, train_seconds })
     }
 
@@ -172,16 +176,13 @@ impl<'a, T: Element> Session<'a, T> {
         Ok(started.elapsed().as_secs_f64())
     }
 
-    fn frequency(&self) -> Done<Vec<f64>> {
-        let vocab = self.problem.config.vocab;
-        let counts = self.lane.zeros::<u32>(vocab)?;
+    /// How often each fact's token is the informative one.
+    fn counts(&self) -> Done<Buffer<u32>> {
+        let counts = self.lane.zeros::<u32>(self.problem.config.vocab)?;
         let (first, count) = (0u32, self.sizes.samples as u32);
-        self.launch(
-            "count_facts",
-            linear(self.sizes.samples),
-            arguments![self.train, first, count, counts.start()],
-        )?;
-        Ok(fact_frequency_of(&self.lane.download(&counts, 0..vocab)?, self.sizes.samples))
+        let to = arguments![self.train, first, count, counts.start()];
+        self.launch("count_facts", linear(self.sizes.samples), to)?;
+        Ok(counts)
     }
 
     /// Launches a kernel by name.
@@ -214,7 +215,8 @@ impl<'a, T: Element> Session<'a, T> {
         let dim = self.sizes.dim;
         let chunk = count.div_ceil(1024).max(64);
         let chunks = count.div_ceil(chunk);
-        let (partial, out) = (self.lane.alloc::<f64>(chunks * dim)?, self.lane.alloc(dim)?);
+        // One place more, for the sum at the trigger.
+        let (partial, out) = (self.lane.alloc::<f64>(chunks * dim)?, self.lane.alloc(dim + 1)?);
         let block = dim.next_multiple_of(32).min(128);
         let shape =
             Shape { grid: (dim.div_ceil(block) as u32, chunks as u32), block: block as u32, shared: 0 };
@@ -313,6 +315,11 @@ impl<'a, T: Element> Session<'a, T> {
             Activation::He3 => 6,
             Activation::Identity => 7,
         }
+    }
+
+    /// The address of the labels of tokens from `first` on.
+    pub fn facts(&self, first: usize) -> u64 {
+        self.train.facts + 4 * first as u64
     }
 
     /// The test samples.

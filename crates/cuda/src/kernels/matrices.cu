@@ -98,10 +98,10 @@ extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[t / dim];
 }
 
-// out[r] = rows[index[r]] + vector, which may be absent
-extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u64 count, const REAL* vector, REAL* out) {
+// out[r] = rows[index[r]] + vector, which may be absent; without an index, rows from `first` on
+extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u64 first, u64 count, const REAL* vector, REAL* out) {
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
-        REAL x = rows[(u64)index[t / dim] * dim + t % dim];
+        REAL x = rows[(index ? index[t / dim] : first + t / dim) * dim + t % dim];
         out[t] = vector ? x + vector[t % dim] : x;
     }
 }
@@ -151,8 +151,9 @@ extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels
     }
 }
 
-// For each row: the credit of the right entry, its credit among the five largest, and its margin. A block takes a row.
-extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* right, double* out) {
+// For each row: the credit of the right entry, its credit among the five largest, and its margin, from `place` on in rows of
+// `stride` numbers. A block takes a row.
+extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* right, double* out, u32 stride, u32 place) {
     const REAL* row = rows + (u64)blockIdx.x * columns;
     u32 label = right[blockIdx.x];
     REAL own = row[label], most = LOWEST;
@@ -167,7 +168,7 @@ extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* rig
     larger = block_sum(larger);
     equal = block_sum(equal);
     if (threadIdx.x == 0) {
-        double* found = out + 3 * (u64)blockIdx.x;
+        double* found = out + (u64)stride * blockIdx.x + place;
         found[0] = own > rival ? 1.0 : own == rival ? 1.0 / equal : 0.0;
         double places = 5.0 - larger;
         places = places < 0.0 ? 0.0 : places > equal ? equal : places;
@@ -176,8 +177,9 @@ extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* rig
     }
 }
 
-extern "C" __global__ void pick_entries(const REAL* rows, u32 columns, const u32* index, u64 count, double* out) {
-    for (u64 t = thread_number(); t < count; t += thread_count()) out[t] = (double)rows[t * columns + index[t]];
+extern "C" __global__ void pick_entries(const REAL* rows, u32 columns, const u32* index, u64 count, double* out, u32 stride,
+                                        u32 place) {
+    for (u64 t = thread_number(); t < count; t += thread_count()) out[t * stride + place] = (double)rows[t * columns + index[t]];
 }
 
 extern "C" __global__ void sample_positions(Source s, u32 first, u32 count, u32* positions) {

@@ -110,7 +110,7 @@ __device__ __forceinline__ double ranked(u64 rank) {
 
 // Attention weights, a row per sample. With fewer than all positions kept, those of largest score, the first of equal ones.
 extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* scores, REAL trigger, u32 keep, REAL* weights,
-                                 double* kept) {
+                                 double* kept, u32 stride, u32 place) {
     u32 row = blockIdx.x, id = first + row;
     Head h = head(s, id);
     REAL* out = weights + (u64)row * s.length;
@@ -154,7 +154,7 @@ extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* sco
         }
         __syncthreads();
     }
-    if (threadIdx.x == 0) kept[row] = out[h.position] > LOWEST ? 1.0 : 0.0;
+    if (threadIdx.x == 0) kept[(u64)row * stride + place] = out[h.position] > LOWEST ? 1.0 : 0.0;
     REAL most = LOWEST;
     for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) most = out[i] > most ? out[i] : most;
     REAL top = block_max(most);
