@@ -131,7 +131,7 @@ mod tests {
             assert!(width.is_power_of_two() && width <= 32 && (width as usize * 4 >= length || width == 32));
             let shape = groups(1000, width);
             // Whole warps, because lanes exchange values.
-            assert!(shape.block % 32 == 0 && shape.grid.0 as usize * 256 >= 1000 * width as usize);
+            assert!(shape.block.is_multiple_of(32) && shape.grid.0 as usize * 256 >= 1000 * width as usize);
         }
         assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
         assert_eq!(rows(7, 10_000).block, THREADS);

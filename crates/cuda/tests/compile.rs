@@ -1,4 +1,5 @@
 //! Compiles every kernel with NVRTC, which needs no GPU. The long tests run this with NVRTC from its Python package.
+#![allow(clippy::unwrap_used)]
 
 #[test]
 #[ignore = "needs NVRTC: cargo xtask test --full"]

@@ -1,5 +1,6 @@
 //! The device beside the CPU: the same data, embeddings and numbers. Without a GPU these tests pass without checking anything,
 //! unless `SUPERPOSE_DEVICE` asks for one.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
