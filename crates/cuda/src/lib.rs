@@ -13,11 +13,13 @@
 //! | `gpu` | a device, its memory and its lanes |
 //! | `lane` | a stream with its cuBLAS handle: memory, launches, products |
 //! | `geometry` | block sizes, the choice of algorithm, memory estimates |
-//! | `session` | data and embeddings of a run in device memory |
+//! | `data` | data and embeddings of a run in device memory |
+//! | `session` | a run, and the steps that all parts share |
 //! | `limit`, `exact` | the three steps |
 //! | `evaluate` | the measures |
 
 mod choice;
+mod data;
 mod evaluate;
 mod exact;
 mod geometry;

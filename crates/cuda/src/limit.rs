@@ -7,10 +7,11 @@ use superpose_core::numeric::dot;
 use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples};
 
+use crate::data::Source;
 use crate::exact::{Response, Want};
 use crate::geometry::{Way, dots_bytes, groups, lanes, launch_samples, linear};
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
-use crate::session::{Scores, Session, Sizes, Sorted, Source, Trained};
+use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
 impl<T: Element> Session<'_, T> {
     /// The three steps.

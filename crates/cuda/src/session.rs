@@ -4,33 +4,15 @@ use std::cell::OnceCell;
 use std::time::Instant;
 
 use superpose_core::backend::{DeviceError, Problem, Solution};
-use superpose_core::config::{Activation, Embedding, Trigger};
+use superpose_core::config::{Activation, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
 use superpose_core::embedding::Embeddings;
-use superpose_core::random::{Stream, Words};
-use superpose_core::task::Distribution;
+use superpose_core::random::Stream;
 
+use crate::data::{Draw, Source, source};
 use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Shape, arguments, optional, plain, transposed};
-
-/// A dataset, in the layout of the kernels.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Source {
-    facts: u64,
-    tokens: u64,
-    position: u64,
-    labels: u64,
-    tables: [u64; 4],
-    key: [u32; 2],
-    stream: u32,
-    length: u32,
-    vocab: u32,
-    noise_size: u32,
-    noise_start: u32,
-    padding: u32,
-}
 
 /// The sizes of a run.
 #[derive(Clone, Copy)]
@@ -324,99 +306,6 @@ impl<'a, T: Element> Session<'a, T> {
 
     /// The test samples.
     pub fn test(&self) -> Source {
-        Source { tokens: 0, stream: Stream::Test as u32, ..self.train }
-    }
-}
-
-fn source<T: Element>(
-    lane: &Lane,
-    problem: &Problem<'_, T>,
-    whole: &mut Vec<Buffer<u32>>,
-    real: &mut Vec<Buffer<f64>>,
-) -> Done<Source> {
-    let Problem { config, task, stored, .. } = problem;
-    let mut copy = |data: &[u32]| -> Done<u64> {
-        whole.push(lane.upload(data)?);
-        Ok(whole.last().map_or(0, Buffer::start))
-    };
-    let facts = copy(task.facts())?;
-    let [tokens, position, labels] = match stored {
-        Some(stored) => [copy(stored.tokens())?, copy(stored.position())?, copy(stored.labels())?],
-        None => [0; 3],
-    };
-    let mut tables = [0; 4];
-    for (i, distribution) in [task.informative(), task.noise()].into_iter().enumerate() {
-        if let Distribution::Weighted { keep, alias, .. } = distribution {
-            real.push(lane.upload(keep)?);
-            tables[2 * i] = real.last().map_or(0, Buffer::start);
-            tables[2 * i + 1] = copy(alias)?;
-        }
-    }
-    Ok(Source {
-        facts,
-        tokens,
-        position,
-        labels,
-        tables,
-        key: Words::key(config.seed),
-        stream: Stream::Train as u32,
-        length: config.length as u32,
-        vocab: config.vocab as u32,
-        noise_size: task.noise().size() as u32,
-        noise_start: task.noise_start() as u32,
-        padding: 0,
-    })
-}
-
-/// Draws embeddings with the bits of the CPU.
-struct Draw<'a, T> {
-    kernels: &'a Kernels,
-    lane: &'a Lane,
-    problem: &'a Problem<'a, T>,
-}
-
-impl<T: Element> Draw<'_, T> {
-    fn rows(&self, stream: Stream, rows: usize) -> Done<Buffer<T>> {
-        let scale = 1.0 / (self.problem.config.dim as f64).sqrt();
-        self.table(self.problem.config.embedding.kind(), stream, rows, scale)
-    }
-
-    fn first_layer(&self, width: usize) -> Done<Buffer<T>> {
-        self.table(Embedding::Gaussian, Stream::FirstLayer, width, 1.0)
-    }
-
-    fn markers(&self) -> Done<Vec<T>> {
-        self.lane.download(&self.rows(Stream::Markers, 2)?, 0..2 * self.problem.config.dim)
-    }
-
-    fn table(&self, kind: Embedding, stream: Stream, rows: usize, scale: f64) -> Done<Buffer<T>> {
-        let (dim, [key0, key1]) = (self.problem.config.dim, Words::key(self.problem.config.seed));
-        let out = self.lane.alloc(rows * dim)?;
-        let (count, columns, stream) = (rows as u64, dim as u32, stream as u32);
-        let launch = |name, items, arguments: &mut [*mut std::ffi::c_void]| {
-            self.lane.launch(self.kernels.get(name), linear(items), arguments)
-        };
-        let mut lengths = None;
-        match kind {
-            Embedding::Rademacher => {
-                let to = arguments![out.start(), count, columns, stream, key0, key1, scale];
-                launch("draw_signs", rows * dim.div_ceil(128), to)?;
-                return Ok(out);
-            }
-            Embedding::Sphere => {
-                let scales = self.lane.alloc::<f64>(rows)?;
-                launch(
-                    "inverse_lengths",
-                    rows,
-                    arguments![scales.start(), count, columns, stream, key0, key1],
-                )?;
-                lengths = Some(scales);
-            }
-            _ => {}
-        }
-        let scales = optional(lengths.as_ref());
-        let to = arguments![out.start(), count, columns, stream, key0, key1, scale, scales];
-        launch("draw_normals", rows * dim.div_ceil(2), to)?;
-        Ok(out)
+        self.train.test()
     }
 }
