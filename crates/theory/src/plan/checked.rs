@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(expected_error(&gaussian(512.0, 128.0, 16.0, 8192.0)), Ok(0.010));
         assert_eq!(expected_error(&gaussian(1e5, 2048.0, 64.0, 1e6)), Ok(LARGE_ERROR));
         let text = expected_error(&gaussian(1e6, 128.0, 1e5, 1e12)).unwrap_err();
-        assert!(text.starts_with("extrapolated: d = 128, L = 100000 lie outside"), "{text}");
+        assert!(text.starts_with("extrapolated: V = 1000000, L = 100000 lie outside"), "{text}");
         let text = expected_error(&gaussian(1e4, 600.0, 16.0, 1e5)).unwrap_err();
         assert!(text.starts_with("extrapolated: V = 10000 lies outside"), "{text}");
         let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
