@@ -112,7 +112,9 @@ fn run_that_does_not_fit_in_device_memory_is_refused() {
     let config = settings().check().unwrap();
     let backend = Backend::single().with_device(device(50.0));
     let error = run(&config, &Inputs::default(), &backend, None, &()).unwrap_err().to_string();
-    assert!(error.starts_with("this needs about 60 B of device memory, and 50 B are free"), "{error}");
+    let expected =
+        "vocab = 60: this needs about 60 B of device memory, and 50 B are free; vocab up to 50 would fit";
+    assert_eq!(error, expected);
     let outcomes = Runner::new(2).with_device(device(50.0)).run(&[config], &mut |_| {}).unwrap();
     assert!(matches!(outcomes[0], Err(CellError::TooLarge { .. })));
 }
