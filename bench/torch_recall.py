@@ -43,7 +43,7 @@ BLOCK_LIMITS = (256, 4096)
 TABLE_BYTES = 12 << 20
 
 
-def load(path, dtype=torch.float32):
+def load(path, dtype=torch.float32, device="cpu"):
     """Returns the exported data: embeddings in one float type, indices in the type that every torch operation accepts.
 
     Tensors are copied, because loaded ones may be a memory map of the file, which is read only on first access.
@@ -51,9 +51,9 @@ def load(path, dtype=torch.float32):
     raw = load_file(path)
     data = SimpleNamespace()
     for name in ("z_in", "z_out", "z_trig", "z_eos"):
-        setattr(data, name, raw[name].to(dtype, copy=True).contiguous())
+        setattr(data, name, raw[name].to(device, dtype, copy=True).contiguous())
     for name in ("tokens", "position", "labels"):
-        setattr(data, name, raw[name].to(torch.int64, copy=True).contiguous())
+        setattr(data, name, raw[name].to(device, torch.int64, copy=True).contiguous())
     return data
 
 
@@ -147,7 +147,9 @@ class Blocks:
             with torch.inference_mode():  # a setting of the thread, so it must be made here
                 return work(blocks)
 
-        results = workers(self.threads).map(one, shares)
+        # A GPU is kept busy by one thread, which is also the one with the default device.
+        inline = torch.get_default_device().type == "cuda"
+        results = map(one, shares) if inline else workers(self.threads).map(one, shares)
         return tuple(sum(parts) for parts in zip(*results))
 
 
@@ -478,6 +480,8 @@ def best_of(repeat, work):
         result = None  # holding two results would increase the peak memory
         start = time.perf_counter()
         result = work()
+        if torch.get_default_device().type == "cuda":
+            torch.cuda.synchronize()
         best = min(best, time.perf_counter() - start)
     return best, result
 
@@ -492,7 +496,9 @@ def resident():
 
 
 def peak_resident():
-    """Returns the peak memory of this process, in bytes."""
+    """Returns the peak memory of this process in bytes, or of its tensors on a GPU."""
+    if torch.get_default_device().type == "cuda":
+        return torch.cuda.max_memory_allocated()
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -505,6 +511,7 @@ def arguments():
     parser.add_argument("--trigger", choices=("values", "keys"), default="values")
     parser.add_argument("--eta", type=float, default=1.0, help="rate of step one (exact regime only)")
     parser.add_argument("--lead", type=float, default=4.0, help="lead of the trigger's score, in units of ln(L + 1)")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1, help="train this often and report the shortest time")
     parser.add_argument("--block", type=int, help="samples in a block (tuned only); by default what measured best")
@@ -515,23 +522,50 @@ def arguments():
 def main():
     args = arguments()
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-    data = load(args.source)
+    torch.set_default_device(args.device)
+    data = load(args.source, device=args.device)
+    if args.device != "cpu":
+        # On a GPU larger blocks are faster, up to a size that depends on the problem.
+        args.threads = 1
+        if args.method == "tuned" and args.block is None:
+            return fastest_block(args, data)
     if args.method == "adam":
         return time_adam(args, data)
 
+    measure(args, data)
+
+
+def fastest_block(args, data):
+    """Measures with blocks of different sizes, and reports the fastest."""
+    seconds = {}
+    for block in (4096, 16384, 65536):
+        train = trainer(args, data, block)
+        best_of(1, train)
+        seconds[block], _ = best_of(args.repeat, train)
+    args.block = min(seconds, key=seconds.get)
+    torch.cuda.reset_peak_memory_stats()
+    measure(args, data)
+
+
+def trainer(args, data, block):
     def train():
         if args.method == "autograd":
             return autograd(data, args.regime, args.trigger, args.eta, args.lead, args.threads)
         if args.regime == "exact":
-            return tuned_exact(data, args.trigger, args.eta, args.lead, args.threads, args.block)
-        return tuned_infinitesimal(data, args.trigger, args.lead, args.threads, args.block)
+            return tuned_exact(data, args.trigger, args.eta, args.lead, args.threads, block)
+        return tuned_infinitesimal(data, args.trigger, args.lead, args.threads, block)
 
+    return train
+
+
+def measure(args, data):
+    train = trainer(args, data, args.block)
     before = resident()
     seconds, (m1, w1, m2) = best_of(args.repeat, train)
     peak = peak_resident()
 
     products = None
-    if args.method == "tuned":
+    if args.method == "tuned" and args.device == "cpu":
         products = 0.0
         if args.regime == "exact":
             # The first run also allocates memory, so more than one is timed.
@@ -545,7 +579,7 @@ def main():
         "train_seconds": seconds,
         "peak_bytes": peak - before,
         "peak_total_bytes": peak,
-        "product_seconds": products,  # null for autograd, 0 where there are none
+        "product_seconds": products,  # null for autograd and on a GPU, 0 where there are none
         "torch": torch.__version__,
     }
     print(json.dumps(record))

@@ -75,6 +75,7 @@ class Config(Settings):
         labels: Any = None,
         export: Optional[Path] = None,
         threads: Optional[SupportsIndex] = None,
+        device: Optional[str] = None,
         progress: Progress = None,
     ) -> Result:
         """Trains and evaluates the model, every repeat of it: ``superpose run``.
@@ -93,6 +94,7 @@ class Config(Settings):
             labels: the label of every sample; without them the configuration's ``labels`` decide.
             export: safetensors file to write the tensors of the first repeat to.
             threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
+            device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.
             progress: ``None``: a tqdm bar if tqdm is installed and output is interactive; ``True``, ``False``, or a function of
                 (done, total, note) to call.
 
@@ -111,7 +113,7 @@ class Config(Settings):
         given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
         arrays = _arrays.tensors(given)
         with listener(progress) as tell:
-            return Result(_engine.run(self, arrays, threads, maybe_path("export", export), tell), "run")
+            return Result(_engine.run(self, arrays, threads, device, maybe_path("export", export), tell), "run")
 
     def train(
         self,

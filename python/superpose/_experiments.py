@@ -77,6 +77,7 @@ def threshold(
     range: Optional[Sequence[Number]] = None,
     store: Optional[Path] = None,
     threads: Optional[SupportsIndex] = None,
+    device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
@@ -98,6 +99,7 @@ def threshold(
         range: sizes to search, (lowest, highest); ``None``: sizes that run in seconds.
         store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
+        device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
         keys: settings of :class:`Config`, used without ``config`` or to change it.
 
@@ -112,7 +114,7 @@ def threshold(
     )
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.threshold(base, options, range, kept, threads, tell), "threshold")
+        return Result(_engine.threshold(base, options, range, kept, threads, device, tell), "threshold")
 
 
 #: An axis of a phase diagram: ``("dim", 16, 256)`` or ``"dim:16..256"``.
@@ -131,6 +133,7 @@ def phase(
     most: Number = 0.25,
     store: Optional[Path] = None,
     threads: Optional[SupportsIndex] = None,
+    device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
@@ -151,6 +154,7 @@ def phase(
         most: maximum share of the cells to run, above 0 and at most 1; the others are interpolated.
         store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
+        device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
         keys: settings of :class:`Config`, used without ``config`` or to change it.
 
@@ -168,7 +172,7 @@ def phase(
     across, up = _axis("x", x), _axis("y", y)
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.phase(base, across, up, options, kept, threads, tell), "phase")
+        return Result(_engine.phase(base, across, up, options, kept, threads, device, tell), "phase")
 
 
 def _axis(name: str, axis: Any) -> Tuple[str, Any, Any]:
@@ -357,6 +361,7 @@ def sweep(
     store: Optional[Path] = None,
     retry_failed: bool = False,
     threads: Optional[SupportsIndex] = None,
+    device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
 ) -> Result:
@@ -375,6 +380,7 @@ def sweep(
         store: SQLite file; ``None``: with a file, ``FILE.sqlite`` next to it, otherwise no store.
         retry_failed: whether to run failed cells again.
         threads: as for :meth:`Config.run`.
+        device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
         keys: settings of all cells, as for :class:`Config`.
 
@@ -395,7 +401,7 @@ def sweep(
         text = sweep_text({**keys, "repeats": repeats, "noise": noise}, axes, points, rays)
     with listener(progress) as tell:
         try:
-            record = _engine.sweep(text, source is not None, kept, retry_failed, threads, tell)
+            record = _engine.sweep(text, source is not None, kept, retry_failed, threads, device, tell)
         except ValueError as error:
             raise error if source is None else ValueError(f"{source}: {error}") from None
     return Result(record, "sweep")

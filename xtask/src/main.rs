@@ -1,5 +1,6 @@
 //! Development commands. `cargo xtask test` is the test command of the README and of continuous integration.
 
+mod device;
 mod page;
 mod python;
 mod skipped;
@@ -10,12 +11,16 @@ use std::time::Instant;
 use skipped::Skipped;
 
 const HELP: &str = "\
-Usage: cargo xtask test [--full] | book | reference
+Usage: cargo xtask test [--full | --device DEVICE] | package-tests | book | reference
 
   test          check the format, run lints, unit, property, documentation and end-to-end tests, and test the web page in
                 a browser and the Python package
   test --full   the same and the long tests: fuzzing with a million inputs per reader, load and schema tests of the web
-                server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; aarch64 in an emulator
+                server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; aarch64 in an emulator;
+                compiling the kernels for GPUs
+  test --device cuda
+                run the numerical tests on a GPU
+  package-tests bundle these tests for a machine without cargo and network, into target/device-tests
   book          build the book in docs/ as HTML into target/book and check its links
   reference     generate docs/reference from the code
 
@@ -37,6 +42,8 @@ fn main() -> ExitCode {
             let rust = test(&mut skipped);
             rust.and_then(|()| python::test(true, &mut skipped)).and_then(|()| full(&mut skipped))
         }
+        ["test", "--device", device] => device::test(device),
+        ["package-tests"] => device::package(),
         ["book"] => book("build target/book"),
         ["reference"] => book("reference"),
         _ => {
@@ -202,6 +209,7 @@ fn full(skipped: &mut Skipped) -> Result<(), String> {
         );
         run(&line, &[], ".")?;
     }
+    device::compile()?;
     page::flood()?;
     page::schemathesis()
 }

@@ -10,9 +10,19 @@ use crate::{run, works};
 /// The virtual environment, created anew each time.
 const FOLDER: &str = "target/python";
 /// Its interpreter.
-const PYTHON: &str = "target/python/bin/python";
+pub const PYTHON: &str = "target/python/bin/python";
 /// The name of these tests in the list of skipped ones.
 const PART: &str = "the Python package";
+
+/// The path of a folder inside the packages of the virtual environment.
+///
+/// # Errors
+/// When the interpreter does not answer.
+pub fn environment(folder: &str) -> Result<String, String> {
+    let line = "import sysconfig; print(sysconfig.get_path('purelib'), end='')";
+    let output = Command::new(PYTHON).args(["-c", line]).output().map_err(|error| error.to_string())?;
+    Ok(format!("{}/{folder}", String::from_utf8_lossy(&output.stdout)))
+}
 
 /// Tests the package. The full tier adds the notebooks, the comparison with PyTorch, arrays of JAX, and type checking.
 ///

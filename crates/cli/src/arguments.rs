@@ -11,6 +11,7 @@ use superpose_core::config::{Kind, Settings, Value};
 use superpose_lab::settings_file::{self, SettingsFile};
 
 use crate::setting_flags::SettingFlags;
+use crate::shared::DeviceFlag;
 
 /// A whole number as people write it: 65536, 65_536, 1e6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub struct RunArguments {
     /// Number of threads (default: all cores); does not affect results
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     threads: Option<Count>,
+    /// Where to compute.
+    #[command(flatten)]
+    pub device: DeviceFlag,
     /// Write the input tensors and the trained m1, w1, m2 of the first repeat to this file (safetensors)
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
@@ -59,8 +63,9 @@ impl RunArguments {
     pub fn with_file(self) -> anyhow::Result<RunArguments> {
         let Some(path) = self.config.clone() else { return Ok(self) };
         let text = read_text(&path).with_context(|| path.display().to_string())?;
-        let SettingsFile { mut values, others } = settings_file::read(&text, &["json", "threads", "export"])
-            .map_err(|error| anyhow!("{}, {error}", path.display()))?;
+        let SettingsFile { mut values, others } =
+            settings_file::read(&text, &["json", "threads", "device", "export"])
+                .map_err(|error| anyhow!("{}, {error}", path.display()))?;
         // Flags win: a rate on the command line is not in conflict with a lead in the file.
         for (one, other) in [("gamma", "lead"), ("lead", "gamma")] {
             if self.given.values.gives(one) {
@@ -72,6 +77,10 @@ impl RunArguments {
             match (name, value) {
                 ("json", Value::Flag(json)) => merged.json |= json,
                 ("threads", Value::Count(count)) => merged.threads = merged.threads.or(Some(Count(count))),
+                ("device", Value::Text(word)) => {
+                    let choice = word.parse().map_err(|allowed| anyhow!("device = {word}: {allowed}"))?;
+                    merged.device.device = merged.device.device.or(Some(choice));
+                }
                 ("export", Value::Text(file)) => {
                     merged.export = merged.export.or(Some(PathBuf::from(file.into_owned())));
                 }

@@ -2,6 +2,8 @@
 //!
 //! Every measurement is a separate process, because peak memory is recorded per process.
 
+mod device;
+
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -10,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use superpose_core::config::{Config, ConfigError, Group, Regime, Settings, Training, check_ranges, counts};
 use superpose_core::settings;
-use superpose_lab::bench::{Place, product_seconds, step_seconds, training_seconds};
+use superpose_cuda::Choice;
+use superpose_lab::bench::{Place, product_seconds, step_seconds, training_cost};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
 use crate::setting_flags::SettingFlags;
-use crate::shared::{available_memory, backend, message, print, print_record};
+use crate::shared::{DeviceFlag, available_memory, backend, message, print, print_record};
 
 /// The PyTorch implementation, embedded so that the binary needs no other file.
 const TORCH: &str = include_str!("../../../bench/torch_recall.py");
@@ -46,6 +49,8 @@ pub struct BenchArguments {
     /// Python with torch, numpy and safetensors
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Skip the PyTorch autograd benchmark, which is slow and needs gigabytes of memory
     #[arg(long)]
     no_autograd: bool,
@@ -86,6 +91,9 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     check_ranges(&options, BenchOptions::settings())?;
     match &arguments.only {
         Some(what) => measure(&options, what),
+        None if arguments.device.device.is_some_and(|choice| choice != Choice::Cpu) => {
+            device::bench(arguments)
+        }
         None => compare(arguments, &options),
     }
 }
@@ -101,7 +109,7 @@ fn measure(options: &BenchOptions, what: &str) -> anyhow::Result<()> {
     let step = STEPS.iter().find(|ours| ours.0 == what);
     let train_seconds = match (early, step) {
         (Some(&(_, _, regime, eta)), _) => {
-            training_seconds(&config(options, regime, eta)?, &backend, repeat)?
+            training_cost(&config(options, regime, eta)?, &backend, repeat)?.seconds
         }
         (_, Some(&(_, _, place))) => {
             let config = config(options, Regime::Infinitesimal, 1.0)?;

@@ -8,7 +8,7 @@ use superpose_report::{Context, EXPERIMENTS, Experiment};
 use crate::interrupt::Interrupt;
 use crate::progress::ticking_spinner;
 use crate::setting_flags::{flag, given};
-use crate::shared::{Threads, available_memory, backend, print};
+use crate::shared::{DeviceFlag, Threads, available_memory, backend, print};
 
 /// An experiment and the arguments given.
 pub struct ExperimentCommand {
@@ -22,6 +22,8 @@ pub struct ExperimentCommand {
 struct Flags {
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -32,6 +34,7 @@ impl ExperimentCommand {
     pub fn run(&self) -> anyhow::Result<()> {
         let ExperimentCommand { experiment, values, flags } = self;
         let threads = flags.threads.count()?;
+        flags.device.cpu_only(experiment.name)?;
         let interrupt = Interrupt::listen()?;
         let backend = backend(threads)?.with_cancel(interrupt.token());
         let found = ticking_spinner(|bar| {

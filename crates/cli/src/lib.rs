@@ -6,6 +6,7 @@
 pub mod arguments;
 mod bench;
 mod completions;
+mod devices;
 mod experiment;
 mod export;
 mod files;
@@ -31,6 +32,7 @@ mod train;
 
 pub use bench::Measurement;
 pub use completions::{Shell, script};
+pub use devices::Devices;
 pub use status::Report as StatusReport;
 
 use std::process::ExitCode;
@@ -81,6 +83,8 @@ enum Command {
     Export(export::ExportArguments),
     /// Serve an interactive web page on 127.0.0.1 for phase maps, runs and studies.
     Serve(serve::ServeArguments),
+    /// List the devices that runs can be computed on.
+    Devices(devices::DevicesArguments),
     /// Benchmark speed and memory, and those of PyTorch if it is installed.
     Bench(bench::BenchArguments),
     /// Print completions for a shell.
@@ -105,6 +109,7 @@ impl Command {
             Command::Merge(arguments) => merge::merge(&arguments),
             Command::Export(arguments) => export::export(&arguments),
             Command::Serve(arguments) => serve::serve(&arguments),
+            Command::Devices(arguments) => devices::devices(&arguments),
             Command::Bench(arguments) => bench::bench(&arguments),
             Command::Completions(arguments) => completions::completions(&arguments),
         }

@@ -51,7 +51,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let figure = FigureFile::new(arguments.svg.as_ref())?;
 
     let interrupt = Interrupt::listen()?;
-    let mut runner = arguments.store.runner(threads, interrupt.flag())?;
+    let mut runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
     let record = spinner(|bar| {
         request.record(threads, &mut runner, |runs| {
             bar.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));

@@ -7,7 +7,7 @@ use crate::arguments::{RunArguments, hide};
 use crate::shared::print_record;
 
 #[derive(Args, Clone, Debug)]
-#[command(mut_args = hide(["export"]))]
+#[command(mut_args = hide(["export", "device"]))]
 pub struct PredictArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -20,6 +20,7 @@ pub struct PredictArguments {
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     run.threads()?;
+    ensure!(run.device.device.is_none(), "device is given: predict computes a closed form on the CPU");
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
     print_record(run.json, &record, superpose_report::predict)

@@ -22,7 +22,7 @@ use crate::arguments::Count;
 use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
-use crate::shared::{Threads, available_memory, backend, message, print, rounded, shell};
+use crate::shared::{DeviceFlag, Threads, available_memory, backend, message, print, rounded, shell};
 
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
@@ -43,6 +43,8 @@ pub struct ReproduceArguments {
     gather: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: DeviceFlag,
 }
 
 /// How the results in a folder were produced.
@@ -99,10 +101,16 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     parts.dedup();
 
     let mut results: Results = folder.results()?.unwrap_or_default();
-    let mut manifest = folder.manifest(arguments)?;
+    let device = arguments.device.open()?;
+    let numerics = device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics());
+    if device.is_some() {
+        message("note: the parts anchors and bound run on the CPU");
+    }
+    let mut manifest = folder.manifest(arguments, numerics)?;
     let interrupt = Interrupt::listen()?;
     let backend = backend(threads)?.with_cancel(interrupt.token());
     let mut runner = Runner::new(threads)
+        .with_device(device)
         .with_results(Store::open(&folder.path("store.sqlite"))?)
         .with_memory(available_memory())
         .with_stop(interrupt.flag());
@@ -270,7 +278,7 @@ impl Folder {
     }
 
     /// Returns a manifest for this run, which continues the counts of an existing one.
-    fn manifest(&self, arguments: &ReproduceArguments) -> anyhow::Result<Manifest> {
+    fn manifest(&self, arguments: &ReproduceArguments, numerics: Numerics) -> anyhow::Result<Manifest> {
         let found = self.existing_manifest()?;
         let (seconds, runs) = found.map(|found| (found.seconds, found.runs)).unwrap_or_default();
         let (scale, Count(seed), out) = (arguments.scale, arguments.seed, shell(&arguments.out));
@@ -278,7 +286,7 @@ impl Folder {
         Ok(Manifest {
             version: env!("CARGO_PKG_VERSION").into(),
             numerics_revision: NUMERICS_REVISION,
-            numerics: Numerics::this_cpu(),
+            numerics,
             scale,
             seed,
             command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}"),

@@ -26,7 +26,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     if config.regime == Regime::Infinitesimal && (arguments.gives("eta") || arguments.gives("eta2")) {
         message("note: eta and eta2 have no effect in the infinitesimal regime");
     }
-    let backend = backend(threads)?;
+    let backend = backend(threads)?.with_device(arguments.device.open()?);
     let bar = Bar::new(reads(&config));
     let record = lab::run(&config, &inputs, &backend, export, &bar);
     bar.finish();

@@ -6,7 +6,7 @@ use clap::Args;
 use superpose_web::{Server, ServerOptions};
 
 use crate::interrupt::Interrupt;
-use crate::shared::{Threads, available_memory, message, print};
+use crate::shared::{DeviceFlag, Threads, available_memory, message, print};
 
 #[derive(Args, Clone, Debug)]
 pub struct ServeArguments {
@@ -18,6 +18,8 @@ pub struct ServeArguments {
     open: Vec<PathBuf>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: DeviceFlag,
 }
 
 /// Maximum memory of a run of the page in bytes; the rest is left for the browser.
@@ -26,10 +28,13 @@ const MAX_MEMORY: f64 = 4e9;
 /// Runs the command until Ctrl-C.
 pub fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
     let threads = arguments.threads.count()?;
+    let device = arguments.device.open()?;
     let interrupt = Interrupt::listen()?;
     let memory = (0.5 * available_memory()).min(MAX_MEMORY);
-    let server =
-        Server::bind(arguments.port, ServerOptions { open: arguments.open.clone(), threads, memory })?;
+    let server = Server::bind(
+        arguments.port,
+        ServerOptions { open: arguments.open.clone(), threads, memory, device },
+    )?;
     print(&format!("http://{}\n", server.address()))?;
     message("The page is at that address, for this machine only. Ctrl-C ends it.");
     server.serve(interrupt.flag());

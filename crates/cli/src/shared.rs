@@ -6,12 +6,14 @@
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Device, DeviceError};
+use superpose_cuda::Choice;
 use superpose_lab::cell::{CellError, Runner};
 pub use superpose_lab::memory::available as available_memory;
 use superpose_lab::store::Store;
@@ -37,6 +39,34 @@ impl Threads {
     }
 }
 
+/// The flag `--device`.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DeviceFlag {
+    /// Where to compute: cpu, cuda, cuda:N, or auto for a GPU where one works (default: cpu)
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<Choice>,
+}
+
+impl DeviceFlag {
+    /// Opens the device; `None` is the CPU. What `auto` chooses is written to standard error.
+    pub fn open(self) -> anyhow::Result<Option<Arc<dyn Device>>> {
+        let choice = self.device.unwrap_or_default();
+        let device = choice.open()?;
+        if choice == Choice::Auto {
+            message(format_args!("device: {}", device.as_ref().map_or("cpu".into(), |device| device.word())));
+        }
+        Ok(device)
+    }
+
+    /// Fails unless the device is the CPU, for a command that has no implementation for others.
+    pub fn cpu_only(self, command: &str) -> anyhow::Result<()> {
+        match self.device.unwrap_or_default() {
+            Choice::Cpu | Choice::Auto => Ok(()),
+            Choice::Cuda(_) => Err(DeviceError::unsupported(format!("superpose {command}")).into()),
+        }
+    }
+}
+
 /// The flag `--store` of commands that search by running.
 #[derive(Args, Clone, Debug)]
 pub struct StoreFlag {
@@ -46,9 +76,15 @@ pub struct StoreFlag {
 }
 
 impl StoreFlag {
-    /// Returns a runner on `threads` threads that reads and writes the store, if one is given.
-    pub fn runner<'a>(&self, threads: usize, stop: &'a AtomicBool) -> anyhow::Result<Runner<'a>> {
+    /// Returns a runner on `threads` threads and a device that reads and writes the store, if one is given.
+    pub fn runner<'a>(
+        &self,
+        threads: usize,
+        device: DeviceFlag,
+        stop: &'a AtomicBool,
+    ) -> anyhow::Result<Runner<'a>> {
         let runner = Runner::new(threads).with_memory(available_memory()).with_stop(stop);
+        let runner = runner.with_device(device.open()?);
         Ok(match &self.store {
             Some(path) => runner.with_results(Store::open(path)?),
             None => runner,

@@ -17,7 +17,7 @@ use superpose_report::cell_count;
 use crate::arguments::read_text;
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
-use crate::shared::{Threads, about, available_memory, message, plural, print, shell};
+use crate::shared::{DeviceFlag, Threads, about, available_memory, message, plural, print, shell};
 
 #[derive(Args, Clone, Debug)]
 pub struct SweepArguments {
@@ -37,6 +37,8 @@ pub struct SweepArguments {
     dry_run: bool,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: DeviceFlag,
 }
 
 /// The flags that say where the results of a sweep are.
@@ -155,7 +157,8 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let runner = Runner::new(threads)
         .with_noise(sweep.noise)
         .with_retry_failed(arguments.retry_failed)
-        .with_memory(available_memory());
+        .with_memory(available_memory())
+        .with_device(arguments.device.open()?);
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
             let path = Shard::path(&arguments.places.folder(&store), share, shares);

@@ -40,7 +40,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let find = options.find;
     let search = options.check(run.settings()?)?;
     let interrupt = Interrupt::listen()?;
-    let mut runner = arguments.store.runner(threads, interrupt.flag())?;
+    let mut runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
     let record = spinner(|bar| {
         search.search(&mut runner, |done, cells| {
             bar.say(format!("{done} runs done, now {find} = {}", sizes(&search.question, cells)));

@@ -61,7 +61,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
     memory::check(&config, available_memory(), |config| memory::run_bytes(config, threads, stored, false))?;
 
-    let backend = backend(threads)?;
+    let backend = backend(threads)?.with_device(run.device.open()?);
     let interrupt = Interrupt::listen()?;
     let steps = config.training.as_ref().map_or(0, |training| training.steps);
     let start = saved.as_ref().map_or(0, |saved| saved.counters.step);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use superpose_core::backend::{Backend, Cancelled, Real, View, product};
+use superpose_core::backend::{Backend, Cancelled, Cost, Real, View, product};
 use superpose_core::config::{Config, Optimiser, Training};
 use superpose_core::early_phase::early_phase;
 use superpose_core::model::Model;
@@ -11,18 +11,24 @@ use superpose_core::with_precision;
 
 use crate::run::{Inputs, Instance, Metered, RunError};
 
-/// Seconds of one training, the shortest of `repeat`, without the making of data.
-pub fn training_seconds(config: &Config, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
+/// Seconds of one training, the shortest of `repeat`: on the CPU without the making of data, on a device with it and with the
+/// peak of its memory.
+pub fn training_cost(config: &Config, backend: &Backend, repeat: usize) -> Result<Cost, RunError> {
     with_precision!(config.precision, T => {
         let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
-        let model = Model::new(config, &instance.embeddings);
+        if let Some(device) = backend.device() {
+            let problem = instance.problem(config, None, backend, &|_| {});
+            return Ok(T::solver(&**device).cost(&problem, repeat)?);
+        }
+        let model = Model::new(config, instance.embeddings(config, backend)?);
         let drawn = instance.samples(config);
-        shortest(repeat, || {
+        let seconds = shortest(repeat, || {
             let samples = Metered::new(&*drawn, &());
             let started = Instant::now();
             std::hint::black_box(early_phase(config, &model, &samples, backend)?);
             Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
-        })
+        })?;
+        Ok(Cost { seconds, bytes: f64::NAN })
     })
 }
 
@@ -39,10 +45,11 @@ pub enum Place {
 pub fn step_seconds(config: &Config, at: Place, backend: &Backend, repeat: usize) -> Result<f64, RunError> {
     with_precision!(config.precision, T => {
         let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
-        let model = Model::new(config, &instance.embeddings);
+        let embeddings = instance.embeddings(config, backend)?;
+        let model = Model::new(config, embeddings);
         let drawn = instance.samples(config);
         let training = Training::new(1);
-        let mut network = Network::new(config, &training, instance.embeddings.clone(), backend)?;
+        let mut network = Network::new(config, &training, embeddings.clone(), backend)?;
         if at == Place::Late {
             let phase = early_phase(config, &model, &*drawn, backend)?;
             warm_start(config, &mut network, &phase, &*drawn, backend)?;

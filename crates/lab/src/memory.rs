@@ -1,5 +1,6 @@
 //! Estimates of the RAM of a run, so that a run that does not fit is rejected before it starts.
 
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Embedding, Positions};
 use superpose_core::with_precision;
 
@@ -62,6 +63,20 @@ pub fn check(config: &Config, available: f64, bytes: impl Fn(&Config) -> f64) ->
         return Ok(());
     }
     Err(RunError::TooLarge { needed, available, excess: Excess::find(config, available, bytes) })
+}
+
+/// Fails if a run needs more memory than the backend's device has free.
+///
+/// # Errors
+/// The error has both figures and names the size to reduce.
+pub fn check_device(config: &Config, stored: bool, backend: &Backend) -> Result<(), RunError> {
+    let Some(device) = backend.device() else { return Ok(()) };
+    let (needed, available) = (device.needs(config, stored), device.available()?);
+    if needed <= available {
+        return Ok(());
+    }
+    let excess = Excess::find(config, available, |config| device.needs(config, stored));
+    Err(RunError::TooLargeForDevice { needed, available, excess })
 }
 
 /// Returns the bytes that a run may use: what the system reports as available, within the limits of the control group and of the

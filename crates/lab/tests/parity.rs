@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, CancelToken, Problem, Real};
 use superpose_core::config::{Config, Precision, Regime, Settings};
 use superpose_core::early_phase::early_phase;
 use superpose_core::embedding::Embeddings;
 use superpose_core::model::{Model, Response, Want, descent};
-use superpose_core::task::{Samples, Stored};
+use superpose_core::task::{Samples, Stored, Task};
+use superpose_cuda::Choice;
 use superpose_tensors::{Tensor, TensorFile};
 
 struct Fixture {
@@ -19,7 +20,9 @@ struct Fixture {
 }
 
 fn fixtures() -> Vec<Fixture> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    // Where the tests run on another machine, the fixtures are beside them.
+    let given = std::env::var_os("SUPERPOSE_FIXTURES").map(PathBuf::from);
+    let folder = given.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"));
     let mut fixtures: Vec<Fixture> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -112,13 +115,26 @@ fn outer<T: Real>(a: &[T], b: &[T]) -> Vec<T> {
     a.iter().flat_map(|&a| b.iter().map(move |&b| a * b)).collect()
 }
 
+/// Runs the three steps on the CPU, or on the device that `SUPERPOSE_DEVICE` names.
 fn three_steps<T: Real>(precision: Precision, tolerance: f64) {
     let backend = Backend::single();
+    let choice = std::env::var("SUPERPOSE_DEVICE").map_or(Choice::Cpu, |word| word.parse().unwrap());
+    let device = choice.open().unwrap();
     for fixture in fixtures() {
         let config = fixture.config(precision);
         let embeddings = fixture.embeddings::<T>();
-        let phase =
-            early_phase(&config, &Model::new(&config, &embeddings), &fixture.samples(), &backend).unwrap();
+        let (samples, task) = (fixture.samples(), Task::new(&config));
+        let phase = match &device {
+            Some(device) => {
+                let (cancel, observe) = (CancelToken::new(), |_: usize| {});
+                let (embeddings, stored, cancel, observe) =
+                    (Some(&embeddings), Some(&samples), &cancel, &observe);
+                let (config, task) = (&config, &task);
+                let problem = Problem { config, task, embeddings, stored, cancel, observe };
+                T::solver(&**device).solve(&problem).unwrap().phase
+            }
+            None => early_phase(&config, &Model::new(&config, &embeddings), &samples, &backend).unwrap(),
+        };
         fixture.compare("m1", &phase.m1, tolerance);
         fixture.compare("w1", &outer(&phase.w1, &embeddings.z_eos), tolerance);
         fixture.compare("m2", &phase.m2, tolerance);

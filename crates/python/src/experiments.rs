@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use superpose_core::backend::Device;
 use superpose_lab::cell::Runner;
 use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
@@ -18,7 +19,7 @@ use superpose_tensors::TensorFile;
 use crate::config::Config;
 use crate::given::{self, choice, field, file};
 use crate::record::Record;
-use crate::run::threads;
+use crate::run::{device, threads};
 use crate::work::{Failure, Watch, work};
 
 /// Work of unknown length: never on the caller's thread.
@@ -43,8 +44,13 @@ pub fn plan(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<Record> {
 }
 
 /// A runner that stores results in a file, if given, and stops when the call is cancelled.
-pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Result<Runner<'a>, Failure> {
-    let runner = Runner::new(threads).with_memory(available());
+pub fn runner<'a>(
+    threads: usize,
+    device: Option<Arc<dyn Device>>,
+    store: Option<&Path>,
+    watch: &'a Watch,
+) -> Result<Runner<'a>, Failure> {
+    let runner = Runner::new(threads).with_memory(available()).with_device(device);
     let runner = runner.with_stop(watch.stop()).with_leave(watch.leave());
     Ok(match store {
         Some(path) => runner.with_results(Store::open(path)?),
@@ -54,6 +60,7 @@ pub fn runner<'a>(threads: usize, store: Option<&Path>, watch: &'a Watch) -> Res
 
 /// `superpose threshold`
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn threshold(
     py: Python<'_>,
     config: &Config,
@@ -61,6 +68,7 @@ pub fn threshold(
     range: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
@@ -69,10 +77,10 @@ pub fn threshold(
     }
     let range = range.map(|range| given::range("range", range)).transpose()?;
     let options = ThresholdOptions { range, ..given::options(keys)? };
-    let threads = self::threads(threads)?;
+    let (threads, device) = (self::threads(threads)?, self::device(device)?);
     let search = options.check(config.settings.clone()).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
-        let mut runner = runner(threads, store.as_deref(), watch)?;
+        let mut runner = runner(threads, device, store.as_deref(), watch)?;
         Ok(search.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
     })?;
     Ok(Record::new(record, superpose_report::threshold))
@@ -97,6 +105,7 @@ pub fn phase(
     keys: &Bound<'_, PyDict>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
@@ -105,10 +114,10 @@ pub fn phase(
     if !config.gives("repeats") {
         settings.repeats = 2;
     }
-    let threads = self::threads(threads)?;
+    let (threads, device) = (self::threads(threads)?, self::device(device)?);
     let request = options.check(settings).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
-        let mut runner = runner(threads, store.as_deref(), watch)?;
+        let mut runner = runner(threads, device, store.as_deref(), watch)?;
         Ok(request.record(threads, &mut runner, |runs| {
             watch.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
         })?)

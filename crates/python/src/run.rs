@@ -1,13 +1,14 @@
 //! Runs and trained models.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Device};
 use superpose_core::config::Config as Checked;
+use superpose_cuda::Choice;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::memory;
 use superpose_lab::run::{Import, Inputs, reads};
@@ -29,6 +30,8 @@ pub struct Job {
     pub config: Checked,
     pub inputs: Inputs,
     pub threads: usize,
+    /// The device that it runs on; absent: the CPU.
+    pub device: Option<Arc<dyn Device>>,
     /// Expected time of one thread.
     pub seconds: f64,
 }
@@ -61,7 +64,7 @@ impl Job {
                 memory::check(&config, memory::available(), bytes)?;
             }
             let seconds = estimated_seconds(&config, true) * config.repeats as f64;
-            Ok(Job { config, inputs, threads, seconds })
+            Ok(Job { config, inputs, threads, device: None, seconds })
         };
         let mut job = open()?;
         if brings {
@@ -72,7 +75,7 @@ impl Job {
 
     /// A backend that the caller can cancel; single-threaded for short work.
     pub fn backend(&self, watch: &Watch) -> Result<Backend, Failure> {
-        backend(self.threads, self.seconds, watch)
+        Ok(backend(self.threads, self.seconds, watch)?.with_device(self.device.clone()))
     }
 }
 
@@ -98,6 +101,13 @@ pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     }
 }
 
+/// The device of a keyword; absent: the CPU.
+pub fn device(given: Option<&str>) -> PyResult<Option<Arc<dyn Device>>> {
+    let Some(word) = given else { return Ok(None) };
+    let choice: Choice = word.parse().map_err(|allowed| Failure(format!("device = {word}: {allowed}")))?;
+    Ok(choice.open().map_err(Failure::from)?)
+}
+
 /// Trains and evaluates every repeat: `superpose run`.
 #[pyfunction]
 pub fn run(
@@ -105,10 +115,12 @@ pub fn run(
     config: &Config,
     tensors: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     export: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let job = Job::new(config, tensors, threads, export.is_some())?;
+    let job = Job { device: self::device(device)?, ..job };
     if let Some(path) = &export {
         // Found now rather than after the training.
         superpose_tensors::target(path).map_err(Failure::from)?;

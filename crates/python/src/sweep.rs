@@ -15,7 +15,7 @@ use superpose_report::Document;
 use crate::experiments::runner;
 use crate::given::{file, flag};
 use crate::record::Record;
-use crate::run::threads;
+use crate::run::{device, threads};
 use crate::work::{Failure, work};
 
 /// What a sweep found.
@@ -55,6 +55,7 @@ impl Serialize for Row {
 
 /// `superpose sweep`, of a description in TOML. With `lines` an error names the line of the text.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn sweep(
     py: Python<'_>,
     text: &str,
@@ -62,11 +63,12 @@ pub fn sweep(
     store: Option<PathBuf>,
     retry_failed: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
     let retry_failed = flag("retry_failed", retry_failed)?;
-    let threads = self::threads(threads)?;
+    let (threads, device) = (self::threads(threads)?, self::device(device)?);
     let read = || -> Result<_, SweepError> {
         let sweep = Sweep::read(text)?;
         let cells = sweep.cells()?;
@@ -76,7 +78,7 @@ pub fn sweep(
         read().map_err(|error| if lines { Failure::from(error) } else { without_line(error) })?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         let started = Instant::now();
-        let runner = runner(threads, store.as_deref(), watch)?;
+        let runner = runner(threads, device, store.as_deref(), watch)?;
         let mut runner = runner.with_noise(sweep.noise).with_retry_failed(retry_failed);
         let (mut finished, mut todo) = (0, 0);
         let outcomes = runner.run(&cells, &mut |event| match event {

@@ -12,6 +12,8 @@ use crate::guard::{Guard, guard};
 use crate::routes::routes;
 use crate::runs::Runs;
 use crate::studies::Studies;
+use superpose_core::backend::Device;
+
 use crate::work::Work;
 use crate::{ServeError, page};
 
@@ -24,6 +26,8 @@ pub struct ServerOptions {
     pub threads: usize,
     /// Bytes of memory that a run may take at most.
     pub memory: f64,
+    /// The device that runs are computed on; absent: the CPU.
+    pub device: Option<Arc<dyn Device>>,
 }
 
 /// The argument of a handler that has the server's state.
@@ -63,7 +67,8 @@ impl App {
             slow: Work::new(1, 8),
             disk: Work::new(2, 64),
             // Training leaves one thread to the closed forms.
-            runs: Runs::start((threads - 1).max(1), options.memory).map_err(ServeError::Threads)?,
+            runs: Runs::start((threads - 1).max(1), options.memory, options.device)
+                .map_err(ServeError::Threads)?,
             studies: Arc::new(Studies::open(&options.open)?),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             downloads: Arc::new(Semaphore::new(MAX_DOWNLOADS)),

@@ -322,7 +322,7 @@ fn unreadable_paths_and_taken_ports_are_errors() {
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "no store").unwrap();
     for path in [text, folder.path().join("absent")] {
-        let options = ServerOptions { open: vec![path.clone()], threads: 1, memory: 1e9 };
+        let options = ServerOptions { open: vec![path.clone()], threads: 1, memory: 1e9, device: None };
         let error = Server::bind(0, options).err().unwrap().to_string();
         assert!(
             error.contains("open = ") && error.contains(path.file_name().unwrap().to_str().unwrap()),
@@ -332,6 +332,8 @@ fn unreadable_paths_and_taken_ports_are_errors() {
     // A port that is taken.
     let taken = SERVER.address.port();
     let error =
-        Server::bind(taken, ServerOptions { open: Vec::new(), threads: 1, memory: 1e9 }).err().unwrap();
+        Server::bind(taken, ServerOptions { open: Vec::new(), threads: 1, memory: 1e9, device: None })
+            .err()
+            .unwrap();
     assert!(error.to_string().contains(&format!("port = {taken}")), "{error}");
 }

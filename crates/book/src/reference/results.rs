@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use superpose_associative::MemorySettings;
-use superpose_cli::{Measurement, StatusReport};
+use superpose_cli::{Devices, Measurement, StatusReport};
 use superpose_core::config::Settings;
 use superpose_core::noise::Budget;
 use superpose_lab::cell::Entry;
@@ -22,7 +22,7 @@ use superpose_report::{EXPERIMENTS, SchemaOf};
 use super::{cell, code, head, plain, table};
 
 /// Commands other than [`EXPERIMENTS`], what they print, and its schema.
-const RECORDS: [(&str, &str, SchemaOf); 10] = [
+const RECORDS: [(&str, &str, SchemaOf); 11] = [
     ("superpose run --json", "one object", RunRecord::json_schema),
     ("superpose predict --json", "one object", PredictionRecord::json_schema),
     ("superpose train --json", "one object", TrainingRecord::json_schema),
@@ -32,6 +32,7 @@ const RECORDS: [(&str, &str, SchemaOf); 10] = [
     ("superpose inspect --json", "one object", Inspection::json_schema),
     ("superpose status --json", "one object", StatusReport::json_schema),
     ("superpose bench --json", "a list of objects", Measurement::json_schema),
+    ("superpose devices --json", "one object", Devices::json_schema),
     ("superpose export --format jsonl", "one object a line, for every cell", Entry::json_schema),
 ];
 

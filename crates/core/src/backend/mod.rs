@@ -23,6 +23,7 @@ macro_rules! simd {
 pub(crate) use simd;
 
 mod cancel;
+mod device;
 mod gather;
 mod numerics;
 mod product;
@@ -31,6 +32,7 @@ mod softmax;
 mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
+pub use device::{Cost, Device, DeviceError, Problem, Solution, Solver};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use numerics::Numerics;
 pub use product::{View, product};

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use super::device::{Device, Solver};
+
 /// A floating-point type of the large arrays: `f32` or `f64`.
 pub trait Real:
     Copy
@@ -44,6 +46,9 @@ pub trait Real:
     /// give the same bits on every machine. Relative error below 2 units in the last place down to
     /// `x = -87` (`f32`) or `-708` (`f64`), where the result stays from there on.
     fn exp_nonpositive(x: Self) -> Self;
+
+    /// The implementation of a device for this type.
+    fn solver(device: &dyn Device) -> &dyn Solver<Self>;
 }
 
 /// Evaluates an expression with the floating-point type of a [`Precision`](crate::config::Precision) under the given name.
@@ -90,6 +95,10 @@ macro_rules! real {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 self as f64
+            }
+
+            fn solver(device: &dyn Device) -> &dyn Solver<$float> {
+                device
             }
 
             #[inline(always)]

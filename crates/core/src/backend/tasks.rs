@@ -9,17 +9,20 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::cancel::{CancelToken, Cancelled, Result};
+use super::device::Device;
 use super::numerics::Numerics;
 use super::product::{View, product};
 use super::real::Real;
 
-/// The threads that do the work, and the token that cancels it. With one thread everything runs on the caller's thread.
+/// The threads that do the work, the device that runs the early phase if there is one, and the token that cancels the work. With
+/// one thread everything that is not on the device runs on the caller's thread.
 ///
 /// # Errors
 /// Methods return [`Cancelled`] when the token was cancelled before the last task started. Results are then incomplete.
 pub struct Backend {
     pool: Option<Arc<ThreadPool>>,
     cancel: CancelToken,
+    device: Option<Arc<dyn Device>>,
 }
 
 impl Backend {
@@ -32,27 +35,42 @@ impl Backend {
             0 | 1 => None,
             threads => Some(Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)),
         };
-        Ok(Backend { pool, cancel: CancelToken::new() })
+        Ok(Backend { pool, cancel: CancelToken::new(), device: None })
     }
 
     /// A backend that works on the caller's thread. It starts no thread and therefore cannot fail.
     pub fn single() -> Backend {
-        Backend { pool: None, cancel: CancelToken::new() }
+        Backend { pool: None, cancel: CancelToken::new(), device: None }
     }
 
     /// A backend on the same threads whose work ends at the next task or block after `cancel` was cancelled.
     pub fn with_cancel(&self, cancel: CancelToken) -> Backend {
-        Backend { pool: self.pool.clone(), cancel }
+        Backend { pool: self.pool.clone(), cancel, device: self.device.clone() }
     }
 
     /// A backend on the caller's thread with the same token, for work inside one of several tasks.
     pub fn alone(&self) -> Backend {
-        Backend { pool: None, cancel: self.cancel.clone() }
+        Backend { pool: None, cancel: self.cancel.clone(), device: self.device.clone() }
+    }
+
+    /// A backend that runs the early phase on the device, if one is given.
+    pub fn with_device(self, device: Option<Arc<dyn Device>>) -> Backend {
+        Backend { device, ..self }
+    }
+
+    /// The device of the early phase; absent: the CPU.
+    pub fn device(&self) -> Option<&Arc<dyn Device>> {
+        self.device.as_ref()
+    }
+
+    /// The token that cancels the work.
+    pub fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
     }
 
     /// The arithmetic that its results come from.
     pub fn numerics(&self) -> Numerics {
-        Numerics::this_cpu()
+        self.device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics())
     }
 
     /// The number of threads.

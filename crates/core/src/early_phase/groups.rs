@@ -16,6 +16,10 @@ pub struct Groups {
 const TASKS: usize = 16;
 
 impl Groups {
+    /// Sorts the samples.
+    ///
+    /// # Errors
+    /// When the backend's token was cancelled.
     pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Result<Groups> {
         const CHUNK: usize = 1 << 14;
         let mut label_of = vec![0u32; samples.count()];
@@ -40,8 +44,19 @@ impl Groups {
         Ok(Groups { order, starts })
     }
 
+    /// Number of samples.
     pub fn count(&self) -> usize {
         self.order.len()
+    }
+
+    /// All sample numbers, sorted by label.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Where the samples of each label begin in [`Groups::order`], and the end.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
     }
 
     /// The samples whose labels are in the range.
@@ -49,6 +64,7 @@ impl Groups {
         &self.order[self.starts[labels.start]..self.starts[labels.end]]
     }
 
+    /// Number of samples with label `y`.
     pub fn size(&self, y: usize) -> usize {
         self.starts[y + 1] - self.starts[y]
     }

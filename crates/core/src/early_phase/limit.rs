@@ -80,7 +80,8 @@ impl<'a, T: Real> Limit<'a, T> {
         let model = self.model;
         let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
         let u = self.query_step(&m1)?;
-        let phase = second_step(config, model, self.samples.length(), &u);
+        let e = model.embeddings;
+        let phase = second_step(config, &e.z_trig, &e.z_eos, self.samples.length(), &u);
         let m2 = narrow(&self.value_step(&phase.attention(model, self.backend)?)?.m);
         Ok(EarlyPhase { m1, m2, ..phase })
     }

@@ -4,8 +4,9 @@ mod groups;
 mod limit;
 mod placed;
 
+pub use groups::Groups;
 pub use limit::{Limit, ValueStep};
-pub use placed::{fact_frequency, placed_step};
+pub use placed::{fact_frequency, fact_frequency_of, placed_step};
 
 use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
@@ -36,7 +37,7 @@ pub struct EarlyPhase<T> {
 impl<T: Real> EarlyPhase<T> {
     /// The trained attention.
     pub fn attention(&self, model: &Model<'_, T>, backend: &Backend) -> Result<Attention<T>> {
-        model.attention(&query(&self.w1, model), backend)
+        model.attention(&query(&self.w1, &model.embeddings.z_eos), backend)
     }
 
     /// `W1` itself, `dim` rows of `dim`.
@@ -82,8 +83,9 @@ fn exact<T: Real>(
     let still = vec![T::ZERO; model.dim()];
     let want = Want { query: true, m: false, loss: false };
     let u = descent(model, &response, &still, samples, want, backend)?.query;
-    let phase = second_step(config, model, samples.length(), &u);
-    let query = query(&phase.w1, model);
+    let e = model.embeddings;
+    let phase = second_step(config, &e.z_trig, &e.z_eos, samples.length(), &u);
+    let query = query(&phase.w1, &e.z_eos);
 
     let want = Want { m: true, query: false, loss: false };
     let step = descent(model, &response, &query, samples, want, backend)?.m;
@@ -92,15 +94,21 @@ fn exact<T: Real>(
 }
 
 /// `W1 z_eos` of `W1 = w1 z_eos^T`.
-fn query<T: Real>(w1: &[T], model: &Model<'_, T>) -> Vec<T> {
-    let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
+pub fn query<T: Real>(w1: &[T], z_eos: &[T]) -> Vec<T> {
+    let eos = dot(z_eos, z_eos);
     w1.iter().map(|x| T::from_f64(x.to_f64() * eos)).collect()
 }
 
 /// Step 2 once its direction `u` is known. `m1` and `m2` are left empty.
-fn second_step<T: Real>(config: &Config, model: &Model<'_, T>, length: usize, u: &[f64]) -> EarlyPhase<T> {
-    let eos = dot(&model.embeddings.z_eos, &model.embeddings.z_eos);
-    let trigger: f64 = u.iter().zip(&model.embeddings.z_trig).map(|(u, z)| u * z.to_f64()).sum();
+pub fn second_step<T: Real>(
+    config: &Config,
+    z_trig: &[T],
+    z_eos: &[T],
+    length: usize,
+    u: &[f64],
+) -> EarlyPhase<T> {
+    let eos = dot(z_eos, z_eos);
+    let trigger: f64 = u.iter().zip(z_trig).map(|(u, z)| u * z.to_f64()).sum();
     let trigger_sign = if trigger == 0.0 { 0 } else { trigger.signum() as i8 };
     let by_lead = || config.lead * libm::log1p(length as f64) / (eos * trigger.abs());
     let rate = config.gamma.or_else(|| (trigger_sign != 0).then(by_lead));

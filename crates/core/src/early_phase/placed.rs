@@ -30,7 +30,12 @@ pub fn fact_frequency(samples: &dyn Samples, vocab: usize, backend: &Backend) ->
     for part in &parts {
         counts.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
     }
-    Ok(counts.iter().map(|&count| f64::from(count) / samples.count() as f64).collect())
+    Ok(fact_frequency_of(&counts, samples.count()))
+}
+
+/// The frequencies of counts among this many samples.
+pub fn fact_frequency_of(counts: &[u32], samples: usize) -> Vec<f64> {
+    counts.iter().map(|&count| f64::from(count) / samples as f64).collect()
 }
 
 /// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax

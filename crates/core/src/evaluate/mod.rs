@@ -126,17 +126,17 @@ fn answers<T: Real, R: Default + Send>(
 }
 
 /// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
-fn queries<T: Real>(seed: u64, model: &Model<'_, T>, task: &Task, test_samples: usize) -> Vec<(usize, f64)> {
+pub fn queries(config: &Config, task: &Task, test_samples: usize) -> Vec<(usize, f64)> {
     /// Multiply-adds for asking every token: about a second on two cores.
     const AFFORDABLE: f64 = 1.4e11;
     let vocab = task.facts().len();
-    let inner = model.dim().min(model.inputs()) as f64;
-    let first_layer = if model.w_in().is_some() { vocab as f64 * inner * model.inputs() as f64 } else { 0.0 };
-    if vocab as f64 * model.labels() as f64 * inner + first_layer <= AFFORDABLE {
+    let (inner, inputs) = (config.dim.min(config.inputs()) as f64, config.inputs() as f64);
+    let first_layer = if config.width.is_some() { vocab as f64 * inner * inputs } else { 0.0 };
+    if vocab as f64 * config.label_count() as f64 * inner + first_layer <= AFFORDABLE {
         return (0..vocab).map(|token| (token, task.informative().probability(token))).collect();
     }
     let choose = |i| {
-        let words = Words::new(seed, Stream::TestTokens, i as u64).block(0);
+        let words = Words::new(config.seed, Stream::TestTokens, i as u64).block(0);
         (task.informative().draw(&words) as usize, 1.0)
     };
     (0..test_samples).map(choose).collect()
@@ -151,7 +151,7 @@ pub(crate) fn memory_accuracy<T: Real>(
     test_samples: usize,
     backend: &Backend,
 ) -> Result<Tally> {
-    let queries = queries(config.seed, model, task, test_samples);
+    let queries = queries(config, task, test_samples);
     let readout = Readout::new(model, m, queries.len(), backend)?;
     let rows = block_rows(model.labels().max(model.inputs()), 1);
     let parts = backend.map(queries.len().div_ceil(rows), |i| {

@@ -36,8 +36,7 @@ impl<T: Real> LinearResponse<T> {
         backend: &Backend,
     ) -> Result<Option<Self>> {
         let (dim, columns, labels) = (m.rows(), m.columns(), z_out.rows());
-        // The form and its bound take some d^3 and V d^2; the softmax takes N V d.
-        if columns * columns > samples.saturating_mul(labels) / 16 || labels < 2 {
+        if !worth_a_bound(columns, labels, samples) {
             return Ok(None);
         }
         let outputs = centred(z_out.data(), dim);
@@ -46,14 +45,14 @@ impl<T: Real> LinearResponse<T> {
         backend.product(&mut readout, z, m)?;
         let a = View::new(&readout, labels, columns);
 
-        let b = head * longest(&readout, columns);
-        let (z_norm, a_norm) = (operator_norm(z, backend)?, operator_norm(a, backend)?);
-        let remainder = libm::exp(b) * b * (1.0 + 0.5 * b) * a_norm * head / labels as f64;
-        let mean_row = |rows: &[T]| (dot(rows, rows) / labels as f64).sqrt();
-        let rounding = T::EPSILON;
-        // Written so that a NaN bound fails.
-        let small = |norm: f64, rows: &[T]| norm * remainder <= rounding * mean_row(rows);
-        if !(small(z_norm, &outputs) && small(a_norm, &readout)) {
+        let bound = Bound {
+            head,
+            longest: longest(&readout, columns),
+            labels,
+            z: (operator_norm(z, backend)?, dot(&outputs, &outputs)),
+            a: (operator_norm(a, backend)?, dot(&readout, &readout)),
+        };
+        if !bound.below_rounding(T::EPSILON) {
             return Ok(None);
         }
 
@@ -105,6 +104,48 @@ impl<T: Real> LinearResponse<T> {
     }
 }
 
+/// Whether the form is worth its bound, which takes some d^3 and V d^2; the softmax takes N V d.
+pub fn worth_a_bound(columns: usize, labels: usize, samples: usize) -> bool {
+    columns * columns <= samples.saturating_mul(labels) / 16 && labels >= 2
+}
+
+/// What the bound on the remainder is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Length of the longest row of features, `H`.
+    pub head: f64,
+    /// Length of the longest row of `A`.
+    pub longest: f64,
+    /// Number of labels.
+    pub labels: usize,
+    /// Operator norm of `Z`, and the sum of squares of its entries.
+    pub z: (f64, f64),
+    /// The same of `A`.
+    pub a: (f64, f64),
+}
+
+impl Bound {
+    /// Whether both contributions of the remainder are below the rounding error of a type.
+    pub fn below_rounding(&self, rounding: f64) -> bool {
+        let (b, labels) = (self.head * self.longest, self.labels as f64);
+        let remainder = libm::exp(b) * b * (1.0 + 0.5 * b) * self.a.0 * self.head / labels;
+        // Written so that a NaN bound fails.
+        [self.z, self.a]
+            .iter()
+            .all(|(norm, squares)| norm * remainder <= rounding * (squares / labels).sqrt())
+    }
+}
+
+/// The operator norm of X from the Frobenius norms of `X^T X` and of its first two squarings, each scaled to norm 1 before it is
+/// squared; 0 when the first is 0.
+pub fn norm_of_squarings(sizes: [f64; 3]) -> f64 {
+    if sizes[0] == 0.0 {
+        0.0
+    } else {
+        libm::exp(0.5 * libm::log(sizes[0]) + 0.25 * libm::log(sizes[1]) + 0.125 * libm::log(sizes[2]))
+    }
+}
+
 pub(crate) fn longest<T: Real>(rows: &[T], columns: usize) -> f64 {
     rows.chunks_exact(columns).map(|r| dot(r, r)).fold(0.0, f64::max).sqrt()
 }
@@ -127,21 +168,18 @@ fn operator_norm<T: Real>(x: View<'_, T>, backend: &Backend) -> Result<f64> {
     let dim = x.columns();
     let mut power = vec![T::ZERO; dim * dim];
     backend.product(&mut power, x.t(), x)?;
-    let mut log_norm = 0.0;
-    let mut share = 0.5;
-    for _ in 0..2 {
-        let size = dot(&power, &power).sqrt();
-        if size == 0.0 {
+    let mut sizes = [dot(&power, &power).sqrt(), 0.0, 0.0];
+    for i in 1..3 {
+        if sizes[0] == 0.0 {
             return Ok(0.0);
         }
         // Scaled to norm 1 before each squaring, so that no power underflows or overflows.
-        power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / size));
-        log_norm += share * libm::log(size);
-        share *= 0.5;
+        power.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() / sizes[i - 1]));
         let before = power.clone();
         backend.product(&mut power, View::new(&before, dim, dim), View::new(&before, dim, dim))?;
+        sizes[i] = dot(&power, &power).sqrt();
     }
-    Ok(libm::exp(log_norm + share * libm::log(dot(&power, &power).sqrt())))
+    Ok(norm_of_squarings(sizes))
 }
 
 #[cfg(test)]

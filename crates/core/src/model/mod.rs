@@ -15,8 +15,9 @@ pub use block::{Attention, Coefficients, Workspace};
 pub(crate) use descent::Residuals;
 pub use descent::{Descent, Response, Want, descent};
 pub use forward::{attention_weights, logits};
+pub use linear::{Bound, norm_of_squarings, worth_a_bound};
 pub(crate) use linear::{centred, longest};
-pub use readout::Readout;
+pub use readout::{Readout, worth_folding};
 
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Activation, Config, Trigger};

@@ -15,6 +15,12 @@ pub enum Readout<'a, T> {
     Factored(View<'a, T>, View<'a, T>),
 }
 
+/// Whether folding is the cheaper form for this many samples and labels, at a value matrix of `dim` rows of `inputs`.
+pub fn worth_folding(samples: usize, labels: usize, dim: usize, inputs: usize) -> bool {
+    let (n, v, d, p) = (samples as f64, labels as f64, dim as f64, inputs as f64);
+    n * v * p + v * d * p <= n * d * (p + v)
+}
+
 impl<'a, T: Real> Readout<'a, T> {
     /// The cheaper form for the given number of samples, at value matrix `m`, `dim` rows of `inputs`.
     pub fn new(model: &Model<'a, T>, m: &'a [T], samples: usize, backend: &Backend) -> Result<Self> {
@@ -23,9 +29,7 @@ impl<'a, T: Real> Readout<'a, T> {
 
     /// The cheaper form for the given number of samples.
     pub fn of(z_out: View<'a, T>, m: View<'a, T>, samples: usize, backend: &Backend) -> Result<Self> {
-        let (n, v) = (samples as f64, z_out.rows() as f64);
-        let (d, p) = (m.rows() as f64, m.columns() as f64);
-        if n * v * p + v * d * p > n * d * (p + v) {
+        if !worth_folding(samples, z_out.rows(), m.rows(), m.columns()) {
             return Ok(Readout::Factored(z_out, m));
         }
         let mut folded = vec![T::ZERO; z_out.rows() * m.columns()];

@@ -55,7 +55,12 @@ pub struct Words {
 impl Words {
     /// The words of row, sample or object `index`.
     pub fn new(seed: u64, stream: Stream, index: u64) -> Words {
-        Words { key: [seed as u32, (seed >> 32) as u32], stream: stream as u32, index }
+        Words { key: Words::key(seed), stream: stream as u32, index }
+    }
+
+    /// The key of a seed.
+    pub fn key(seed: u64) -> [u32; 2] {
+        [seed as u32, (seed >> 32) as u32]
     }
 
     /// Words `4 block .. 4 block + 4`.

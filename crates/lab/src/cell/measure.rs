@@ -21,6 +21,7 @@ pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcom
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => return Ok(outcome),
         Ok(Err(RunError::Cancelled(_))) => return Err(CellError::Stopped),
+        Ok(Err(RunError::Device(error))) => return Err(CellError::Device(error)),
         Ok(Err(error)) => error.to_string(),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -40,7 +41,7 @@ fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Resul
     let mut outcome = Outcome::new(&learned.evaluation, learned.phase.trigger_sign);
     // The budget is the early phase's, also of a model that was trained after it.
     if noise {
-        let (model, task) = (Model::new(config, &instance.embeddings), &instance.task);
+        let (model, task) = (Model::new(config, instance.embeddings(config, backend)?), &instance.task);
         let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
         let (phase, frequency) = (learned.phase, &learned.frequency);
         outcome.noise = Some(budget(config, &model, task, phase, frequency, &*samples, &test, backend)?);

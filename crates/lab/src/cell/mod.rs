@@ -8,6 +8,7 @@ pub use runner::{Event, Runner};
 pub use superpose_store::cell::*;
 
 use crate::memory::readable;
+use superpose_core::backend::DeviceError;
 use superpose_core::config::ConfigError;
 
 /// Why there is no outcome for a cell.
@@ -23,6 +24,9 @@ pub enum CellError {
     /// It does not fit in the memory that is free now. Elsewhere or later it may run, so this is never kept.
     #[error("needs about {} of memory, and {} are free: elsewhere, or with fewer threads, it may run", readable(*needed), readable(*available))]
     TooLarge { needed: f64, available: f64 },
+    /// The device has no result. Elsewhere it may run, so this is never kept.
+    #[error(transparent)]
+    Device(DeviceError),
     /// The work was stopped before this cell was done.
     #[error("stopped before it was done")]
     Stopped,

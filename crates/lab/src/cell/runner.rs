@@ -5,11 +5,12 @@
 //! A killed program loses only the results since the last commit.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use superpose_core::backend::{Backend, CancelToken, Numerics};
+use superpose_core::backend::{Backend, CancelToken, Device, Numerics};
 use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
@@ -21,6 +22,9 @@ use crate::memory;
 
 /// Finished cells are kept this often.
 const COMMIT: Duration = Duration::from_millis(100);
+
+/// Cells that run on a device at the same time, each in its own stream of work.
+const LANES: usize = 16;
 
 /// An event while cells run, reported on the caller's thread.
 #[derive(Debug)]
@@ -66,6 +70,7 @@ pub enum Event<'a> {
 pub struct Runner<'a> {
     results: Box<dyn Results + 'a>,
     numerics: Numerics,
+    device: Option<Arc<dyn Device>>,
     threads: usize,
     noise: bool,
     retry_failed: bool,
@@ -81,6 +86,7 @@ impl<'a> Runner<'a> {
         Runner {
             results: Box::new(Memory::default()),
             numerics: Numerics::this_cpu(),
+            device: None,
             threads: threads.max(1),
             noise: false,
             retry_failed: false,
@@ -124,6 +130,12 @@ impl<'a> Runner<'a> {
     /// Requires a measure of every outcome: one that was kept before the measure was added is run again.
     pub fn require(&mut self, measure: Measure) {
         self.required = Some(measure);
+    }
+
+    /// Runs the cells on a device, many at once, so that small cells keep it busy.
+    pub fn with_device(self, device: Option<Arc<dyn Device>>) -> Runner<'a> {
+        let numerics = device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics());
+        Runner { numerics, device, ..self }
     }
 
     /// The arithmetic that the cells run with.
@@ -206,14 +218,29 @@ impl<'a> Runner<'a> {
 
     /// Runs the jobs, given longest first.
     fn work(&mut self, jobs: &[Job<'_>], finished: &mut Finished<'_>) -> Result<(), StoreError> {
-        let bytes = |job: &Job<'_>| memory::run_bytes(job.config, 1, false, false);
-        let narrow = self.memory / self.threads as f64;
+        let workers = if self.device.is_some() { LANES } else { self.threads };
+        let narrow = self.free() / workers as f64;
         let (mut first, mut rest): (Vec<&Job<'_>>, Vec<&Job<'_>>) =
-            jobs.iter().partition(|job| self.threads > 1 && bytes(job) > narrow);
-        let estimates: Vec<f64> = rest.iter().map(|job| job.estimated).collect();
-        first.extend(rest.drain(..wide(&estimates, self.threads)));
+            jobs.iter().partition(|job| workers > 1 && self.bytes(job.config, 1) > narrow);
+        if self.device.is_none() {
+            let estimates: Vec<f64> = rest.iter().map(|job| job.estimated).collect();
+            first.extend(rest.drain(..wide(&estimates, self.threads)));
+        }
         self.share(&first, 1.min(first.len()), self.threads, finished)?;
-        self.share(&rest, self.threads.min(rest.len()), 1, finished)
+        self.share(&rest, workers.min(rest.len()), 1, finished)
+    }
+
+    /// The memory of a cell where it runs.
+    fn bytes(&self, config: &Config, threads: usize) -> f64 {
+        match &self.device {
+            Some(device) => device.needs(config, false),
+            None => memory::run_bytes(config, threads, false, false),
+        }
+    }
+
+    /// The memory that cells may use. That of a device that does not answer is 0, so that no cell runs.
+    fn free(&self) -> f64 {
+        self.device.as_ref().map_or(self.memory, |device| device.available().unwrap_or(0.0))
     }
 
     fn share(
@@ -225,11 +252,13 @@ impl<'a> Runner<'a> {
     ) -> Result<(), StoreError> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
-        let (noise, available, stop, leave) = (self.noise, self.memory, self.stop, self.leave.clone());
-        let run = |config, backend: &Backend| match memory::run_bytes(config, threads, false, false) {
+        let (noise, available, stop, leave) = (self.noise, self.free(), self.stop, self.leave.clone());
+        let needed: Vec<f64> = jobs.iter().map(|job| self.bytes(job.config, threads)).collect();
+        let run = |place: usize, backend: &Backend| match needed[place] {
             needed if needed > available => Err(CellError::TooLarge { needed, available }),
-            _ => measure(config, noise, backend),
+            _ => measure(jobs[place].config, noise, backend),
         };
+        let device = &self.device.clone();
         std::thread::scope(|scope| {
             // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
             let (sender, receiver) = sync_channel(1024);
@@ -239,13 +268,12 @@ impl<'a> Runner<'a> {
                 let work = move || {
                     // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
-                    let backend = backend.with_cancel(leave);
+                    let backend = backend.with_cancel(leave).with_device(device.clone());
                     while !broken.load(Ordering::Relaxed)
                         && !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
                     {
                         let place = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(job) = jobs.get(place) else { break };
-                        if sender.send((place, run(job.config, &backend))).is_err() {
+                        if place >= jobs.len() || sender.send((place, run(place, &backend))).is_err() {
                             break;
                         }
                     }
@@ -291,7 +319,12 @@ impl<'a> Runner<'a> {
                 let known: Option<Known> = match &result {
                     Ok(outcome) => Some(Ok(*outcome)),
                     Err(CellError::Failed { reason }) => Some(Err(reason.clone())),
-                    Err(CellError::TooLarge { .. } | CellError::Refused(_) | CellError::Stopped) => None,
+                    Err(
+                        CellError::TooLarge { .. }
+                        | CellError::Refused(_)
+                        | CellError::Device(_)
+                        | CellError::Stopped,
+                    ) => None,
                 };
                 entries.extend(known.map(|known| Entry::new(job.config, &self.numerics, known)));
                 finished(Some((job, result)));

@@ -1,9 +1,10 @@
 //! Everything that is fixed before training: embeddings and data, drawn from the seed or read from files.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Field, Settings};
+use superpose_core::backend::{Backend, Cancelled, Problem, Real};
+use superpose_core::config::{Config, ConfigError, Embedding, EmbeddingSettings, Field, Settings};
 use superpose_core::embedding::Embeddings;
 use superpose_core::random::{Stream, shuffle};
 use superpose_core::task::{Drawn, Samples, Stored, Task};
@@ -205,13 +206,25 @@ pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorErro
 
 /// A repeat before training.
 pub struct Instance<T> {
-    pub embeddings: Embeddings<T>,
+    /// Drawn when they are first needed on the host, if a device draws its own.
+    embeddings: OnceLock<Embeddings<T>>,
     pub task: Task,
     stored: Option<Stored>,
 }
 
+/// Whether a device draws the embeddings itself: rows are independent, and none come from files.
+fn drawn_by_device(config: &Config, inputs: &Inputs, backend: &Backend) -> bool {
+    let independent =
+        matches!(config.embedding.kind(), Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher);
+    let Inputs { import, rows, output } = inputs;
+    backend.device().is_some() && independent && import.is_none() && rows.is_none() && output.is_none()
+}
+
 impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, RunError> {
+        if drawn_by_device(config, inputs, backend) {
+            return Ok(Instance { embeddings: OnceLock::new(), task: Task::new(config), stored: None });
+        }
         let mut embeddings = Embeddings::<T>::draw(config, backend)?;
         if let Some(source) = &inputs.rows {
             let mut tensors = source.read(config, inputs.output.as_ref())?.into_iter();
@@ -241,10 +254,35 @@ impl<T: Real> Instance<T> {
         }
         let task = Task::new(config);
         let Some(import) = inputs.import.as_ref().filter(|import| import.has_samples()) else {
-            return Ok(Instance { embeddings, task, stored: None });
+            return Ok(Instance { embeddings: embeddings.into(), task, stored: None });
         };
         let (stored, task) = import.samples(config, task, backend)?;
-        Ok(Instance { embeddings, task, stored: Some(stored) })
+        Ok(Instance { embeddings: embeddings.into(), task, stored: Some(stored) })
+    }
+
+    /// Returns the embeddings, drawn now if they have not been needed on the host before.
+    pub fn embeddings(&self, config: &Config, backend: &Backend) -> Result<&Embeddings<T>, Cancelled> {
+        if self.embeddings.get().is_none() {
+            let _ = self.embeddings.set(Embeddings::draw(config, backend)?);
+        }
+        Ok(self.embeddings.get().expect("drawn above"))
+    }
+
+    /// Returns the embeddings, which must have been needed before.
+    pub fn into_embeddings(self) -> Embeddings<T> {
+        self.embeddings.into_inner().expect("drawn before")
+    }
+
+    /// Returns the repeat as a device takes it.
+    pub fn problem<'a>(
+        &'a self,
+        config: &'a Config,
+        stored: Option<&'a Stored>,
+        backend: &'a Backend,
+        observe: &'a (dyn Fn(usize) + Sync),
+    ) -> Problem<'a, T> {
+        let (task, embeddings, cancel) = (&self.task, self.embeddings.get(), backend.cancel_token());
+        Problem { config, task, embeddings, stored: stored.or(self.stored.as_ref()), cancel, observe }
     }
 
     /// Returns the training samples.

@@ -22,13 +22,13 @@ pub use trained::{Gradients, Trained};
 use crate::excess::Excess;
 use crate::memory::readable;
 pub(crate) use instance::Instance;
-pub(crate) use learn::learn;
+pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, Cancelled, Numerics, Real};
+use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, Regime};
-use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
-use superpose_core::evaluate::{Evaluation, Look, evaluate, look};
+use superpose_core::early_phase::{EarlyPhase, early_phase};
+use superpose_core::evaluate::{Evaluation, Look, look};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
@@ -71,9 +71,24 @@ pub enum RunError {
         "the trained matrices or their logits are not finite with eta = {eta:e}, gamma = {gamma:e}, eta2 = {eta2:e}: use smaller rates or precision f64"
     )]
     NotFinite { eta: f64, gamma: f64, eta2: f64 },
+    /// The device has no result.
+    #[error(transparent)]
+    Device(DeviceError),
+    /// The run does not fit in the memory of the device.
+    #[error("{}", excess.message(&format!("this needs about {} of device memory, and {} are free", readable(*needed), readable(*available))))]
+    TooLargeForDevice { needed: f64, available: f64, excess: Excess },
     /// The run was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<DeviceError> for RunError {
+    fn from(error: DeviceError) -> RunError {
+        match error {
+            DeviceError::Cancelled(error) => error.into(),
+            error => RunError::Device(error),
+        }
+    }
 }
 
 impl From<TrainError> for RunError {
@@ -109,7 +124,7 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<RunRecord, RunError> {
     let repeats = run_repeats(config, inputs, backend, export, false, progress)?;
-    Ok(RunRecord::new(config, inputs, &repeats))
+    Ok(RunRecord::new(config, inputs, backend.numerics(), &repeats))
 }
 
 /// The same without export, and with a sequence and the margins of the first repeat.
@@ -123,7 +138,7 @@ pub fn run_and_look(
     progress: &dyn Progress,
 ) -> Result<(RunRecord, Seen), RunError> {
     let repeats = run_repeats(config, inputs, backend, None, true, progress)?;
-    let record = RunRecord::new(config, inputs, &repeats);
+    let record = RunRecord::new(config, inputs, backend.numerics(), &repeats);
     let look = repeats.into_iter().next().and_then(|repeat| repeat.look).unwrap_or_default();
     Ok((record, Seen::new(config, look)))
 }
@@ -137,6 +152,8 @@ fn run_repeats(
     progress: &dyn Progress,
 ) -> Result<Vec<Repeat>, RunError> {
     config.three_steps_only()?;
+    let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
+    crate::memory::check_device(config, stored, backend)?;
     let run = |repeat| {
         let config = config.repeat(repeat);
         let (export, look) = (export.filter(|_| repeat == 0), look && repeat == 0);
@@ -169,29 +186,23 @@ fn run_repeat<T: Real + Element>(
     progress.stage(Stage::Drawing);
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
-    let model = Model::new(config, &instance.embeddings);
     let set_up = started.elapsed().as_secs_f64();
 
     let drawn = instance.samples(config);
     let samples = Metered::new(&*drawn, progress);
     progress.stage(Stage::Training);
     let started = Instant::now();
-    let phase = train(config, &model, &samples, backend)?;
-    let data = samples.seconds() / backend.threads() as f64;
-    let train_seconds = (started.elapsed().as_secs_f64() - data).max(0.0);
-    if let Some(path) = export {
-        write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
-    }
-
-    progress.stage(Stage::Evaluating);
-    let started = Instant::now();
     let task = &instance.task;
-    let frequency = fact_frequency(&*drawn, config.vocab, backend)?;
     let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
     let test = Metered::new(&test, progress);
-    let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, backend)?;
-    if !evaluation[Measure::Margin].mean().is_finite() {
-        return Err(not_finite(config, &phase));
+    let Solution { phase, frequency, evaluation, train_seconds: trained } =
+        early(config, &instance, &samples, &test, backend, progress)?;
+    let data = samples.seconds() / backend.threads() as f64;
+    let train_seconds = (trained - data).max(0.0);
+    // What follows needs few products and runs on the CPU.
+    let model = Model::new(config, instance.embeddings(config, backend)?);
+    if let Some(path) = export {
+        write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
     progress.measured(evaluation[Measure::Accuracy].mean());
     let look = look_too.then(|| look(&model, &phase, config.keep, &test, backend)).transpose()?;
@@ -205,7 +216,7 @@ fn run_repeat<T: Real + Element>(
         noise,
         train_seconds,
         data_seconds: set_up + data,
-        evaluate_seconds: started.elapsed().as_secs_f64(),
+        evaluate_seconds: started.elapsed().as_secs_f64() - trained,
         look,
     })
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use superpose_core::Measures;
+use superpose_core::backend::Numerics;
 use superpose_core::config::{Config, Settings};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::noise::{Budget, Parts};
@@ -39,12 +40,15 @@ pub struct RunRecord {
     pub data_seconds: f64,
     /// Evaluation and noise budget, per repeat.
     pub evaluate_seconds: f64,
+    /// The arithmetic that ran, such as `cpu` or `cuda-sm90`.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version that ran.
     pub version: String,
 }
 
 impl RunRecord {
-    pub(super) fn new(config: &Config, inputs: &Inputs, repeats: &[Repeat]) -> RunRecord {
+    pub(super) fn new(config: &Config, inputs: &Inputs, numerics: Numerics, repeats: &[Repeat]) -> RunRecord {
         let evaluations: Vec<Evaluation> = repeats.iter().map(|repeat| repeat.evaluation).collect();
         let mean = |of: fn(&Repeat) -> f64| repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;
         let trigger_signs: Vec<i8> = repeats.iter().map(|repeat| repeat.trigger_sign).collect();
@@ -69,6 +73,7 @@ impl RunRecord {
             train_seconds: mean(|repeat| repeat.train_seconds),
             data_seconds: mean(|repeat| repeat.data_seconds),
             evaluate_seconds: mean(|repeat| repeat.evaluate_seconds),
+            numerics,
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }

@@ -51,13 +51,22 @@ impl<T: Real> Trained<T> {
     ) -> Result<Trained<T>, RunError> {
         config.three_steps_only()?;
         let instance = Instance::<T>::new(config, inputs, backend)?;
-        let model = Model::new(config, &instance.embeddings);
+        let model = Model::new(config, instance.embeddings(config, backend)?);
         let drawn = instance.samples(config);
         let samples = Stored::copy(&Metered::new(&*drawn, progress), backend)?;
         drop(drawn);
-        let phase = train(config, &model, &Metered::new(&samples, progress), backend)?;
+        let phase = match backend.device() {
+            Some(device) => {
+                let observe = |count: usize| progress.samples(count);
+                T::solver(&**device)
+                    .solve(&instance.problem(config, Some(&samples), backend, &observe))?
+                    .phase
+            }
+            None => train(config, &model, &Metered::new(&samples, progress), backend)?,
+        };
         let w1 = phase.w1_matrix(&model);
-        Ok(Trained { config: config.clone(), embeddings: instance.embeddings, samples, phase, w1 })
+        let embeddings = instance.into_embeddings();
+        Ok(Trained { config: config.clone(), embeddings, samples, phase, w1 })
     }
 
     /// Returns the model.

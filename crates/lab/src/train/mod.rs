@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, Numerics, Real};
+use superpose_core::backend::{Backend, DeviceError, Numerics, Real};
 use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
 use superpose_core::with_precision;
@@ -120,6 +120,9 @@ pub fn train(
     }
     let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
     from.map(|from| from.check_origin(&origin)).transpose()?;
+    if backend.device().is_some() {
+        return Err(DeviceError::unsupported("training beyond the early phase (steps)").into());
+    }
     let to = to.map(|path| (path, &origin));
     to.inspect(|(path, _)| superpose_tensors::remove_leftovers(path));
     with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
@@ -141,7 +144,7 @@ where
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
     let mut trajectory = from.map_or(Vec::new(), |from| from.trajectory.clone());
-    let network = || Network::new(config, training, instance.embeddings.clone(), backend);
+    let network = || Network::new(config, training, instance.embeddings(config, backend)?.clone(), backend);
     let saved = from.map(|from| Ok::<_, RunError>(from.state(network()?)?)).transpose()?;
 
     // A checkpoint that cannot be written ends the run, because its further steps would be lost.

@@ -69,7 +69,7 @@ impl Claim {
         let verdict = match verdicts {
             [] => "no prediction".to_owned(),
             [one] => one.word().to_owned(),
-            _ => findings::counted(counts),
+            _ => counted(counts),
         };
         Claim {
             claim: claim.into(),

@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 use superpose_core::Measure;
+use superpose_core::backend::Device;
 use superpose_core::config::{Config, Settings, whole};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::excess::Excess;
@@ -133,11 +134,12 @@ pub struct Runs {
     threads: usize,
     /// Bytes that a run may take at most.
     pub memory: f64,
+    device: Option<Arc<dyn Device>>,
 }
 
 impl Runs {
     /// Starts the training thread. A run may take `memory` bytes.
-    pub fn start(threads: usize, memory: f64) -> std::io::Result<Arc<Runs>> {
+    pub fn start(threads: usize, memory: f64, device: Option<Arc<dyn Device>>) -> std::io::Result<Arc<Runs>> {
         let runs = Arc::new(Runs {
             // New listeners are at version 0.
             state: Mutex::new(State { version: 1, ..State::default() }),
@@ -145,6 +147,7 @@ impl Runs {
             versions: watch::Sender::new(0),
             threads,
             memory,
+            device,
         });
         let worker = Arc::clone(&runs);
         std::thread::Builder::new().name("training".into()).spawn(move || worker::work(&worker))?;

@@ -19,6 +19,7 @@ const TARGET: f64 = 0.5;
 pub fn work(runs: &Runs) {
     // When threads cannot be started one is enough: results have the same bits.
     let backend = Backend::cpu(runs.threads).unwrap_or_else(|_| Backend::single());
+    let backend = backend.with_device(runs.device.clone());
     while let Some((id, config, gauge)) = next(runs) {
         let trained = catch_unwind(AssertUnwindSafe(|| {
             train(&config, &gauge, &backend.with_cancel(gauge.cancel.clone()))

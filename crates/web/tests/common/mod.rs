@@ -25,7 +25,7 @@ impl Running {
     }
 
     pub fn open(open: Vec<PathBuf>) -> Running {
-        let server = Server::bind(0, ServerOptions { open, threads: 2, memory: 1e9 }).unwrap();
+        let server = Server::bind(0, ServerOptions { open, threads: 2, memory: 1e9, device: None }).unwrap();
         let address = server.address();
         let end = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&end);

@@ -1,0 +1,83 @@
+//! `--device` and `superpose devices` on a machine without a GPU, which an empty list of visible GPUs makes of every machine.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::process::Output;
+
+use common::{command, refused, text};
+
+fn without_gpu(arguments: &str) -> Output {
+    command(Path::new("."), arguments).env("CUDA_VISIBLE_DEVICES", "").output().unwrap()
+}
+
+const SMALL: &str = "--vocab 40 --dim 16 --length 4 --samples 300 --test-samples 50";
+
+#[test]
+fn gpu_that_is_not_there_is_one_sentence_and_exit_code_2() {
+    let sweep = tempfile::tempdir().unwrap();
+    let file = sweep.path().join("sweep.toml");
+    std::fs::write(&file, "vocab = 40\ndim = 16\nsamples = 100\n[axes]\nlength = [4, 8]\n").unwrap();
+    for arguments in [
+        format!("run {SMALL} --device cuda"),
+        format!("run {SMALL} --device cuda:7"),
+        format!("train {SMALL} --steps 3 --device cuda"),
+        "threshold --find samples --vocab 40 --dim 30 --length 4 --device cuda".into(),
+        "phase --vocab 40 --length 4 --x dim:16..32 --y samples:100..1000 --device cuda".into(),
+        format!("sweep {} --device cuda", file.display()),
+        "bench --device cuda".into(),
+        "serve --port 0 --device cuda".into(),
+    ] {
+        let output = without_gpu(&arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        assert!(message.starts_with("error: no CUDA device can be used: "), "{arguments}: {message}");
+        assert!(
+            message.lines().count() == 1 && message.ends_with("use --device cpu\n"),
+            "{arguments}: {message}"
+        );
+    }
+}
+
+#[test]
+fn auto_takes_the_cpu_where_no_gpu_works() {
+    let (auto, cpu) = (
+        without_gpu(&format!("run {SMALL} --device auto")),
+        without_gpu(&format!("run {SMALL} --device cpu")),
+    );
+    assert!(auto.status.success() && cpu.status.success());
+    assert_eq!(text(&auto.stderr), "device: cpu\n");
+    // All but the times.
+    let recall = |output: &Output| text(&output.stdout).lines().take(6).collect::<Vec<_>>().join("\n");
+    assert_eq!(recall(&auto), recall(&cpu));
+}
+
+#[test]
+fn what_no_device_can_do_is_refused_by_name() {
+    refused("memory --device cuda", &["superpose memory cannot run on a CUDA device yet", "--device cpu"]);
+    refused("bound --device cuda", &["superpose bound cannot run on a CUDA device yet"]);
+    refused("predict --device cuda", &["device is given", "closed form"]);
+    refused("run --device gpu", &["must be cpu, cuda, cuda:N or auto"]);
+}
+
+#[test]
+fn settings_file_names_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.toml"), "device = \"gpu\"\n").unwrap();
+    common::refused_in(folder.path(), "run --config run.toml", &["device = gpu", "must be cpu"]);
+}
+
+#[test]
+fn devices_lists_the_cpu_and_says_why_there_is_no_gpu() {
+    let output = without_gpu("devices");
+    let found = text(&output.stdout);
+    assert!(
+        output.status.success() && found.contains("cpu") && found.contains("no CUDA device can be used"),
+        "{found}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&without_gpu("devices --json").stdout).unwrap();
+    assert_eq!(json["devices"][0]["device"], "cpu");
+    assert!(json["unavailable"].is_string());
+}

@@ -1,0 +1,101 @@
+//! The seam to accelerators: a [`Device`] runs the early phase of a [`Problem`] and its evaluation.
+//!
+//! The engine on the CPU is one implementation of the mathematics, a device is another. Callers hold a
+//! [`Backend`](super::Backend), which may have a device, and do not know which one works. Everything between the configuration and
+//! the results stays in the memory of the device.
+
+use std::fmt::Debug;
+
+use super::cancel::{CancelToken, Cancelled};
+use super::numerics::Numerics;
+use crate::config::Config;
+use crate::early_phase::EarlyPhase;
+use crate::embedding::Embeddings;
+use crate::evaluate::Evaluation;
+use crate::task::{Stored, Task};
+
+/// Why a device has no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages explain the fields.
+pub enum DeviceError {
+    /// The work was cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// The device cannot be used.
+    #[error("no CUDA device can be used: {reason}; use --device cpu")]
+    Unavailable { reason: String },
+    /// What was asked for runs on the CPU alone.
+    #[error("{what} cannot run on a CUDA device yet; use --device cpu")]
+    Unsupported { what: String },
+    /// A call of the device's libraries failed.
+    #[error("the CUDA device failed: {reason}")]
+    Failed { reason: String },
+}
+
+impl DeviceError {
+    /// The error of work that runs on the CPU alone.
+    pub fn unsupported(what: impl Into<String>) -> DeviceError {
+        DeviceError::Unsupported { what: what.into() }
+    }
+}
+
+/// What a device works on: a configuration with its data.
+pub struct Problem<'a, T> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Facts and token distributions.
+    pub task: &'a Task,
+    /// The embeddings; absent: the device draws them from the seed.
+    pub embeddings: Option<&'a Embeddings<T>>,
+    /// Training samples in memory; absent: drawn from the seed.
+    pub stored: Option<&'a Stored>,
+    /// Cancels the work.
+    pub cancel: &'a CancelToken,
+    /// Called with the number of samples read since the last call.
+    pub observe: &'a (dyn Fn(usize) + Sync),
+}
+
+/// What a device returns: the trained matrices, how often each fact was seen, and the measures.
+pub struct Solution<T> {
+    /// The result of the three steps.
+    pub phase: EarlyPhase<T>,
+    /// The frequency of each fact's token as the informative one.
+    pub frequency: Vec<f64>,
+    /// The measures.
+    pub evaluation: Evaluation,
+    /// Seconds of the three steps, data included.
+    pub train_seconds: f64,
+}
+
+/// Time and memory of the three steps on a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Seconds, the shortest of the repeats.
+    pub seconds: f64,
+    /// Peak memory in bytes.
+    pub bytes: f64,
+}
+
+/// A device's implementation for one floating-point type.
+pub trait Solver<T> {
+    /// Trains and evaluates.
+    fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError>;
+
+    /// Measures the three steps on data that is in the device's memory.
+    fn cost(&self, problem: &Problem<'_, T>, repeat: usize) -> Result<Cost, DeviceError>;
+}
+
+/// An accelerator.
+pub trait Device: Solver<f32> + Solver<f64> + Debug + Send + Sync {
+    /// The word by which `--device` selects it.
+    fn word(&self) -> String;
+
+    /// The arithmetic that its results come from.
+    fn numerics(&self) -> Numerics;
+
+    /// Bytes of memory that a run needs, slightly too high.
+    fn needs(&self, config: &Config, stored: bool) -> f64;
+
+    /// Bytes of memory that are free.
+    fn available(&self) -> Result<f64, DeviceError>;
+}

@@ -1,0 +1,262 @@
+//! The measures of a trained model (see `crates/core/src/evaluate`). Rows are judged on the device; the host adds them up in order.
+
+use superpose_core::Measure;
+use superpose_core::config::{Regime, Trigger};
+use superpose_core::evaluate::{Evaluation, Tally, queries};
+
+use crate::exact::Readout;
+use crate::geometry::{block_rows, linear, rows};
+use crate::lane::{Buffer, Done, Element, arguments, optional};
+use crate::limit::Rows;
+use crate::session::{Session, Sizes, Trained};
+
+impl<T: Element> Session<'_, T> {
+    /// All measures. `counts` is how often each fact was seen in training.
+    pub fn evaluate(&self, trained: &Trained<T>, counts: &Buffer<u32>) -> Done<Evaluation> {
+        let config = self.problem.config;
+        let size = self.sizes.dim * self.sizes.inputs;
+        let mut measures = self.answers(trained)?;
+        let exact = config.regime == Regime::Exact;
+        let step = self.placed_step(exact.then_some(&trained.m1), counts)?;
+        let memory = match exact {
+            false => self.combine(1.0, &step, 0.0, None, size)?,
+            true => {
+                let one = self.lane.zeros::<f64>(size)?;
+                let entries = size as u64;
+                self.launch(
+                    "accumulate",
+                    linear(size),
+                    arguments![one.start(), trained.m1.start(), entries],
+                )?;
+                self.combine(1.0, &one, trained.phase.eta2, Some(&step), size)?
+            }
+        };
+        measures[Measure::MemoryAccuracy] = self.memory_accuracy(&memory, config.trigger)?;
+        measures[Measure::OneStepAccuracy] = self.memory_accuracy(&trained.m1, Trigger::Keys)?;
+        Ok(measures)
+    }
+
+    /// Asks the trained model every test sequence.
+    fn answers(&self, trained: &Trained<T>) -> Done<Evaluation> {
+        let Sizes { dim, inputs, labels: label_count, length, .. } = self.sizes;
+        let (config, lane, source) = (self.problem.config, self.lane, self.test());
+        let readout = self.readout(&trained.m2, config.test_samples)?;
+        let size = block_rows(label_count.max(inputs).max(dim).max(length), config.test_samples);
+        let (head, between, logits) =
+            (lane.alloc(size * dim)?, lane.alloc(size * dim)?, lane.alloc(size * label_count)?);
+        let (before, after, weights) =
+            (self.mlp_rows(size)?, self.mlp_rows(size)?, lane.alloc::<T>(size * length)?);
+        let (labels, positions) = (lane.alloc::<u32>(size)?, lane.alloc::<u32>(size)?);
+        // Eight numbers per row: three of the logits, three of the weights, whether the position is kept, its weight.
+        let (found, stride) = (lane.alloc::<f64>(8 * size)?, 8u32);
+        let [at_logits, at_weights, at_kept, at_mass] = [0u32, 3, 6, 7];
+        let scores = trained.scores.as_ref();
+        let tokens = scores.map_or(0, |scores| scores.tokens.start());
+        let trigger_score = scores.map_or(T::ZERO, |scores| scores.trigger);
+        let keep = config.keep.unwrap_or(length) as u32;
+        let mut measures = Evaluation::default();
+        for first in (0..config.test_samples).step_by(size) {
+            let count = size.min(config.test_samples - first);
+            let (start, number, order) = (first as u32, count as u32, 0u64);
+            let shape = rows(count, length.div_ceil(4));
+            let to = arguments![
+                source,
+                start,
+                number,
+                tokens,
+                trigger_score,
+                keep,
+                weights.start(),
+                found.start(),
+                stride,
+                at_kept
+            ];
+            self.launch("weigh", shape, to)?;
+            self.launch(
+                "sample_labels",
+                linear(count),
+                arguments![source, order, start, number, labels.start()],
+            )?;
+            self.launch(
+                "sample_positions",
+                linear(count),
+                arguments![source, start, number, positions.start()],
+            )?;
+            let trigger = self.value_trigger(config.trigger);
+            self.attend(
+                &source,
+                Rows::samples(first, count),
+                None,
+                None,
+                Some(&weights),
+                trigger,
+                head.start(),
+            )?;
+            let features = self.activate(&head, count, &before, &after)?;
+            self.logits(&readout, features, count, &between, &logits)?;
+            self.judge(&logits, count, label_count, labels.start(), &found, [stride, at_logits])?;
+            self.judge(&weights, count, length, positions.start(), &found, [stride, at_weights])?;
+            let (columns, entries) = (length as u32, count as u64);
+            let to = arguments![
+                weights.start(),
+                columns,
+                positions.start(),
+                entries,
+                found.start(),
+                stride,
+                at_mass
+            ];
+            self.launch("pick_entries", linear(count), to)?;
+            for found in lane.download(&found, 0..8 * count)?.chunks_exact(8) {
+                for (measure, value) in [
+                    (Measure::Accuracy, found[0]),
+                    (Measure::Top5Accuracy, found[1]),
+                    (Measure::Margin, found[2]),
+                    (Measure::LockRate, found[3]),
+                    (Measure::KeptRate, found[6]),
+                    (Measure::AttentionMass, found[7]),
+                ] {
+                    measures[measure].add(1.0, value);
+                }
+            }
+            self.progress(count, false)?;
+        }
+        Ok(measures)
+    }
+
+    /// Credit, credit among the five largest, and margin of the right entry of each row, written to rows of `stride` numbers from
+    /// `place` on.
+    fn judge(
+        &self,
+        matrix: &Buffer<T>,
+        count: usize,
+        columns: usize,
+        right: u64,
+        out: &Buffer<f64>,
+        [stride, place]: [u32; 2],
+    ) -> Done {
+        let number = columns as u32;
+        let to = arguments![matrix.start(), number, right, out.start(), stride, place];
+        self.launch("answers", rows(count, columns), to)
+    }
+
+    /// Features of tokens at the informative position, as if all attention were there; their address. Without an index, tokens
+    /// from `first` on.
+    fn placed(
+        &self,
+        index: Option<&Buffer<u32>>,
+        first: usize,
+        count: usize,
+        trigger: Trigger,
+        work: &Work<T>,
+    ) -> Done<u64> {
+        let (start, number, dim) = (first as u64, count as u64, self.sizes.dim as u32);
+        let vector = self.value_trigger(trigger);
+        let to =
+            arguments![self.z_in.start(), dim, optional(index), start, number, vector, work.head.start()];
+        self.launch("place", linear(count * self.sizes.dim), to)?;
+        self.activate(&work.head, count, &work.before, &work.after)
+    }
+
+    fn work(&self, size: usize) -> Done<Work<T>> {
+        Ok(Work {
+            head: self.lane.alloc(size * self.sizes.dim)?,
+            between: self.lane.alloc(size * self.sizes.dim)?,
+            before: self.mlp_rows(size)?,
+            after: self.mlp_rows(size)?,
+            logits: self.lane.alloc(size * self.sizes.labels)?,
+        })
+    }
+
+    fn block(&self, count: usize) -> usize {
+        block_rows(self.sizes.labels.max(self.sizes.inputs).max(self.sizes.dim), count)
+    }
+
+    /// Step 3 with all attention on the informative position, per unit of rate: at the true softmax of a value matrix, or at a
+    /// uniform one.
+    fn placed_step(&self, m: Option<&Buffer<T>>, counts: &Buffer<u32>) -> Done<Buffer<f64>> {
+        let Sizes { dim, inputs, samples, .. } = self.sizes;
+        let (lane, config) = (self.lane, self.problem.config);
+        let readout: Option<Readout<'_, T>> = m.map(|m| self.readout(m, config.vocab)).transpose()?;
+        let size = self.block(config.vocab);
+        let work = self.work(size)?;
+        let (output, weights) = (lane.alloc::<T>(size * dim)?, lane.alloc::<T>(config.vocab)?);
+        let (entries, scale) = (config.vocab as u64, 1.0 / samples as f64);
+        let to = arguments![counts.start(), weights.start(), entries, scale];
+        self.launch("scale_counts", linear(config.vocab), to)?;
+        let (sum, step) = (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?);
+        for first in (0..config.vocab).step_by(size) {
+            let count = size.min(config.vocab - first);
+            let features = self.placed(None, first, count, config.trigger, &work)?;
+            let (columns, entries, plain) = (dim as u32, count as u64, 0u32);
+            let (facts, weights) = (self.facts(first), weights.at(first));
+            match &readout {
+                Some(readout) => {
+                    self.logits(readout, features, count, &work.between, &work.logits)?;
+                    self.residual(&work.logits, count, facts)?;
+                    self.residual_outputs(&work.logits, count, &output)?;
+                    let to = arguments![output.start(), entries, columns, weights];
+                    self.launch("scale_rows", linear(count * dim), to)?;
+                }
+                None => {
+                    let to = arguments![
+                        self.centred.start(),
+                        columns,
+                        facts,
+                        entries,
+                        weights,
+                        plain,
+                        output.start()
+                    ];
+                    self.launch("pick_rows", linear(count * dim), to)?;
+                }
+            }
+            self.add_product(&sum, &step, count, [dim, inputs], output.start(), features)?;
+            self.progress(0, false)?;
+        }
+        Ok(sum)
+    }
+
+    /// Accuracy of a value matrix with attention on the informative position, over all tokens or a sample of them.
+    fn memory_accuracy(&self, m: &Buffer<T>, trigger: Trigger) -> Done<Tally> {
+        let (config, task) = (self.problem.config, self.problem.task);
+        let queries = queries(config, task, config.test_samples);
+        let all = queries.iter().enumerate().all(|(i, &(token, _))| i == token);
+        let readout = self.readout(m, queries.len())?;
+        let size = self.block(queries.len());
+        let (work, found) = (self.work(size)?, self.lane.alloc::<f64>(3 * size)?);
+        let mut tally = Tally::default();
+        for (block, asked) in queries.chunks(size).enumerate() {
+            let (first, count) = (block * size, asked.len());
+            let chosen = if all { None } else { Some(self.chosen(asked)?) };
+            let facts = chosen.as_ref().map_or(self.facts(first), |(_, facts)| facts.start());
+            let features =
+                self.placed(chosen.as_ref().map(|(tokens, _)| tokens), first, count, trigger, &work)?;
+            self.logits(&readout, features, count, &work.between, &work.logits)?;
+            self.judge(&work.logits, count, self.sizes.labels, facts, &found, [3, 0])?;
+            let found = self.lane.download(&found, 0..3 * count)?;
+            asked
+                .iter()
+                .zip(found.chunks_exact(3))
+                .for_each(|(&(_, weight), found)| tally.add(weight, found[0]));
+            self.progress(0, false)?;
+        }
+        Ok(tally)
+    }
+
+    /// Tokens and their labels on the device.
+    fn chosen(&self, asked: &[(usize, f64)]) -> Done<(Buffer<u32>, Buffer<u32>)> {
+        let tokens: Vec<u32> = asked.iter().map(|&(token, _)| token as u32).collect();
+        let facts: Vec<u32> = asked.iter().map(|&(token, _)| self.problem.task.facts()[token]).collect();
+        Ok((self.lane.upload(&tokens)?, self.lane.upload(&facts)?))
+    }
+}
+
+/// Memory for a block of placed tokens.
+struct Work<T> {
+    head: Buffer<T>,
+    between: Buffer<T>,
+    before: Buffer<T>,
+    after: Buffer<T>,
+    logits: Buffer<T>,
+}

@@ -1,0 +1,331 @@
+//! The three steps with the true softmax, and passes over blocks of samples (see `crates/core/src/model/descent.rs`).
+
+use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound, worth_folding};
+
+use crate::geometry::{block_rows, linear, rows};
+use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
+use crate::limit::Rows;
+use crate::session::{Scores, Session, Sizes, Trained};
+
+/// What a pass sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// `(Z_out^T r) psi(h)^T`, `dim` rows of `inputs`.
+    Values,
+    /// The coefficients of the query by token, at uniform attention, and at informative positions.
+    Query,
+}
+
+/// The map from features to residuals.
+pub enum Response<'a, T> {
+    /// A uniform softmax. For the query, `M^T Z_out^T r` by label.
+    Limit { by_label: Option<Buffer<T>> },
+    /// The true softmax of a value matrix.
+    Full(Readout<'a, T>),
+    /// Its first-order form: centred `Z_out M`, the coupling and the curvature (`crates/core/src/model/linear.rs`).
+    Linear { readout: Buffer<T>, coupling: Buffer<T>, curvature: Buffer<T> },
+}
+
+/// A value matrix, folded into the output embedding if that is cheaper.
+pub struct Readout<'a, T> {
+    m: &'a Buffer<T>,
+    folded: Option<Buffer<T>>,
+}
+
+impl<T: Element> Session<'_, T> {
+    /// The exact regime. At `M = W = 0` the softmax is uniform, so that step 1 is that of the limit times eta.
+    pub fn exact(&self) -> Done<Trained<T>> {
+        let (eta, scale) = (self.problem.config.eta, 1.0 / self.sizes.samples as f64);
+        let size = self.sizes.dim * self.sizes.inputs;
+        let first = self.value_step(None)?;
+        let m1 = self.combine(eta * scale, &first, 0.0, None, size)?;
+        let response = self.response(&m1)?;
+        let u = self.direction(&self.pass(None, &response, Want::Query)?)?;
+        let (phase, scores) = self.second_step(&u)?;
+        let third = self.pass(scores.as_ref(), &response, Want::Values)?;
+        let m2 = self.combine(eta * scale, &first, phase.eta2 * scale, Some(&third), size)?;
+        drop(response);
+        self.trained(phase, m1, m2, scores)
+    }
+
+    /// A value matrix for the logits of this many rows of features.
+    pub fn readout<'b>(&self, m: &'b Buffer<T>, count: usize) -> Done<Readout<'b, T>> {
+        let Sizes { dim, inputs, labels, .. } = self.sizes;
+        if !worth_folding(count, labels, dim, inputs) {
+            return Ok(Readout { m, folded: None });
+        }
+        let folded = self.lane.alloc(labels * inputs)?;
+        self.lane.product(
+            folded.start(),
+            [labels, dim, inputs],
+            plain::<T>(self.z_out.start()),
+            plain(m.start()),
+        )?;
+        Ok(Readout { m, folded: Some(folded) })
+    }
+
+    /// Logits of rows of features. `between` is scratch memory of `dim` numbers per row.
+    pub fn logits(
+        &self,
+        readout: &Readout<'_, T>,
+        features: u64,
+        count: usize,
+        between: &Buffer<T>,
+        out: &Buffer<T>,
+    ) -> Done {
+        let Sizes { dim, inputs, labels, .. } = self.sizes;
+        let features = plain::<T>(features);
+        match &readout.folded {
+            Some(folded) => {
+                self.lane.product(out.start(), [count, inputs, labels], features, transposed(folded.start()))
+            }
+            None => {
+                self.lane.product(
+                    between.start(),
+                    [count, inputs, dim],
+                    features,
+                    transposed(readout.m.start()),
+                )?;
+                let (between, z_out) = (plain::<T>(between.start()), transposed(self.z_out.start()));
+                self.lane.product(out.start(), [count, dim, labels], between, z_out)
+            }
+        }
+    }
+
+    /// Turns rows of logits into residuals.
+    pub fn residual(&self, logits: &Buffer<T>, count: usize, labels: u64) -> Done {
+        let columns = self.sizes.labels as u32;
+        let to = arguments![logits.start(), columns, labels];
+        self.launch("residual", rows(count, self.sizes.labels), to)
+    }
+
+    /// `Z_out^T r` of rows of residuals.
+    pub fn residual_outputs(&self, residuals: &Buffer<T>, count: usize, out: &Buffer<T>) -> Done {
+        let (residuals, z_out) = (plain::<T>(residuals.start()), plain(self.z_out.start()));
+        self.lane.product(out.start(), [count, self.sizes.labels, self.sizes.dim], residuals, z_out)
+    }
+
+    fn response<'b>(&self, m: &'b Buffer<T>) -> Done<Response<'b, T>> {
+        let linear = match self.w_in {
+            None => self.linear_response(m)?,
+            Some(_) => None,
+        };
+        match linear {
+            Some(linear) => Ok(linear),
+            None => Ok(Response::Full(self.readout(m, self.sizes.samples)?)),
+        }
+    }
+
+    /// The first-order form, if its remainder is below rounding.
+    fn linear_response<'b>(&self, m: &'b Buffer<T>) -> Done<Option<Response<'b, T>>> {
+        let Sizes { dim, inputs, labels, samples, .. } = self.sizes;
+        if !worth_a_bound(inputs, labels, samples) {
+            return Ok(None);
+        }
+        let readout = self.lane.alloc::<T>(labels * inputs)?;
+        let (z, a) = (self.centred.start(), readout.start());
+        self.lane.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
+        // Sums of squares: of Z and of A, then of Z^T Z and its two squarings, and of A^T A and its two.
+        let squares = self.lane.alloc::<f64>(8)?;
+        self.sum_squares(z, labels * dim, &squares, 0)?;
+        self.sum_squares(a, labels * inputs, &squares, 1)?;
+        self.longest(a, labels, inputs, 0.0, 0)?;
+        let (lengths, sizes) =
+            (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
+        let negligible = |z: f64, a: f64| {
+            let (z, a) = ((z, sizes[0]), (a, sizes[1]));
+            Bound { head: lengths[1], longest: lengths[0], labels, z, a }.below_rounding(T::EPSILON)
+        };
+        // The Frobenius norm is an upper bound of the operator norm and, over the square root of the columns, a lower one. Where
+        // they do not decide, a closer bound does.
+        let (z_size, a_size) = (sizes[0].sqrt(), sizes[1].sqrt());
+        if !negligible(z_size / (dim as f64).sqrt(), a_size / (inputs as f64).sqrt()) {
+            return Ok(None);
+        }
+        if !negligible(z_size, a_size) {
+            self.squarings(z, labels, dim, &squares, 2)?;
+            self.squarings(a, labels, inputs, &squares, 5)?;
+            let squares = self.lane.download(&squares, 2..8)?;
+            let norm = |first: usize| norm_of_squarings([0, 1, 2].map(|i| squares[first + i].sqrt()));
+            if !negligible(norm(0), norm(3)) {
+                return Ok(None);
+            }
+        }
+        let scaled = |left: u64, size: usize| -> Done<Buffer<T>> {
+            let (sum, out) = (self.lane.zeros(size * inputs)?, self.lane.alloc(size * inputs)?);
+            self.add_product(&sum, &out, labels, [size, inputs], left, a)?;
+            self.combine(1.0 / labels as f64, &sum, 0.0, None, size * inputs)
+        };
+        let (coupling, curvature) = (scaled(z, dim)?, scaled(a, inputs)?);
+        Ok(Some(Response::Linear { readout, coupling, curvature }))
+    }
+
+    /// Sums of squares of the entries of `X^T X` and of its two squarings, each scaled to norm 1 before it is squared.
+    fn squarings(&self, x: u64, count: usize, columns: usize, squares: &Buffer<f64>, place: usize) -> Done {
+        let size = columns * columns;
+        let mut power = [self.lane.alloc::<T>(size)?, self.lane.alloc::<T>(size)?];
+        self.lane.product(power[0].start(), [columns, count, columns], transposed::<T>(x), plain(x))?;
+        self.sum_squares(power[0].start(), size, squares, place)?;
+        for i in 1..3 {
+            let (entries, before) = (size as u64, plain::<T>(power[0].start()));
+            let to = arguments![power[0].start(), entries, squares.at(place + i - 1)];
+            self.launch("normalise", linear(size), to)?;
+            self.lane.product(power[1].start(), [columns; 3], before, before)?;
+            self.sum_squares(power[1].start(), size, squares, place + i)?;
+            power.swap(0, 1);
+        }
+        Ok(())
+    }
+
+    fn sum_squares(&self, x: u64, size: usize, out: &Buffer<f64>, place: usize) -> Done {
+        let shape = linear(size.min(1 << 16));
+        let partial = self.lane.alloc::<f64>(shape.grid.0 as usize)?;
+        let (entries, parts, one, scale) = (size as u64, shape.grid.0, 1u64, 1.0);
+        self.launch("square_sums", shape, arguments![x, entries, partial.start()])?;
+        self.launch("add_parts", linear(1), arguments![partial.start(), parts, one, scale, out.at(place)])
+    }
+
+    /// Sums over all training samples, block by block.
+    pub fn pass(
+        &self,
+        scores: Option<&Scores<T>>,
+        response: &Response<'_, T>,
+        want: Want,
+    ) -> Done<Buffer<f64>> {
+        let Sizes { dim, inputs, labels: label_count, tokens, length, samples } = self.sizes;
+        let softmax = matches!(response, Response::Full(_));
+        let size = block_rows(dim.max(inputs).max(if softmax { label_count } else { 0 }), samples);
+        let lane = self.lane;
+        let (head, output) = (lane.alloc(size * dim)?, lane.alloc(size * dim)?);
+        let (before, after, by_features) =
+            (self.mlp_rows(size)?, self.mlp_rows(size)?, lane.alloc(size * inputs)?);
+        let logits = lane.alloc::<T>(if softmax { size * label_count } else { 0 })?;
+        let labels = lane.alloc::<u32>(size)?;
+        let (total, step, sums) = match want {
+            Want::Values => (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?, lane.zeros(0)?),
+            Want::Query => (lane.zeros(tokens + 1)?, lane.alloc(0)?, lane.zeros(tokens + 1)?),
+        };
+        let trigger = self.value_trigger(self.problem.config.trigger);
+        // Numbers read or multiplied since the last wait.
+        let mut work = 0;
+        for first in (0..samples).step_by(size) {
+            let count = size.min(samples - first);
+            let (start, rows) = (first as u32, count as u32);
+            let order = 0u64;
+            self.launch(
+                "sample_labels",
+                linear(count),
+                arguments![self.train, order, start, rows, labels.start()],
+            )?;
+            let stats = scores.map(|scores| self.stats(&self.train, 0, first, count, scores)).transpose()?;
+            let block = Rows::samples(first, count);
+            self.attend(&self.train, block, scores, stats.as_ref(), None, trigger, head.start())?;
+            let features = self.activate(&head, count, &before, &after)?;
+            if let Response::Full(readout) = response {
+                self.logits(readout, features, count, &output, &logits)?;
+                self.residual(&logits, count, labels.start())?;
+            }
+            match want {
+                Want::Values => {
+                    self.output(response, features, count, &labels, &logits, &output)?;
+                    self.add_product(&total, &step, count, [dim, inputs], output.start(), features)?;
+                }
+                Want::Query => {
+                    self.by_features(response, features, count, &labels, &logits, &output, &by_features)?;
+                    let g = self.back(count, &before, &by_features, &head)?;
+                    self.longest(g, count, dim, 0.0, 0)?;
+                    self.scatter_by_rows(start, count, g, false, count, &sums)?;
+                    self.flush(&sums, &total, count)?;
+                }
+            }
+            work += count * (length * dim + inputs * dim + if softmax { label_count * inputs } else { 0 });
+            let wait = work >= 1 << 38 && first + count < samples;
+            work = if wait { 0 } else { work };
+            self.progress(count, wait)?;
+        }
+        Ok(total)
+    }
+
+    fn pick(
+        &self,
+        rows: &Buffer<T>,
+        columns: usize,
+        index: &Buffer<u32>,
+        count: usize,
+        subtract: bool,
+        out: &Buffer<T>,
+    ) -> Done {
+        let (dim, entries, none, subtract) = (columns as u32, count as u64, 0u64, u32::from(subtract));
+        let to = arguments![rows.start(), dim, index.start(), entries, none, subtract, out.start()];
+        self.launch("pick_rows", linear(count * columns), to)
+    }
+
+    /// `y = Z_out^T r` of every row of features.
+    fn output(
+        &self,
+        response: &Response<'_, T>,
+        features: u64,
+        count: usize,
+        labels: &Buffer<u32>,
+        residuals: &Buffer<T>,
+        out: &Buffer<T>,
+    ) -> Done {
+        let Sizes { dim, inputs, .. } = self.sizes;
+        match response {
+            Response::Limit { .. } => self.pick(&self.centred, dim, labels, count, false, out),
+            Response::Full(_) => self.residual_outputs(residuals, count, out),
+            Response::Linear { coupling, .. } => {
+                let (features, coupling) = (plain::<T>(features), transposed(coupling.start()));
+                self.lane.product(out.start(), [count, inputs, dim], features, coupling)?;
+                self.pick(&self.centred, dim, labels, count, true, out)
+            }
+        }
+    }
+
+    /// `M^T y` of every row of features.
+    #[allow(clippy::too_many_arguments)]
+    fn by_features(
+        &self,
+        response: &Response<'_, T>,
+        features: u64,
+        count: usize,
+        labels: &Buffer<u32>,
+        residuals: &Buffer<T>,
+        between: &Buffer<T>,
+        out: &Buffer<T>,
+    ) -> Done {
+        let Sizes { dim, inputs, labels: label_count, .. } = self.sizes;
+        match response {
+            Response::Limit { by_label: Some(by_label) } => {
+                self.pick(by_label, inputs, labels, count, false, out)
+            }
+            Response::Limit { by_label: None } => unreachable!("the query needs the derivative by label"),
+            Response::Full(Readout { folded: Some(folded), .. }) => {
+                let (residuals, folded) = (plain::<T>(residuals.start()), plain(folded.start()));
+                self.lane.product(out.start(), [count, label_count, inputs], residuals, folded)
+            }
+            Response::Full(Readout { m, .. }) => {
+                self.output(response, features, count, labels, residuals, between)?;
+                let (between, m) = (plain::<T>(between.start()), plain(m.start()));
+                self.lane.product(out.start(), [count, dim, inputs], between, m)
+            }
+            Response::Linear { readout, curvature, .. } => {
+                let (features, curvature) = (plain::<T>(features), transposed(curvature.start()));
+                self.lane.product(out.start(), [count, inputs, inputs], features, curvature)?;
+                self.pick(readout, inputs, labels, count, true, out)
+            }
+        }
+    }
+
+    /// Back from the derivative by the features to that by the head outputs, which replaces them; its address.
+    fn back(&self, count: usize, before: &Buffer<T>, by_features: &Buffer<T>, head: &Buffer<T>) -> Done<u64> {
+        let Some(w_in) = &self.w_in else { return Ok(by_features.start()) };
+        let Sizes { dim, inputs, .. } = self.sizes;
+        let (size, kind, scale) = ((count * inputs) as u64, self.activation(), self.mlp_scale());
+        let to = arguments![before.start(), by_features.start(), size, kind, scale];
+        self.launch("multiply_slope", linear(count * inputs), to)?;
+        let (from, w_in) = (plain::<T>(by_features.start()), plain(w_in.start()));
+        self.lane.product(head.start(), [count, inputs, dim], from, w_in)?;
+        Ok(head.start())
+    }
+}

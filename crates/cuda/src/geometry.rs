@@ -1,0 +1,174 @@
+//! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone
+//! and not on the GPU, so that results do not.
+
+use superpose_core::config::{Config, Regime};
+use superpose_core::with_precision;
+
+use crate::lane::Shape;
+
+/// Threads of a block of most kernels.
+pub const THREADS: u32 = 256;
+/// The longest sequence, whose tokens and dot products must fit in the shared memory of a block.
+pub const MAX_LENGTH: usize = 8192;
+/// The largest dimension, for the same reason.
+pub const MAX_DIM: usize = 16_384;
+/// Entries of the widest matrix of a block of samples, and samples of a block: enough for efficient products.
+const BLOCK_ENTRIES: usize = 1 << 27;
+const BLOCK_SAMPLES: usize = 1 << 15;
+/// Entries of a table over labels and tokens.
+const TABLE_ENTRIES: usize = 1 << 30;
+/// Table rows times columns that one launch reads: about a third of a second, after which the program checks whether it was
+/// cancelled.
+const LAUNCH_ENTRIES: usize = 1 << 38;
+/// The longest inner sum of one product; longer ones are added in 64 bits.
+pub const INNER: usize = 1 << 14;
+
+/// A thread per item; many items share a thread.
+pub fn linear(items: usize) -> Shape {
+    let blocks = items.div_ceil(THREADS as usize).min(1 << 14);
+    Shape { grid: (blocks as u32, 1), block: THREADS, shared: 0 }
+}
+
+/// `width` neighbouring threads per item.
+pub fn groups(items: usize, width: u32) -> Shape {
+    let blocks = (items * width as usize).div_ceil(THREADS as usize);
+    Shape { grid: (blocks as u32, 1), block: THREADS, shared: 0 }
+}
+
+/// A block per row, with fewer threads for short rows.
+pub fn rows(rows: usize, columns: usize) -> Shape {
+    let block = (columns.div_ceil(32) * 32).clamp(32, THREADS as usize);
+    Shape { grid: (rows as u32, 1), block: block as u32, shared: 0 }
+}
+
+/// The lanes that share a sample: each takes four positions at a time.
+pub fn lanes(length: usize) -> u32 {
+    length.div_ceil(4).next_power_of_two().min(32) as u32
+}
+
+/// Bytes of shared memory for the dot products of one sample.
+pub fn dots_bytes(dim: usize, length: usize, real: usize) -> usize {
+    dim * real + length * (real + 4)
+}
+
+/// Samples of a block whose widest matrix has this many columns.
+pub fn block_rows(columns: usize, count: usize) -> usize {
+    (BLOCK_ENTRIES / columns.max(1)).clamp(128, BLOCK_SAMPLES).min(count.max(1))
+}
+
+/// Samples of one launch that reads `dim` numbers per token.
+pub fn launch_samples(length: usize, dim: usize) -> usize {
+    (LAUNCH_ENTRIES / (length * dim)).max(1)
+}
+
+/// How label-wise sums over tokens are computed, without an MLP: from a table over labels and tokens, or from rows of embeddings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Tables,
+    Rows,
+}
+
+impl Way {
+    /// The faster way. A table access takes about 10 ps, a multiply-add of a product 0.04 ps, an entry of a row 1.2 ps.
+    pub fn choose(config: &Config) -> Way {
+        let tokens = config.samples as f64 * config.length as f64;
+        let table = config.label_count() as f64 * config.token_count() as f64;
+        let tables = tokens * 10.0 + table * config.dim as f64 * 0.04;
+        let rows = tokens * config.dim as f64 * 1.2;
+        if table <= TABLE_ENTRIES as f64 && tables < rows { Way::Tables } else { Way::Rows }
+    }
+}
+
+/// An estimate of the device memory of a run in bytes, slightly too high.
+pub fn bytes(config: &Config, stored: bool) -> f64 {
+    let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
+    let count = |size: usize| size as f64;
+    let (tokens, labels) = (count(config.token_count()), count(config.label_count()));
+    let (d, p, l, n) =
+        (count(config.dim), count(config.inputs()), count(config.length), count(config.samples));
+    let width = config.width.map_or(0.0, count);
+    let embeddings = (tokens + 2.0 * labels + width) * d * real;
+    let dataset = if stored { n * (4.0 * l + 8.0) } else { 0.0 };
+    let matrices = d * p * (32.0 + 5.0 * real) + 2.0 * d * d * real;
+    let test = config.test_samples;
+    let block = |columns: usize, count: usize, logits: bool| {
+        let rows = block_rows(columns, count) as f64;
+        let logits = if logits { labels } else { 0.0 };
+        rows * (real * (logits + 3.0 * p + 3.0 * d + l + 2.0) + 48.0)
+    };
+    let widest = config.inputs().max(config.dim);
+    let table = match Way::choose(config) {
+        Way::Tables if config.width.is_none() => labels * tokens * (8.0 + real) + labels * d * real,
+        _ => 2.0 * labels * p * real + 4.0 * n + 8.0 * labels + 2.0 * n * real,
+    };
+    let mut train: f64 = table + block(widest, config.samples, false);
+    if config.regime == Regime::Exact {
+        let softmax = config.label_count().max(widest);
+        train = train.max(2.0 * labels * p * real + block(softmax, config.samples, true));
+    }
+    let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
+    let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
+    let largest = [train, evaluate, asked].into_iter().fold(0.0, f64::max);
+    let total = embeddings + dataset + matrices + 24.0 * tokens + largest;
+    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
+    64e6 + total + total.min(5e8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use superpose_core::Settings;
+
+    #[test]
+    fn launches_cover_all_items() {
+        for items in [1, 31, 256, 257, 5_000_000_000] {
+            let shape = linear(items);
+            assert!(shape.grid.0 >= 1 && shape.grid.0 <= 1 << 14);
+            assert!((shape.grid.0 as usize * 256 >= items) || shape.grid.0 == 1 << 14);
+        }
+        for length in [1, 4, 5, 16, 64, 100, 129, 8192] {
+            let width = lanes(length);
+            assert!(width.is_power_of_two() && width <= 32 && (width as usize * 4 >= length || width == 32));
+            let shape = groups(1000, width);
+            // Whole warps, because lanes exchange values.
+            assert!(shape.block.is_multiple_of(32) && shape.grid.0 as usize * 256 >= 1000 * width as usize);
+        }
+        assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
+        assert_eq!(rows(7, 10_000).block, THREADS);
+        assert!(dots_bytes(MAX_DIM, MAX_LENGTH, 8) < 226 * 1024, "more than a block of an H100 has");
+    }
+
+    #[test]
+    fn blocks_bound_the_widest_matrix() {
+        assert_eq!(block_rows(16_384, 1 << 20), 8192);
+        assert_eq!(block_rows(1_000_000, 4096), 134);
+        assert_eq!(block_rows(16, 100), 100);
+        assert_eq!(launch_samples(64, 2048), 1 << 21);
+        assert_eq!(launch_samples(8192, 1 << 30), 1);
+    }
+
+    fn config(vocab: usize, dim: usize, length: usize, samples: usize) -> Config {
+        Settings { vocab, dim, length, samples, ..Settings::default() }.check().unwrap()
+    }
+
+    #[test]
+    fn way_is_the_cheaper_one_and_tables_are_bounded() {
+        assert_eq!(Way::choose(&config(1024, 128, 64, 65_536)), Way::Tables);
+        assert_eq!(Way::choose(&config(100_000, 1024, 64, 2_000_000)), Way::Rows);
+        assert_eq!(Way::choose(&config(1_000_000, 2048, 64, 100_000_000)), Way::Rows);
+    }
+
+    #[test]
+    fn memory_grows_with_the_sizes_and_has_no_square_of_a_large_vocabulary() {
+        let small = bytes(&config(1024, 128, 64, 65_536), false);
+        assert!(small < 0.6 * 1024.0_f64.powi(3), "{small}");
+        let large = bytes(&config(1_000_000, 2048, 64, 100_000_000), false);
+        assert!((3e10..8e10).contains(&large), "{large}");
+        let by_dim = [64, 256, 1024].map(|dim| bytes(&config(100_000, dim, 16, 1_000_000), false));
+        assert!(by_dim.is_sorted() && by_dim[2] < 4e9, "{by_dim:?}");
+        assert!(
+            bytes(&config(1000, 64, 64, 1_000_000), true) - bytes(&config(1000, 64, 64, 1_000_000), false)
+                >= 2.6e8
+        );
+    }
+}

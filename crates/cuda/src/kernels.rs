@@ -1,0 +1,155 @@
+//! Compiles the kernels with NVRTC for the GPU at hand, and caches the machine code in the user's cache folder.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaFunction, sys};
+use cudarc::nvrtc::{self, Ptx};
+use superpose_core::backend::DeviceError;
+
+use crate::lane::failed;
+use crate::library;
+
+/// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
+pub const FILES: [(&str, &str, &[&str]); 3] = [
+    ("draw.cu", include_str!("kernels/draw.cu"), &["--fmad=false"]),
+    ("samples.cu", include_str!("kernels/samples.cu"), &[]),
+    ("matrices.cu", include_str!("kernels/matrices.cu"), &[]),
+];
+
+const COMMON: &str = include_str!("kernels/common.cuh");
+
+/// The program of a file for 32-bit (`single`) or 64-bit numbers.
+pub fn program(text: &str, single: bool) -> String {
+    let types = match single {
+        true => "#define SINGLE\n#define REAL float\n#define COUNTER unsigned int\n",
+        false => "#define REAL double\n#define COUNTER unsigned long long\n",
+    };
+    format!("{types}{COMMON}{text}")
+}
+
+/// Compiles a program for an architecture such as `sm_90`.
+///
+/// # Errors
+/// NVRTC is missing or rejects the program.
+#[allow(unsafe_code)]
+pub fn compile(
+    name: &str,
+    program: &str,
+    architecture: &str,
+    options: &[&str],
+) -> Result<Vec<u8>, DeviceError> {
+    library::nvrtc()?;
+    let options: Vec<String> = [format!("--gpu-architecture={architecture}"), "--std=c++17".into()]
+        .into_iter()
+        .chain(options.iter().map(ToString::to_string))
+        .collect();
+    let [source, file] = [program, name].map(|text| CString::new(text).expect("a source without zero bytes"));
+    let handle = nvrtc::result::create_program(&source, Some(&file)).map_err(failed)?;
+    // SAFETY: the handle is that of a program that was created, and is destroyed once, at the end.
+    unsafe {
+        let compiled = nvrtc::result::compile_program(handle, &options);
+        let code = match compiled {
+            Ok(()) => {
+                let mut size = 0;
+                nvrtc::sys::nvrtcGetCUBINSize(handle, &mut size).result().map_err(failed)?;
+                let mut code = vec![0u8; size];
+                nvrtc::sys::nvrtcGetCUBIN(handle, code.as_mut_ptr().cast()).result().map_err(failed)?;
+                Ok(code)
+            }
+            Err(error) => {
+                let log = nvrtc::result::get_program_log(handle).unwrap_or_default();
+                let text: String = log.iter().map(|&c| c as u8 as char).filter(|&c| c != '\0').collect();
+                Err(DeviceError::Failed {
+                    reason: format!("{name} does not compile ({error:?}): {}", text.trim()),
+                })
+            }
+        };
+        let _ = nvrtc::result::destroy_program(handle);
+        code
+    }
+}
+
+/// The kernels of one floating-point type, by name.
+#[derive(Debug)]
+pub struct Kernels(HashMap<String, CudaFunction>);
+
+impl Kernels {
+    /// Loads the kernels of all files, compiled now or before.
+    pub fn load(
+        context: &Arc<CudaContext>,
+        architecture: &str,
+        single: bool,
+    ) -> Result<Kernels, DeviceError> {
+        let mut functions = HashMap::new();
+        for (file, text, options) in FILES {
+            let program = program(text, single);
+            let code = cached(file, &program, architecture, options)?;
+            let module = context.load_module(Ptx::from_binary(code)).map_err(failed)?;
+            for name in names(text) {
+                let function = module.load_function(name).map_err(failed)?;
+                if name == "scatter_by_rows" {
+                    let kind = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                    let limit =
+                        sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+                    // The rest is for the kernel's own sums.
+                    let bytes = context.attribute(limit).map_err(failed)? - 1024;
+                    function.set_attribute(kind, bytes).map_err(failed)?;
+                }
+                functions.insert(name.to_string(), function);
+            }
+        }
+        Ok(Kernels(functions))
+    }
+
+    /// A kernel by name.
+    pub fn get(&self, name: &str) -> &CudaFunction {
+        self.0.get(name).unwrap_or_else(|| panic!("no kernel {name}"))
+    }
+}
+
+/// The names of the kernels in a file.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next())
+}
+
+/// The machine code from the cache, or compiled and written there. A cache that cannot be read or written is no error.
+fn cached(file: &str, program: &str, architecture: &str, options: &[&str]) -> Result<Vec<u8>, DeviceError> {
+    let compile = || compile(file, program, architecture, options);
+    let Some(folder) = folder() else { return compile() };
+    let hash = blake3::hash(format!("{architecture} {options:?}\n{program}").as_bytes()).to_hex();
+    let path = folder.join(format!("{hash}.cubin"));
+    if let Ok(code) = std::fs::read(&path) {
+        return Ok(code);
+    }
+    let code = compile()?;
+    // Written under another name first, so that no other process reads half a file.
+    let part = folder.join(format!("{hash}.{}.part", std::process::id()));
+    let _ = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(&part, &code))
+        .and_then(|()| std::fs::rename(&part, &path));
+    Ok(code)
+}
+
+fn folder() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    cache.or_else(home).map(|folder| folder.join("superpose").join("kernels"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_has_a_name_of_its_own() {
+        let mut all: Vec<&str> = FILES.iter().flat_map(|(_, text, _)| names(text)).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() == count && count > 20, "{all:?}");
+        assert!(all.contains(&"attend") && all.contains(&"draw_normals"));
+    }
+}

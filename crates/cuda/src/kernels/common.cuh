@@ -1,0 +1,163 @@
+// Random numbers and samples, shared by all kernels. REAL is float or double, COUNTER the unsigned integer of its size.
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define WARP 32
+#define ALL 0xffffffffu
+
+// Philox 4x32 with ten rounds, the same bits as crates/core/src/random/philox.rs.
+__device__ __forceinline__ uint4 philox(u64 index, u32 block, u32 stream, u32 key0, u32 key1) {
+    u32 c0 = (u32)index, c1 = (u32)(index >> 32), c2 = block, c3 = stream;
+#pragma unroll
+    for (int round = 0; round < 10; round++) {
+        u32 a = __umulhi(0xD2511F53u, c0), a_low = 0xD2511F53u * c0;
+        u32 b = __umulhi(0xCD9E8D57u, c2), b_low = 0xCD9E8D57u * c2;
+        c0 = b ^ c1 ^ key0;
+        c1 = b_low;
+        c2 = a ^ c3 ^ key1;
+        c3 = a_low;
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return make_uint4(c0, c1, c2, c3);
+}
+
+__device__ __forceinline__ double unit(u32 low, u32 high) {
+    u64 bits = ((u64)high << 32 | low) >> 12;
+    return ((double)bits + 0.5) * (1.0 / 4503599627370496.0);
+}
+
+// A dataset: samples in memory if `tokens` is given, else drawn on demand as in crates/core/src/task/samples.rs.
+// Alias tables are given for weighted distributions only.
+struct Source {
+    const u32* facts;
+    const u32* tokens;
+    const u32* position;
+    const u32* labels;
+    const double* fact_keep;
+    const u32* fact_alias;
+    const double* noise_keep;
+    const u32* noise_alias;
+    u32 key0, key1, stream, length, vocab, noise_size, noise_start, padding;
+};
+
+struct Head {
+    u32 position, token, label;
+};
+
+__device__ __forceinline__ u32 draw(const double* keep, const u32* alias, u32 size, u32 word0, u32 word1) {
+    u32 column = __umulhi(word0, size);
+    if (!keep) return column;
+    return unit(0, word1) < keep[column] ? column : alias[column];
+}
+
+// Position, informative token and label of a sample.
+__device__ __forceinline__ Head head(const Source& s, u32 id) {
+    Head h;
+    if (s.tokens) {
+        h.position = s.position[id];
+        h.token = s.tokens[(u64)id * s.length + h.position];
+        h.label = s.labels[id];
+    } else {
+        uint4 words = philox(id, 0, s.stream, s.key0, s.key1);
+        h.position = __umulhi(words.x, s.length);
+        h.token = draw(s.fact_keep, s.fact_alias, s.vocab, words.y, words.z);
+        h.label = s.facts[h.token];
+    }
+    return h;
+}
+
+// Tokens at positions 4 q .. 4 q + 3. Entries past the end of the sequence are valid tokens that must not be used.
+__device__ __forceinline__ void quad(const Source& s, u32 id, const Head& h, u32 q, u32 out[4]) {
+    if (s.tokens) {
+        for (u32 i = 0; i < 4; i++) {
+            u32 place = min(4 * q + i, s.length - 1);
+            out[i] = s.tokens[(u64)id * s.length + place];
+        }
+        return;
+    }
+    if (!s.noise_keep) {
+        uint4 w = philox(id, 1 + q, s.stream, s.key0, s.key1);
+        out[0] = s.noise_start + __umulhi(w.x, s.noise_size);
+        out[1] = s.noise_start + __umulhi(w.y, s.noise_size);
+        out[2] = s.noise_start + __umulhi(w.z, s.noise_size);
+        out[3] = s.noise_start + __umulhi(w.w, s.noise_size);
+    } else {
+        for (u32 half = 0; half < 2; half++) {
+            uint4 w = philox(id, 1 + 2 * q + half, s.stream, s.key0, s.key1);
+            out[2 * half] = s.noise_start + draw(s.noise_keep, s.noise_alias, s.noise_size, w.x, w.y);
+            out[2 * half + 1] = s.noise_start + draw(s.noise_keep, s.noise_alias, s.noise_size, w.z, w.w);
+        }
+    }
+    if (h.position / 4 == q) out[h.position % 4] = h.token;
+}
+
+__device__ __forceinline__ u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
+
+__device__ __forceinline__ double warp_sum(double x, int width) {
+    for (int step = width / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL, x, step, width);
+    return x;
+}
+
+__device__ __forceinline__ REAL warp_max(REAL x, int width) {
+    for (int step = width / 2; step > 0; step /= 2) {
+        REAL other = __shfl_xor_sync(ALL, x, step, width);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+
+// The sum over a block of at most 1024 threads, in a fixed order; every thread gets it.
+__device__ double block_sum(double x) {
+    __shared__ double parts[WARP];
+    u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_sum(x, WARP);
+    __syncthreads();
+    if (lane == 0) parts[warp] = x;
+    __syncthreads();
+    double total = 0.0;
+    for (u32 i = 0; i < warps; i++) total += parts[i];
+    return total;
+}
+
+__device__ REAL block_max(REAL x) {
+    __shared__ REAL parts[WARP];
+    u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_max(x, WARP);
+    __syncthreads();
+    if (lane == 0) parts[warp] = x;
+    __syncthreads();
+    REAL top = parts[0];
+    for (u32 i = 1; i < warps; i++) top = parts[i] > top ? parts[i] : top;
+    return top;
+}
+
+// The power of two that turns numbers whose absolute values sum to at most `bound` into integers of 62 bits. Sums of
+// integers do not depend on their order, so that they may be added atomically.
+__device__ __forceinline__ double fixed_scale(double bound) {
+    if (!(bound > 0.0) || isinf(bound)) return 1.0;
+    int exponent;
+    frexp(bound, &exponent);
+    return ldexp(1.0, 62 - exponent);
+}
+
+__device__ __forceinline__ void add_fixed(i64* place, double x, double scale) {
+    atomicAdd((u64*)place, (u64)__double2ll_rn(x * scale));
+}
+
+#ifdef SINGLE
+#define LOWEST (-__int_as_float(0x7f800000))
+__device__ __forceinline__ void load4(const REAL* p, REAL out[4]) {
+    float4 v = *(const float4*)p;
+    out[0] = v.x; out[1] = v.y; out[2] = v.z; out[3] = v.w;
+}
+#else
+#define LOWEST (-__longlong_as_double(0x7ff0000000000000LL))
+__device__ __forceinline__ void load4(const REAL* p, REAL out[4]) {
+    double2 a = ((const double2*)p)[0], b = ((const double2*)p)[1];
+    out[0] = a.x; out[1] = a.y; out[2] = b.x; out[3] = b.y;
+}
+#endif

@@ -1,0 +1,222 @@
+// Matrices: sums over rows and columns, softmax, activations, and the answers of a row of logits.
+
+extern "C" __global__ void counts_to_real(COUNTER* counts, u64 size, double scale) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) ((REAL*)counts)[t] = (REAL)((double)counts[t] * scale);
+}
+
+// Integers that sum to at most `bound` times the scale of `fixed_scale`, as numbers.
+extern "C" __global__ void fixed_to_real(const i64* in, REAL* out, u64 size, double bound) {
+    double scale = fixed_scale(bound);
+    for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)in[t] / scale);
+}
+
+extern "C" __global__ void scale_counts(const u32* counts, REAL* out, u64 size, double scale) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)counts[t] * scale);
+}
+
+// rows[r] += weights[r] vector
+extern "C" __global__ void add_outer(REAL* rows, u64 count, u32 dim, const REAL* weights, const REAL* vector) {
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] += weights[t / dim] * vector[t % dim];
+}
+
+// partial[chunk] = sum over the chunk's rows of weights[row] rows[row], in 64 bits; without weights, of the rows.
+extern "C" __global__ void column_sums(const REAL* rows, u64 count, u32 dim, const double* weights, double* partial, u64 chunk) {
+    u32 column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= dim) return;
+    u64 begin = blockIdx.y * chunk, end = begin + chunk < count ? begin + chunk : count;
+    double sum = 0.0;
+    for (u64 row = begin; row < end; row++) sum += (weights ? weights[row] : 1.0) * (double)rows[row * dim + column];
+    partial[(u64)blockIdx.y * dim + column] = sum;
+}
+
+// out = scale times the sum of the parts
+extern "C" __global__ void add_parts(const double* parts, u32 count, u64 size, double scale, double* out) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) {
+        double sum = 0.0;
+        for (u32 i = 0; i < count; i++) sum += parts[(u64)i * size + t];
+        out[t] = sum * scale;
+    }
+}
+
+extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const double* mean, REAL* out) {
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) out[t] = (REAL)((double)rows[t] - mean[t % dim]);
+}
+
+// The length of the longest row; lengths are not negative, so that they are ordered like their bits. A warp takes a row.
+extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, double extra, u64* longest) {
+    u64 row = thread_number() / WARP;
+    if (row >= count) return;
+    double sum = 0.0;
+    for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
+    sum = warp_sum(sum, WARP);
+    if (threadIdx.x % WARP == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(sqrt(sum) + extra)));
+}
+
+// out[r] = rows[r] . vector. A warp takes a row.
+extern "C" __global__ void row_dots(const REAL* rows, u64 count, u32 dim, const REAL* vector, REAL* out) {
+    u64 row = thread_number() / WARP;
+    if (row >= count) return;
+    double sum = 0.0;
+    for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)vector[c];
+    sum = warp_sum(sum, WARP);
+    if (threadIdx.x % WARP == 0) out[row] = (REAL)sum;
+}
+
+// partial[block] = sum of squares of the block's entries
+extern "C" __global__ void square_sums(const REAL* x, u64 size, double* partial) {
+    double sum = 0.0;
+    for (u64 t = thread_number(); t < size; t += thread_count()) sum += (double)x[t] * (double)x[t];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+// x divided by the square root of *square; an array of zeros stays so.
+extern "C" __global__ void normalise(REAL* x, u64 size, const double* square) {
+    double length = sqrt(*square);
+    for (u64 t = thread_number(); t < size; t += thread_count()) x[t] = length == 0.0 ? (REAL)0 : (REAL)((double)x[t] / length);
+}
+
+extern "C" __global__ void accumulate(double* sum, const REAL* x, u64 size) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) sum[t] += (double)x[t];
+}
+
+// out = a x + b y in 64 bits, rounded; y may be absent.
+extern "C" __global__ void combine(double a, const double* x, double b, const double* y, REAL* out, u64 size) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)(y ? a * x[t] + b * y[t] : a * x[t]);
+}
+
+// out[r] = rows[index[r]] times weights[r], which may be absent; with `subtract`, rows[index[r]] - out[r].
+extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index, u64 count, const REAL* weights, u32 subtract,
+                                     REAL* out) {
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
+        REAL x = rows[(u64)index[t / dim] * dim + t % dim];
+        out[t] = subtract ? x - out[t] : weights ? x * weights[t / dim] : x;
+    }
+}
+
+extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights) {
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[t / dim];
+}
+
+// out[r] = rows[index[r]] + vector, which may be absent; without an index, rows from `first` on
+extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u64 first, u64 count, const REAL* vector, REAL* out) {
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
+        REAL x = rows[(index ? index[t / dim] : first + t / dim) * dim + t % dim];
+        out[t] = vector ? x + vector[t % dim] : x;
+    }
+}
+
+// Logits to residuals, one-hot label minus softmax, in place. A block takes a row.
+extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels) {
+    REAL* row = logits + (u64)blockIdx.x * columns;
+    const u32 CACHED = 16;
+    REAL x[CACHED];
+    REAL most = LOWEST;
+    bool fits = columns <= CACHED * blockDim.x;
+    if (fits) {
+#pragma unroll
+        for (u32 i = 0; i < CACHED; i++) {
+            u32 c = i * blockDim.x + threadIdx.x;
+            x[i] = c < columns ? row[c] : LOWEST;
+            most = x[i] > most ? x[i] : most;
+        }
+    } else {
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) most = row[c] > most ? row[c] : most;
+    }
+    REAL top = block_max(most);
+    double sum = 0.0;
+    if (fits) {
+#pragma unroll
+        for (u32 i = 0; i < CACHED; i++) {
+            u32 c = i * blockDim.x + threadIdx.x;
+            if (c < columns) {
+                x[i] = exp(x[i] - top);
+                sum += (double)x[i];
+            }
+        }
+    } else {
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) sum += (double)exp(row[c] - top);
+    }
+    REAL scale = (REAL)(-1.0 / block_sum(sum));
+    u32 label = labels[blockIdx.x];
+    if (fits) {
+#pragma unroll
+        for (u32 i = 0; i < CACHED; i++) {
+            u32 c = i * blockDim.x + threadIdx.x;
+            if (c < columns) row[c] = x[i] * scale + (c == label ? (REAL)1 : (REAL)0);
+        }
+    } else {
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x)
+            row[c] = exp(row[c] - top) * scale + (c == label ? (REAL)1 : (REAL)0);
+    }
+}
+
+// For each row: the credit of the right entry, its credit among the five largest, and its margin, from `place` on in rows of
+// `stride` numbers. A block takes a row.
+extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* right, double* out, u32 stride, u32 place) {
+    const REAL* row = rows + (u64)blockIdx.x * columns;
+    u32 label = right[blockIdx.x];
+    REAL own = row[label], most = LOWEST;
+    double larger = 0.0, equal = 0.0;
+    for (u32 c = threadIdx.x; c < columns; c += blockDim.x) {
+        REAL x = row[c];
+        larger += x > own ? 1.0 : 0.0;
+        equal += x == own ? 1.0 : 0.0;
+        if (c != label && x > most) most = x;
+    }
+    REAL rival = block_max(most);
+    larger = block_sum(larger);
+    equal = block_sum(equal);
+    if (threadIdx.x == 0) {
+        double* found = out + (u64)stride * blockIdx.x + place;
+        found[0] = own > rival ? 1.0 : own == rival ? 1.0 / equal : 0.0;
+        double places = 5.0 - larger;
+        places = places < 0.0 ? 0.0 : places > equal ? equal : places;
+        found[1] = places / (equal < 1.0 ? 1.0 : equal);
+        found[2] = (double)own - (double)rival;
+    }
+}
+
+extern "C" __global__ void pick_entries(const REAL* rows, u32 columns, const u32* index, u64 count, double* out, u32 stride,
+                                        u32 place) {
+    for (u64 t = thread_number(); t < count; t += thread_count()) out[t * stride + place] = (double)rows[t * columns + index[t]];
+}
+
+extern "C" __global__ void sample_positions(Source s, u32 first, u32 count, u32* positions) {
+    for (u64 t = thread_number(); t < count; t += thread_count()) positions[t] = head(s, first + (u32)t).position;
+}
+
+// Activations by number: relu, gelu, tanh, softplus, abs, he2, he3, identity.
+__device__ double activation(u32 kind, double x) {
+    switch (kind) {
+        case 0: return x > 0.0 ? x : 0.0;
+        case 1: return 0.5 * x * erfc(-x * 0.70710678118654752440);
+        case 2: return tanh(x);
+        case 3: return fmax(x, 0.0) + log1p(exp(-fabs(x)));
+        case 4: return fabs(x);
+        case 5: return (x * x - 1.0) * 0.70710678118654752440;
+        case 6: return x * (x * x - 3.0) * 0.40824829046386301637;
+        default: return x;
+    }
+}
+
+__device__ double slope(u32 kind, double x) {
+    switch (kind) {
+        case 0: return x > 0.0 ? 1.0 : 0.0;
+        case 1: return 0.5 * erfc(-x * 0.70710678118654752440) + x * exp(-0.5 * x * x) * 0.39894228040143267794;
+        case 2: { double y = tanh(x); return 1.0 - y * y; }
+        case 3: return 1.0 / (1.0 + exp(-x));
+        case 4: return x == 0.0 ? 0.0 : copysign(1.0, x);
+        case 5: return x * 1.41421356237309504880;
+        case 6: return (x * x - 1.0) * 1.22474487139158904910;
+        default: return 1.0;
+    }
+}
+
+extern "C" __global__ void activate(const REAL* x, REAL* out, u64 size, u32 kind, double scale) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)(scale * activation(kind, (double)x[t]));
+}
+
+extern "C" __global__ void multiply_slope(const REAL* x, REAL* out, u64 size, u32 kind, double scale) {
+    for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)out[t] * scale * slope(kind, (double)x[t]));
+}

@@ -1,0 +1,36 @@
+//! The early phase and its evaluation on NVIDIA GPUs: an implementation of [`Device`](superpose_core::backend::Device).
+//!
+//! The driver, cuBLAS and NVRTC are loaded when the first device is opened, so that the program starts without them. Kernels are
+//! CUDA C in `src/kernels`, compiled by NVRTC for the GPU at hand and cached. Random numbers have the bits of the CPU's, so data
+//! and embeddings are identical; sums differ in rounding alone. No kernel adds floating-point numbers atomically: sums that
+//! threads share are integers or have a fixed order, so the same run gives the same bits on the same GPU.
+//!
+//! | module | content |
+//! |---|---|
+//! | `choice` | the device that a user asks for |
+//! | `library` | finding the libraries |
+//! | `kernels` | compiling the kernels |
+//! | `gpu` | a device, its memory and its lanes |
+//! | `lane` | a stream with its cuBLAS handle: memory, launches, products |
+//! | `geometry` | block sizes, the choice of algorithm, memory estimates |
+//! | `data` | data and embeddings of a run in device memory |
+//! | `session` | a run, and the steps that all parts share |
+//! | `limit`, `exact` | the three steps |
+//! | `evaluate` | the measures |
+
+mod choice;
+mod data;
+mod evaluate;
+mod exact;
+mod geometry;
+mod gpu;
+mod kernels;
+mod lane;
+mod library;
+mod limit;
+mod session;
+
+pub use choice::Choice;
+pub use geometry::bytes;
+pub use gpu::{Found, devices, open};
+pub use kernels::{FILES, compile, program};

@@ -1,0 +1,375 @@
+//! The three steps in the limit `eta -> 0` (see `crates/core/src/early_phase/limit.rs`), and what the exact regime shares with it.
+
+use superpose_core::backend::Backend;
+use superpose_core::config::{Regime, Trigger};
+use superpose_core::early_phase::{EarlyPhase, Groups, query, second_step};
+use superpose_core::numeric::dot;
+use superpose_core::random::Stream;
+use superpose_core::task::{Drawn, Samples};
+
+use crate::data::Source;
+use crate::exact::{Response, Want};
+use crate::geometry::{Way, dots_bytes, groups, lanes, launch_samples, linear};
+use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
+use crate::session::{Scores, Session, Sizes, Sorted, Trained};
+
+impl<T: Element> Session<'_, T> {
+    /// The three steps.
+    pub fn early_phase(&self) -> Done<Trained<T>> {
+        if self.problem.config.regime == Regime::Exact {
+            return self.exact();
+        }
+        let scale = 1.0 / self.sizes.samples as f64;
+        let size = self.sizes.dim * self.sizes.inputs;
+        let m1 = self.combine(scale, &self.value_step(None)?, 0.0, None, size)?;
+        let u = self.direction(&self.limit_coefficients(&m1)?)?;
+        let (phase, scores) = self.second_step(&u)?;
+        let m2 = self.combine(scale, &self.value_step(scores.as_ref())?, 0.0, None, size)?;
+        self.trained(phase, m1, m2, scores)
+    }
+
+    /// The results of the steps, with the matrices on the host too.
+    pub fn trained(
+        &self,
+        phase: EarlyPhase<T>,
+        m1: Buffer<T>,
+        m2: Buffer<T>,
+        scores: Option<Scores<T>>,
+    ) -> Done<Trained<T>> {
+        let size = self.sizes.dim * self.sizes.inputs;
+        let [host1, host2] = [self.lane.download(&m1, 0..size)?, self.lane.download(&m2, 0..size)?];
+        Ok(Trained { phase: EarlyPhase { m1: host1, m2: host2, ..phase }, m1, m2, scores })
+    }
+
+    /// Step 2 of a direction: the phase without its matrices, and the scores of its attention, absent when it is uniform.
+    pub fn second_step(&self, u: &[f64]) -> Done<(EarlyPhase<T>, Option<Scores<T>>)> {
+        let [z_trig, z_eos] = &self.markers;
+        let phase = second_step(self.problem.config, z_trig, z_eos, self.sizes.length, u);
+        let query = query(&phase.w1, z_eos);
+        if query.iter().all(|&x| x == T::ZERO) {
+            return Ok((phase, None));
+        }
+        let trigger = T::from_f64(dot(&query, z_trig));
+        let (tokens, query) = (self.lane.alloc(self.sizes.tokens)?, self.lane.upload(&query)?);
+        self.row_dots(&self.z_in, self.sizes.tokens, &query, &tokens)?;
+        Ok((phase, Some(Scores { tokens, trigger })))
+    }
+
+    fn row_dots(&self, rows: &Buffer<T>, count: usize, vector: &Buffer<T>, out: &Buffer<T>) -> Done {
+        let (rows_, dim) = (count as u64, self.sizes.dim as u32);
+        let to = arguments![rows.start(), rows_, dim, vector.start(), out.start()];
+        self.launch("row_dots", groups(count, 32), to)
+    }
+
+    /// `mean_v total[v] z_in[v] + total[tokens] z_trig` over samples.
+    pub fn direction(&self, total: &Buffer<f64>) -> Done<Vec<f64>> {
+        let Sizes { tokens, dim, samples, .. } = self.sizes;
+        let sums = self.column_sums(&self.z_in, tokens, Some(total), 1.0)?;
+        self.lane.copy(total, tokens, &sums, dim)?;
+        let mut sums = self.lane.download(&sums, 0..dim + 1)?;
+        let trigger = sums.pop().unwrap_or_default();
+        let scale = 1.0 / samples as f64;
+        Ok(sums.iter().zip(&self.markers[0]).map(|(sum, z)| (sum + trigger * z.to_f64()) * scale).collect())
+    }
+
+    /// Steps 1 and 3 per unit of rate, times the number of samples: the sum of `(Z_out^T r) psi(h)^T` at a uniform softmax.
+    pub fn value_step(&self, scores: Option<&Scores<T>>) -> Done<Buffer<f64>> {
+        let Sizes { dim, labels, .. } = self.sizes;
+        if self.w_in.is_some() {
+            return self.pass(scores, &Response::Limit { by_label: None }, Want::Values);
+        }
+        let heads = match Way::choose(self.problem.config) {
+            Way::Tables => self.heads_by_tables(scores)?,
+            Way::Rows => self.heads_by_rows(scores)?,
+        };
+        let (sum, step) = (self.lane.zeros(dim * dim)?, self.lane.alloc(dim * dim)?);
+        self.add_product(&sum, &step, labels, [dim, dim], self.centred.start(), heads.start())?;
+        Ok(sum)
+    }
+
+    /// Sums of head outputs by label: a table of attention weights by label and token, and one product.
+    fn heads_by_tables(&self, scores: Option<&Scores<T>>) -> Done<Buffer<T>> {
+        let Sizes { dim, labels, tokens, length, samples, .. } = self.sizes;
+        let (size, columns) = (labels * tokens, tokens as u32);
+        let (table, triggers) = match scores {
+            None => {
+                // Counters have the size of the numbers that replace them.
+                let (table, counts) = (self.lane.zeros::<T>(size)?, self.lane.zeros::<u32>(labels)?);
+                self.by_launch(1, |first, count| {
+                    let to = arguments![self.train, first, count, columns, table.start(), counts.start()];
+                    self.launch("count_tokens", linear(count as usize * length.div_ceil(4)), to)
+                })?;
+                let (scale, entries, rows) = (1.0 / length as f64, size as u64, labels as u64);
+                self.launch("counts_to_real", linear(size), arguments![table.start(), entries, scale])?;
+                let triggers = self.lane.alloc::<T>(labels)?;
+                let to = arguments![counts.start(), triggers.start(), rows, scale];
+                self.launch("scale_counts", linear(labels), to)?;
+                (table, triggers)
+            }
+            Some(Scores { tokens, trigger }) => {
+                let (sums, by_label) = (self.lane.zeros::<i64>(size)?, self.lane.zeros::<i64>(labels)?);
+                let (bound, width) = (samples as f64, lanes(length));
+                self.by_launch(1, |first, count| {
+                    let to = arguments![
+                        self.train,
+                        first,
+                        count,
+                        columns,
+                        tokens.start(),
+                        *trigger,
+                        bound,
+                        sums.start(),
+                        by_label.start(),
+                        width
+                    ];
+                    self.launch("weigh_tokens", groups(count as usize, width), to)
+                })?;
+                let real = |from: &Buffer<i64>, size: usize| -> Done<Buffer<T>> {
+                    let (out, entries) = (self.lane.alloc(size)?, size as u64);
+                    let to = arguments![from.start(), out.start(), entries, bound];
+                    self.launch("fixed_to_real", linear(size), to)?;
+                    Ok(out)
+                };
+                (real(&sums, size)?, real(&by_label, labels)?)
+            }
+        };
+        let heads = self.lane.alloc(labels * dim)?;
+        self.lane.product(
+            heads.start(),
+            [labels, tokens, dim],
+            plain::<T>(table.start()),
+            plain(self.z_in.start()),
+        )?;
+        if self.problem.config.trigger == Trigger::Values {
+            let (rows, columns) = (labels as u64, dim as u32);
+            let to = arguments![heads.start(), rows, columns, triggers.start(), self.z_trig.start()];
+            self.launch("add_outer", linear(labels * dim), to)?;
+        }
+        Ok(heads)
+    }
+
+    /// The same from rows of the embedding, for samples sorted by label.
+    fn heads_by_rows(&self, scores: Option<&Scores<T>>) -> Done<Buffer<T>> {
+        let Sizes { dim, labels, length, .. } = self.sizes;
+        if self.sorted.get().is_none() {
+            let _ = self.sorted.set(self.sort()?);
+        }
+        let Sorted { order, starts, ends } = self.sorted.get().expect("sorted above");
+        let heads = self.lane.alloc::<T>(labels * dim)?;
+        let samples = launch_samples(length, dim);
+        let mut first = 0;
+        while first < labels {
+            let end =
+                (first + 1).max(ends.partition_point(|&end| end <= ends[first] + samples) - 1).min(labels);
+            let count = ends[end] - ends[first];
+            let stats =
+                scores.map(|scores| self.stats(&self.train, order.start(), ends[first], count, scores));
+            let stats = stats.transpose()?;
+            let rows = Rows { order: order.start(), starts: starts.start(), first, count: end - first };
+            self.attend(
+                &self.train,
+                rows,
+                scores,
+                stats.as_ref(),
+                None,
+                self.value_trigger(self.problem.config.trigger),
+                heads.at(first * dim),
+            )?;
+            self.progress(count, end < labels)?;
+            first = end;
+        }
+        Ok(heads)
+    }
+
+    fn sort(&self) -> Done<Sorted> {
+        let problem = self.problem;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
+        let backend = backend.with_cancel(problem.cancel.clone());
+        let drawn = Drawn::new(problem.task, problem.config.seed, Stream::Train, self.sizes.samples);
+        let samples: &dyn Samples = match problem.stored {
+            Some(stored) => stored,
+            None => &drawn,
+        };
+        let groups = Groups::new(samples, self.sizes.labels, &backend)?;
+        let starts: Vec<u64> = groups.starts().iter().map(|&start| start as u64).collect();
+        let (order, starts) = (self.lane.upload(groups.order())?, self.lane.upload(&starts)?);
+        Ok(Sorted { order, starts, ends: groups.starts().to_vec() })
+    }
+
+    /// Largest score and scale of the exponentials of samples.
+    pub fn stats(
+        &self,
+        source: &Source,
+        order: u64,
+        first: usize,
+        count: usize,
+        scores: &Scores<T>,
+    ) -> Done<Buffer<T>> {
+        let stats = self.lane.alloc(2 * count)?;
+        let (width, first, rows) = (lanes(self.sizes.length), first as u32, count as u32);
+        let to = arguments![
+            *source,
+            order,
+            first,
+            rows,
+            scores.tokens.start(),
+            scores.trigger,
+            stats.start(),
+            width
+        ];
+        self.launch("softmax_stats", groups(count, width), to)?;
+        Ok(stats)
+    }
+
+    /// Head outputs of samples or of segments of samples. Weights are given, or come from scores and their stats, or are equal.
+    #[allow(clippy::too_many_arguments)]
+    pub fn attend(
+        &self,
+        source: &Source,
+        rows: Rows,
+        scores: Option<&Scores<T>>,
+        stats: Option<&Buffer<T>>,
+        weights: Option<&Buffer<T>>,
+        trigger: u64,
+        out: u64,
+    ) -> Done {
+        let (dim, first, count) = (self.sizes.dim as u32, rows.first as u64, rows.count as u32);
+        let shape = groups(rows.count * self.sizes.dim.div_ceil(128), 32);
+        let tokens = optional(scores.map(|scores| &scores.tokens));
+        let trigger_score = scores.map_or(T::ZERO, |scores| scores.trigger);
+        let (stats, weights) = (optional(stats), optional(weights));
+        let to = arguments![
+            *source,
+            rows.order,
+            rows.starts,
+            first,
+            count,
+            self.z_in.start(),
+            dim,
+            trigger,
+            tokens,
+            trigger_score,
+            stats,
+            weights,
+            out
+        ];
+        self.launch("attend", shape, to)
+    }
+
+    /// Sums of the coefficients of step 2 by token, and at informative positions, for a value matrix.
+    fn limit_coefficients(&self, m: &Buffer<T>) -> Done<Buffer<f64>> {
+        let Sizes { dim, inputs, labels, tokens, length, samples } = self.sizes;
+        let by_label = self.lane.alloc(labels * inputs)?;
+        self.lane.product(
+            by_label.start(),
+            [labels, dim, inputs],
+            plain::<T>(self.centred.start()),
+            plain(m.start()),
+        )?;
+        if self.w_in.is_some() {
+            return self.pass(None, &Response::Limit { by_label: Some(by_label) }, Want::Query);
+        }
+        let values = self.problem.config.trigger == Trigger::Values;
+        let (sums, total) = (self.lane.zeros::<i64>(tokens + 1)?, self.lane.zeros::<f64>(tokens + 1)?);
+        self.longest(by_label.start(), labels, dim, 0.0, 0)?;
+        match Way::choose(self.problem.config) {
+            Way::Tables => {
+                let table = self.lane.alloc::<T>(labels * tokens)?;
+                let (g, z_in) = (plain::<T>(by_label.start()), transposed(self.z_in.start()));
+                self.lane.product(table.start(), [labels, dim, tokens], g, z_in)?;
+                let by_trigger = if values { Some(self.lane.alloc::<T>(labels)?) } else { None };
+                if let Some(by_trigger) = &by_trigger {
+                    self.row_dots(&by_label, labels, &self.z_trig, by_trigger)?;
+                }
+                let (columns, width, all) = (tokens as u32, lanes(length), samples as f64);
+                self.by_launch(1, |first, count| {
+                    let to = arguments![
+                        self.train,
+                        first,
+                        count,
+                        columns,
+                        table.start(),
+                        optional(by_trigger.as_ref()),
+                        self.lengths.start(),
+                        all,
+                        sums.start(),
+                        width
+                    ];
+                    self.launch("scatter_by_table", groups(count as usize, width), to)
+                })?;
+            }
+            Way::Rows => self.by_launch(dim, |first, count| {
+                self.scatter_by_rows(first, count as usize, by_label.start(), true, samples, &sums)
+            })?,
+        }
+        self.flush(&sums, &total, samples)?;
+        Ok(total)
+    }
+
+    /// Adds the coefficients of samples with the gradients `g`, a row per label or per sample, as integers.
+    pub fn scatter_by_rows(
+        &self,
+        first: u32,
+        count: usize,
+        g: u64,
+        by_label: bool,
+        samples: usize,
+        sums: &Buffer<i64>,
+    ) -> Done {
+        let Sizes { dim, tokens, length, .. } = self.sizes;
+        let shared = dots_bytes(dim, length, size_of::<T>()) as u32;
+        let shape = Shape { grid: (count as u32, 1), block: 128, shared };
+        let (columns, dim, by_label, all) = (tokens as u32, dim as u32, u32::from(by_label), samples as f64);
+        let trigger = self.value_trigger(self.problem.config.trigger);
+        let to = arguments![
+            self.train,
+            first,
+            columns,
+            self.z_in.start(),
+            dim,
+            trigger,
+            g,
+            by_label,
+            self.lengths.start(),
+            all,
+            sums.start()
+        ];
+        self.launch("scatter_by_rows", shape, to)
+    }
+
+    /// Adds the integer sums of `samples` samples to the totals and clears them.
+    pub fn flush(&self, sums: &Buffer<i64>, total: &Buffer<f64>, samples: usize) -> Done {
+        let (size, all) = ((self.sizes.tokens + 1) as u64, samples as f64);
+        let to = arguments![sums.start(), size, self.lengths.start(), all, total.start()];
+        self.launch("flush_coefficients", linear(self.sizes.tokens + 1), to)
+    }
+
+    /// Calls `work` with the first sample and the number of samples of each launch that reads `dim` numbers per token.
+    fn by_launch(&self, dim: usize, work: impl Fn(u32, u32) -> Done) -> Done {
+        // A table access costs as much as several entries of a row.
+        let samples = launch_samples(self.sizes.length, dim.max(16));
+        for first in (0..self.sizes.samples).step_by(samples) {
+            let count = samples.min(self.sizes.samples - first);
+            work(first as u32, count as u32)?;
+            self.progress(count, first + count < self.sizes.samples)?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows of head outputs: samples from `first` on, or segments of `order` that begin at `starts`.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    pub order: u64,
+    pub starts: u64,
+    pub first: usize,
+    pub count: usize,
+}
+
+impl Rows {
+    /// A row per sample.
+    pub fn samples(first: usize, count: usize) -> Rows {
+        Rows { order: 0, starts: 0, first, count }
+    }
+}

@@ -1,0 +1,132 @@
+//! The seam to devices, with a device that computes on the CPU under another name.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use superpose_core::backend::{
+    Backend, Cost, Device, DeviceError, Numerics, Problem, Real, Solution, Solver,
+};
+use superpose_core::config::{Config, Regime, Settings, Training};
+use superpose_core::early_phase::{early_phase, fact_frequency};
+use superpose_core::embedding::Embeddings;
+use superpose_core::evaluate::evaluate;
+use superpose_core::model::Model;
+use superpose_core::random::Stream;
+use superpose_core::task::Drawn;
+use superpose_lab::cell::{CellError, Event, Key, Runner, measure};
+use superpose_lab::run::{Inputs, run};
+use superpose_lab::store::Store;
+use superpose_lab::train::train;
+
+#[derive(Debug)]
+struct Fake {
+    free: f64,
+}
+
+impl<T: Real> Solver<T> for Fake {
+    fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
+        let Problem { config, task, embeddings, cancel, observe, .. } = problem;
+        assert!(embeddings.is_none(), "a device draws independent rows itself");
+        if config.training.is_some() {
+            return Err(DeviceError::unsupported("training"));
+        }
+        let backend = Backend::single().with_cancel((*cancel).clone());
+        let embeddings = Embeddings::<T>::draw(config, &backend)?;
+        let model = Model::new(config, &embeddings);
+        let samples = Drawn::new(task, config.seed, Stream::Train, config.samples);
+        let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+        let phase = early_phase(config, &model, &samples, &backend)?;
+        let frequency = fact_frequency(&samples, config.vocab, &backend)?;
+        let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, &backend)?;
+        observe(config.samples);
+        Ok(Solution { phase, frequency, evaluation, train_seconds: 0.0 })
+    }
+
+    fn cost(&self, _: &Problem<'_, T>, _: usize) -> Result<Cost, DeviceError> {
+        Ok(Cost { seconds: 1.0, bytes: 2.0 })
+    }
+}
+
+impl Device for Fake {
+    fn word(&self) -> String {
+        "fake".into()
+    }
+
+    fn numerics(&self) -> Numerics {
+        Numerics::try_from("fake-1".to_string()).unwrap()
+    }
+
+    fn needs(&self, config: &Config, _: bool) -> f64 {
+        config.vocab as f64
+    }
+
+    fn available(&self) -> Result<f64, DeviceError> {
+        Ok(self.free)
+    }
+}
+
+fn device(free: f64) -> Option<Arc<dyn Device>> {
+    Some(Arc::new(Fake { free }))
+}
+
+fn settings() -> Settings {
+    Settings { vocab: 60, dim: 24, length: 6, samples: 500, test_samples: 100, ..Settings::default() }
+}
+
+#[test]
+fn device_gives_the_measures_of_a_run() {
+    for regime in [Regime::Exact, Regime::Infinitesimal] {
+        let config = Settings { regime, ..settings() }.check().unwrap();
+        let cpu = Backend::single();
+        let other = Backend::single().with_device(device(1e9));
+        let record = |backend| run(&config, &Inputs::default(), backend, None, &()).unwrap();
+        let (here, there) = (record(&cpu), record(&other));
+        assert_eq!((&here.measures, &here.noise, &here.gamma), (&there.measures, &there.noise, &there.gamma));
+        assert_eq!((there.numerics.word(), here.numerics), ("fake-1", Numerics::this_cpu()));
+    }
+}
+
+#[test]
+fn cells_of_a_device_have_keys_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let cells: Vec<Config> = (0..3).map(|seed| Settings { seed, ..settings() }.check().unwrap()).collect();
+    let planned = |device: Option<Arc<dyn Device>>| {
+        let mut runner = Runner::new(2).with_device(device).with_results(Store::open(&path).unwrap());
+        let mut known = None;
+        let outcomes = runner.run(&cells, &mut |event| {
+            if let Event::Planned { done, .. } = event {
+                known = Some(done);
+            }
+        });
+        assert!(outcomes.unwrap().iter().all(Result::is_ok));
+        known.unwrap()
+    };
+    assert_eq!([planned(None), planned(device(1e9)), planned(device(1e9)), planned(None)], [0, 0, 3, 3]);
+    let numerics = device(1.0).unwrap().numerics();
+    assert_ne!(Key::new(&cells[0], &numerics), Key::new(&cells[0], &Numerics::this_cpu()));
+}
+
+#[test]
+fn run_that_does_not_fit_in_device_memory_is_refused() {
+    let config = settings().check().unwrap();
+    let backend = Backend::single().with_device(device(50.0));
+    let error = run(&config, &Inputs::default(), &backend, None, &()).unwrap_err().to_string();
+    let expected =
+        "vocab = 60: this needs about 60 B of device memory, and 50 B are free; vocab up to 50 would fit";
+    assert_eq!(error, expected);
+    let outcomes = Runner::new(2).with_device(device(50.0)).run(&[config], &mut |_| {}).unwrap();
+    assert!(matches!(outcomes[0], Err(CellError::TooLarge { .. })));
+}
+
+#[test]
+fn training_is_refused_by_name() {
+    let config = Settings { training: Some(Training::new(3)), ..settings() }.check().unwrap();
+    let backend = Backend::single().with_device(device(1e9));
+    let error = train(&config, &Inputs::default(), None, None, &backend, &mut ()).err().unwrap().to_string();
+    assert!(
+        error.starts_with("training beyond the early phase (steps) cannot run on a CUDA device yet"),
+        "{error}"
+    );
+    assert!(matches!(measure(&config, false, &backend), Err(CellError::Device(_))));
+}

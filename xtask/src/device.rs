@@ -1,0 +1,81 @@
+//! Tests on a GPU, here or on a machine without cargo and network.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::python::{PYTHON, environment};
+use crate::{run, works};
+
+/// The numerical tests that run on a device: the device beside the CPU, and beside automatic differentiation.
+const TESTS: &str = "-p superpose-cuda -p superpose-lab --test parity";
+
+/// Runs the numerical tests on a device.
+///
+/// # Errors
+/// The command that failed.
+pub fn test(device: &str) -> Result<(), String> {
+    run(&format!("cargo test {TESTS} --locked"), &[("SUPERPOSE_DEVICE", device)], ".")
+}
+
+/// The script that runs the bundled tests. With compute-sanitizer's tools as arguments, it runs the small ones under each.
+const SCRIPT: &str = r#"#!/bin/sh
+# Usage: run.sh [memcheck] [racecheck]
+cd "$(dirname "$0")" || exit 1
+export SUPERPOSE_DEVICE="${SUPERPOSE_DEVICE:-cuda}" SUPERPOSE_FIXTURES="$PWD/fixtures"
+status=0
+for test in superpose-cuda superpose-lab; do ./$test --test-threads=4 || status=1; done
+for tool in "$@"; do
+    compute-sanitizer --tool "$tool" --error-exitcode 1 ./superpose-lab three_steps || status=1
+    compute-sanitizer --tool "$tool" --error-exitcode 1 ./superpose-cuda small_ || status=1
+done
+exit $status
+"#;
+
+/// Bundles the same test binaries with their fixtures in `target/device-tests`.
+///
+/// # Errors
+/// What failed.
+pub fn package() -> Result<(), String> {
+    let folder = Path::new("target/device-tests");
+    let line = format!("test {TESTS} --locked --no-run --message-format=json-render-diagnostics");
+    eprintln!("$ cargo {line}");
+    let output =
+        Command::new("cargo").args(line.split_whitespace()).stderr(std::process::Stdio::inherit()).output();
+    let output = output.ok().filter(|output| output.status.success()).ok_or(line)?;
+    let failed = |error: std::io::Error| error.to_string();
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder.join("fixtures")).map_err(failed)?;
+    for message in String::from_utf8_lossy(&output.stdout).lines() {
+        // One JSON object per line; those of test binaries have an executable.
+        let Some((_, rest)) = message.split_once("\"executable\":\"") else { continue };
+        let Some(path) = rest.split('"').next() else { continue };
+        let name = if message.contains("crates/cuda") { "superpose-cuda" } else { "superpose-lab" };
+        fs::copy(path, folder.join(name)).map_err(failed)?;
+    }
+    for entry in fs::read_dir("crates/lab/tests/fixtures").map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "safetensors") {
+            fs::copy(&path, folder.join("fixtures").join(path.file_name().unwrap_or_default()))
+                .map_err(failed)?;
+        }
+    }
+    fs::write(folder.join("run.sh"), SCRIPT).map_err(failed)?;
+    run("chmod +x target/device-tests/run.sh", &[], ".")?;
+    if works("strip --version") {
+        run("strip target/device-tests/superpose-cuda target/device-tests/superpose-lab", &[], ".")?;
+    }
+    eprintln!("target/device-tests: copy it to a machine with a GPU and start run.sh");
+    Ok(())
+}
+
+/// Compiles every kernel with NVRTC from its Python package, which needs no GPU.
+///
+/// # Errors
+/// The command that failed.
+pub fn compile() -> Result<(), String> {
+    run(&format!("{PYTHON} -m pip install --quiet nvidia-cuda-nvrtc"), &[], ".")?;
+    let folders = environment("nvidia/cu13/lib")?;
+    let line = "cargo test -p superpose-cuda --test compile --locked -- --ignored";
+    run(line, &[("LD_LIBRARY_PATH", &folders)], ".")
+}
