@@ -26,8 +26,8 @@ def search(superpose, row, seed):
     if result.returncode != 0:
         return None
     record = json.loads(result.stdout)
-    observed = record["observed"]
-    if not observed.get("low") or not observed.get("high") or record["predicted"] is None:
+    observed = record.get("observed", {})
+    if not observed.get("low") or not observed.get("high") or record.get("predicted") is None:
         return None
     return [row[column] for column in COLUMNS] + [observed["estimate"], observed["low"], observed["high"], record["predicted"]]
 

@@ -120,7 +120,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     let started = Instant::now();
     for &part in &parts {
         let began = Instant::now();
-        let runs = Cell::new(0);
+        let (runs, new) = (Cell::new(0), Cell::new(0));
         let result = spinner(|bar| {
             let about = RefCell::new(String::new());
             let mut study = Study {
@@ -131,10 +131,10 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
                 observe: &mut |event| {
                     match event {
                         Event::Planned { done, failed, .. } => runs.set(runs.get() + done + failed),
-                        Event::Finished { .. } => runs.set(runs.get() + 1),
+                        Event::Finished { .. } => new.set(new.get() + 1),
                         Event::Waiting => {}
                     }
-                    bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get()));
+                    bar.say(format!("{part}, {}: {} runs", about.borrow(), runs.get() + new.get()));
                 },
                 say: &mut |text| {
                     *about.borrow_mut() = text.to_owned();
@@ -144,9 +144,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
             };
             study.run(part, &mut results)
         });
-        let (runs, seconds) = (runs.get(), began.elapsed().as_secs_f64());
+        let (new, seconds) = (new.get(), began.elapsed().as_secs_f64());
         *manifest.seconds.entry(part).or_default() += seconds;
-        manifest.runs.insert(part, runs);
+        manifest.runs.insert(part, runs.get() + new);
         folder.keep(&results, &manifest)?;
         result.map_err(|error| match error {
             StudyError::Stopped => interrupt.stopped(format!(
@@ -156,7 +156,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
             error => error.into(),
         })?;
         folder.report(&sections(&results), &manifest)?;
-        message(format_args!("  {part}: {runs} runs, {}", duration(seconds)));
+        message(format_args!("  {part}: {new} runs, {}", duration(seconds)));
     }
     drop(runner);
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))

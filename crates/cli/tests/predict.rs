@@ -81,7 +81,9 @@ fn missing_predictions_have_a_reason() {
     assert_eq!(counted["gaps"][0]["quantity"], "one_step_accuracy");
     assert!(counted["error_reason"].as_str().unwrap().contains("extrapolated"));
     let large = json("predict --vocab 100000 --dim 1000 --samples 1e9");
-    assert!(large["accuracy"].is_f64() && large["error"].is_null());
+    assert!(large["accuracy"].is_f64() && large["error"] == 0.020);
+    let between = json("predict --vocab 10000 --dim 1000 --samples 1e9");
+    assert!(between["accuracy"].is_f64() && between["error"].is_null());
     let zipf = json("predict --zipf 1.0");
     for name in PARAMETERS {
         assert!(zipf["critical"][name].is_null());

@@ -149,6 +149,8 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     let expected = solved.as_ref().map_err(String::clone).and_then(|_| expected_error(&point));
     let mut covered = vec![Measure::Accuracy, Measure::OneStepAccuracy];
     covered.retain(|&measure| uncovered(config, measure).is_none());
+    // The laws of three steps are for attention on one position.
+    covered.retain(|&measure| measure == Measure::OneStepAccuracy || point.lead >= 3.0);
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
         measures: prediction.measures,

@@ -47,9 +47,13 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Left side over right side: above 1 the condition holds.
+    /// Left side over right side: above 1 the condition holds. Where the right side is 0 it is infinite or 0.
     pub fn margin(&self) -> f64 {
-        self.left / self.right
+        match self.right > 0.0 {
+            true => self.left / self.right,
+            false if self.holds() => f64::INFINITY,
+            false => 0.0,
+        }
     }
 
     /// Whether the condition holds.

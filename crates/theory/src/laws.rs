@@ -39,8 +39,8 @@ pub struct Law {
 }
 
 impl Law {
-    /// The law of recall or of one-step accuracy at a point, for an accuracy above 0 and below 1; `None` for other measures and for
-    /// an MLP with orthonormal embeddings. The number of samples of the point is not used.
+    /// The law of recall or of one-step accuracy at a point, for an accuracy above 0 and below 1; `None` for other measures and, with
+    /// orthonormal embeddings, for an MLP and for three steps with the trigger in the values. The number of samples of the point is not used.
     pub fn of(point: &Point, measure: Measure, accuracy: f64) -> Option<Law> {
         Law::with(point, &Kernel::of(point).summary(), measure, accuracy)
     }
@@ -61,6 +61,7 @@ impl Law {
         law.term(Subject::Coverage, format!("{}V", coefficient(unseen)), unseen * point.vocab);
         match (measure, orthonormal, mlp) {
             (_, true, true) => return None,
+            (Measure::Accuracy, true, false) if point.trigger == Trigger::Values => return None,
             (Measure::OneStepAccuracy, true, false) => law.counted_one_step(point),
             (Measure::OneStepAccuracy, false, false) => {
                 law.one_step(point);
@@ -107,8 +108,8 @@ impl Law {
 
     fn one_step(&mut self, point: &Point) {
         let Point { vocab, dim, length, .. } = *point;
-        let crowd = (1.0 + vocab / dim).powi(2);
-        let samples = 2.0 * length * (1.0 + length / vocab) * crowd * libm::log(vocab);
+        let overlap_factor = 1.0 + vocab / dim;
+        let samples = 2.0 * length * (1.0 + length / vocab) * overlap_factor.powi(2) * libm::log(vocab);
         self.term(Subject::OneStep, "2 L (1 + L/V) (1 + V/d)^2 log V".into(), samples);
     }
 
@@ -128,12 +129,12 @@ impl Law {
         let Some([fixed, per_sample]) = mlp_variances(point) else {
             return self.need(Subject::OneStep, "signal > 0".into(), 0.0, 0.0);
         };
-        let crowd = (vocab + dim) / dim;
-        let unit = length * crowd;
+        let overlap_factor = 1.0 + vocab / dim;
+        let unit = length * overlap_factor;
         let formula = format!("{}L V (V + d) log V/d", coefficient(2.0 * per_sample / unit));
         self.term(Subject::OneStep, formula, 2.0 * per_sample * vocab * libm::log(vocab));
         let right = 2.0 * fixed * dim * libm::log(vocab);
-        let statement = format!("d > {}(V + d) log V", coefficient(2.0 * fixed / crowd));
+        let statement = format!("d > {}(V + d) log V", coefficient(2.0 * fixed / overlap_factor));
         self.need(Subject::OneStep, statement, dim, right);
     }
 

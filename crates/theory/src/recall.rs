@@ -1,8 +1,7 @@
 //! Recall of the three-step algorithm (theory: recall).
 //!
-//! A run that finds the trigger in a share of sequences has also trained on that share. Recall is therefore the average
-//! over runs of the lock rate times the memory accuracy in such a run. It depends on the run only through the trigger's score, so it
-//! is computed at a few scores, the nodes.
+//! Facts of a run receive different attention, in training and at test (`Loose`). Their mean recall depends on the run only through the
+//! trigger's score, so it is computed at a few scores, the nodes.
 
 use std::sync::OnceLock;
 
@@ -21,7 +20,7 @@ pub(crate) const NODES: usize = SCORES.len() + 3;
 pub(crate) const LAST: usize = NODES - 1;
 
 /// From this lead on the attention beside the trigger is negligible in a run that always finds it.
-const MIN_TIGHT_LEAD: f64 = 3.0;
+pub(crate) const MIN_TIGHT_LEAD: f64 = 3.0;
 
 /// Smaller weights are added to that of the next node, which changes recall by less than 1e-3.
 const SMALL: f64 = 1e-2;

@@ -70,7 +70,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     // The part of a token's score from its overlap with the trigger is proportional to T.
     let overlap = point.overlap().sqrt();
     let Pairs { counts: pairs, spread, skew } = Pairs::of(scores);
-    let noisy = scores.bias_variance.sqrt() * scores.mean_bias.powi(2)
+    let bias_spread = scores.bias_variance.sqrt() * scores.mean_bias.powi(2)
         / (noise * noise + (overlap * scores.trigger).powi(2)).max(f64::MIN_POSITIVE);
     // Many evaluations use a table.
     let table = (pairs.points.len() > 8).then(|| {
@@ -82,7 +82,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     for &(count, weight) in &pairs.points {
         // A run whose tokens have a spread smaller by a factor is one whose trigger has a score larger by that factor.
         let mean = scores.trigger + scores.from_pairs * (count - 1.0);
-        let (own, square) = (mean * noisy, noisy * noisy);
+        let (own, square) = (mean * bias_spread, bias_spread * bias_spread);
         let variance = spread * spread + own * own;
         let third = 6.0 * skew * spread * spread + 3.0 * mean * square * (own * own + 2.0 * spread * spread);
         let skew = if variance > 0.0 { third / (6.0 * variance) } else { 0.0 };
@@ -122,6 +122,9 @@ struct Pairs {
 impl Pairs {
     fn of(scores: &Scores) -> Pairs {
         const MANY: f64 = 12.0;
+        if scores.pairs <= 0.0 {
+            return Pairs { counts: Rule::certain(0.0), spread: scores.trigger_spread, skew: 0.0 };
+        }
         if scores.pairs > MANY {
             let variance = scores.from_pairs.powi(2) / scores.pairs;
             let spread = (scores.trigger_spread.powi(2) + variance).sqrt();

@@ -9,7 +9,7 @@
 //!
 //! | term | from | token's score | trigger's score |
 //! |---|---|---|---|
-//! | mean bias | `C mu`, and `sum B / N^2 = 1/N` | `L^2 sqrt(V m3) / (N d^1.5)` | m2 for m3 |
+//! | mean bias | `C mu`, and `sum B / N^2 = 1/N` | `L^2 sqrt(V m3 (1 + 2/d + 2/V)) / (N d^1.5)` | m2 for m3 |
 //! | gradient noise, mean covariance | `C (h_m - mu)`, labels uneven | `L^1.5 V sqrt(m2 m4) / (N d^2)` | m3 for m4 |
 //! | gradient noise, pairs | `(Cov_n - C) h_m` | `(L V sqrt(m2 (m2 + c + L/V)) / (N d)) sqrt(1/d + 1/V + 1/N)` | 1 for the first m2 |
 //! | gradient noise, lengths | `sum_v z_v (|z_v|^2 - 1)`, a sample with itself | `L sqrt(2 V m2) / (N d)` | `L sqrt(2V) / (N d)` |
@@ -17,8 +17,8 @@
 //! | facts, with an MLP | `E[(z_v - h_n) . h_n]` given the token v, labels uneven | | `b L sqrt(V (1/d + 1/V) / N) s` |
 //! | overlap with the trigger | | `T / sqrt(d)` | |
 //!
-//! T itself is `(1 - 1/L) (1 + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of which there are
-//! `N^2 / 2V`; it is proportional to a Gaussian trigger's squared length. With an MLP a sample's gradient also has a component
+//! T itself is `(1 - 1/L) ((1 - 1/V) (1 - 1/N) + t (V/N) (1 + L/d))`. Its first part counts pairs of samples with the same label, of
+//! which there are `N (N - 1) / 2V`; it is proportional to a Gaussian trigger's squared length. With an MLP a sample's gradient also has a component
 //! `b = E[phi'' phi]` along its own head output. Its error is common to all samples of a fact and comes from the token's length
 //! and overlap with the mean token, `s^2 = ((2 + 4t)/d)/L^2 + 1/(V d)`, to which a trigger in the values adds its own overlap.
 //! For an even phi this term is large compared with the signal.
@@ -70,7 +70,7 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     Scores {
         trigger,
         from_pairs,
-        pairs: samples * samples / (2.0 * vocab),
+        pairs: samples * (samples - 1.0).max(0.0) / (2.0 * vocab),
         trigger_spread: in_squares(&[
             bias * r2,
             layer_bias * r2,

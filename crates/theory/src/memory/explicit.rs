@@ -35,10 +35,13 @@ pub(crate) fn above(law: &[Coefficient], x: f64, rest: f64, spread: f64) -> f64 
         if distance > 0.0 && distance * distance > NEVER * variance {
             return 0.0;
         }
+        if variance <= 0.0 {
+            return if distance < 0.0 { c.weight } else { 0.0 };
+        }
         let deviation = variance.sqrt();
         let t = distance / deviation;
         let moved = c.third / deviation.powi(3) * (t * t - 1.0) / 6.0;
-        c.weight * tail.at(t - moved.clamp(-0.3, 0.3 * t.abs()))
+        c.weight * tail.at(t - moved.max(-0.3).min(0.3 * t.abs()))
     };
     law.iter().map(above).sum()
 }

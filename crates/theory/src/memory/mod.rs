@@ -110,7 +110,7 @@ impl Memory {
     /// finds them. The other training samples store the right label with a wrong token: they give no signal but the same
     /// gradient noise, and the wrong tokens confuse the facts that they belong to.
     pub(crate) fn accuracy_when(&self, samples: f64, loose: &Loose) -> f64 {
-        if loose.facts.is_empty() {
+        if loose.facts.is_empty() || loose.mass < NEGLIGIBLE_MASS {
             return self.chance();
         }
         let accuracy = match &self.race {
@@ -123,7 +123,7 @@ impl Memory {
         accuracy.clamp(0.0, 1.0)
     }
 
-    /// Whether labels have something in common that depends on counts.
+    /// Whether mean bias matters: kappa is above a tenth of xi for some query.
     fn is_biased(&self) -> bool {
         self.kernel.queries.iter().any(|query| query.kappa.abs() > 0.1 * query.xi.abs())
     }
@@ -134,7 +134,7 @@ impl Memory {
         let dim = 1.0 / output.overlap;
         let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
         let few = samples < 6.0 * self.vocab && dim > 0.7 * self.vocab;
-        linear && self.is_biased() && (few || samples < dim)
+        linear && self.is_biased() && (few || samples < dim.min(100.0 * self.vocab))
     }
 
     /// Memory accuracy where wrong labels' own coefficients are whole numbers times kappa. With the many dimensions of this case queries
@@ -234,6 +234,9 @@ fn seen(samples: f64, vocab: f64, loose: &Loose) -> Rule {
     rule.points.iter_mut().for_each(|point| point.1 *= total);
     rule
 }
+
+/// A run with less attention on the informative position recalls nothing.
+const NEGLIGIBLE_MASS: f64 = 1e-9;
 
 /// Number of points for how much of a fact is stored, and the samples per fact below which there are twice as many.
 const POINTS: usize = 8;

@@ -11,6 +11,7 @@ use crate::attention::{Largest, others};
 use crate::normal::{QuickTail, density};
 use crate::point::Point;
 use crate::quadrature::{Rule, of_points};
+use crate::recall::MIN_TIGHT_LEAD;
 
 use super::{Fact, Loose};
 
@@ -24,15 +25,21 @@ static SCORES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
 });
 
 /// Gumbel noise: minus the logarithm of an exponential number, and of the sum of two.
-static GUMBEL: LazyLock<[Rule; 2]> = LazyLock::new(|| {
+type Gumbel = [Rule; 2];
+
+static GUMBEL: LazyLock<Gumbel> = LazyLock::new(|| gumbel(5));
+/// The same with more points, for leads at which attention is spread over many tokens.
+static FINE_GUMBEL: LazyLock<Gumbel> = LazyLock::new(|| gumbel(12));
+
+fn gumbel(points: usize) -> Gumbel {
     [1.0, 2.0].map(|shape| {
         let point = |i: i32| {
             let g = 0.02 * f64::from(i);
             (g, libm::exp(-shape * g - libm::exp(-g)))
         };
-        of_points(&(-200..2000).map(point).collect::<Vec<_>>(), 5)
+        of_points(&(-200..2000).map(point).collect::<Vec<_>>(), points)
     })
-});
+}
 
 /// Upper ends of the classes that facts are grouped into by their rates.
 const CLASSES: [f64; 8] = [0.02, 0.12, 0.3, 0.5, 0.7, 0.87, 0.97, f64::INFINITY];
@@ -52,6 +59,7 @@ struct Softmax {
     pareto: f64,
     /// Factor between `1 - exp(-w)` and `min(1, w)`, averaged over that tail.
     smooth: f64,
+    noise: &'static Gumbel,
     tail: QuickTail,
 }
 
@@ -100,8 +108,10 @@ impl Loose {
         let hard = 1.0 - pareto;
         let repeats = libm::log(mean / present) - 0.5 * hard * ((1.0 + mean) * present / mean - 1.0);
         let smooth = libm::tgamma(2.0 - pareto);
-        let softmax = Softmax { trigger, spread, tokens, repeats, pareto, smooth, tail: QuickTail::new() };
-        let rates: Vec<f64> = SCORES.iter().map(|p| softmax.rate(p.0, &GUMBEL[0])).collect();
+        let noise = if point.lead < MIN_TIGHT_LEAD { &*FINE_GUMBEL } else { &*GUMBEL };
+        let tail = QuickTail::new();
+        let softmax = Softmax { trigger, spread, tokens, repeats, pareto, smooth, noise, tail };
+        let rates: Vec<f64> = SCORES.iter().map(|p| softmax.rate(p.0, &softmax.noise[0])).collect();
         let factors = softmax.factors(&rates, present);
         let strengths: Vec<f64> =
             SCORES.iter().zip(&rates).map(|(p, rate)| spread * p.0 + libm::log(*rate)).collect();
@@ -203,7 +213,7 @@ impl Softmax {
             if present * (1.0 - self.pareto) < 1.0 - DIFFERENT || mean > 1.0 - 1e-6 {
                 return 1.0;
             }
-            let both = libm::log(self.rate(z, &GUMBEL[1])) / libm::log(mean);
+            let both = libm::log(self.rate(z, &self.noise[1])) / libm::log(mean);
             (1.0 - present * (2.0 - both)).clamp(0.0, 1.0)
         };
         SCORES.iter().zip(rates).map(factor).collect()

@@ -51,7 +51,8 @@ pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
     accuracy.clamp(0.0, 1.0)
 }
 
-/// The law of the right label's coefficient after a Poisson number n of samples of mean `per_fact`: `n step` with noise of variance `n noise`.
+/// The law of `n step + sqrt(n noise) z` for the count n of the right label and a normal z: a sum over counts below [`FEW`] samples per
+/// fact, above it normal with the skewness of a compound Poisson number.
 fn right(point: &Point, step: f64, noise: f64) -> Rule {
     let m = point.coverage();
     if m < FEW {

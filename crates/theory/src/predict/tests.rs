@@ -3,6 +3,8 @@
 use superpose_core::config::{Activation, EmbeddingSettings as Rows, Training, Trigger};
 
 use super::*;
+use crate::critical::{Parameter, critical};
+use crate::point::gaussian;
 
 use Measure::{Accuracy, AttentionMass, LockRate, MemoryAccuracy, OneStepAccuracy};
 
@@ -114,4 +116,28 @@ fn measured_statistics_give_the_same_as_derived_ones() {
     let difference = get(&p, MemoryAccuracy) - get(&derived, MemoryAccuracy);
     assert!(difference.abs() < 0.01, "{difference}");
     assert_eq!(p.gaps.len(), 5);
+}
+
+/// Very soft and very hard attention, few and many samples: every prediction is a share, and searches end.
+#[test]
+fn extreme_leads_give_shares() {
+    for lead in [1e-6, 0.01, 0.05, 0.5, 1e6] {
+        for (vocab, dim, length, samples) in [
+            (512.0, 128.0, 16.0, 8192.0),
+            (5.0, 3000.0, 2.0, 2.0),
+            (1e9, 3000.0, 2e9, 2e9),
+            (569.0, 19.0, 30.0, 1e3),
+        ] {
+            let point = Point { lead, ..gaussian(vocab, dim, length, samples) };
+            for (measure, share) in predict_at(&point).measures.iter() {
+                assert!(
+                    share.is_none_or(|share| (0.0..=1.0).contains(&share)),
+                    "{point:?} {measure}: {share:?}"
+                );
+            }
+            for &parameter in Parameter::ALL {
+                critical(&point, parameter, 0.01);
+            }
+        }
+    }
 }

@@ -316,6 +316,6 @@ impl Opened {
             return Err(format!("file = {name}: must be one of the embedding files of study {}", self.id));
         }
         folder::open(&self.root, name).map_err(|error| error.to_string())?;
-        TensorFile::open(&self.root.join(name)).map_err(|error| reason(&error))
+        TensorFile::open(&self.root.join(name)).map_err(|error| format!("{name}: {}", reason(&error)))
     }
 }
