@@ -19,7 +19,7 @@ case $target in *windows*) program=$program.exe ;; esac
 name=superpose-$version-$target
 mkdir -p "$folder/$name/completions"
 cp "$program" README.md LICENSE "$folder/$name"
-for shell in bash zsh fish powershell; do
+for shell in bash zsh fish; do
     "$program" completions $shell > "$folder/$name/completions/superpose.$shell"
 done
 tar -C "$folder" -czf "$folder/$name.tar.gz" "$name"
