@@ -238,3 +238,12 @@ def test_checkpoint_of_another_configuration_is_refused(tmp_path):
         with pytest.raises(ValueError, match=sentence):
             Config(**{**SMALL, **keys}).train(checkpoint=path)
     assert path.read_bytes() == before
+
+
+def test_checkpoint_refuses_other_arrays(tmp_path):
+    config, path = Config(**SMALL), tmp_path / "run.safetensors"
+    z_in = numpy.random.default_rng(1).standard_normal((40, 16)) / 4
+    first = config.train(z_in=z_in, checkpoint=path).to_dict()
+    assert untimed(config.train(z_in=z_in, checkpoint=path).to_dict()) == untimed(first)
+    with pytest.raises(ValueError, match="its contents are not those that the checkpoint was made with"):
+        config.train(z_in=-z_in, checkpoint=path)

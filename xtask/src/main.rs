@@ -1,13 +1,15 @@
 //! Development commands. `cargo xtask test` is the test command of the README and of continuous integration.
 
 mod device;
+mod packages;
 mod page;
 mod python;
 mod skipped;
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use packages::{AARCH64, BROWSER, SLURM};
 use skipped::Skipped;
 
 const HELP: &str = "\
@@ -24,8 +26,9 @@ Usage: cargo xtask test [--full | --device DEVICE] | package-tests | book | refe
   book          build the book in docs/ as HTML into target/book and check its links
   reference     generate docs/reference from the code
 
-The test command installs tools that are missing (Slurm and Chromium with apt-get, Playwright with npm, Python packages with
-pip). Tests whose tools cannot be installed are skipped and listed at the end; if the variable CI is set, that is a failure.";
+System packages that are missing (Slurm, Chromium, Node.js) are listed with the apt-get line that installs them; the test
+command runs it if you agree, or at once if the variable CI is set. It installs Playwright and Python packages into target.
+Tests whose tools are missing are skipped and listed at the end; if CI is set, that is a failure.";
 
 /// The package that drives the browser.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
@@ -37,9 +40,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut skipped = Skipped::default();
     let result = match words[..] {
-        ["test"] => test(&mut skipped).and_then(|()| python::test(false, &mut skipped)),
+        ["test"] => test(&[SLURM, BROWSER], &mut skipped).and_then(|()| python::test(false, &mut skipped)),
         ["test", "--full"] => {
-            let rust = test(&mut skipped);
+            let rust = test(&[SLURM, BROWSER, AARCH64], &mut skipped);
             rust.and_then(|()| python::test(true, &mut skipped)).and_then(|()| full(&mut skipped))
         }
         ["test", "--device", device] => device::test(device),
@@ -54,13 +57,18 @@ fn main() -> ExitCode {
     for line in skipped.summary() {
         eprintln!("{line}");
     }
-    match result.and_then(|()| skipped.check(std::env::var_os("CI").is_some())) {
+    match result.and_then(|()| skipped.check(ci())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(step) => {
             eprintln!("failed: {step}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns whether this is continuous integration: nobody can be asked, and a skipped test is a failure.
+fn ci() -> bool {
+    std::env::var_os("CI").is_some()
 }
 
 /// Runs a command line in a folder and prints how long it took.
@@ -96,48 +104,26 @@ fn component(name: &str, check: &str) -> Result<(), String> {
     if works(check) { Ok(()) } else { run(&format!("rustup component add {name}"), &[], ".") }
 }
 
-/// Installs Slurm, for the tests of sweeps on a cluster, and returns whether those tests can run.
+/// Returns whether the tests of sweeps on a cluster can run.
 fn slurm(skipped: &mut Skipped) -> bool {
-    const PART: &str = "sweeps on Slurm";
-    let ready = || {
-        ["/usr/bin/sbatch", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"]
-            .into_iter()
-            .all(|file| std::path::Path::new(file).exists())
+    let missing = if !packages::root() {
+        "slurmd needs root"
+    } else if !SLURM.ready() {
+        "Slurm or munge is not installed"
+    } else {
+        return true;
     };
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root {
-        skipped.add(PART, "slurmd needs root");
-        return false;
-    }
-    let available = ready() || (installed("slurm-wlm munge") && ready());
-    if !available {
-        skipped.add(PART, "slurm-wlm and munge are not installed and cannot be");
-        return false;
-    }
-    true
-}
-
-/// Installs packages of the Linux distribution with apt-get and returns whether that succeeded.
-fn installed(packages: &str) -> bool {
-    let install = format!("apt-get install -y -qq --no-install-recommends {packages}");
-    eprintln!("$ {install}");
-    let apt = |line: &str| {
-        let mut words = line.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or_default());
-        let command = command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    apt(&install) || (apt("apt-get update -qq") && apt(&install))
+    skipped.add(SLURM.part, missing);
+    false
 }
 
 /// Tests the web page in Chromium, with the program that the Rust tests built.
 fn browser(skipped: &mut Skipped) -> Result<(), String> {
     let there = |file: &str| std::path::Path::new(file).exists();
-    let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_string());
+    let chromium = packages::chromium();
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_string());
     let (driver, program) = (format!("{target}/browser/"), format!("{target}/debug/superpose"));
-    let ready = (there(&chromium) || installed("chromium"))
-        && ((works("node --version") && works("npm --version")) || installed("nodejs npm"))
+    let ready = BROWSER.ready()
         && (there(&format!("{driver}node_modules/axe-core/package.json"))
             || run(
                 &format!("npm install --silent --no-audit --no-fund --prefix {driver} {PLAYWRIGHT} {AXE}"),
@@ -146,8 +132,8 @@ fn browser(skipped: &mut Skipped) -> Result<(), String> {
             )
             .is_ok());
     if !ready {
-        let why = format!("Chromium, Node.js or {PLAYWRIGHT} is not installed and cannot be");
-        skipped.add("the web page in a browser", &why);
+        let why = format!("Chromium, Node.js or {PLAYWRIGHT} is not installed");
+        skipped.add(BROWSER.part, &why);
         return Ok(());
     }
     let absolute = |path: &str| {
@@ -159,7 +145,8 @@ fn browser(skipped: &mut Skipped) -> Result<(), String> {
 }
 
 /// The tests of both tiers, except those of the Python package.
-fn test(skipped: &mut Skipped) -> Result<(), String> {
+fn test(needs: &[packages::Need], skipped: &mut Skipped) -> Result<(), String> {
+    packages::provide(needs);
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
     run("cargo fmt --all -- --check", &[], ".")?;
@@ -177,13 +164,8 @@ fn test(skipped: &mut Skipped) -> Result<(), String> {
 /// Runs the pinned cells on an emulated aarch64 processor.
 fn aarch64(skipped: &mut Skipped) -> Result<(), String> {
     const TARGET: &str = "aarch64-unknown-linux-gnu";
-    let tools = (works("qemu-aarch64 --version") && works("aarch64-linux-gnu-gcc --version"))
-        || installed("qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross");
-    if !tools || !works(&format!("rustup target add {TARGET}")) {
-        skipped.add(
-            "pinned cells on aarch64",
-            "qemu-user, the cross compiler or the Rust target cannot be installed",
-        );
+    if !AARCH64.ready() || !works(&format!("rustup target add {TARGET}")) {
+        skipped.add(AARCH64.part, "qemu-user, the cross compiler or the Rust target is not installed");
         return Ok(());
     }
     let environment = [

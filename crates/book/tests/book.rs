@@ -54,8 +54,8 @@ fn formulas_are_typeset_or_named() {
 
 /// Pages of the repository that are not in the book.
 #[test]
-fn links_of_readme_and_changelog_exist() {
-    for name in ["README.md", "CHANGELOG.md"] {
+fn links_of_pages_outside_the_book_exist() {
+    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"] {
         let text = std::fs::read_to_string(root().join(name)).unwrap();
         let mut links = 0;
         for after in text.split("](").skip(1) {

@@ -22,7 +22,7 @@ use crate::setting_flags::SettingFlags;
 use crate::shared::{DeviceFlag, available_memory, backend, message, print, print_record};
 
 /// The PyTorch implementation, embedded so that the binary needs no other file.
-const TORCH: &str = include_str!("../../../bench/torch_recall.py");
+const TORCH: &str = include_str!("torch_recall.py");
 
 settings! {
     /// The sizes to measure at, how often, and with how many threads.

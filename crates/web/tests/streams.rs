@@ -123,6 +123,20 @@ fn listeners_are_bounded_and_release_their_permits() {
     }
 }
 
+/// A client that sends no head, or half of one, is disconnected soon, so that others get its place.
+#[test]
+fn connections_without_a_request_are_closed() {
+    let server = Running::new();
+    for sent in ["", "GET /api/events HTTP/1.1\r\nHost:"] {
+        let mut stream = server.connect();
+        std::io::Write::write_all(&mut stream, sent.as_bytes()).unwrap();
+        let started = Instant::now();
+        // An error is a connection that was reset.
+        let _ = std::io::Read::read_to_end(&mut stream, &mut Vec::new());
+        assert!(started.elapsed() < Duration::from_secs(12), "{sent:?}: {:?}", started.elapsed());
+    }
+}
+
 #[test]
 fn shutdown_is_clean_with_runs_and_listeners() {
     let server = Running::new();

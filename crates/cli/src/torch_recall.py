@@ -1,6 +1,6 @@
 """The three-step early phase in PyTorch, timed on the same data as the engine.
 
-    python bench/torch_recall.py --import data.safetensors --method tuned --regime exact --repeat 3
+    python crates/cli/src/torch_recall.py --import data.safetensors --method tuned --regime exact --repeat 3
 
 Reads the tensors `z_in`, `z_out`, `z_trig`, `z_eos`, `tokens`, `position` and `labels` that `superpose run` exports,
 trains the attention-only model in float32, and prints one line of JSON. `--export` writes `m1`, `w1` and `m2`.
