@@ -69,7 +69,7 @@ impl Groups {
         self.starts[y + 1] - self.starts[y]
     }
 
-    /// Ranges of labels with about equal numbers of samples, at most [`TASKS`] of them.
+    /// Ranges of labels with about equal numbers of samples, at most `TASKS` of them.
     pub fn tasks(&self) -> Vec<Range<usize>> {
         let labels = self.starts.len() - 1;
         let mut ranges = Vec::with_capacity(TASKS);
