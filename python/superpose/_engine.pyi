@@ -71,6 +71,7 @@ def run(
     config: Config,
     tensors: Dict[str, _Array],
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     export: Optional[str],
     listener: _Listener,
 ) -> Record: ...
@@ -92,6 +93,7 @@ def threshold(
     range: Optional[Sequence[Number]],
     store: Optional[str],
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     listener: _Listener,
 ) -> Record: ...
 def phase(
@@ -101,6 +103,7 @@ def phase(
     keys: Dict[str, Any],
     store: Optional[str],
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     listener: _Listener,
 ) -> Record: ...
 def experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
@@ -118,5 +121,6 @@ def sweep(
     store: Optional[str],
     retry_failed: bool,
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     listener: _Listener,
 ) -> Record: ...

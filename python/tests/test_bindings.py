@@ -65,15 +65,15 @@ def unaligned(array):
 
 def test_engine_reads_unaligned_arrays():
     rows = numpy.random.default_rng(0).standard_normal((20, 16))
-    record = _engine.run(SMALL, {"z_in": unaligned(rows)}, None, None, None)
-    plain = _engine.run(SMALL, {"z_in": rows}, None, None, None)
+    record = _engine.run(SMALL, {"z_in": unaligned(rows)}, None, None, None, None)
+    plain = _engine.run(SMALL, {"z_in": rows}, None, None, None, None)
     part = lambda text: text.json().split('"train_seconds"')[0]  # noqa: E731
     assert part(record) == part(plain)
     tokens, position = numpy.full((5, 4), 3), numpy.zeros(5, int)
     model = _engine.Model(Config(vocab=20), {"tokens": unaligned(tokens), "position": position}, None, None)
     assert (model.tensor("tokens") == 3).all()
     with pytest.raises(ValueError, match="tensor z_in holds no array of NumPy"):
-        _engine.run(SMALL, {"z_in": [[1.0]]}, None, None, None)
+        _engine.run(SMALL, {"z_in": [[1.0]]}, None, None, None, None)
 
 
 # Memory.
