@@ -101,7 +101,7 @@ impl<T: Element> Draw<'_, T> {
         let out = self.lane.alloc(rows * dim)?;
         let (count, columns, stream) = (rows as u64, dim as u32, stream as u32);
         let launch = |name, items, arguments: &mut [*mut std::ffi::c_void]| {
-            self.lane.launch(self.kernels.get(name), linear(items), arguments)
+            self.lane.launch(self.kernels.get(name)?, linear(items), arguments)
         };
         let mut lengths = None;
         match kind {

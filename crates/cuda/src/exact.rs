@@ -1,5 +1,6 @@
 //! The three steps with the true softmax, and passes over blocks of samples (see `crates/core/src/model/descent.rs`).
 
+use superpose_core::backend::DeviceError;
 use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound, worth_folding};
 
 use crate::geometry::{block_rows, linear, rows};
@@ -299,7 +300,9 @@ impl<T: Element> Session<'_, T> {
             Response::Limit { by_label: Some(by_label) } => {
                 self.pick(by_label, inputs, labels, count, false, out)
             }
-            Response::Limit { by_label: None } => unreachable!("the query needs the derivative by label"),
+            Response::Limit { by_label: None } => {
+                Err(DeviceError::Failed { reason: "the query has no derivative by label".into() })
+            }
             Response::Full(Readout { folded: Some(folded), .. }) => {
                 let (residuals, folded) = (plain::<T>(residuals.start()), plain(folded.start()));
                 self.lane.product(out.start(), [count, label_count, inputs], residuals, folded)

@@ -105,8 +105,8 @@ impl Kernels {
     }
 
     /// A kernel by name.
-    pub fn get(&self, name: &str) -> &CudaFunction {
-        self.0.get(name).unwrap_or_else(|| panic!("no kernel {name}"))
+    pub fn get(&self, name: &str) -> Result<&CudaFunction, DeviceError> {
+        self.0.get(name).ok_or_else(|| DeviceError::Failed { reason: format!("there is no kernel {name}") })
     }
 }
 

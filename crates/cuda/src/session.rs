@@ -169,7 +169,7 @@ impl<'a, T: Element> Session<'a, T> {
 
     /// Launches a kernel by name.
     pub fn launch(&self, kernel: &str, shape: Shape, arguments: &mut [*mut std::ffi::c_void]) -> Done {
-        self.lane.launch(self.kernels.get(kernel), shape, arguments)
+        self.lane.launch(self.kernels.get(kernel)?, shape, arguments)
     }
 
     /// Reports samples that were read and, where `more` work follows, waits so that a cancellation takes effect soon.

@@ -8,7 +8,7 @@ use superpose_theory::critical::{Critical, Parameter, Target, critical};
 use superpose_theory::laws::Law;
 use superpose_theory::plan::expected_error;
 use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered};
-use superpose_theory::{Point, predict as theory};
+use superpose_theory::{MIN_TIGHT_LEAD, Point, predict as theory};
 
 use crate::run::Noise;
 
@@ -150,7 +150,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
     let mut covered = vec![Measure::Accuracy, Measure::OneStepAccuracy];
     covered.retain(|&measure| uncovered(config, measure).is_none());
     // The laws of three steps are for attention on one position.
-    covered.retain(|&measure| measure == Measure::OneStepAccuracy || point.lead >= 3.0);
+    covered.retain(|&measure| measure == Measure::OneStepAccuracy || point.lead >= MIN_TIGHT_LEAD);
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
         measures: prediction.measures,

@@ -52,3 +52,4 @@ pub use memory::Memory;
 pub use plan::plan;
 pub use point::Point;
 pub use predict::{Prediction, predict, predict_at, predict_measured};
+pub use recall::MIN_TIGHT_LEAD;

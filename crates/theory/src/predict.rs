@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::{one_step_accuracy, one_step_beside};
 use crate::point::{Point, without_formula};
-use crate::recall::{Nodes, Weights};
+use crate::recall::{MIN_TIGHT_LEAD, Nodes, Weights};
 
 /// Defines each reason by its text, which is also its description in schemas.
 macro_rules! reasons {
@@ -127,9 +127,6 @@ pub fn predict(config: &Config) -> Prediction {
     prediction
 }
 
-/// With tokens dropped at test, recall is predicted from this lead on: with less, the dropped tokens had attention.
-const MIN_KEEP_LEAD: f64 = 3.0;
-
 /// Why the formula of a measure does not cover a configuration, if it does not. Every setting is named here, so that a new one
 /// does not compile before it was decided whether the formulas cover it.
 pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
@@ -175,7 +172,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
         unscaled.then_some(Reason::Gamma),
-        (dropped && recall && *lead < MIN_KEEP_LEAD).then_some(Reason::SmallLeadKeep),
+        (dropped && recall && *lead < MIN_TIGHT_LEAD).then_some(Reason::SmallLeadKeep),
         (dropped && mass).then_some(Reason::Dropped),
         training.is_some().then_some(Reason::Trained),
         without_formula(embedding.kind()),

@@ -20,7 +20,7 @@ pub(crate) const NODES: usize = SCORES.len() + 3;
 pub(crate) const LAST: usize = NODES - 1;
 
 /// From this lead on the attention beside the trigger is negligible in a run that always finds it.
-pub(crate) const MIN_TIGHT_LEAD: f64 = 3.0;
+pub const MIN_TIGHT_LEAD: f64 = 3.0;
 
 /// Smaller weights are added to that of the next node, which changes recall by less than 1e-3.
 const SMALL: f64 = 1e-2;

@@ -16,6 +16,7 @@ mod mlp;
 
 pub(crate) use mlp::variances as mlp_variances;
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::counts::{Detail, binomial, poisson};
@@ -32,15 +33,8 @@ pub fn one_step_accuracy(point: &Point) -> f64 {
 
 /// The same, given the race of the point's memory, which depends on vocabulary and dimension only.
 pub(crate) fn one_step_beside(point: &Point, memory: Option<&Race>) -> f64 {
-    let own;
-    let memory = match memory {
-        Some(race) => Some(race),
-        None => {
-            own = race(point);
-            own.as_ref()
-        }
-    };
-    let accuracy = match memory {
+    let race = memory.map(Cow::Borrowed).or_else(|| race(point).map(Cow::Owned));
+    let accuracy = match race.as_deref() {
         None => counted(point),
         Some(race) if point.width.is_some() => mlp::accuracy(point, race),
         Some(_) if point.coverage() < FEW && point.dim >= 0.05 * point.vocab && point.length > 1.0 => {

@@ -5,6 +5,7 @@ use superpose_core::config::Embedding;
 use crate::attention::lock_rate;
 use crate::critical::Parameter::{self, Dim, Length, Vocab, Width};
 use crate::point::Point;
+use crate::recall::MIN_TIGHT_LEAD;
 
 /// Where the formulas of a model were validated, with Gaussian embeddings.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +28,6 @@ struct Validated {
 
 /// The lock rate at which the validation divides its cells.
 const LOCKED: f64 = 0.95;
-
-/// The smallest lead of the validated cells.
-const MIN_LEAD: f64 = 3.0;
 
 const ATTENTION: Checked = Checked {
     words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512; at fewer points V 20,000 to 1,000,000, d 512 to 8,192, L 4 to 4,096",
@@ -77,7 +75,7 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
         });
         let kind =
             (point.embedding != Embedding::Gaussian).then(|| format!("{} embeddings", point.embedding));
-        let lead = (point.lead < MIN_LEAD).then(|| format!("lead = {}", point.lead));
+        let lead = (point.lead < MIN_TIGHT_LEAD).then(|| format!("lead = {}", point.lead));
         kind.into_iter().chain(sizes).chain(lead).collect()
     };
     let mut nearest: Option<Vec<String>> = None;
