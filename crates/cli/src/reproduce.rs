@@ -156,10 +156,15 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
             error => error.into(),
         })?;
         folder.report(&sections(&results), &manifest)?;
-        message(format_args!("  {part}: {new} runs, {}", duration(seconds)));
+        message(format_args!("  {part}: {}{}", counted(new), duration(seconds)));
     }
     drop(runner);
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))
+}
+
+/// The number of runs with a comma, nothing for a part without runs of the store.
+fn counted(runs: usize) -> String {
+    if runs == 0 { String::new() } else { format!("{runs} runs, ") }
 }
 
 /// The time that each part takes on two cores, and all together.
@@ -322,7 +327,7 @@ impl Folder {
         ];
         for (part, seconds) in &manifest.seconds {
             let runs = manifest.runs.get(part).copied().unwrap_or(0);
-            facts.push((format!("time of part {part}"), format!("{}, {runs} runs", duration(*seconds))));
+            facts.push((format!("time of part {part}"), format!("{}{}", counted(runs), duration(*seconds))));
         }
         let (scale, seed) = (manifest.scale.to_string(), manifest.seed);
         let report = Report { scale, seed, sections, facts };

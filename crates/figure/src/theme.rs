@@ -37,7 +37,7 @@ const LIGHT: Palette = Palette {
     missing: "#d9d9d9",
     categories: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#707070"],
     scale: TO_BLUE,
-    ramp: (0.42, 1.0),
+    ramp: (0.52, 1.0),
 };
 
 const DARK: Palette = Palette {
@@ -48,7 +48,7 @@ const DARK: Palette = Palette {
     missing: "#3a3f47",
     categories: ["#56b4e9", "#f07f3c", "#2dbe94", "#de9bc1", "#f0b429", "#f0e442", "#b0b0b0"],
     scale: TO_YELLOW,
-    ramp: (0.4, 1.0),
+    ramp: (0.5, 1.0),
 };
 
 /// The sequential scale at equal steps from 0 to 1.
@@ -117,5 +117,27 @@ mod tests {
         assert_eq!(palette.step(0, 1), palette.step(0, 5));
         assert_eq!(palette.step(4, 5), palette.sequential(1.0));
         assert_eq!(palette.category(7), palette.category(0));
+    }
+
+    /// Relative luminance of a colour, as WCAG defines it.
+    fn luminance(colour: &str) -> f64 {
+        let channel = |i: usize| {
+            let value = f64::from(u8::from_str_radix(&colour[i..i + 2], 16).unwrap()) / 255.0;
+            if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    #[test]
+    fn steps_stand_out_from_the_background() {
+        for theme in [Theme::Light, Theme::Dark] {
+            let palette = theme.palette();
+            for index in 0..5 {
+                let mut pair = [luminance(&palette.step(index, 5)), luminance(palette.background)];
+                pair.sort_by(f64::total_cmp);
+                let contrast = (pair[1] + 0.05) / (pair[0] + 0.05);
+                assert!(contrast >= 3.0, "{theme:?}, step {index}: contrast {contrast:.2}");
+            }
+        }
     }
 }

@@ -21,9 +21,26 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// Replaces the minus sign of negative numbers and the square root, which a keyboard lacks.
+fn typeset(text: &str, minus: &str, root: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    for (i, c) in text.char_indices() {
+        let number = text[i + 1..].starts_with(|next: char| next.is_ascii_digit());
+        match c {
+            '-' if number && " (".contains(before) => out += minus,
+            other => out.push(other),
+        }
+        before = c;
+    }
+    out.replace("sqrt(", root)
+}
+
 /// The text as HTML; Markdown takes the same.
 pub(crate) fn html(text: &str) -> String {
-    rewrite(text, escape, |raised| format!("<sup>{}</sup>", escape(raised).replace('-', "−")))
+    rewrite(&typeset(text, "−", "√("), escape, |raised| {
+        format!("<sup>{}</sup>", escape(raised).replace('-', "−"))
+    })
 }
 
 /// The text for a terminal.
@@ -41,11 +58,12 @@ pub(crate) fn latex(text: &str) -> String {
             '~' => "\\textasciitilde{}".to_owned(),
             '×' => "$\\times$".to_owned(),
             '−' => "$-$".to_owned(),
+            '√' => "$\\surd$".to_owned(),
             other => other.to_string(),
         });
         escaped.collect::<String>()
     };
-    rewrite(text, special, |raised| format!("$^{{{raised}}}$"))
+    rewrite(&typeset(text, "−", "√("), special, |raised| format!("$^{{{}}}$", raised.replace('−', "-")))
 }
 
 #[cfg(test)]
@@ -58,10 +76,9 @@ mod tests {
         assert_eq!(html(text), "N &amp; d<sup>−1.9</sup> and V<sup>1.8</sup>");
         assert_eq!(plain(text), "N & d^-1.9 and V^1.8");
         assert_eq!(latex(text), "N \\& d$^{-1.9}$ and V$^{1.8}$");
+        assert_eq!(html("-1.87 (-2.1 to 3), 8-bit"), "−1.87 (−2.1 to 3), 8-bit");
+        assert_eq!(latex("-1 sqrt(2)"), "$-$1 $\\surd$(2)");
         assert_eq!(html("2^{ without an end"), "2^{ without an end");
-        assert_eq!(
-            html("L^2 sqrt(d^2/V)/d^1.5. x^"),
-            "L<sup>2</sup> sqrt(d<sup>2</sup>/V)/d<sup>1.5</sup>. x^"
-        );
+        assert_eq!(html("L^2 sqrt(d^2/V)/d^1.5. x^"), "L<sup>2</sup> √(d<sup>2</sup>/V)/d<sup>1.5</sup>. x^");
     }
 }

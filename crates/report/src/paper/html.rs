@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use superpose_figure::{Figure, Theme};
 
-use super::{Report, SET_UP, SYMBOLS, TITLE};
+use super::{ANSWER, Report, SET_UP, SYMBOLS, TITLE};
 use crate::html::table;
 use crate::markup::{escape, html};
 use crate::study::Section;
@@ -17,7 +17,8 @@ impl Report<'_> {
     pub fn html(&self) -> String {
         let (scale, seed) = (escape(&self.scale), self.seed);
         let mut text = format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{TITLE} Superpose, scale {scale}</title><style>{STYLE}</style></head><body>\n<header><h1>{TITLE}</h1>\n<p class=\"by\">A study with Superpose, scale {scale}, seed {seed}. Task and model: arXiv 2603.15923.</p></header>\n<main>\n"
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{TITLE} Superpose, scale {scale}</title><style>{STYLE}</style></head><body>\n<header><h1>{TITLE}</h1>\n<p class=\"by\">A study with Superpose, scale {scale}, seed {seed}. Task and model: arXiv 2603.15923.</p></header>\n<main>\n<p class=\"finding\">{}</p>\n",
+            html(ANSWER)
         );
         text += "<nav aria-label=\"Contents\"><ul>\n";
         let fixed = [("set-up", "Set-up".to_owned()), ("results", "Results".to_owned())];
@@ -39,7 +40,7 @@ impl Report<'_> {
             "</dl></section>\n<section id=\"results\"><h2>Results</h2>\n<p>{}</p>",
             html(&self.summary())
         );
-        text += "<table class=\"results\"><thead><tr><th></th><th>claim</th><th>measured</th><th>predicted</th><th>verdict</th></tr></thead><tbody>\n";
+        text += "<table class=\"results\"><thead><tr><th>section</th><th>claim</th><th>measured</th><th>predicted</th><th>verdict</th></tr></thead><tbody>\n";
         for (number, section, claim) in self.claims() {
             let [what, measured, predicted, verdict] =
                 [&claim.claim, &claim.measured, &claim.predicted, &claim.verdict].map(|cell| html(cell));
@@ -133,7 +134,7 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href=\"http"));
-        assert!(page.contains("Of 1 comparison, 1 differs: N &lt; V<sup>2</sup> (section 1)."));
+        assert!(page.contains("Of 1 row, 1 differs: N &lt; V<sup>2</sup> (section 1)."));
         let markdown = report.markdown();
         assert!(markdown.contains("| 1 | N &lt; V<sup>2</sup> | 1 | 2 | differs |"), "{markdown}");
         assert!(report.latex().contains("1 & N < V$^{2}$ & 1 & 2 & differs \\\\\n"), "{}", report.latex());

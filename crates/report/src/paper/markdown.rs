@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, SET_UP, SYMBOLS, TITLE};
+use super::{ANSWER, Report, SET_UP, SYMBOLS, TITLE};
 use crate::document::{Align, Grid};
 use crate::markup::html;
 
@@ -10,15 +10,17 @@ impl Report<'_> {
     /// The report as Markdown. Figures are in `figures/`, complete tables in `tables/`.
     pub fn markdown(&self) -> String {
         let mut text = format!(
-            "# {TITLE}\n\nA study with Superpose, scale {}, seed {}.\n\n## Set-up\n\n",
-            self.scale, self.seed
+            "# {TITLE}\n\nA study with Superpose, scale {}, seed {}. Task and model: arXiv 2603.15923.\n\n**{}**\n\n## Set-up\n\n",
+            self.scale,
+            self.seed,
+            html(ANSWER)
         );
         SET_UP.iter().for_each(|paragraph| text += &format!("{paragraph}\n\n"));
         text += "| symbol | meaning |\n|---|---|\n";
         SYMBOLS.iter().for_each(|(symbol, meaning)| text += &format!("| {symbol} | {meaning} |\n"));
         let _ = write!(
             text,
-            "\n## Results\n\n{}\n\n| | claim | measured | predicted | verdict |\n|---|---|---|---|---|\n",
+            "\n## Results\n\n{}\n\n| section | claim | measured | predicted | verdict |\n|---|---|---|---|---|\n",
             html(&self.summary())
         );
         for (number, _, claim) in self.claims() {

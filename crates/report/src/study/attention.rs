@@ -20,13 +20,14 @@ pub fn section(attention: &Attention) -> Section {
     );
     let gains: Vec<(usize, Interval)> =
         attention.beyond.iter().filter_map(|beyond| Some((beyond.one_step.length, beyond.gain()?))).collect();
-    let best = gains.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    let headline = match best {
-        None => "No model has thresholds of both one step and three.".into(),
-        Some((length, gain)) => format!(
-            "Learning where to look saves samples: at L = {length} one step needs {} times as many as three.",
-            significant(gain.mean)
+    let by_gain = |a: &&(usize, Interval), b: &&(usize, Interval)| a.1.mean.total_cmp(&b.1.mean);
+    let headline = match (gains.iter().min_by(by_gain), gains.iter().max_by(by_gain)) {
+        (Some((_, least)), Some((length, most))) => format!(
+            "Learning where to look saves samples: one step needs {} to {} times as many as three, most at L = {length}.",
+            significant(least.mean),
+            significant(most.mean)
         ),
+        _ => "No model has a critical N of both one step and three.".into(),
     };
     let each = gains.iter().map(|(length, gain)| format!("{} at L = {length}", interval(gain)));
     let ratios = format!("One-step over three-step critical N: {}.", each.collect::<Vec<_>>().join(", "));
@@ -34,8 +35,8 @@ pub fn section(attention: &Attention) -> Section {
     let verdict = if 20 * inside >= 17 * all { "agrees" } else { "differs" };
     let lock = Claim {
         claim: format!("Lock rate at {all} points"),
-        measured: format!("{inside} of {all} intervals hold the prediction"),
-        predicted: "95%".into(),
+        measured: format!("prediction inside {inside} of {all} intervals"),
+        predicted: format!("about {:.0}", 0.95 * all as f64),
         verdict: verdict.into(),
         agreement: verdict,
     };
@@ -63,7 +64,7 @@ pub fn section(attention: &Attention) -> Section {
 
 fn picture(attention: &Attention) -> Picture {
     let mut figure = Figure::new()
-        .title("Lock rate: how often the largest attention weight is on the trigger")
+        .title("Lock rate: how often the largest attention weight is on the marked token")
         .note("Points: observed with 95% intervals over seeds. Lines: closed form.");
     for length in distinct(&attention.curves, |curve| curve.length) {
         let rate = Axis::linear("lock rate").range(0.0, 1.0);
@@ -100,14 +101,16 @@ fn rates_table(attention: &Attention) -> Table {
 fn gains_table(attention: &Attention) -> Table {
     Table::new(
         "beyond_the_first_gradient",
-        "Critical N of one step and of three steps, and their ratio: what the second step contributes.",
+        "Critical N of one step and of three steps with their ratios to the prediction, and the gain: one step over three.",
         &attention.beyond,
         &[
             ("V", |beyond| beyond.one_step.vocab.into()),
             ("d", |beyond| beyond.one_step.dim.into()),
             ("L", |beyond| beyond.one_step.length.into()),
             ("one step", |beyond| beyond.one_step.observed().into()),
+            ("one step over predicted", |beyond| beyond.one_step.ratio().into()),
             ("three steps", |beyond| beyond.three_step.observed().into()),
+            ("three steps over predicted", |beyond| beyond.three_step.ratio().into()),
             ("gain", |beyond| beyond.gain().into()),
             ("predicted gain", |beyond| {
                 let predicted = beyond.one_step.predicted.zip(beyond.three_step.predicted);

@@ -11,9 +11,10 @@ use crate::table::{Table, Value};
 
 pub fn section(bounds: &Bounds) -> Section {
     let smallest = bounds.smallest_ratio().map(significant);
+    let count = DECODERS.len();
     let headline = match &smallest {
         Some(ratio) => format!(
-            "No decoder of the first gradient beats the lower bound: the best needs {ratio} times the samples of the bound that holds for it."
+            "None of the {count} decoders of the first gradient that were tried beats the lower bound; the closest needs {ratio} times as many samples."
         ),
         None => "No decoder reached the accuracy.".into(),
     };
@@ -23,7 +24,7 @@ pub fn section(bounds: &Bounds) -> Section {
     let past: Vec<String> = bounds.records.iter().filter_map(past).collect();
     let verdict = if below == 0 { "agrees" } else { "differs" };
     let claim = Claim {
-        claim: format!("Decoders need at least the bound, {} of them", ratios.len()),
+        claim: format!("{count} decoders at {} sizes: samples over lower bound", bounds.records.len()),
         measured: format!("smallest ratio {}", smallest.as_deref().unwrap_or("-")),
         predicted: "at least 1".into(),
         verdict: if below == 0 {
@@ -37,9 +38,9 @@ pub fn section(bounds: &Bounds) -> Section {
         title: "How close to optimal: lower bounds for one step",
         headline,
         sentences: vec![
-            "A fact that no sample shows can only be guessed: this bound (coverage) holds for every learner. Argmax and MMSE compute scores that are linear in the gradient; a larger bound holds for them, to leading order.".into(),
+            "A decoder reads the first gradient and answers with a label for each token. Argmax takes the largest score; MMSE first corrects the scores for the overlaps of the embeddings; assignment gives each label to exactly one token. A fact that no sample shows can only be guessed: this bound (coverage) holds for every method. Argmax and MMSE compute scores that are linear in the gradient; a larger bound holds for them, to leading order.".into(),
             format!(
-                "The three-step algorithm sees more than the first gradient, so the bound of linear decoders does not hold for it. It needs {}.",
+                "Three steps see more than the first gradient, so the bound of linear decoders does not hold for them. They need {}.",
                 past.join("; ")
             ),
         ],
@@ -60,7 +61,7 @@ fn past(record: &BoundRecord) -> Option<String> {
         () => "about as many samples as this bound",
     };
     let (model, gain) = (model(record), significant(best / three.estimate?));
-    Some(format!("{place} at {model} (the best decoder needs {gain} times as many)"))
+    Some(format!("{place} at {model} (the best of the decoders needs {gain} times as many as three steps)"))
 }
 
 /// Critical N over the bound that holds for it, with its interval.

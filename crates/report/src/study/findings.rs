@@ -1,7 +1,8 @@
 //! Sentences, points and tables about the thresholds that several parts of the study have found.
 
-use superpose_core::Settings;
+use superpose_core::{Measure, Settings};
 use superpose_figure::Chart;
+use superpose_lab::interval::Interval;
 use superpose_study::fit::{Comparison, Exponent};
 use superpose_study::{Finding, Verdict};
 use superpose_theory::Point;
@@ -21,20 +22,24 @@ pub fn exponent(exponent: &Exponent) -> String {
     format!("{estimate} ({low} to {high})")
 }
 
-/// A claim for each exponent of a fit: whether its interval contains the exponent of the closed form.
+/// A claim for each exponent of a fit. The difference decides: its interval is narrower than that of the exponent.
 pub fn exponent_claims(what: &str, comparison: Option<&Comparison>) -> Vec<Claim> {
     let Some(comparison) = comparison else { return Vec::new() };
-    let claim = |((name, observed), &predicted): ((&String, &Exponent), &f64)| {
-        let verdict = if observed.holds(predicted) { Verdict::Agrees } else { Verdict::Differs };
+    let Comparison { observed, predicted, difference, .. } = comparison;
+    let claim = |i: usize| {
+        let (name, fitted, predicted) = (&observed.names[i], observed.exponents[i].estimate, predicted[i]);
+        let Exponent { estimate, low, high } = difference[i];
+        let mut ends = [low, high].map(|end| 1.0 + end / predicted);
+        ends.sort_by(f64::total_cmp);
+        let ratio = Interval { mean: 1.0 + estimate / predicted, low: ends[0], high: ends[1] };
         Claim::new(
             format!("{what}: exponent of {name}"),
-            exponent(observed),
+            format!("{}, difference {}", two_decimals(fitted), exponent(&difference[i])),
             two_decimals(predicted),
-            &[verdict],
+            &[Verdict::of(&ratio)],
         )
     };
-    let Comparison { observed, predicted, .. } = comparison;
-    observed.names.iter().zip(&observed.exponents).zip(predicted).map(claim).collect()
+    (0..predicted.len()).map(claim).collect()
 }
 
 /// The exponents of several fits. The difference is fitted to the ratio of observed and predicted values, where much of the scatter
@@ -46,10 +51,10 @@ pub fn exponents_table(name: &'static str, fits: &[(&'static str, Option<&Compar
         .flat_map(|(what, fit)| (0..fit.observed.names.len()).map(move |i| (what, fit, i)));
     Table::new(
         name,
-        "Exponents of the critical N, fitted to measured and predicted values at the same sizes. Difference: fitted to the ratio of both, where much of the scatter cancels.",
+        "Exponents of the critical N, fitted to measured and predicted values at the same sizes. The critical N is no exact power of the sizes, which makes the intervals of the exponents wide. Difference: fitted to the ratio of measured and predicted values, where this misfit cancels.",
         rows,
         &[
-            ("thresholds", |(what, ..)| (*what).into()),
+            ("model", |(what, ..)| (*what).into()),
             ("size", |(_, fit, i)| fit.observed.names[*i].clone().into()),
             ("measured", |(_, fit, i)| exponent(&fit.observed.exponents[*i]).into()),
             ("predicted", |(_, fit, i)| two_decimals(fit.predicted[*i]).into()),
@@ -88,10 +93,12 @@ pub fn thresholds_claim<'a>(what: &str, findings: impl IntoIterator<Item = &'a F
     let all = findings.clone().into_iter().count();
     let ratios: Vec<f64> = findings.into_iter().filter_map(|f| Some(f.ratio()?.mean)).collect();
     let (low, high) = ratios.iter().fold((f64::MAX, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let range = format!("ratios {low:.2} to {high:.2}, mean {mean:.2}");
     let measured = match ratios.len() {
         0 => "none found".into(),
-        found if found < all => format!("ratios {low:.2} to {high:.2}; {} without an interval", all - found),
-        _ => format!("ratios {low:.2} to {high:.2}"),
+        found if found < all => format!("{range}; {} without an interval", all - found),
+        _ => range,
     };
     Claim::new(format!("{what}: critical N at {all} sizes"), measured, "ratio 1", &verdicts)
 }
@@ -106,14 +113,14 @@ pub fn beside(chart: Chart, name: String, findings: &[&Finding], x: impl Fn(&Fin
 /// The table of thresholds, with the lower bound for one step.
 pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> Table {
     let caption = format!(
-        "{algorithm}: critical N with 95% intervals. Over bound: measured over the lower bound for linear decoders of the first gradient."
+        "{algorithm}: critical N with 95% intervals. Over bound: measured over the lower bound for methods that read only the first gradient, linearly; it does not apply to three steps."
     );
     Table::new(
         name,
         caption,
         findings,
         &[
-            ("measure", |f| f.measure.label().into()),
+            ("steps", |f| steps(f).into()),
             ("embedding", |f| f.embedding.to_string().into()),
             ("d", |f| f.dim.into()),
             ("L", |f| f.length.into()),
@@ -128,8 +135,16 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
     )
 }
 
-/// The lower bound for linear decoders at the sizes of a threshold.
+/// After how many steps a threshold was measured, in words.
+pub fn steps(f: &Finding) -> &'static str {
+    if f.measure == Measure::OneStepAccuracy { "one" } else { "three" }
+}
+
+/// The lower bound for linear decoders of the first gradient at the sizes of a threshold of one step.
 fn bound(f: &Finding) -> Option<f64> {
+    if f.measure != Measure::OneStepAccuracy {
+        return None;
+    }
     let &Finding { vocab, dim, length, embedding, trigger, level, .. } = f;
     let settings = Settings { vocab, dim, length, samples: 1, trigger, ..Settings::default() };
     Bounds::new(&Point { embedding, ..Point::from(&settings) }, level).largest_for_linear()

@@ -19,7 +19,7 @@ pub fn section(orthogonal: &Orthogonal) -> Section {
         }
     }
     sentences.push(
-        "With random embeddings the two factors are alike, because the effects of V and L multiply. With orthonormal embeddings facts do not interfere: more facts cost samples only where each must be seen at least once.".into(),
+        "With random embeddings the two factors are alike: V and L multiply. With orthonormal embeddings facts do not interfere, and more facts cost more samples only because each fact must appear at least once. Orthonormal embeddings need d = V + 2, so that their dimension grows with V; random ones keep theirs.".into(),
     );
     let of_facts = |fit: &Option<Comparison>| {
         fit.as_ref().map_or("(no fit)".into(), |fit| two_decimals(fit.observed.exponents[1].estimate))
@@ -70,6 +70,6 @@ fn picture(orthogonal: &Orthogonal) -> Picture {
         .note("Points: observed with 95% intervals. Lines: closed form.")
         .panel(panel(&format!("random, d = {dim}"), &orthogonal.random))
         .panel(panel("orthonormal, d = V + 2", &orthogonal.orthonormal));
-    let caption = "One-step critical N against L for several V, measured (points with 95% intervals) and predicted (lines): random embeddings of one dimension, and orthonormal ones.";
+    let caption = "One-step critical N against L for several V, measured (points with 95% intervals) and predicted (lines): random embeddings at a fixed d, and orthonormal ones at d = V + 2.";
     Picture { name: "orthogonal", caption: caption.into(), figure }
 }

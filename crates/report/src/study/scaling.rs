@@ -15,7 +15,7 @@ pub fn section(scaling: &Scaling) -> Section {
         if let (Some(law), Some(prediction)) = (&family.onto_law, &family.onto_prediction) {
             let (less, still_less) = (100.0 * law.quality, 100.0 * prediction.quality);
             sentences.push(format!(
-                "{name}: dividing N by the predicted critical N removes {still_less:.0}% of the scatter of all accuracies about one curve; dividing it by the leading-order law {} alone removes {less:.0}%.",
+                "{name}: if all sizes had one common curve of recall against N over critical N, division by the critical N would remove all scatter about it. Division by the predicted critical N removes {still_less:.0}%, division by the simplest law {} removes {less:.0}%.",
                 family.law
             ));
         }
@@ -31,12 +31,15 @@ pub fn section(scaling: &Scaling) -> Section {
         )
     };
     let observed = |fit: &Comparison| fit.observed.exponents.iter().map(|e| e.estimate).collect();
-    let headline = match (power(one_step, observed), power(one_step, |fit| fit.predicted.clone())) {
-        (Some(seen), Some(predicted)) => {
-            format!("After one step the critical N grows as {seen}; the closed form predicts {predicted}.")
+    let grows = families.map(|(name, family)| {
+        match (power(family, observed), power(family, |fit| fit.predicted.clone())) {
+            (Some(seen), Some(predicted)) => {
+                format!("{name}: the critical N grows about as {seen}; the closed form predicts {predicted}.")
+            }
+            _ => format!("{name}: too few critical values for exponents."),
         }
-        _ => "Too few one-step thresholds for exponents.".into(),
-    };
+    });
+    let headline = grows.join(" ");
     let claims = families.iter().flat_map(|(name, family)| {
         let mut claims = exponent_claims(name, family.exponents.as_ref());
         claims.push(thresholds_claim(name, &family.findings));
@@ -44,7 +47,7 @@ pub fn section(scaling: &Scaling) -> Section {
     });
     let fits = families.map(|(name, family)| (name, family.exponents.as_ref()));
     Section {
-        title: "The critical number of samples follows power laws",
+        title: "A closed form predicts the critical number of samples",
         headline,
         sentences,
         claims: claims.collect(),
@@ -87,7 +90,7 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
         .note("Points: observed with 95% intervals. Lines: closed form.");
     let figure = figure.columns(2).panel(by_dim).panel(by_length).panel(before).panel(after);
     let caption = format!(
-        "Above: critical N of {algorithm} against d and L at V = {vocab}, measured (points with 95% intervals) and predicted (lines). Below: mean accuracy against N for all {} combinations of d, L and V, each with its own colour, before and after N is divided by the predicted critical N.",
+        "Above: critical N of {algorithm} against d and L at V = {vocab}, measured (points with 95% intervals) and predicted (lines). Below: mean accuracy against N for all {} combinations of d, L and V, coloured by their predicted critical N, before and after N is divided by the predicted critical N.",
         family.findings.len()
     );
     Picture { name, caption, figure }

@@ -82,9 +82,9 @@ impl Anchor {
         Some(Interval { mean, low, high })
     }
 
-    /// Returns how our value compares with the reference.
+    /// Returns how our value compares with the reference; `None` for a finite network, whose reference is an infinite one.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.ratio().map(|ratio| Verdict::of(&ratio))
+        self.ratio().filter(|_| self.kind != Kind::Hopfield).map(|ratio| Verdict::of(&ratio))
     }
 }
 
