@@ -26,7 +26,7 @@ fn typeset(text: &str, minus: &str, root: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     for (i, c) in text.char_indices() {
-        let number = text[i + 1..].starts_with(|next: char| next.is_ascii_digit());
+        let number = text[i + c.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
         match c {
             '-' if number && " (".contains(before) => out += minus,
             other => out.push(other),
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(html(text), "N &amp; d<sup>−1.9</sup> and V<sup>1.8</sup>");
         assert_eq!(plain(text), "N & d^-1.9 and V^1.8");
         assert_eq!(latex(text), "N \\& d$^{-1.9}$ and V$^{1.8}$");
-        assert_eq!(html("-1.87 (-2.1 to 3), 8-bit"), "−1.87 (−2.1 to 3), 8-bit");
+        assert_eq!(html("√2 -1.87 (-2.1 to 3), 8-bit"), "√2 −1.87 (−2.1 to 3), 8-bit");
         assert_eq!(latex("-1 sqrt(2)"), "$-$1 $\\surd$(2)");
         assert_eq!(html("2^{ without an end"), "2^{ without an end");
         assert_eq!(html("L^2 sqrt(d^2/V)/d^1.5. x^"), "L<sup>2</sup> √(d<sup>2</sup>/V)/d<sup>1.5</sup>. x^");
