@@ -243,6 +243,22 @@ def test_invalid_threads_name_the_parameter(model, value):
             call()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="address spaces are limited on Linux")
+def test_threads_beyond_the_address_space_are_refused():
+    code = """
+import resource, superpose
+config = superpose.Config(vocab=24, dim=12, length=4, samples=200, test_samples=100)
+resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))
+for call in (config.run, lambda threads: superpose.threshold(config, find="samples", threads=threads)):
+    try:
+        call(threads=1000)
+    except ValueError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count("threads = 1000: must be at most ") == 2, done.stdout
+
+
 def test_threads_of_any_numeric_type():
     assert SMALL.run(threads=2.0).accuracy == SMALL.run(threads=numpy.int8(1)).accuracy
 

@@ -18,8 +18,8 @@ Usage: cargo xtask test [--full | --device DEVICE] | package-tests | book | refe
   test          check the format, run lints, unit, property, documentation and end-to-end tests, and test the web page in
                 a browser and the Python package
   test --full   the same and the long tests: fuzzing with a million inputs per reader, load and schema tests of the web
-                server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; aarch64 in an emulator;
-                compiling the kernels for GPUs
+                server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; stores that are lost
+                at any time; aarch64 in an emulator; compiling the kernels for GPUs
   test --device cuda
                 run the numerical tests on a GPU
   package-tests bundle these tests for a machine without cargo and network, into target/device-tests
@@ -179,6 +179,7 @@ fn aarch64(skipped: &mut Skipped) -> Result<(), String> {
 fn full(skipped: &mut Skipped) -> Result<(), String> {
     aarch64(skipped)?;
     run("cargo test --locked -p superpose-lab --test damage -- --ignored", &[], ".")?;
+    run("cargo test --locked -p superpose --test trust -- --ignored", &[], ".")?;
     if !works("cargo fuzz --version") {
         run("cargo install cargo-fuzz --locked", &[], ".")?;
     }

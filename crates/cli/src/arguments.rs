@@ -8,6 +8,7 @@ use std::str::FromStr;
 use anyhow::{Context, anyhow, bail};
 use clap::{Arg, Args};
 use superpose_core::config::{Kind, Settings, Value};
+use superpose_lab::memory;
 use superpose_lab::settings_file::{self, SettingsFile};
 
 use crate::setting_flags::SettingFlags;
@@ -119,11 +120,8 @@ pub fn hide(rejected: impl IntoIterator<Item = &'static str>) -> impl FnMut(Arg)
 
 /// The number of threads; by default one per core.
 pub fn threads(given: Option<Count>) -> anyhow::Result<usize> {
-    match given {
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
-        Some(Count(threads @ 1..=1024)) => Ok(threads as usize),
-        Some(Count(threads)) => bail!("threads = {threads}: must be a whole number from 1 to 1024"),
-    }
+    let given = given.map(|Count(threads)| threads);
+    memory::threads(given).map_err(|allowed| anyhow!("threads = {}: {allowed}", given.unwrap_or_default()))
 }
 
 /// Reads a text file of at most a megabyte.

@@ -18,6 +18,7 @@ use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
+use crate::arguments::{Count, threads};
 use crate::setting_flags::SettingFlags;
 use crate::shared::{DeviceFlag, available_memory, backend, message, print, print_record};
 
@@ -89,6 +90,7 @@ const STEPS: [(&str, &str, Place); 2] = [
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
     check_ranges(&options, BenchOptions::settings())?;
+    threads(Some(Count(options.threads as u64)))?;
     match &arguments.only {
         Some(what) => measure(&options, what),
         None if arguments.device.device.is_some_and(|choice| choice != Choice::Cpu) => {

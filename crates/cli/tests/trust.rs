@@ -20,10 +20,13 @@ fn store(folder: &Path) {
     works(folder, "sweep a.toml --store a.sqlite");
 }
 
-/// Waits until a store that another process writes has rows.
+/// Waits until a store or a shard that another process writes has rows.
 fn wait_for_rows(path: &Path) {
     let started = Instant::now();
     let rows = || {
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            return Ok(std::fs::metadata(path).map_or(0, |file| file.len() as i64));
+        }
         let store = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         store.query_row("SELECT count(*) FROM results", [], |row| row.get::<_, i64>(0))
     };
@@ -54,26 +57,94 @@ fn export_reads_from_a_folder_that_cannot_be_written() {
     assert_eq!(text(&output.stdout), expected);
 }
 
+/// What happens to the file or to its folder while a command writes it.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    RemoveFile,
+    ReplaceFile,
+    RemoveFolder,
+    ReplaceFolder,
+}
+
+impl Loss {
+    const ALL: [Loss; 4] = [Loss::RemoveFile, Loss::ReplaceFile, Loss::RemoveFolder, Loss::ReplaceFolder];
+
+    /// Takes the file away; `other` replaces it.
+    fn happen(self, path: &Path, other: &Path) {
+        let folder = path.parent().unwrap();
+        match self {
+            Loss::RemoveFile => std::fs::remove_file(path).unwrap(),
+            Loss::ReplaceFile => {
+                let copy = path.with_extension("copy");
+                std::fs::copy(other, &copy).unwrap();
+                std::fs::rename(copy, path).unwrap();
+            }
+            // The command may write another file into the folder meanwhile.
+            Loss::RemoveFolder => while std::fs::remove_dir_all(folder).is_err() && folder.exists() {},
+            Loss::ReplaceFolder => {
+                std::fs::rename(folder, folder.with_extension("old")).unwrap();
+                std::fs::create_dir(folder).unwrap();
+            }
+        }
+    }
+}
+
+/// Commands that write results for minutes, with the file they write. All end with exit code 2 when the file is lost.
+const WRITERS: [(&str, &str); 5] = [
+    ("sweep long.toml --store f/a.sqlite", "f/a.sqlite"),
+    ("sweep long.toml --store a.sqlite --out f --shard 1/2", "f/1-of-2.jsonl"),
+    (
+        "threshold --find samples --vocab 200 --dim 100 --length 8 --half-width 0.001 --store f/a.sqlite",
+        "f/a.sqlite",
+    ),
+    ("phase --vocab 200 --length 8 --x dim:16..256 --y samples:1e3..1e6 --store f/a.sqlite", "f/a.sqlite"),
+    ("reproduce --only phase --out f", "f/store.sqlite"),
+];
+
+/// Fails unless a command ends with an error that names the file it lost, and a file in its place is unchanged.
+fn lose(arguments: &str, name: &str, loss: Loss, delay: Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join(name), folder.path().join("other"));
+    let sizes = "vocab = 100\ndim = 50\nlength = 8\nsamples = 2000\nrepeats = 100000\n";
+    std::fs::write(folder.path().join("long.toml"), sizes).unwrap();
+    std::fs::create_dir(folder.path().join("f")).unwrap();
+    if name.ends_with("jsonl") {
+        std::fs::write(&other, "").unwrap();
+    } else {
+        store(folder.path());
+        std::fs::copy(folder.path().join("a.sqlite"), &other).unwrap();
+    }
+    let child =
+        command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_rows(&path);
+    std::thread::sleep(delay);
+    loss.happen(&path, &other);
+    let output = child.wait_with_output().unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}, {loss:?}: {message}");
+    assert!(message.contains(name), "{arguments}, {loss:?}: {message}");
+    if let Loss::ReplaceFile = loss {
+        let unchanged = std::fs::read(&path).unwrap() == std::fs::read(&other).unwrap();
+        assert!(unchanged, "{arguments}: the other file was changed");
+    }
+}
+
 #[test]
-fn store_removed_during_a_search_is_an_error() {
-    for (arguments, store) in [
-        (
-            "threshold --find samples --vocab 200 --dim 100 --length 8 --half-width 0.001 --store a.sqlite",
-            "a.sqlite",
-        ),
-        ("phase --vocab 200 --length 8 --x dim:16..256 --y samples:1e3..1e6 --store a.sqlite", "a.sqlite"),
-        ("reproduce --only phase --out study", "study/store.sqlite"),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(store);
-        let child =
-            command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        wait_for_rows(&path);
-        std::fs::remove_file(&path).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-        assert!(message.contains(store), "{arguments}: {message}");
+fn files_lost_during_a_command_are_errors() {
+    for (i, (arguments, name)) in WRITERS.into_iter().enumerate() {
+        lose(arguments, name, Loss::ALL[i % Loss::ALL.len()], Duration::ZERO);
+    }
+}
+
+#[test]
+#[ignore = "long: every loss of every command, 20 times"]
+fn files_lost_at_any_time_are_errors() {
+    for round in 0..20 {
+        for (arguments, name) in WRITERS {
+            for loss in Loss::ALL {
+                lose(arguments, name, loss, Duration::from_millis(11 * round));
+            }
+        }
     }
 }
 
@@ -90,6 +161,36 @@ fn store_without_a_version_is_refused_in_words() {
         for word in ["CREATE", "SELECT", "table", "SQL "] {
             assert!(!message.contains(word), "{message}");
         }
+    }
+}
+
+/// Threads beyond what the address space holds are refused by name. A run without `--threads` starts as many as fit.
+#[cfg(target_os = "linux")]
+#[test]
+fn too_many_threads_for_the_address_space_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.toml"), "vocab = 24\ndim = 12\nlength = 4\nrepeats = 200\n")
+        .unwrap();
+    let limited = |kilobytes: u64, arguments: &str| {
+        let line = format!("ulimit -v {kilobytes} && exec {} {arguments}", env!("CARGO_BIN_EXE_superpose"));
+        Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap()
+    };
+    let sizes = "--vocab 24 --dim 12 --length 4 --samples 200 --test-samples 100";
+    let run = format!("run {sizes}");
+    for arguments in [&*run, "sweep a.toml --store a.sqlite", "bench"] {
+        for kilobytes in [500_000, 2_000_000] {
+            let output = limited(kilobytes, &format!("{arguments} --threads 1000"));
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+            assert!(message.contains("threads = 1000: must be at most "), "{arguments}: {message}");
+        }
+    }
+    // The largest number that is not refused works.
+    let message = text(&limited(300_000, &format!("{run} --threads 1000")).stderr);
+    let most = message.split("at most ").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_string();
+    for arguments in [run.clone(), format!("{run} --threads {most}")] {
+        let output = limited(300_000, &arguments);
+        assert!(output.status.success(), "{arguments}: {}", text(&output.stderr));
     }
 }
 

@@ -103,6 +103,36 @@ fn address_space() -> Option<f64> {
     Some((limit - used).max(0.0))
 }
 
+/// Threads at most.
+const MAX_THREADS: u64 = 1024;
+/// The numbers of threads that are allowed.
+pub const ALLOWED_THREADS: &str = "must be a whole number from 1 to 1024";
+/// Address space of a thread: a stack of 2 MiB, and the 64 MiB that glibc reserves for a thread that allocates.
+const THREAD_SPACE: f64 = 70e6;
+
+/// Returns the number of threads to use: the number given, or one per core as far as the address space allows.
+///
+/// Threads that are started until the address space is used up leave nothing to allocate, and the process aborts.
+///
+/// # Errors
+/// What is allowed, if the number given is not.
+pub fn threads(given: Option<u64>) -> Result<usize, String> {
+    let space = address_space();
+    let fitting = space.map_or(MAX_THREADS, |space| ((space / THREAD_SPACE) as u64).max(1));
+    match given {
+        None => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(cores.min(fitting as usize))
+        }
+        Some(threads) if !(1..=MAX_THREADS).contains(&threads) => Err(ALLOWED_THREADS.into()),
+        Some(threads) if threads > fitting => Err(format!(
+            "must be at most {fitting}, as the limit of the address space (ulimit -v) leaves {}",
+            readable(space.unwrap_or_default())
+        )),
+        Some(threads) => Ok(threads as usize),
+    }
+}
+
 /// Returns a number of bytes with a unit.
 pub fn readable(bytes: f64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];

@@ -112,7 +112,8 @@ fn is_complex(value: &Bound<'_, PyAny>) -> bool {
     kind.is_ok_and(|kind| kind.extract::<char>().is_ok_and(|kind| kind == 'c'))
 }
 
-fn wrong(name: &str, value: &str, allowed: &str) -> PyErr {
+/// The error of a keyword: its name, its value and what is allowed.
+pub fn wrong(name: &str, value: &str, allowed: &str) -> PyErr {
     /// Characters of a value that are shown.
     const SHOWN: usize = 60;
     let value = match value.chars().count() {

@@ -15,7 +15,7 @@ use superpose_lab::run::{Import, Inputs, reads};
 
 use crate::arrays;
 use crate::config::Config;
-use crate::given::{Value, put};
+use crate::given::{Value, put, wrong};
 use crate::record::Record;
 use crate::work::{Failure, Watch, work};
 
@@ -87,17 +87,20 @@ pub fn backend(threads: usize, seconds: f64, watch: &Watch) -> Result<Backend, F
     }
 }
 
-/// Cores that this process may use. Asked once: the system takes longer to answer than a tiny run.
-static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+/// The threads that this process may use. Asked once: the system takes longer to answer than a tiny run.
+static THREADS: LazyLock<usize> = LazyLock::new(|| memory::threads(None).unwrap_or(1));
 
 /// The number of threads; by default one per core.
 pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     match given {
-        None => Ok(*CORES),
-        Some(given) => put("threads", given, |value| match value {
-            Value::Count(threads @ 1..=1024) => Ok(*threads as usize),
-            _ => Err("must be a whole number from 1 to 1024".into()),
-        }),
+        None => Ok(*THREADS),
+        Some(given) => {
+            let count = put("threads", given, |value| match value {
+                Value::Count(count) => Ok(*count),
+                _ => Err(memory::ALLOWED_THREADS.into()),
+            })?;
+            memory::threads(Some(count)).map_err(|allowed| wrong("threads", &count.to_string(), &allowed))
+        }
     }
 }
 
