@@ -25,6 +25,7 @@ class Settings(_engine.Config):
         zipf: Optional[Number] = None,
         noise_vocab: Optional[Number] = None,
         regime: str = "infinitesimal",
+        early_rule: str = "gradient",
         eta: Number = 1.0,
         gamma: Optional[Number] = None,
         eta2: Optional[Number] = None,
@@ -84,6 +85,8 @@ class Settings(_engine.Config):
     def noise_vocab(self) -> Optional[int]: ...
     @property
     def regime(self) -> str: ...
+    @property
+    def early_rule(self) -> str: ...
     @property
     def eta(self) -> float: ...
     @property

@@ -91,6 +91,8 @@ fn missing_predictions_have_a_reason() {
     }
     assert_eq!(zipf["gaps"].as_array().unwrap().len(), 6);
     assert!(text("predict --zipf 1.0").contains("the formulas are for uniform tokens"));
+    let muon = text("predict --early-rule muon");
+    assert!(muon.contains("the formulas are for gradient steps of the memory"), "{muon}");
 }
 
 #[test]

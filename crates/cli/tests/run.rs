@@ -78,6 +78,20 @@ fn table_names_the_limiting_term() {
 }
 
 #[test]
+fn other_rules_have_no_budget_and_say_so() {
+    let folder = folder();
+    let output = superpose(folder.path(), &format!("run {SMALL} --early-rule muon"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for word in ["memory steps by muon", "not defined with early_rule = muon"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains("Largest noise"), "{text}");
+    let record = json(folder.path(), &format!("run {SMALL} --early-rule newton --regime exact"));
+    assert_eq!(record["config"]["early_rule"], "newton");
+    assert!(record["noise"]["logits"]["signal"].is_null());
+}
+
+#[test]
 fn flags_override_the_file() {
     let folder = folder();
     std::fs::write(folder.path().join("a.toml"), "vocab = 30\nsamples = 2e2\ndim = 8\ntrigger = \"keys\"\n")
@@ -215,6 +229,7 @@ fn invalid_values_are_rejected() {
         ("--lead -2", &["lead = -2"]),
         ("--zipf -1", &["zipf = -1", "0 to 10"]),
         ("--zipf NaN", &["--zipf", "NaN"]),
+        ("--early-rule adam", &["--early-rule", "adam", "gradient", "newton"]),
         ("--labels mod:1", &["labels = mod:1"]),
         ("--labels mod:513", &["labels = mod:513", "vocab = 512"]),
         ("--labels other", &["--labels", "permutation or mod:M"]),

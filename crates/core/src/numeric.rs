@@ -108,12 +108,13 @@ impl Cholesky {
     }
 }
 
-/// The part of the mean eigenvalue of a Gram matrix that [`ridge`] adds to each eigenvalue: against rounding, and for
-/// matrices that are singular because there are fewer rows than columns.
-const RIDGE: f64 = 1e-9;
+/// The share of the mean eigenvalue of a Gram matrix of 64-bit numbers that is added by [`ridge`].
+pub(crate) const RIDGE: f64 = 1e-9;
 
-pub(crate) fn ridge(gram: &mut [f64], dim: usize) {
-    let ridge = RIDGE * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
+/// Adds a share of the mean eigenvalue of a Gram matrix to each eigenvalue: against rounding, and for matrices that are singular
+/// because there are fewer rows than columns.
+pub(crate) fn ridge(gram: &mut [f64], dim: usize, share: f64) {
+    let ridge = share * gram.iter().step_by(dim + 1).sum::<f64>() / dim as f64;
     gram.iter_mut().step_by(dim + 1).for_each(|x| *x += ridge);
 }
 
@@ -122,7 +123,7 @@ pub fn pseudo_inverse(rows: &[f64], dim: usize, backend: &Backend) -> Result<(Ve
     let x = View::new(rows, rows.len() / dim, dim);
     let mut gram = vec![0.0; dim * dim];
     backend.product(&mut gram, x.t(), x)?;
-    ridge(&mut gram, dim);
+    ridge(&mut gram, dim, RIDGE);
     let inverse = Cholesky::nearly_definite(gram, dim, backend)?.inverse(backend)?;
     let mut pseudo = vec![0.0; rows.len()];
     backend.product(&mut pseudo, x, View::new(&inverse, dim, dim))?;

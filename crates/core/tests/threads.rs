@@ -5,7 +5,7 @@ mod common;
 
 use common::Setting;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Activation, EmbeddingSettings, Labels, Regime, Settings, Trigger};
+use superpose_core::config::{Activation, EarlyRule, EmbeddingSettings, Labels, Regime, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::evaluate;
@@ -50,11 +50,16 @@ fn output_does_not_depend_on_the_threads() {
             samples: 200,
             ..base.clone()
         },
-        Settings { length: 1, samples: 7, ..base },
+        Settings { length: 1, samples: 7, ..base.clone() },
+        Settings { early_rule: EarlyRule::Sign, ..base.clone() },
+        Settings { early_rule: EarlyRule::Muon, zipf: Some(1.0), ..base.clone() },
+        Settings { early_rule: EarlyRule::Muon, width: Some(96), regime: Regime::Exact, ..base.clone() },
+        Settings { early_rule: EarlyRule::Newton, width: Some(96), ..base.clone() },
+        Settings { early_rule: EarlyRule::Newton, regime: Regime::Exact, eta: 300.0, ..base },
     ];
     for settings in cases {
         let one = bits::<f32>(&settings, 1);
-        for threads in [2, 5] {
+        for threads in [2, 3, 5] {
             assert!(one == bits::<f32>(&settings, threads), "f32, {threads} threads: {settings:?}");
         }
         let one = bits::<f64>(&settings, 1);

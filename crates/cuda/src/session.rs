@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::time::Instant;
 
 use superpose_core::backend::{DeviceError, Problem, Solution};
-use superpose_core::config::{Activation, Trigger};
+use superpose_core::config::{Activation, EarlyRule, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
 use superpose_core::embedding::Embeddings;
 use superpose_core::random::Stream;
@@ -73,6 +73,9 @@ impl<'a, T: Element> Session<'a, T> {
         let config = problem.config;
         if config.training.is_some() {
             return Err(DeviceError::unsupported("training beyond the early phase (steps)"));
+        }
+        if config.early_rule != EarlyRule::Gradient {
+            return Err(DeviceError::unsupported(format!("early_rule = {}", config.early_rule)));
         }
         if config.length > MAX_LENGTH {
             return Err(DeviceError::unsupported(format!("length = {} above {MAX_LENGTH}", config.length)));

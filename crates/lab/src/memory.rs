@@ -1,7 +1,7 @@
 //! Estimates of the RAM of a run, so that a run that does not fit is rejected before it starts.
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Config, Embedding, Positions};
+use superpose_core::config::{Config, EarlyRule, Embedding, Positions};
 use superpose_core::with_precision;
 
 use crate::excess::Excess;
@@ -31,11 +31,28 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let index = 8.0 * n + 8.0 * labels;
     let tables = 64.0 * tokens * (8.0 + real) + threads * 16.0 * tokens;
 
+    // The iterates of a polar factor with their Gram matrix, or both factors of the Hessian with sums by task, in 64 bits.
+    let small = d.min(p);
+    let rule = match config.early_rule {
+        EarlyRule::Gradient | EarlyRule::Sign => 0.0,
+        EarlyRule::Muon => (2.0 * d * p + small * small) * 8.0,
+        EarlyRule::Newton => {
+            let moment = (tasks + 2.0) * p * p * 8.0 + threads * p * p * real;
+            moment + (2.0 * d * p + 2.0 * d * d + 2.0 * labels * d) * 8.0
+        }
+    };
+
     let orthonormal = config.embedding.kind() == Embedding::Orthonormal;
     let draw = if orthonormal { (tokens + labels) * d * 8.0 } else { 0.0 };
-    let train =
-        centred * 2.0 + labels * p * real + sums + index + threads * (block + tables) + tasks * tokens * 8.0;
-    let evaluate = centred + labels * p * real + sums + threads * block + 24.0 * config.test_samples as f64;
+    let train = centred * 2.0
+        + labels * p * real
+        + sums
+        + index
+        + threads * (block + tables)
+        + tasks * tokens * 8.0
+        + rule;
+    let evaluate =
+        centred + labels * p * real + sums + rule + threads * block + 24.0 * config.test_samples as f64;
     let at_once = 32.0 * (vocab * (16.0 + 5.0 * real) + 12.0 * labels * real);
     let budget = centred + vocab * d * real + labels * p * real + threads * (at_once + block);
     let written =

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Labels, Regime};
+use superpose_core::config::{EarlyRule, Labels, Regime};
 use superpose_core::{Config, Measure, Measures, Settings};
 
 use crate::attention::{Scores, kept_rate, kept_rate_of, lock_rate};
@@ -39,6 +39,7 @@ reasons! {
     NoiseVocab: "the formulas are for noise tokens from the facts' vocabulary",
     LabelClasses: "the formulas are for one label per fact",
     ExactRegime: "the formulas are for the infinitesimal regime",
+    EarlyRule: "the formulas are for gradient steps of the memory",
     Gamma: "the formulas are for a rate of step 2 that is set by the lead",
     SmallLeadKeep: "with tokens dropped, the formulas are for a lead of at least 3: with less, the dropped tokens had attention",
     Dropped: "the formula is for attention on all tokens of a sequence",
@@ -135,6 +136,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         noise_vocab,
         labels,
         regime,
+        early_rule,
         gamma,
         lead,
         training,
@@ -171,6 +173,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
+        (*early_rule != EarlyRule::Gradient).then_some(Reason::EarlyRule),
         unscaled.then_some(Reason::Gamma),
         (dropped && recall && *lead < MIN_TIGHT_LEAD).then_some(Reason::SmallLeadKeep),
         (dropped && mass).then_some(Reason::Dropped),

@@ -3,7 +3,7 @@
 use axum::Json;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use superpose_core::config::{Activation, Embedding, Precision, Regime, Settings, Trigger};
+use superpose_core::config::{Activation, EarlyRule, Embedding, Precision, Regime, Settings, Trigger};
 use superpose_lab::phase::{MAX_VALUES, MIN_VALUES, Size};
 use superpose_theory::critical::Parameter;
 
@@ -31,6 +31,7 @@ struct Choices {
     embedding: &'static [Embedding],
     trigger: &'static [Trigger],
     regime: &'static [Regime],
+    early_rule: &'static [EarlyRule],
     precision: &'static [Precision],
 }
 
@@ -80,6 +81,7 @@ pub async fn about(app: Shared) -> Json<About> {
             embedding: EMBEDDINGS,
             trigger: Trigger::ALL,
             regime: Regime::ALL,
+            early_rule: EarlyRule::ALL,
             precision: Precision::ALL,
         },
         // Roughly the ranges in which the formulas were checked.

@@ -40,6 +40,20 @@ impl Trigger {
 }
 
 words! {
+    /// How the gradient of a memory step of the early phase becomes the step (theory: optimiser). All steps have the norm of the gradient.
+    EarlyRule {
+        /// The gradient itself.
+        Gradient = "gradient",
+        /// The sign of each entry, which is Adam's first step.
+        Sign = "sign",
+        /// The polar factor of the gradient, all singular values 1, which is Muon's step.
+        Muon = "muon",
+        /// The gradient times the inverse Hessian of a uniform softmax on either side.
+        Newton = "newton",
+    }
+}
+
+words! {
     /// How the early phase is computed (theory: setting).
     Regime {
         /// Any learning rates, the true softmax at every step.

@@ -20,7 +20,7 @@ use std::ops::Deref;
 use serde::Serialize;
 
 pub use activation::Activation;
-pub use choices::{Labels, Positions, Precision, Regime, Trigger};
+pub use choices::{EarlyRule, Labels, Positions, Precision, Regime, Trigger};
 pub use definition::{Group, Range, Setting, above, accept, below, between, counts, within};
 pub use embedding::{Embedding, EmbeddingSettings};
 pub use optimiser::{Optimiser, Schedule};
@@ -65,6 +65,8 @@ settings! {
         noise_vocab: Option<usize> = None, counts(1, MAX_COUNT);
         /// Learning rates of the three steps, finite (exact) or in the limit eta -> 0 (infinitesimal).
         regime: Regime = Regime::Infinitesimal;
+        /// Rule of the memory steps 1 and 3; every rule's step has the norm of the gradient.
+        early_rule: EarlyRule = EarlyRule::Gradient;
         /// Learning rate of step 1, in the exact regime.
         eta: f64 = 1.0, within(1e-20, 1e20);
         /// Learning rate of step 2; absent: computed from the lead.

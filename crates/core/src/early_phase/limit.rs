@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use crate::backend::{Backend, Real, Result, View, Weights, add_rows, histogram, product};
-use crate::config::{Config, Trigger};
+use crate::config::{Config, EarlyRule, Trigger};
 use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
 use crate::numeric::dot;
 use crate::task::{Block, Samples};
@@ -78,15 +78,21 @@ impl<'a, T: Real> Limit<'a, T> {
     /// The three steps.
     pub fn run(&self, config: &Config) -> Result<EarlyPhase<T>> {
         let model = self.model;
-        let m1: Vec<T> = narrow(&self.value_step(&Attention::Uniform)?.m);
+        let step = |attention: &Attention<T>| self.memory_step(config.early_rule, attention);
+        let m1: Vec<T> = narrow(&step(&Attention::Uniform)?);
         let u = self.query_step(&m1)?;
         let e = model.embeddings;
         let phase = second_step(config, &e.z_trig, &e.z_eos, self.samples.length(), &u);
-        let m2 = narrow(&self.value_step(&phase.attention(model, self.backend)?)?.m);
+        let m2 = narrow(&step(&phase.attention(model, self.backend)?)?);
         Ok(EarlyPhase { m1, m2, ..phase })
     }
 
-    /// Steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
+    /// Steps 1 and 3 by a rule, per unit of rate.
+    pub fn memory_step(&self, rule: EarlyRule, attention: &Attention<T>) -> Result<Vec<f64>> {
+        rule.step(self.value_step(attention)?.m, self.model, || self.moment(attention), self.backend)
+    }
+
+    /// The gradient of steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
     pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep> {
         let (dim, inputs) = (self.model.dim(), self.model.inputs());
         let tasks = self.groups.tasks();
@@ -114,6 +120,34 @@ impl<'a, T: Real> Limit<'a, T> {
             total.m.iter_mut().zip(&part.m).for_each(|(a, b)| *a += b * scale);
             let pairs = total.mean_features.iter_mut().zip(&part.mean_features);
             pairs.for_each(|(a, b)| *a += b * scale);
+        }
+        Ok(total)
+    }
+
+    /// The mean of `psi(h) psi(h)^T` under the given attention, `inputs` rows of `inputs`.
+    pub fn moment(&self, attention: &Attention<T>) -> Result<Vec<f64>> {
+        let (model, inputs) = (self.model, self.model.inputs());
+        let tasks = self.groups.tasks();
+        let sums = self.backend.try_map(tasks.len(), |task| {
+            let mut pass = Pass::default();
+            let mut part = vec![T::ZERO; inputs * inputs];
+            let mut sum = vec![0.0; inputs * inputs];
+            let samples = self.groups.samples(&tasks[task]);
+            for ids in samples.chunks(block_rows(inputs, self.samples.length())) {
+                self.backend.check_cancelled()?;
+                self.samples.fill(ids, &mut pass.block);
+                pass.work.attend(model, attention, &pass.block);
+                pass.work.activate(model);
+                let features = pass.work.features(model);
+                product(&mut part, features.t(), features, false);
+                sum.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x.to_f64());
+            }
+            Ok(sum)
+        })?;
+        let mut total = vec![0.0; inputs * inputs];
+        let scale = 1.0 / self.groups.count() as f64;
+        for part in &sums {
+            total.iter_mut().zip(part).for_each(|(a, b)| *a += b * scale);
         }
         Ok(total)
     }

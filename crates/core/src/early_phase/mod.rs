@@ -3,10 +3,12 @@
 mod groups;
 mod limit;
 mod placed;
+mod rule;
 
 pub use groups::Groups;
 pub use limit::{Limit, ValueStep};
-pub use placed::{fact_frequency, fact_frequency_of, placed_step};
+pub use placed::{fact_frequency, fact_frequency_of, placed_moment, placed_step};
+pub use rule::polar;
 
 use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
@@ -67,7 +69,7 @@ pub fn early_phase<T: Real>(
     }
 }
 
-/// The exact regime: three gradient steps with the true softmax.
+/// The exact regime: three steps with the true softmax.
 fn exact<T: Real>(
     config: &Config,
     model: &Model<'_, T>,
@@ -75,7 +77,8 @@ fn exact<T: Real>(
     backend: &Backend,
 ) -> Result<EarlyPhase<T>> {
     // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
-    let step = Limit::new(model, samples, backend)?.value_step(&Attention::Uniform)?.m;
+    let limit = Limit::new(model, samples, backend)?;
+    let step = limit.memory_step(config.early_rule, &Attention::Uniform)?;
     let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
     let m1: Vec<T> = narrow(&wide);
     let response = Response::new(model, &m1, samples.count(), backend)?;
@@ -88,7 +91,9 @@ fn exact<T: Real>(
     let query = query(&phase.w1, &e.z_eos);
 
     let want = Want { m: true, query: false, loss: false };
-    let step = descent(model, &response, &query, samples, want, backend)?.m;
+    let gradient = descent(model, &response, &query, samples, want, backend)?.m;
+    let moment = || limit.moment(&model.attention(&query, backend)?);
+    let step = config.early_rule.step(gradient, model, moment, backend)?;
     let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + phase.eta2 * step)).collect();
     Ok(EarlyPhase { m1, m2, ..phase })
 }

@@ -38,7 +38,34 @@ pub fn fact_frequency_of(counts: &[u32], samples: usize) -> Vec<f64> {
     counts.iter().map(|&count| f64::from(count) / samples as f64).collect()
 }
 
-/// The step of `M` per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
+/// The mean of `psi(k) psi(k)^T` over facts, `inputs` rows of `inputs`.
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn placed_moment<T: Real>(
+    model: &Model<'_, T>,
+    frequency: &[f64],
+    backend: &Backend,
+) -> Result<Vec<f64>> {
+    let inputs = model.inputs();
+    let mut total = vec![0.0; inputs * inputs];
+    let mut work = Workspace::default();
+    let seen: Vec<usize> = (0..frequency.len()).filter(|&w| frequency[w] > 0.0).collect();
+    let mut part = vec![0.0; inputs * inputs];
+    for tokens in seen.chunks(block_rows(inputs, 1)) {
+        work.place(model, tokens.iter().copied());
+        work.activate(model);
+        let rows = work.features(model).data().chunks_exact(inputs).zip(tokens);
+        let weighted: Vec<f64> =
+            rows.flat_map(|(row, &w)| row.iter().map(move |x| x.to_f64() * frequency[w].sqrt())).collect();
+        let weighted = View::new(&weighted, tokens.len(), inputs);
+        backend.product(&mut part, weighted.t(), weighted)?;
+        total.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
+    }
+    Ok(total)
+}
+
+/// The gradient of `M`, negative and per unit of rate: the mean of `(Z_out^T r) psi(k)^T` over facts. The residual is that of the true softmax
 /// at value matrix `m`, or that of a uniform softmax without one.
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,

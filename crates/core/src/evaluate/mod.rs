@@ -9,7 +9,7 @@ pub use tally::Tally;
 
 use crate::backend::{Backend, Real, Result, top};
 use crate::config::{Config, Regime, Trigger};
-use crate::early_phase::{EarlyPhase, narrow, placed_step};
+use crate::early_phase::{EarlyPhase, narrow, placed_moment, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
@@ -35,7 +35,9 @@ pub fn evaluate<T: Real>(
     let mut measures = Evaluation::default();
     parts.iter().for_each(|part| measures.merge(part));
     let (exact, plain) = (config.regime == Regime::Exact, Model { trigger: Trigger::Keys, ..*model });
-    let step = placed_step(model, exact.then_some(&phase.m1[..]), task.facts(), frequency, backend)?;
+    let gradient = placed_step(model, exact.then_some(&phase.m1[..]), task.facts(), frequency, backend)?;
+    let moment = || placed_moment(model, frequency, backend);
+    let step = config.early_rule.step(gradient, model, moment, backend)?;
     let memory: Vec<T> = match config.regime {
         Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {

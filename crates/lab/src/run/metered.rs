@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Config, Regime};
+use superpose_core::config::{Config, EarlyRule, Regime};
 use superpose_core::task::{Block, Samples};
 
 /// The stage of a run.
@@ -36,10 +36,12 @@ pub trait Progress: Sync {
 
 /// Returns the number of samples that a run reads, including test samples.
 pub fn reads(config: &Config) -> u64 {
-    // Three passes train and two compute the score budget; an exact run needs three more for its infinitesimal limit.
-    let passes = match config.regime {
-        Regime::Infinitesimal => 5,
-        Regime::Exact => 8,
+    // Three passes train and two compute the score budget; an exact run needs three more for its infinitesimal limit. Only gradient
+    // steps have a budget. Newton's steps need two more passes.
+    let passes = match (config.early_rule, config.regime) {
+        (EarlyRule::Gradient, Regime::Infinitesimal) | (EarlyRule::Newton, _) => 5,
+        (EarlyRule::Gradient, Regime::Exact) => 8,
+        (EarlyRule::Sign | EarlyRule::Muon, _) => 3,
     };
     let each = passes * config.samples as u64 + config.test_samples as u64;
     each.saturating_mul(config.repeats as u64)

@@ -26,7 +26,7 @@ pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
-use superpose_core::config::{Config, ConfigError, Regime};
+use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase};
 use superpose_core::evaluate::{Evaluation, Look, look};
 use superpose_core::model::Model;
@@ -222,7 +222,7 @@ fn run_repeat<T: Real + Element>(
 }
 
 /// Returns the noise budget of a trained model. It is defined in the infinitesimal regime; for an exact run it is the budget of the
-/// infinitesimal limit on the same data.
+/// infinitesimal limit on the same data. It is empty unless the memory steps are gradient steps: only those are sums over facts.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn budget<T: Real>(
     config: &Config,
@@ -234,6 +234,9 @@ pub(crate) fn budget<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Noise, Cancelled> {
+    if config.early_rule != EarlyRule::Gradient {
+        return Ok(Noise { logits: Budget::default(), scores: Budget::default() });
+    }
     let limit = match config.regime {
         Regime::Infinitesimal => phase,
         Regime::Exact => early_phase(&config.limit(), model, samples, backend)?,

@@ -1,7 +1,7 @@
 //! A run: measurements, the noise budget, and what limits recall.
 
 use superpose_core::Measure;
-use superpose_core::config::{EmbeddingSettings, Labels, Regime, Settings};
+use superpose_core::config::{EarlyRule, EmbeddingSettings, Labels, Regime, Settings};
 use superpose_core::noise::Budget;
 use superpose_lab::run::{Noise, RunRecord};
 use superpose_theory::limit::limit;
@@ -37,6 +37,9 @@ pub fn run(record: &RunRecord) -> Document {
     {
         page.heading(title);
         match largest_first(budget) {
+            _ if config.early_rule != EarlyRule::Gradient => {
+                page.note(format!("not defined with early_rule = {}", config.early_rule));
+            }
             parts if parts.is_empty() => page.note("none"),
             parts => page.blocks.push(Block::Bars(parts)),
         }
@@ -63,6 +66,9 @@ fn about(config: &Settings) -> String {
         format!("trigger in {}", trigger(config.trigger)),
         format!("{} regime", config.regime),
     ];
+    if config.early_rule != EarlyRule::Gradient {
+        parts.push(format!("memory steps by {}", config.early_rule));
+    }
     if let Labels::Mod(classes) = config.labels {
         parts.push(format!("{} classes", count(classes)));
     }
@@ -86,6 +92,10 @@ fn largest_first(budget: &Budget) -> Vec<(String, f64)> {
 /// What limits recall in one sentence.
 fn verdict(record: &RunRecord) -> String {
     let mean = |measure| record.measures[measure].mean;
+    let has_budget = record.config.early_rule == EarlyRule::Gradient;
+    if mean(Measure::Accuracy) >= 0.99 && !has_budget {
+        return "Recall is all but perfect.".into();
+    }
     if mean(Measure::Accuracy) >= 0.99 {
         let parts = largest_first(&record.noise.logits);
         let noise = parts.first().map_or("none", |part| &part.0);
@@ -94,6 +104,8 @@ fn verdict(record: &RunRecord) -> String {
     let (memory, lock) = (mean(Measure::MemoryAccuracy), mean(Measure::LockRate));
     let (part, term) = limit_of(&record.config, memory, lock, &record.noise);
     let noise = term.map_or("none".into(), |term| term.word().replace('_', " "));
+    let largest =
+        |what| if has_budget { format!(" Largest noise in the {what}: {noise}.") } else { String::new() };
     if part == Part::Attention {
         let sign = match record.trigger_sign {
             1 => "",
@@ -101,8 +113,9 @@ fn verdict(record: &RunRecord) -> String {
             _ => " (step 2 learned to look away from the trigger)",
         };
         return format!(
-            "The attention limits recall: it finds the trigger in {} of sequences{sign}. Largest noise in the scores: {noise}.",
-            percent(lock)
+            "The attention limits recall: it finds the trigger in {} of sequences{sign}.{}",
+            percent(lock),
+            largest("scores")
         );
     }
     let what = match record.config.zipf {
@@ -111,10 +124,10 @@ fn verdict(record: &RunRecord) -> String {
     };
     let unseen = percent(unseen(&record.config).unwrap_or(0.0));
     let reason = match term {
-        Some(Term::Coverage) => format!("Coverage: about {unseen} of facts are in no sample."),
-        _ => format!("Largest noise in the logits: {noise}."),
+        Some(Term::Coverage) => format!(" Coverage: about {unseen} of facts are in no sample."),
+        _ => largest("logits"),
     };
-    format!("The memory limits recall: with perfect attention {} of {what}. {reason}", percent(memory))
+    format!("The memory limits recall: with perfect attention {} of {what}.{reason}", percent(memory))
 }
 
 /// What limits recall, by the theory's rule applied to measurements. The part of the logits that imperfect attention adds is not

@@ -5,7 +5,7 @@
 //! another may be faster or slower as a whole, which changes no share. Only additions, products and quotients, so that
 //! every machine deals the same cells to the same shard.
 
-use superpose_core::config::{Activation, Config, Embedding, Precision, Regime};
+use superpose_core::config::{Activation, Config, EarlyRule, Embedding, Precision, Regime};
 
 /// A multiply-add inside a matrix product, f32.
 const FMA: f64 = 0.026;
@@ -31,6 +31,8 @@ const TRANSCENDENTAL: f64 = 10.0;
 const ORTHONORMAL: f64 = 0.45;
 /// A logit read.
 const READ: f64 = 0.15;
+/// A term of a triangular solution or factorisation, f64.
+const SOLVE: f64 = 0.4;
 /// A cell, whatever its sizes.
 const CELL: f64 = 80_000.0;
 
@@ -83,6 +85,19 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         }
     };
 
+    // Two memory steps and that of placed attention: some 40 products of a matrix with its Gram matrix, or two factorisations and
+    // the second moment of the features, all in 64 bits.
+    let (small, wide) = (d.min(p), 2.0 * FMA);
+    let rule = match config.early_rule {
+        EarlyRule::Gradient => 0.0,
+        EarlyRule::Sign => 3.0 * d * p,
+        EarlyRule::Muon => 3.0 * 40.0 * small * d * p * wide,
+        EarlyRule::Newton => {
+            let solve = (d + p) * (d * d + p * p) * SOLVE;
+            3.0 * solve + labels * d * d * wide + 2.0 * (n * (picked + forward + p * p * fma) + n * read)
+        }
+    };
+
     let asked = if vocab * labels * d.min(p) + vocab * d * m <= 1.4e11 { vocab } else { test };
     let answer = forward + labels * (p * fma + READ);
     let recall = test * (read + SAMPLE + l * EXPONENTIAL + picked + answer);
@@ -92,7 +107,11 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
 
     let again = if config.regime == Regime::Exact { limit } else { 0.0 };
     let queries = test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL);
-    let budget = if noise { 1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma) } else { 0.0 };
+    let budget = if noise && config.early_rule == EarlyRule::Gradient {
+        1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma)
+    } else {
+        0.0
+    };
     // A step: scores and weights, values picked and their derivatives, logits and residuals; a reading now and then.
     let training = config.training.as_ref().map_or(0.0, |training| {
         let (h, batch) = (count(training.heads), count(training.batch_size(config.samples)));
@@ -104,5 +123,5 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         let readings = steps.min(steps / count(training.record_every()) + 1.0);
         steps * step + readings * (recall + asked * answer)
     });
-    1e-9 * (CELL + draw + train + evaluate + budget + training)
+    1e-9 * (CELL + draw + train + rule + evaluate + budget + training)
 }

@@ -29,7 +29,7 @@
 use crate::backend::{Backend, Result, View, product};
 use crate::config::Trigger;
 use crate::model::{Attention, Model, Workspace, centred};
-use crate::numeric::{Cholesky, dot, pseudo_inverse, ridge};
+use crate::numeric::{Cholesky, RIDGE, dot, pseudo_inverse, ridge};
 use crate::random::Stream;
 use crate::task::{Block, Drawn, Samples, Task};
 
@@ -110,7 +110,7 @@ impl Features {
         let weight = count * count / samples;
         let mut matrix: Vec<f64> =
             self.gram.iter().zip(&self.noise).map(|(gram, noise)| gram + weight * noise).collect();
-        ridge(&mut matrix, inputs);
+        ridge(&mut matrix, inputs, RIDGE);
         let inverse = Cholesky::nearly_definite(matrix, inputs, backend)?.inverse(backend)?;
         let mut rows = vec![0.0; self.tokens.len()];
         let view = |rows| View::new(rows, <[f64]>::len(rows) / inputs, inputs);

@@ -1,0 +1,124 @@
+//! The rule that turns the gradient of a memory step into the step (theory: optimiser).
+//!
+//! The step of every rule has the Frobenius norm of the gradient, so that `eta` and `eta2` mean the same for all of them. In the
+//! infinitesimal regime the norm has no effect. Everything is computed in 64 bits by the products of the backend, so that bits do not
+//! depend on threads.
+
+use crate::backend::{Backend, Real, Result, View};
+use crate::config::EarlyRule;
+use crate::model::{Model, centred};
+use crate::numeric::{Cholesky, dot, ridge};
+
+/// What a rule treats as zero, relative to the largest singular value (Muon) or to the mean eigenvalue (Newton). Sums of 32-bit
+/// products have errors of about a hundredth of it.
+const FLOOR: f64 = 1e-6;
+
+impl EarlyRule {
+    /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`. `moment` computes the mean of
+    /// `psi(h) psi(h)^T` over the samples of the gradient; only [`EarlyRule::Newton`] needs it.
+    ///
+    /// # Errors
+    /// When the backend's token was cancelled.
+    pub fn step<T: Real>(
+        self,
+        gradient: Vec<f64>,
+        model: &Model<'_, T>,
+        moment: impl FnOnce() -> Result<Vec<f64>>,
+        backend: &Backend,
+    ) -> Result<Vec<f64>> {
+        let (dim, inputs) = (model.dim(), model.inputs());
+        let mut step = match self {
+            EarlyRule::Gradient => return Ok(gradient),
+            EarlyRule::Sign => gradient.iter().map(|x| if *x == 0.0 { 0.0 } else { x.signum() }).collect(),
+            EarlyRule::Muon => polar(&gradient, dim, inputs, backend)?,
+            EarlyRule::Newton => {
+                let outputs = output_covariance(model, backend)?;
+                newton(&gradient, dim, inputs, moment()?, outputs, backend)?
+            }
+        };
+        let norm = dot(&step, &step).sqrt();
+        if norm > 0.0 {
+            let scale = dot(&gradient, &gradient).sqrt() / norm;
+            step.iter_mut().for_each(|x| *x *= scale);
+        }
+        Ok(step)
+    }
+}
+
+/// The polar factor `U V^T` of `U S V^T`. Singular values below [`FLOOR`] times the largest are mapped to less than 1, in proportion
+/// if they are small; all others to 1 with an error below 1e-12.
+///
+/// Newton-Schulz iterations `X <- a X (3 - a^2 X^T X) / 2` with the scale `a` that raises a lower bound of the singular values
+/// fastest: it makes both ends of their interval equal.
+///
+/// # Reference
+/// J. Chen and E. Chow, A stable scaling of Newton-Schulz for improving the sign function computation of a Hermitian matrix, 2014.
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn polar(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<f64>> {
+    let norm = dot(matrix, matrix).sqrt();
+    if norm == 0.0 {
+        return Ok(matrix.to_vec());
+    }
+    let mut x: Vec<f64> = matrix.iter().map(|x| x / norm).collect();
+    let short = rows.min(columns);
+    let mut gram = vec![0.0; short * short];
+    let mut next = vec![0.0; x.len()];
+    // The largest singular value is between norm / sqrt(short) and norm.
+    let mut low = FLOOR / (short as f64).sqrt();
+    while 1.0 - low > 1e-12 {
+        let a = (3.0 / (1.0 + low + low * low)).sqrt();
+        let view = View::new(&x, rows, columns);
+        let small = |gram| View::new(gram, short, short);
+        if rows > columns {
+            backend.product(&mut gram, view.t(), view)?;
+            backend.product(&mut next, view, small(&gram))?;
+        } else {
+            backend.product(&mut gram, view, view.t())?;
+            backend.product(&mut next, small(&gram), view)?;
+        }
+        x.iter_mut().zip(&next).for_each(|(x, cube)| *x = 0.5 * a * (3.0 * *x - a * a * cube));
+        low *= 0.5 * a * (3.0 - a * a * low * low);
+    }
+    Ok(x)
+}
+
+/// `C^-1 G H^-1`: the Newton step at a uniform softmax, where the Hessian is the Kronecker product of the covariance `C` of the output
+/// embeddings and of the second moment `H` of the features. [`FLOOR`] times its mean eigenvalue is added to each of them.
+fn newton(
+    gradient: &[f64],
+    dim: usize,
+    inputs: usize,
+    moment: Vec<f64>,
+    outputs: Vec<f64>,
+    backend: &Backend,
+) -> Result<Vec<f64>> {
+    let right = solve_rows(gradient, inputs, moment, backend)?;
+    Ok(transposed(&solve_rows(&transposed(&right, inputs), dim, outputs, backend)?, dim))
+}
+
+/// `X A^-1` for the rows of `X` and a symmetric `A`, which gets the ridge.
+fn solve_rows(rows: &[f64], size: usize, mut matrix: Vec<f64>, backend: &Backend) -> Result<Vec<f64>> {
+    ridge(&mut matrix, size, FLOOR);
+    let root = Cholesky::nearly_definite(matrix, size, backend)?;
+    let mut rows = rows.to_vec();
+    backend.for_chunks(&mut rows, size, |_, row| root.solve(row))?;
+    Ok(rows)
+}
+
+fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
+    let rows = matrix.len() / columns;
+    (0..matrix.len()).map(|i| matrix[i % rows * columns + i / rows]).collect()
+}
+
+/// The covariance of the output embeddings over labels, `dim` rows of `dim`.
+fn output_covariance<T: Real>(model: &Model<'_, T>, backend: &Backend) -> Result<Vec<f64>> {
+    let (dim, labels) = (model.dim(), model.labels());
+    let rows: Vec<f64> = centred(&model.embeddings.z_out, dim).iter().map(|x| x.to_f64()).collect();
+    let mut covariance = vec![0.0; dim * dim];
+    let view = View::new(&rows, labels, dim);
+    backend.product(&mut covariance, view.t(), view)?;
+    covariance.iter_mut().for_each(|x| *x /= labels as f64);
+    Ok(covariance)
+}
