@@ -4,7 +4,8 @@
 //! threads and the cancel token; there is no global pool.
 //!
 //! Results do not depend on the number of threads: the backend splits work into tasks by problem size alone, runs each task on
-//! one thread, and combines results in task order. Kernels give equal results on every instruction set: they use a fixed number
+//! one thread, and combines results in task order. Long sums are split into blocks that any thread computes; the blocks of a sum
+//! are added in their order ([`Blocks`]). Kernels give equal results on every instruction set: they use a fixed number
 //! of lanes and no fused multiply-add. Matrix products use fused multiply-add where the processor has it, so only processors
 //! without it differ ([`Numerics`]).
 
@@ -29,6 +30,7 @@ mod numerics;
 mod product;
 mod real;
 mod softmax;
+mod sums;
 mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
@@ -38,4 +40,5 @@ pub use numerics::Numerics;
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, softmax_of_largest, top};
+pub use sums::Blocks;
 pub use tasks::Backend;

@@ -83,6 +83,14 @@ impl Backend {
         self.cancel.check()
     }
 
+    /// Runs `work` on a thread of the pool, if there is one.
+    pub(super) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
     /// Runs the tasks `0..count` and returns their results in order.
     pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>> {
         self.try_map(count, |i| Ok(task(i)))
@@ -130,9 +138,17 @@ impl Backend {
     }
 
     /// Computes `out = a b` with panels of rows on different threads. Panels are large, which is efficient, when there are
-    /// enough rows for all threads.
+    /// enough rows for all threads. The number of rows of a panel changes no bits unless it is 1.
     pub fn product<T: Real>(&self, out: &mut [T], a: View<'_, T>, b: View<'_, T>) -> Result<()> {
-        let panel = if a.rows() >= 1024 { 256 } else { 64 };
+        const FEW: usize = 16;
+        let panel = match a.rows() {
+            // Panels for all threads. None is smaller than `FEW` rows, and all have enough entries for the same kernel.
+            rows if rows % FEW == 0 && b.columns() > FEW => {
+                (rows / self.threads()).next_multiple_of(FEW).clamp(FEW, 256)
+            }
+            1024.. => 256,
+            _ => 64,
+        };
         let columns = b.columns();
         if columns == 0 {
             return Ok(());

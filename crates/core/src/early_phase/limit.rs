@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Real, Result, View, Weights, add_rows, histogram, product};
+use crate::backend::{Backend, Blocks, Real, Result, View, Weights, add_rows, histogram, product};
 use crate::config::{Config, EarlyRule, Trigger};
 use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
 use crate::numeric::dot;
@@ -71,7 +71,7 @@ impl<'a, T: Real> Limit<'a, T> {
     /// Groups the samples by label.
     pub fn new(model: &'a Model<'a, T>, samples: &'a dyn Samples, backend: &'a Backend) -> Result<Self> {
         let groups = Groups::new(samples, model.labels(), backend)?;
-        let centred = centred(&model.embeddings.z_out, model.dim());
+        let centred = centred(&model.embeddings.z_out, model.dim(), backend)?;
         Ok(Limit { model, samples, backend, groups, centred, way: Way::choose(model, samples) })
     }
 
@@ -94,33 +94,11 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// The gradient of steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
     pub fn value_step(&self, attention: &Attention<T>) -> Result<ValueStep> {
-        let (dim, inputs) = (self.model.dim(), self.model.inputs());
-        let tasks = self.groups.tasks();
-        let sums = self.backend.try_map(tasks.len(), |task| {
-            let mut pass = Pass::default();
-            let mut sum = ValueStep::new(dim, inputs);
-            let mut step = vec![T::ZERO; dim * inputs];
-            for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
-                match self.way {
-                    Way::Tables => self.label_sums_by_tables(&labels, attention, &mut pass)?,
-                    Way::Rows => self.label_sums_by_rows(&labels, attention, &mut pass)?,
-                }
-                let by_label = View::new(&pass.by_label, labels.len(), inputs);
-                product(&mut step, self.centred(&labels).t(), by_label, false);
-                sum.m.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());
-                for row in pass.by_label.chunks_exact(inputs) {
-                    sum.mean_features.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
-                }
-            }
-            Ok(sum)
-        })?;
-        let mut total = ValueStep::new(dim, inputs);
+        let sums = self.sums(|pieces| ValueSums { limit: self, attention, pieces })?;
+        let mut total = ValueStep::new(self.model.dim(), self.model.inputs());
         let scale = 1.0 / self.groups.count() as f64;
-        for part in &sums {
-            total.m.iter_mut().zip(&part.m).for_each(|(a, b)| *a += b * scale);
-            let pairs = total.mean_features.iter_mut().zip(&part.mean_features);
-            pairs.for_each(|(a, b)| *a += b * scale);
-        }
+        self.backend.add_parts(&mut total.m, &each(&sums, |sum| &sum.m), scale)?;
+        self.backend.add_parts(&mut total.mean_features, &each(&sums, |sum| &sum.mean_features), scale)?;
         Ok(total)
     }
 
@@ -154,25 +132,21 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with `W1 = gamma u z_eos^T`.
     pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>> {
-        let (model, inputs) = (self.model, self.model.inputs());
-        let tasks = self.groups.tasks();
-        let sums = self.backend.try_map(tasks.len(), |task| {
-            let mut pass = Pass::default();
-            let mut sums = Coefficients::new(model.tokens());
-            for labels in pieces(tasks[task].clone(), self.labels_at_once()) {
-                // The derivative by the features depends on the label alone.
-                pass.by_label.resize(labels.len() * inputs, T::ZERO);
-                product(&mut pass.by_label, self.centred(&labels), View::new(m, model.dim(), inputs), false);
-                match self.way {
-                    Way::Tables => self.coefficients_by_tables(&labels, &mut pass, &mut sums)?,
-                    Way::Rows => self.coefficients_by_rows(&labels, &mut pass, &mut sums)?,
-                }
-            }
-            Ok(sums)
-        })?;
-        let mut total = Coefficients::new(model.tokens());
-        sums.iter().for_each(|part| total.merge(part));
-        Ok(total.direction(model, 1.0 / self.groups.count() as f64))
+        let m = View::new(m, self.model.dim(), self.model.inputs());
+        let sums = self.sums(|pieces| QuerySums { limit: self, m, pieces })?;
+        let mut total = Coefficients::new(self.model.tokens());
+        self.backend.add_parts(&mut total.tokens, &each(&sums, |sum| &sum.tokens), 1.0)?;
+        sums.iter().for_each(|sum| total.trigger += sum.trigger);
+        total.direction(self.model, 1.0 / self.groups.count() as f64, self.backend)
+    }
+
+    /// Sums over pieces of the labels of each task.
+    fn sums<B: Blocks>(&self, blocks: impl FnOnce(Vec<Vec<Range<usize>>>) -> B) -> Result<Vec<B::Sum>> {
+        let size = self.labels_at_once();
+        let tasks: Vec<Vec<Range<usize>>> =
+            self.groups.tasks().into_iter().map(|labels| pieces(labels, size).collect()).collect();
+        let counts: Vec<usize> = tasks.iter().map(Vec::len).collect();
+        self.backend.sums(&counts, &blocks(tasks))
     }
 
     /// Samples with each label.
@@ -271,32 +245,30 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(())
     }
 
-    fn coefficients_by_tables(
-        &self,
-        labels: &Range<usize>,
-        pass: &mut Pass<T>,
-        sums: &mut Coefficients,
-    ) -> Result<()> {
-        let (model, length) = (self.model, self.samples.length());
-        let (dim, tokens) = (model.dim(), model.tokens());
-        pass.narrow.resize(labels.len() * tokens, T::ZERO);
-        let g = View::new(&pass.by_label, labels.len(), dim);
-        product(&mut pass.narrow, g, model.z_in().t(), false);
-        let by_trigger: Vec<f64> =
-            pass.by_label.chunks_exact(dim).map(|g| dot(g, &model.embeddings.z_trig)).collect();
+    /// `g . z_in[v]` by label and token, and `g . z_trig` by label.
+    fn table(&self, pass: &mut Pass<T>) {
+        let (model, dim, labels) = (self.model, self.model.dim(), pass.labels.len());
+        pass.narrow.resize(labels * model.tokens(), T::ZERO);
+        product(&mut pass.narrow, View::new(&pass.by_label, labels, dim), model.z_in().t(), false);
+        pass.by_trigger.clear();
+        pass.by_trigger.extend(pass.by_label.chunks_exact(dim).map(|g| dot(g, &model.embeddings.z_trig)));
+    }
+
+    fn coefficients_by_tables(&self, pass: &mut Pass<T>, sums: &mut Coefficients) -> Result<()> {
+        let (model, length, tokens) = (self.model, self.samples.length(), self.model.tokens());
         let equal = T::ONE / T::from_f64(length as f64);
         pass.dots.resize(length, T::ZERO);
-        for ids in self.groups.samples(labels).chunks(block_rows(tokens, length)) {
+        for ids in self.groups.samples(&pass.labels).chunks(block_rows(tokens, length)) {
             self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             for b in 0..ids.len() {
-                let y = pass.block.labels[b] as usize - labels.start;
+                let y = pass.block.labels[b] as usize - pass.labels.start;
                 let table = &pass.narrow[y * tokens..][..tokens];
                 let sequence = &pass.block.tokens[b * length..][..length];
                 let position = pass.block.position[b] as usize;
                 pass.dots.iter_mut().zip(sequence).for_each(|(dot, &token)| *dot = table[token as usize]);
                 if model.trigger == Trigger::Values {
-                    pass.dots[position] += T::from_f64(by_trigger[y]);
+                    pass.dots[position] += T::from_f64(pass.by_trigger[y]);
                 }
                 sums.add(sequence, position, &pass.dots, |_| equal);
             }
@@ -304,14 +276,9 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(())
     }
 
-    fn coefficients_by_rows(
-        &self,
-        labels: &Range<usize>,
-        pass: &mut Pass<T>,
-        sums: &mut Coefficients,
-    ) -> Result<()> {
+    fn coefficients_by_rows(&self, pass: &mut Pass<T>, sums: &mut Coefficients) -> Result<()> {
         let (model, inputs) = (self.model, self.model.inputs());
-        for ids in self.groups.samples(labels).chunks(block_rows(inputs, self.samples.length())) {
+        for ids in self.groups.samples(&pass.labels).chunks(block_rows(inputs, self.samples.length())) {
             self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
             if model.w_in().is_some() {
@@ -320,19 +287,106 @@ impl<'a, T: Real> Limit<'a, T> {
             }
             pass.narrow.clear();
             for &y in &pass.block.labels {
-                let first = (y as usize - labels.start) * inputs;
+                let first = (y as usize - pass.labels.start) * inputs;
                 pass.narrow.extend_from_slice(&pass.by_label[first..first + inputs]);
             }
             let g = pass.work.back(model, &mut pass.narrow, &mut pass.by_head);
-            pass.work.scatter(model, &Attention::Uniform, &pass.block, g, sums);
+            pass.work.dots(model, &pass.block, g);
+            pass.work.scatter(&Attention::Uniform, &pass.block, sums);
         }
         Ok(())
+    }
+}
+
+/// The same part of every sum.
+fn each<S>(sums: &[S], part: impl Fn(&S) -> &[f64]) -> Vec<&[f64]> {
+    sums.iter().map(part).collect()
+}
+
+/// The sums of [`Limit::value_step`] over pieces of labels.
+struct ValueSums<'a, T> {
+    limit: &'a Limit<'a, T>,
+    attention: &'a Attention<T>,
+    pieces: Vec<Vec<Range<usize>>>,
+}
+
+impl<T: Real> Blocks for ValueSums<'_, T> {
+    type Work = Pass<T>;
+    type Sum = ValueStep;
+
+    fn work(&self) -> Pass<T> {
+        Pass::default()
+    }
+
+    fn start(&self) -> ValueStep {
+        ValueStep::new(self.limit.model.dim(), self.limit.model.inputs())
+    }
+
+    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
+        let (limit, labels) = (self.limit, &self.pieces[sum][block]);
+        let (dim, inputs) = (limit.model.dim(), limit.model.inputs());
+        match limit.way {
+            Way::Tables => limit.label_sums_by_tables(labels, self.attention, pass)?,
+            Way::Rows => limit.label_sums_by_rows(labels, self.attention, pass)?,
+        }
+        pass.step.resize(dim * inputs, T::ZERO);
+        let by_label = View::new(&pass.by_label, labels.len(), inputs);
+        product(&mut pass.step, limit.centred(labels).t(), by_label, false);
+        Ok(())
+    }
+
+    fn add(&self, pass: &mut Pass<T>, sum: &mut ValueStep) -> Result<()> {
+        sum.m.iter_mut().zip(&pass.step).for_each(|(sum, x)| *sum += x.to_f64());
+        for row in pass.by_label.chunks_exact(self.limit.model.inputs()) {
+            sum.mean_features.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        Ok(())
+    }
+}
+
+/// The sums of [`Limit::query_step`] over pieces of labels.
+struct QuerySums<'a, T> {
+    limit: &'a Limit<'a, T>,
+    m: View<'a, T>,
+    pieces: Vec<Vec<Range<usize>>>,
+}
+
+impl<T: Real> Blocks for QuerySums<'_, T> {
+    type Work = Pass<T>;
+    type Sum = Coefficients;
+
+    fn work(&self) -> Pass<T> {
+        Pass::default()
+    }
+
+    fn start(&self) -> Coefficients {
+        Coefficients::new(self.limit.model.tokens())
+    }
+
+    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
+        pass.labels = self.pieces[sum][block].clone();
+        // The derivative by the features depends on the label alone.
+        pass.by_label.resize(pass.labels.len() * self.limit.model.inputs(), T::ZERO);
+        product(&mut pass.by_label, self.limit.centred(&pass.labels), self.m, false);
+        if self.limit.way == Way::Tables {
+            self.limit.table(pass);
+        }
+        Ok(())
+    }
+
+    /// Reads the samples, since the coefficients of all of them may not fit in memory.
+    fn add(&self, pass: &mut Pass<T>, sum: &mut Coefficients) -> Result<()> {
+        match self.limit.way {
+            Way::Tables => self.limit.coefficients_by_tables(pass, sum),
+            Way::Rows => self.limit.coefficients_by_rows(pass, sum),
+        }
     }
 }
 
 #[derive(Default)]
 struct Pass<T> {
     block: Block,
+    labels: Range<usize>,
     work: Workspace<T>,
     /// Sums by label: over tokens, or over features.
     histogram: Vec<f64>,
@@ -340,8 +394,11 @@ struct Pass<T> {
     trigger: Vec<f64>,
     narrow: Vec<T>,
     by_label: Vec<T>,
+    /// Derivative by the trigger, by label.
+    by_trigger: Vec<f64>,
     by_head: Vec<T>,
     dots: Vec<T>,
+    step: Vec<T>,
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub fn placed_step<T: Real>(
     let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
     let seen: Vec<usize> = (0..facts.len()).filter(|&w| frequency[w] > 0.0).collect();
     let readout = m.map(|m| Readout::new(model, m, seen.len(), backend)).transpose()?;
-    let z_centred = centred(&model.embeddings.z_out, dim);
+    let z_centred = centred(&model.embeddings.z_out, dim, backend)?;
     let rows = block_rows(labels.max(inputs), 1);
     let tasks = seen.len().div_ceil(rows).min(TASKS);
     let sums = backend.try_map(tasks, |task| {

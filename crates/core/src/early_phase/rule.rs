@@ -115,7 +115,7 @@ fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
 /// The covariance of the output embeddings over labels, `dim` rows of `dim`.
 fn output_covariance<T: Real>(model: &Model<'_, T>, backend: &Backend) -> Result<Vec<f64>> {
     let (dim, labels) = (model.dim(), model.labels());
-    let rows: Vec<f64> = centred(&model.embeddings.z_out, dim).iter().map(|x| x.to_f64()).collect();
+    let rows: Vec<f64> = centred(&model.embeddings.z_out, dim, backend)?.iter().map(|x| x.to_f64()).collect();
     let mut covariance = vec![0.0; dim * dim];
     let view = View::new(&rows, labels, dim);
     backend.product(&mut covariance, view.t(), view)?;

@@ -1,6 +1,8 @@
 //! The forward pass over a block of samples, in buffers that are reused for every block.
 
-use crate::backend::{Real, View, Weights, gather_dots, gather_sums, product, softmax, softmax_of_largest};
+use crate::backend::{
+    Backend, Real, Result, View, Weights, gather_dots, gather_sums, product, softmax, softmax_of_largest,
+};
 use crate::config::Trigger;
 use crate::task::Block;
 
@@ -43,7 +45,7 @@ pub struct Workspace<T> {
     pub before: Vec<T>,
     /// `psi(h)` with an MLP; empty without one, where it is `h`.
     after: Vec<T>,
-    /// `g . v_i`, computed by [`Workspace::scatter`].
+    /// `g . v_i`, computed by [`Workspace::dots`].
     dots: Vec<T>,
 }
 
@@ -153,32 +155,32 @@ impl<T: Real> Workspace<T> {
         by_head
     }
 
-    /// Adds every position's coefficient `a_i (g . (v_i - h))` to its token's sum (theory: setting, step 2).
-    /// `g`: a row per sample, as [`Workspace::back`] returns it.
-    pub fn scatter(
-        &mut self,
-        model: &Model<'_, T>,
-        attention: &Attention<T>,
-        block: &Block,
-        g: &[T],
-        sums: &mut Coefficients,
-    ) {
+    /// Computes `g . v_i` of every position. `g`: a row per sample, as [`Workspace::back`] returns it.
+    pub fn dots(&mut self, model: &Model<'_, T>, block: &Block, g: &[T]) {
         let (dim, length) = (model.dim(), block.tokens.len() / block.len());
         self.dots.resize(block.tokens.len(), T::ZERO);
         gather_dots(&mut self.dots, g, &model.embeddings.z_in, dim, &block.tokens, length);
-        let equal = T::ONE / T::from_f64(length as f64);
-        for b in 0..block.len() {
-            let dots = &mut self.dots[b * length..][..length];
-            if model.trigger == Trigger::Values {
+        if model.trigger == Trigger::Values {
+            for (b, dots) in self.dots.chunks_exact_mut(length).enumerate() {
                 let trigger = crate::numeric::dot(&g[b * dim..][..dim], &model.embeddings.z_trig);
                 dots[block.position[b] as usize] += T::from_f64(trigger);
             }
-            let tokens = &block.tokens[b * length..][..length];
+        }
+    }
+
+    /// Adds every position's coefficient `a_i (g . (v_i - h))` to its token's sum (theory: setting, step 2), given
+    /// [`Workspace::dots`].
+    pub fn scatter(&self, attention: &Attention<T>, block: &Block, sums: &mut Coefficients) {
+        let length = block.tokens.len() / block.len();
+        let equal = T::ONE / T::from_f64(length as f64);
+        for b in 0..block.len() {
+            let mine = b * length..(b + 1) * length;
+            let (tokens, dots) = (&block.tokens[mine.clone()], &self.dots[mine.clone()]);
             let position = block.position[b] as usize;
             match attention {
                 Attention::Uniform => sums.add(tokens, position, dots, |_| equal),
                 Attention::Scores { .. } => {
-                    let weights = &self.weights[b * length..][..length];
+                    let weights = &self.weights[mine];
                     sums.add(tokens, position, dots, |i| weights[i]);
                 }
             }
@@ -230,13 +232,22 @@ impl Coefficients {
     }
 
     /// `scale * (sum_v tokens[v] z_in[v] + trigger z_trig)`.
-    pub fn direction<T: Real>(&self, model: &Model<'_, T>, scale: f64) -> Vec<f64> {
+    pub fn direction<T: Real>(
+        &self,
+        model: &Model<'_, T>,
+        scale: f64,
+        backend: &Backend,
+    ) -> Result<Vec<f64>> {
+        const COLUMNS: usize = 16;
         let trigger = model.embeddings.z_trig.iter();
         let mut sum: Vec<f64> = trigger.map(|x| self.trigger * x.to_f64()).collect();
-        for (row, &coefficient) in model.embeddings.z_in.chunks_exact(model.dim()).zip(&self.tokens) {
-            sum.iter_mut().zip(row).for_each(|(s, x)| *s += coefficient * x.to_f64());
-        }
-        sum.iter_mut().for_each(|s| *s *= scale);
-        sum
+        backend.for_chunks(&mut sum, COLUMNS, |i, sum| {
+            for (row, &coefficient) in model.embeddings.z_in.chunks_exact(model.dim()).zip(&self.tokens) {
+                let row = &row[i * COLUMNS..][..sum.len()];
+                sum.iter_mut().zip(row).for_each(|(s, x)| *s += coefficient * x.to_f64());
+            }
+            sum.iter_mut().for_each(|s| *s *= scale);
+        })?;
+        Ok(sum)
     }
 }

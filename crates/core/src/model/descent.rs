@@ -3,7 +3,7 @@
 //! Let `r = p - q` be the residual of a sample (one-hot label minus softmax), `F = psi(h)` its features and `y = Z_out^T r`. The
 //! negative gradient is the mean of `y F^T` for `M` and `M^T y` for the features.
 
-use crate::backend::{Backend, Real, Result, View, product, residual};
+use crate::backend::{Backend, Blocks, Real, Result, View, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -32,9 +32,9 @@ pub struct Descent {
     pub query: Vec<f64>,
 }
 
-/// The number of tasks of a dataset: enough for the threads of a large machine, few enough that one sum per task costs little. It
-/// must not depend on the number of threads.
-const TASKS: usize = 16;
+/// The number of sums of a dataset, which are added at the end: enough for the threads of a large machine, few enough that they
+/// cost little. It must not depend on the number of threads.
+const SUMS: usize = 16;
 
 /// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
 /// and at `query`, which is `W z_eos`.
@@ -49,26 +49,22 @@ pub fn descent<T: Real>(
     let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
-    let tasks = count.div_ceil(rows).min(TASKS);
-
-    let sums = backend.try_map(tasks, |task| {
-        let mut pass = Pass { sums: Sums::new(model, want), ..Pass::default() };
-        pass.step.resize(pass.sums.m.len(), T::ZERO);
-        let ids: Vec<u32> = ((task * count / tasks) as u32..((task + 1) * count / tasks) as u32).collect();
-        for ids in ids.chunks(rows) {
-            backend.check_cancelled()?;
-            samples.fill(ids, &mut pass.block);
-            pass.block(model, response, &attention, want);
-        }
-        Ok(pass.sums)
-    })?;
+    let sums = count.div_ceil(rows).min(SUMS);
+    let ends: Vec<usize> = (0..=sums).map(|sum| sum * count / sums.max(1)).collect();
+    let blocks: Vec<usize> = ends.windows(2).map(|ends| (ends[1] - ends[0]).div_ceil(rows)).collect();
+    let sums = backend.sums(&blocks, &Passes { model, response, attention, samples, want, rows, ends })?;
 
     let scale = 1.0 / count as f64;
-    let mut sums = sums.into_iter();
-    let mut total = sums.next().unwrap_or_else(|| Sums::new(model, want));
-    sums.for_each(|part| total.merge(&part));
+    let mut parts = sums.into_iter();
+    let mut total = parts.next().unwrap_or_else(|| Sums::new(model, want));
+    let parts: Vec<Sums> = parts.collect();
+    backend.add_parts(&mut total.m, &parts.iter().map(|part| &part.m[..]).collect::<Vec<_>>(), 1.0)?;
+    for part in &parts {
+        total.loss += part.loss;
+        total.query.merge(&part.query);
+    }
     total.m.iter_mut().for_each(|x| *x *= scale);
-    let query = if want.query { total.query.direction(model, scale) } else { Vec::new() };
+    let query = if want.query { total.query.direction(model, scale, backend)? } else { Vec::new() };
     Ok(Descent { loss: total.loss * scale, m: total.m, query })
 }
 
@@ -197,44 +193,73 @@ impl Sums {
         let m = vec![0.0; if want.m { model.dim() * model.inputs() } else { 0 }];
         Sums { loss: 0.0, m, query: Coefficients::new(if want.query { model.tokens() } else { 0 }) }
     }
+}
 
-    fn merge(&mut self, other: &Sums) {
-        self.loss += other.loss;
-        self.m.iter_mut().zip(&other.m).for_each(|(a, b)| *a += b);
-        self.query.merge(&other.query);
-    }
+/// A dataset in sums of blocks of `rows` samples: sum s has the samples from `ends[s]` to `ends[s + 1]`.
+struct Passes<'a, T> {
+    model: &'a Model<'a, T>,
+    response: &'a Response<'a, T>,
+    attention: Attention<T>,
+    samples: &'a dyn Samples,
+    want: Want,
+    rows: usize,
+    ends: Vec<usize>,
 }
 
 #[derive(Default)]
 struct Pass<T> {
+    ids: Vec<u32>,
     block: Block,
     work: Workspace<T>,
     found: Residuals<T>,
     by_head: Vec<T>,
     step: Vec<T>,
-    sums: Sums,
+    loss: f64,
 }
 
-impl<T: Real> Pass<T> {
-    fn block(
-        &mut self,
-        model: &Model<'_, T>,
-        response: &Response<'_, T>,
-        attention: &Attention<T>,
-        want: Want,
-    ) {
-        self.work.attend(model, attention, &self.block);
-        self.work.activate(model);
-        let features = self.work.features(model);
-        self.sums.loss += response.residuals(features, &self.block.labels, want, &mut self.found);
+impl<T: Real> Blocks for Passes<'_, T> {
+    type Work = Pass<T>;
+    type Sum = Sums;
+
+    fn work(&self) -> Pass<T> {
+        Pass::default()
+    }
+
+    fn start(&self) -> Sums {
+        Sums::new(self.model, self.want)
+    }
+
+    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
+        let Passes { model, response, attention, want, .. } = self;
+        let Pass { ids, block: samples, work, found, by_head, step, loss } = pass;
+        let first = self.ends[sum] + block * self.rows;
+        ids.clear();
+        ids.extend(first as u32..self.ends[sum + 1].min(first + self.rows) as u32);
+        self.samples.fill(ids, samples);
+        work.attend(model, attention, samples);
+        work.activate(model);
+        let features = work.features(model);
+        *loss = response.residuals(features, &samples.labels, *want, found);
         if want.m {
-            let output = View::new(&self.found.output, self.block.len(), model.dim());
-            product(&mut self.step, output.t(), features, false);
-            self.sums.m.iter_mut().zip(&self.step).for_each(|(sum, x)| *sum += x.to_f64());
+            let output = View::new(&found.output, samples.len(), model.dim());
+            step.resize(model.dim() * model.inputs(), T::ZERO);
+            product(step, output.t(), features, false);
         }
         if want.query {
-            let g = self.work.back(model, &mut self.found.by_features, &mut self.by_head);
-            self.work.scatter(model, attention, &self.block, g, &mut self.sums.query);
+            let g = work.back(model, &mut found.by_features, by_head);
+            work.dots(model, samples, g);
         }
+        Ok(())
+    }
+
+    fn add(&self, pass: &mut Pass<T>, sums: &mut Sums) -> Result<()> {
+        sums.loss += pass.loss;
+        if self.want.m {
+            sums.m.iter_mut().zip(&pass.step).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        if self.want.query {
+            pass.work.scatter(&self.attention, &pass.block, &mut sums.query);
+        }
+        Ok(())
     }
 }

@@ -94,7 +94,7 @@ impl<'a, T: Real> Split<'a, T> {
         backend: &Backend,
     ) -> Result<Self> {
         let (dim, vocab) = (model.dim(), task.facts().len());
-        let centred = centred(&model.embeddings.z_out, dim);
+        let centred = centred(&model.embeddings.z_out, dim, backend)?;
         let rows = task.facts().iter().map(|&fact| &centred[fact as usize * dim..][..dim]);
         let facts = rows.flatten().copied().collect();
         let mut split = Split {

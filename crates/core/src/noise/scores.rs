@@ -47,13 +47,13 @@ pub fn split_scores<T: Real>(
     let rate = phase.gamma * eos;
 
     let limit = Limit::new(model, samples, backend)?;
-    let bias = mean_bias_matrix(model, task, &limit)?;
+    let bias = mean_bias_matrix(model, task, &limit, backend)?;
     let mean_bias = scores(&limit.query_step(&bias)?, rate);
     let total = scores(&wide(&phase.w1), eos);
     let along_trigger = dot(&phase.w1, &model.embeddings.z_trig);
     let (overlap, interference) = match model.w_in() {
         None => {
-            let expected = Expected::new(model, task);
+            let expected = Expected::new(model, task, backend)?;
             (scores(&trigger, rate * expected.trigger), Some(scores(&expected.rest, rate)))
         }
         // The expected direction is not known; the multiple of the trigger is the projection of the direction itself.
@@ -78,7 +78,12 @@ fn wide<T: Real>(x: &[T]) -> Vec<f64> {
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.
-fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_, T>) -> Result<Vec<T>> {
+fn mean_bias_matrix<T: Real>(
+    model: &Model<'_, T>,
+    task: &Task,
+    limit: &Limit<'_, T>,
+    backend: &Backend,
+) -> Result<Vec<T>> {
     let mean_features = limit.value_step(&Attention::Uniform)?.mean_features;
     let counts = limit.label_counts();
     let total = counts.iter().sum::<usize>() as f64;
@@ -87,7 +92,7 @@ fn mean_bias_matrix<T: Real>(model: &Model<'_, T>, task: &Task, limit: &Limit<'_
         excess[fact as usize] -= task.informative().probability(token);
     }
     let mut sum = vec![0.0; model.dim()];
-    let rows = centred(&model.embeddings.z_out, model.dim());
+    let rows = centred(&model.embeddings.z_out, model.dim(), backend)?;
     for (row, excess) in rows.chunks_exact(model.dim()).zip(&excess) {
         sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += excess * x.to_f64());
     }
@@ -106,12 +111,12 @@ struct Expected {
 }
 
 impl Expected {
-    fn new<T: Real>(model: &Model<'_, T>, task: &Task) -> Expected {
+    fn new<T: Real>(model: &Model<'_, T>, task: &Task, backend: &Backend) -> Result<Expected> {
         /// Facts per block: whole tables in 64 bits would double the memory of a run.
         const FACTS: usize = 256;
         let (dim, length, t) = (model.dim(), task.length() as f64, model.trigger.t());
         let trigger = wide(&model.embeddings.z_trig);
-        let outputs = centred(&model.embeddings.z_out, dim);
+        let outputs = centred(&model.embeddings.z_out, dim, backend)?;
         let row = |v: usize| &model.embeddings.z_in[v * dim..][..dim];
         let add = |sum: &mut [f64], scale: f64, x: &[T]| {
             sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += scale * x.to_f64());
@@ -169,6 +174,6 @@ impl Expected {
         add_wide(&mut rest, -(length - 2.0) * dot(&mu, &mean_back), &mu);
         let scale = (length - 1.0) / (length * length);
         rest.iter_mut().for_each(|x| *x *= scale);
-        Expected { trigger: along_trigger * scale, rest }
+        Ok(Expected { trigger: along_trigger * scale, rest })
     }
 }

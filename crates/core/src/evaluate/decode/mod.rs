@@ -35,7 +35,7 @@ pub fn expected_gradient(
     backend: &Backend,
 ) -> Result<Vec<f64>> {
     let (dim, inputs) = (model.dim(), model.inputs());
-    let outputs = centred(&model.embeddings.z_out, dim);
+    let outputs = centred(&model.embeddings.z_out, dim, backend)?;
     let labels: Vec<f64> =
         facts.iter().flat_map(|&fact| &outputs[fact as usize * dim..][..dim]).copied().collect();
     let means = mean_features(model, length, backend)?;

@@ -52,7 +52,7 @@ impl Whitener {
     /// The estimate for a model and its task.
     pub fn new(model: &Model<'_, f64>, task: &Task, seed: u64, backend: &Backend) -> Result<Whitener> {
         let dim = model.dim();
-        let labels = pseudo_inverse(&centred(&model.embeddings.z_out, dim), dim, backend)?.0;
+        let labels = pseudo_inverse(&centred(&model.embeddings.z_out, dim, backend)?, dim, backend)?.0;
         let inputs = match model.w_in() {
             None => Inputs::Linear(Linear::new(model, task.length(), backend)?),
             Some(_) => Inputs::Features(Features::new(model, task, seed, backend)?),
