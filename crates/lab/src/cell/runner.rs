@@ -216,6 +216,14 @@ impl<'a> Runner<'a> {
         Ok(same.into_iter().map(|i| outcomes[i].clone().unwrap_or(Err(CellError::Stopped))).collect())
     }
 
+    /// Ends the work on results, which must still be where they were kept.
+    ///
+    /// # Errors
+    /// If their file was removed or replaced since the last cell.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.results.keep(&[])
+    }
+
     /// Runs the jobs, given longest first.
     fn work(&mut self, jobs: &[Job<'_>], finished: &mut Finished<'_>) -> Result<(), StoreError> {
         let workers = if self.device.is_some() { LANES } else { self.threads };
