@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p superpose-lab --example large -- cuda SEEDS OUT.csv`
 //!
+//! `large predict FILE.csv` computes the predictions of a file again, at the sizes that were run.
+//!
 //! The number of samples of a configuration is where the formulas predict the accuracy given with it. Where they predict that no
 //! number of samples reaches it, the model is below capacity and is run with many samples. Standard errors are the larger of
 //! those over seeds and over test samples. A case is run with SEEDS seeds, and with more, up to 16, while
@@ -70,6 +72,8 @@ const BELOW_CAPACITY: f64 = 3e8;
 /// Entries of embedding rows and of products over samples at most: seconds on an H200.
 const ENTRIES: f64 = 8e11;
 const PRODUCTS: f64 = 1.5e13;
+/// Samples that stand for unlimited data.
+const UNLIMITED: f64 = 1e15;
 const MEASURES: [Measure; 4] =
     [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
 
@@ -91,20 +95,32 @@ fn samples(point: &Point, goal: f64) -> Option<f64> {
     Some(high.exp2())
 }
 
+fn settings(case: &Case) -> Settings {
+    let &(trigger, vocab, dim, length, width, activation, _) = case;
+    Settings { trigger, vocab, dim, length, width, activation, test_samples: 8192, ..Settings::default() }
+}
+
+/// The lines of a file with new predictions. Those of a measure are in the third of its columns.
+fn predict_again(found: &str) -> String {
+    let line = |line: &str| {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        if let Some(case) = fields[0].parse().ok().and_then(|index: usize| CASES.get(index)) {
+            let point = Point::from(&settings(case));
+            for (i, predicted) in predicted(&point, fields[8].parse().unwrap()).into_iter().enumerate() {
+                fields[12 + 3 * i] = format!("{predicted:.5}");
+            }
+            fields[22] = format!("{:.5}", predicted(&point, UNLIMITED)[0]);
+        }
+        fields.join(",") + "\n"
+    };
+    found.lines().map(line).collect()
+}
+
 fn row(index: usize, case: &Case, seeds: usize, backend: &Backend) -> String {
     let &(trigger, vocab, dim, length, width, activation, goal) = case;
-    let settings = Settings {
-        trigger,
-        vocab,
-        dim,
-        length,
-        width,
-        activation,
-        test_samples: 8192,
-        ..Settings::default()
-    };
+    let settings = settings(case);
     let point = Point::from(&settings);
-    let unlimited = predicted(&point, 1e15)[0];
+    let unlimited = predicted(&point, UNLIMITED)[0];
     let wanted = samples(&point, goal).unwrap_or(BELOW_CAPACITY / length as f64);
     let tokens = if vocab <= 32_000 { TOKENS } else { TOKENS.min(ENTRIES / dim as f64) };
     let products = width.map_or(f64::INFINITY, |width| PRODUCTS / (width * dim) as f64);
@@ -141,8 +157,14 @@ fn row(index: usize, case: &Case, seeds: usize, backend: &Backend) -> String {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, path] = &arguments[..]
+        && word == "predict"
+    {
+        let found = std::fs::read_to_string(path).unwrap();
+        return std::fs::write(path, predict_again(&found)).unwrap();
+    }
     let [device, seeds, path] = &arguments[..] else {
-        eprintln!("usage: large cpu|cuda|cuda:N SEEDS OUT.csv");
+        eprintln!("usage: large cpu|cuda|cuda:N SEEDS OUT.csv, or large predict FILE.csv");
         std::process::exit(2);
     };
     let device = device.parse::<superpose_cuda::Choice>().unwrap().open().unwrap();
