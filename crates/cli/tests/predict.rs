@@ -143,7 +143,7 @@ fn plan_names_the_limit_and_the_validation() {
 
     let few = json("plan --facts 2000 --length 64 --max-parameters 1000");
     assert!(few["cheapest"].is_null() && few["feasible"] == false);
-    assert!(few["binds"]["text"].as_str().unwrap().starts_with("max_parameters binds"));
+    assert!(few["binds"]["text"].as_str().unwrap().starts_with("Parameters bind"));
 }
 
 #[test]

@@ -132,14 +132,13 @@ fn name(size: Parameter) -> &'static str {
     }
 }
 
+/// A share in percent with one decimal, so that it agrees with the three decimals of a share.
 fn percent(share: f64) -> String {
     match 100.0 * share {
         // Only what is exactly 1 is all.
         x if x >= 99.95 && share < 1.0 => "more than 99.9%".into(),
-        x if x >= 99.5 && share < 1.0 => format!("{x:.1}%"),
-        x if x >= 9.95 || x == 0.0 => format!("{x:.0}%"),
-        x if x >= 0.05 => format!("{x:.1}%"),
-        _ => "less than 0.1%".into(),
+        x if x > 0.0 && x < 0.05 => "less than 0.1%".into(),
+        x => format!("{x:.1}%").replace(".0%", "%"),
     }
 }
 
@@ -199,8 +198,8 @@ mod tests {
     #[test]
     fn percentages_are_rounded() {
         assert_eq!(
-            [0.0, 0.0001, 0.0123, 0.5, 0.9951, 0.9999, 1.0].map(percent),
-            ["0%", "less than 0.1%", "1.2%", "50%", "99.5%", "more than 99.9%", "100%"]
+            [0.0, 0.0001, 0.0123, 0.4049, 0.5, 0.9951, 0.9999, 1.0].map(percent),
+            ["0%", "less than 0.1%", "1.2%", "40.5%", "50%", "99.5%", "more than 99.9%", "100%"]
         );
     }
 }

@@ -150,7 +150,7 @@ pub fn binds(plan: &Plan) -> String {
     let smallest = possible.min_by(|a, b| a.0.total_cmp(&b.0));
     match (&plan.cheapest, smallest, forbidden.or(plan.prediction.dominant)) {
         (None, Some((parameters, max)), _) => {
-            format!("max_parameters binds: {} are allowed, {} are needed.", grouped(max), grouped(parameters))
+            format!("Parameters bind: {} are allowed, {} are needed.", grouped(max), grouped(parameters))
         }
         (_, _, Some(dominant)) => {
             let (part, term) = blame(&dominant);

@@ -11,7 +11,7 @@ use crate::numbers::{grouped, short};
 pub fn trade_off(plan: &Plan) -> Figure {
     let request = &plan.request;
     let (facts, length, accuracy) = (grouped(request.facts), grouped(request.length), request.accuracy);
-    let title = format!("{facts} facts, sequences of {length} tokens, recall accuracy {accuracy}");
+    let title = format!("{facts} facts, sequences of {length}, recall {accuracy}");
     let figure = Figure::new().title(title).note(note(plan));
     let free_width = request.has_mlp() && request.width.is_none();
     match free_width {

@@ -1,7 +1,7 @@
 // The noise budget as bars: the standard deviation of each named part over the signal. Predicted, and measured where it was.
 
 import { h } from './dom.js';
-import { digits } from './format.js';
+import { ratio } from './format.js';
 import { term } from './terms.js';
 
 const PARTS = ['mean_bias', 'interference', 'gradient_noise', 'output_overlap', 'mlp_noise', 'attention_leak'];
@@ -30,6 +30,6 @@ export function budget({ predicted, measured }) {
   const row = (part) => h('tr', {},
     h('th', { scope: 'row' }, term(part)),
     h('td', { class: 'bars', 'aria-hidden': 'true' }, kinds.map(([kind, all]) => bar(kind, all[part], scale))),
-    kinds.map(([kind, all]) => h('td', { class: `value ${kind}` }, all[part] === null ? '–' : digits(all[part]))));
+    kinds.map(([kind, all]) => h('td', { class: `value ${kind}` }, all[part] === null ? '–' : ratio(all[part]))));
   return h('table', { class: 'budget' }, h('thead', {}, head), h('tbody', {}, known.map(row)));
 }

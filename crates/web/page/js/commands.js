@@ -1,11 +1,12 @@
-// The configuration as a command and as Python: what differs from the defaults of the programs.
+// The configuration as a command and as Python: the sizes, and what else differs from the defaults of the programs.
 
-const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
+const SIZES = ['vocab', 'dim', 'length', 'samples'];
+const SETTINGS = [...SIZES, 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
 
-/** Names and values of what differs from the defaults of the programs. The activation says nothing without an MLP. */
+/** Names and values of the sizes and of what differs from the defaults. The activation says nothing without an MLP. */
 function given(config, usual) {
-  const names = SETTINGS.filter((name) => (config[name] ?? null) !== (usual[name] ?? null) && (name !== 'activation' || config.width !== null));
-  return names.filter((name) => config[name] !== null && config[name] !== undefined).map((name) => [name, config[name]]);
+  const differs = (name) => (config[name] ?? null) !== (usual[name] ?? null) && (name !== 'activation' || config.width !== null);
+  return SETTINGS.filter((name) => (config[name] ?? null) !== null && (SIZES.includes(name) || differs(name))).map((name) => [name, config[name]]);
 }
 
 /** The command that trains at a point. */

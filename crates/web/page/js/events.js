@@ -4,6 +4,8 @@ import { get, post, remove } from './api.js';
 
 const runs = new Map();
 let whole = false;
+/** Runs that were there when the page began. */
+const earlier = new Set();
 const results = new Map();
 const onRuns = [];
 const onStudy = [];
@@ -23,6 +25,8 @@ export const allRuns = () => [...runs.values()].sort((a, b) => a.id - b.id);
 export const runOf = (id) => runs.get(id);
 /** Whether the list of runs is known by now. */
 export const listed = () => whole;
+/** Whether a run came, or ended, while the page was there. */
+export const isNew = (id) => whole && !earlier.has(id);
 
 /** Whether a run waits or goes on. */
 export const active = (run) => run.state === 'queued' || run.state === 'running';
@@ -37,6 +41,7 @@ async function prune() {
   const present = (await get('/api/runs')).runs;
   for (const id of runs.keys()) if (!present.some((run) => run.id === id)) runs.delete(id);
   for (const run of present) if (!runs.has(run.id)) runs.set(run.id, run);
+  if (!whole) for (const id of runs.keys()) if (!active(runs.get(id))) earlier.add(id);
   whole = true;
   tell(onRuns);
 }

@@ -31,6 +31,9 @@ export function share(value) {
   return value.toFixed(3);
 }
 
+/** A ratio in as many digits as a share has. */
+export const ratio = (value) => (value > 0 && value < 0.0005 ? '< 0.001' : value.toFixed(3));
+
 /** A measured share with its 95% interval. */
 export const interval = (measured) => (measured ? `${share(measured.mean)} (${share(measured.low)} to ${share(measured.high)})` : 'unknown');
 

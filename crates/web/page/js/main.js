@@ -19,7 +19,7 @@ import { makeTable } from './try/table.js';
 import { makeTraining } from './try/train.js';
 import { asCommand, asPython } from './commands.js';
 import { makePresets } from './presets.js';
-import { copy } from './save.js';
+import { copies } from './save.js';
 import { makeTask } from './task.js';
 import { makeWelcome } from './welcome.js';
 
@@ -51,12 +51,12 @@ async function start() {
     event.preventDefault();
     $('main').focus();
   });
-  $('copy').addEventListener('click', () => {
+  copies($('copy'), () => {
     state.settle();
-    copy(location.href, 'Link');
-  });
-  $('copy-command').addEventListener('click', () => copy(asCommand(state.get().config, state.usual), 'Command'));
-  $('copy-python').addEventListener('click', () => copy(asPython(state.get().config, state.usual), 'Python'));
+    return location.href;
+  }, 'Link');
+  copies($('copy-command'), () => asCommand(state.get().config, state.usual), 'Command');
+  copies($('copy-python'), () => asPython(state.get().config, state.usual), 'Python');
   makePresets(state);
   makeIgnored(state);
   makeWelcome(state);

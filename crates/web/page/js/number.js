@@ -8,9 +8,10 @@ export const wholeWords = (low, high) => `a whole number from ${grouped(low)} to
 
 /**
  * Makes an input such a field: `put` takes a right number, `show` puts one there, `refusal` is the line for a wrong one. An optional
- * field may be empty, which is null.
+ * field may be empty, which is null. `most` gives the largest number, where that depends on other settings, with its name in words.
  */
-export function wholeField(input, { name, low, high, put, optional = false }) {
+export function wholeField(input, { name, low, high, put, optional = false, most = () => ({ high, words: grouped(high) }) }) {
+  input.dataset.name = name;
   const refusal = h('p', { class: 'refusal', role: 'alert', id: `${input.id}-refusal`, hidden: true });
   let held = null;
 
@@ -22,20 +23,29 @@ export function wholeField(input, { name, low, high, put, optional = false }) {
   }
 
   input.setAttribute('aria-describedby', refusal.id);
+  /** What is wrong with a number, in words; null: nothing. */
+  function fault(number, typed) {
+    const largest = most();
+    if (typed === '' ? optional : number !== null && number >= low && number <= largest.high) return null;
+    return `${typed ? `${name} = ${number === null ? typed : grouped(number)}` : `${name} is empty`}: must be a whole number from ${grouped(low)} to ${largest.words}`;
+  }
+
   input.addEventListener('change', () => {
     const number = parseWhole(input.value);
-    const right = input.value.trim() ? number !== null && number >= low && number <= high : optional;
-    refuse(right ? null : `${name} = ${input.value.trim() || 'nothing'}: must be ${wholeWords(low, high)}`);
-    if (right) put(number);
+    const wrong = fault(number, input.value.trim());
+    refuse(wrong);
+    if (wrong === null) put(number);
   });
   return {
     refusal,
-    /** Shows a value. What is being typed, or was refused, stays until the value itself is another. */
-    show(value) {
-      if (value === held && (!refusal.hidden || document.activeElement === input)) return;
+    /** Shows a value. What is being typed, or was refused, stays until the value itself is another, or the whole view is (`anew`). */
+    show(value, anew = false) {
+      const stays = !refusal.hidden || document.activeElement === input;
+      const wrong = value === null ? null : fault(value, String(value));
+      if (value === held && stays && !anew && wrong === null) return;
       held = value;
       input.value = value === null ? '' : grouped(value);
-      refuse(null);
+      refuse(wrong);
     },
     /** Forgets what was typed: there is no value to show. */
     clear(text) {

@@ -16,7 +16,7 @@ const PRESETS = {
 
 /** Makes the buttons above the map. */
 export function makePresets(state) {
-  const go = (view) => state.set({
+  const go = (view) => state.replace({
     ...state.defaults, ...view, tab: 'explore', run: state.get().run, config: { ...state.defaults.config, ...view.config },
   });
   $('presets').append(...Object.entries(PRESETS).map(([name, { note, view }]) =>

@@ -12,11 +12,21 @@ export function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-/** Puts text on the clipboard and says so. */
-export async function copy(text, what) {
-  const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
-  say($('copied'), copied ? `${what} copied.` : `${what}: ${text}`);
-  setTimeout(() => say($('copied'), ''), 2500);
+/** Makes a button copy what `text` gives, and say so on itself. */
+export function copies(button, text, what) {
+  const usual = button.textContent;
+  let timer = 0;
+  button.addEventListener('click', async () => {
+    const given = text();
+    const copied = await navigator.clipboard.writeText(given).then(() => true, () => false);
+    say($('copied'), copied ? `${what} copied.` : `${what}: ${given}`);
+    say(button, copied ? 'Copied ✓' : 'Not copied');
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      say($('copied'), '');
+      say(button, usual);
+    }, 2500);
+  });
 }
 
 /** Rows of values as CSV. */

@@ -1,6 +1,6 @@
 // Sizes of a configuration: what sliders set and axes span. `parameters` is width times dimension.
 
-import { words } from './format.js';
+import { grouped, words } from './format.js';
 
 const NAMES = { vocab: 'facts', dim: 'dimension' };
 
@@ -56,14 +56,25 @@ export function unusual(config, usual) {
 /** Whether a run is of another task or training than any map of the page. */
 export const foreign = (config, usual) => uncontrolled(config, usual).some((name) => !CLOSENESS.includes(name));
 
+/** The settings that make a point, beside the activation of an MLP. */
+const POINT = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger', 'keep'];
+
+/** Whether a run has the settings of a point, but for those that are left out; how many seeds it has does not matter. */
+export function atPoint(run, config, usual, without = []) {
+  const names = config.width === null ? POINT : [...POINT, 'activation'];
+  return !foreign(run, usual) && names.every((name) => without.includes(name) || (run[name] ?? null) === (config[name] ?? null));
+}
+
+/** The four sizes of a point. */
+export const sizesOf = ({ vocab, dim, length, samples }) => `V = ${grouped(vocab)}, d = ${grouped(dim)}, L = ${grouped(length)}, N = ${grouped(samples)}`;
+
 /** The smallest dimension of a configuration's embedding: orthonormal vectors of all tokens, the trigger and a spare. */
 export const leastDim = ({ embedding, vocab }) => (embedding === 'orthonormal' ? vocab + 2 : 1);
 
 /** The configuration in a line. */
 export function describe(config) {
-  const number = (value) => value.toLocaleString('en-US');
-  const model = config.width === null ? 'attention only' : `MLP m = ${number(config.width)}, ${config.activation}`;
+  const model = config.width === null ? 'attention only' : `MLP m = ${grouped(config.width)}, ${config.activation}`;
   const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
-  const kept = (config.keep ?? null) === null ? '' : `, ${number(config.keep)} tokens kept`;
-  return `V = ${number(config.vocab)}, d = ${number(config.dim)}, L = ${number(config.length)}, N = ${number(config.samples)}, ${model}, ${config.embedding} embeddings, ${trigger}${kept}`;
+  const kept = (config.keep ?? null) === null ? '' : `, ${grouped(config.keep)} tokens kept`;
+  return `${sizesOf(config)}, ${model}, ${config.embedding} embeddings, ${trigger}${kept}`;
 }

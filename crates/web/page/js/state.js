@@ -6,12 +6,18 @@ import { wholeWords } from './number.js';
 export const TABS = ['explore', 'try', 'studies', 'plan', 'help'];
 export const COUNTS = ['vocab', 'dim', 'length', 'samples', 'width'];
 export const CHOICES = ['activation', 'embedding', 'trigger'];
-/** What one chooses in the planner's form; empty is left to the planner. */
+/** What one chooses in the planner's form; empty is left to the planner, and null is as at the point of the map. */
 export const PLAN = {
-  facts: 2000, length: 64, accuracy: 0.9, trigger: 'values', activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
+  facts: null, length: null, accuracy: 0.9, trigger: null, activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
 };
-/** What whole numbers of a configuration may be; how many repeats, the server says. */
-export const RANGES = { size: [1, 2 ** 31 - 1], seed: [0, 2 ** 32] };
+/** The plan of a view, with what it takes from the point of the map. */
+export const planOf = ({ plan, config }) => ({ ...plan, facts: plan.facts ?? config.vocab, length: plan.length ?? config.length, trigger: plan.trigger ?? config.trigger });
+
+/** What whole numbers of a configuration may be; how many repeats, the server says. One fact alone is no choice. */
+const MAX_COUNT = 2 ** 31 - 1;
+export const RANGES = { size: [1, MAX_COUNT], vocab: [2, MAX_COUNT], seed: [0, 2 ** 32] };
+/** What a size may be. */
+export const rangeOfSize = (size) => RANGES[size] ?? RANGES.size;
 /** Where the page begins: near the boundary, at sizes where a training takes a moment. */
 const START = { dim: 80, samples: 2048, trigger: 'keys', repeats: 5, seed: 0 };
 /** Characters of a wrong value that are quoted. */
@@ -41,7 +47,7 @@ function fieldsOf(about) {
   const sizes = about.sizes.map((line) => line.size);
   const fields = [];
   const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
-  for (const name of COUNTS) field(name, 'config', name, wholeFrom(...RANGES.size));
+  for (const name of COUNTS) field(name, 'config', name, wholeFrom(...rangeOfSize(name)));
   field('keep', 'config', 'keep', wholeFrom(...RANGES.size));
   for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
   field('repeats', 'config', 'repeats', wholeFrom(1, about.limits.repeats));
@@ -95,7 +101,7 @@ export function makeState(about) {
       const field = fields.find((each) => each.key === key);
       const value = field?.check.read(text);
       if (value !== undefined) (field.holder ? view[field.holder] : view)[field.name] = value;
-      else ignored.push(`${quote(key)} = ${quote(text) || 'nothing'} (${field ? `must be ${field.check.allowed}` : 'the page has no such setting'})`);
+      else ignored.push(`${text ? `${quote(key)} = ${quote(text)}` : `${quote(key)} is empty`} (${field ? `must be ${field.check.allowed}` : 'the page has no such setting'})`);
     }
     if (clash(view.x, view.y)) ignored.push(`x = ${view.x} with y = ${view.y} (two axes that do not go together)`);
     return apart(view);
@@ -112,17 +118,18 @@ export function makeState(about) {
     return `#${view.tab}${text ? `?${text}` : ''}`;
   }
 
-  function change(next) {
+  /** `anew`: the whole view is another, so that what was typed and refused goes. */
+  function change(next, anew = false) {
     const before = now;
     now = next;
-    for (const listener of listeners) listener(now, before);
+    for (const listener of listeners) listener(now, before, anew);
   }
 
   // How many steps of the history this page has written and not gone back.
   let steps = history.state?.steps ?? 0;
   addEventListener('popstate', () => {
     steps = history.state?.steps ?? 0;
-    change(read(location.hash));
+    change(read(location.hash), true);
   });
 
   return {
@@ -133,7 +140,7 @@ export function makeState(about) {
     get: () => now,
     /** What the last address that was read asked for in vain, in words; a new list for every address. */
     ignored: () => ignored,
-    /** Calls back with the new and the old state. */
+    /** Calls back with the new and the old state, and whether the whole view is another. */
     listen: (listener) => listeners.push(listener),
     /** Changes what is shown; `config` and `plan` are merged. The address waits for `settle`. */
     move(part) {
@@ -155,6 +162,11 @@ export function makeState(about) {
     /** Both at once. */
     set(part) {
       this.move(part);
+      this.settle();
+    },
+    /** Shows another view: what was typed and refused goes with the old one. */
+    replace(view) {
+      change(apart({ ...now, ...view }), true);
       this.settle();
     },
     /** The address of the present view with some parts changed. */

@@ -20,6 +20,9 @@ export const PLAIN = {
   coverage: 'facts never shown',
 };
 
+/** The name of what limits recall: the term, and where it is when that is not the memory. */
+export const nameOf = ({ part, term }) => (part === 'memory' ? PLAIN[term] : `attention: ${PLAIN[term]}`);
+
 export const TERMS = {
   vocab: ['V', 'Vocabulary: the number of tokens. Each stands for one fact, so V facts are to be stored.'],
   dim: ['d', 'Dimension of the embeddings. Below V the vectors overlap, by about 1 / √d.'],

@@ -11,6 +11,7 @@ await import('./try.mjs');
 await import('./views.mjs');
 await import('./words.mjs');
 await import('./mended.mjs');
+await import('./firstuse.mjs');
 await import('./tools.mjs');
 await import('./narrow.mjs');
 await import('./axe.mjs');

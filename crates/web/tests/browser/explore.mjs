@@ -26,7 +26,7 @@ for (const size of Object.keys(SIZES)) {
   test(`${size}: loads, with a map, numbers and a sentence`, () => withPage({ size }, async (page) => {
     assert.ok(await colours(page) > 100);
     assert.match(await text(page, '#predicted'), /^0\.[0-9]{3}$/);
-    assert.match(await text(page, '#sentence'), /Recall is limited to 40% \(facts overlap: too few dimensions\).*with half the facts/);
+    assert.match(await text(page, '#sentence'), /Recall is limited to 40\.5% \(facts overlap: too few dimensions\).*with half the facts/);
     assert.ok(await page.locator('#budget-logits tbody tr').count() >= 3);
     assert.ok(await page.locator('#critical li').count() >= 4);
     assert.ok(await page.locator('#hatchings li').count() >= 2, 'what limits recall is named');

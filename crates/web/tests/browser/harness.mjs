@@ -90,6 +90,22 @@ export async function done(config) {
   }
 }
 
+/** Removes all runs that have ended. */
+export async function forget() {
+  for (const { id, state } of (await api('/api/runs')).runs) if (!['queued', 'running'].includes(state)) await api(`/api/runs/${id}`, null, 'DELETE');
+}
+
+/** Trains at the point of the map and gives the run when it is done. */
+export async function trained(page) {
+  const before = (await api('/api/runs')).runs.at(-1)?.id ?? -1;
+  await page.click('#train-here');
+  const seen = await page.waitForFunction((id) => {
+    const { run, state } = document.getElementById('strip').dataset;
+    return Number(run) > id && state === 'done' && Number(run) + 1;
+  }, before, { timeout: 60000 });
+  return api(`/api/runs/${await seen.jsonValue() - 1}`);
+}
+
 /** Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left. */
 export async function withPage({ at = '', size = 'desktop', dark = false }, test) {
   const context = await browser.newContext({ ...SIZES[size], colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });

@@ -48,7 +48,7 @@ test('a run that is too long is refused with a size that can be reduced, and a h
   });
 });
 
-test('a plan whose width hardly varies is not drawn as jitter, and one without an answer has no picture', () => withPage({ at: '#plan?plan.activation=relu&plan.trigger=keys' }, async (page) => {
+test('a plan whose width hardly varies is not drawn as jitter, and one without an answer has no picture', () => withPage({ at: '#plan?plan.activation=relu&plan.facts=2000&plan.length=64' }, async (page) => {
   await page.waitForSelector('#plan-result .answer');
   const found = await api('/api/plan', { facts: 2000, length: 64, accuracy: 0.9, trigger: 'keys', activation: 'relu', samples: 1000000 });
   const labels = [...found.svg.light.matchAll(/<text[^>]*text-anchor="end"[^>]*>([0-9,.]+)</g)].map((match) => match[1]);
@@ -57,7 +57,7 @@ test('a plan whose width hardly varies is not drawn as jitter, and one without a
   await page.fill('#plan-dim', '20');
   await page.click('#plan-form button.main');
   await page.waitForSelector('#plan-result >> text=No model does it');
-  assert.equal(await page.locator('#plan-result img').count(), 0);
+  assert.equal(await page.locator('#plan-result figure').count(), 0);
 }));
 
 test('orthonormal vectors without room offer the dimension that they need', () => withPage({ at: '#explore?embedding=orthonormal' }, async (page) => {

@@ -24,15 +24,22 @@ for (const at of ['#explore?width=1024', '#try', '#studies', '#studies?study=1',
   }));
 }
 
-test('phone: a figure that is cut says so, on the side where it is', () => withPage({ at: '#plan', size: 'phone' }, async (page) => {
-  await page.waitForSelector('#plan-result figure .scroll[data-cut=right]');
-  assert.match(await text(page, '#plan-result figure .hint'), /scroll it sideways/);
-  assert.ok(await page.locator('#plan-result figure .hint').isVisible());
-  await page.$eval('#plan-result figure .scroll', (box) => { box.scrollLeft = box.scrollWidth; });
-  await page.waitForSelector('#plan-result figure .scroll[data-cut=left]');
+test('phone: a figure that is cut says so, on the side where it is', () => withPage({ at: '#plan?file=model.safetensors', size: 'phone' }, async (page) => {
+  await page.waitForSelector('#inspect-result figure .scroll[data-cut=right]', { timeout: 60000 });
+  assert.match(await text(page, '#inspect-result figure .hint'), /scroll it sideways/);
+  assert.ok(await page.locator('#inspect-result figure .hint').isVisible());
+  await page.$eval('#inspect-result figure .scroll', (box) => { box.scrollLeft = box.scrollWidth; });
+  await page.waitForSelector('#inspect-result figure .scroll[data-cut=left]');
 }));
 
-test('desktop: what fits has no such sign', () => withPage({ at: '#plan' }, async (page) => {
-  await page.waitForSelector('#plan-result figure .scroll[data-cut=""]');
-  assert.ok(await page.locator('#plan-result figure .hint').isHidden());
+test('phone: the figure of a plan is not cut', () => withPage({ at: '#plan?plan.facts=2000&plan.length=64', size: 'phone' }, async (page) => {
+  await page.waitForSelector('#plan-result .trade-off .reading');
+  await page.waitForFunction(() => document.querySelector('.trade-off').getBoundingClientRect().right <= document.documentElement.clientWidth);
+  const small = await page.$$eval('.trade-off text', (words) => words.filter((word) => word.getBoundingClientRect().height < 9).length);
+  assert.equal(small, 0, 'its words can be read');
+}));
+
+test('desktop: what fits has no such sign', () => withPage({ at: '#plan?file=model.safetensors' }, async (page) => {
+  await page.waitForSelector('#inspect-result figure .scroll[data-cut=""]', { timeout: 60000 });
+  assert.ok(await page.locator('#inspect-result figure .hint').isHidden());
 }));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, drawn, fits, middle, SIZES, text, withPage } from './harness.mjs';
+import { api, drawn, fits, forget, middle, SIZES, text, trained, withPage } from './harness.mjs';
 
 /** A run of a second or more, so that its progress can be watched. */
 const SLOW = 'vocab=1000&samples=200000&length=32&repeats=4';
@@ -17,18 +17,15 @@ const watchProgress = (page) => page.evaluate(() => {
 });
 
 for (const size of Object.keys(SIZES)) {
-  test(`${size}: train at the point, watch progress, see the measured point`, () => withPage({ size, at: `#explore?${SLOW}` }, async (page) => {
+  test(`${size}: train at the point, watch progress, see the measured point`, () => forget().then(() => withPage({ size, at: `#explore?${SLOW}` }, async (page) => {
     const dots = await page.locator('#dots .dot').count();
     await watchProgress(page);
-    await page.click('#train-here');
-    await page.waitForSelector('#strip[data-state=done]', { timeout: 60000 });
+    const run = await trained(page);
     assert.ok(await page.evaluate(() => window.seen.size) >= 2, 'progress was seen on the way');
     assert.equal(await page.locator('#dots .dot').count(), dots + 1);
-    const { runs } = await api('/api/runs');
-    const run = runs.at(-1);
     assert.equal(run.config.samples, 200000);
     const dot = page.locator(`#dots .dot[data-run="${run.id}"]`);
-    assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(2));
+    assert.equal(await dot.textContent(), run.accuracy.mean.toFixed(3));
     const [measured, point] = [await dot.boundingBox(), await middle(page, '#point')];
     assert.ok(Math.hypot(measured.x + measured.width / 2 - point.x, measured.y + measured.height / 2 - point.y) < 3, 'the dot is where it was trained');
     // It stays in its colour when the point goes on, and becomes a ring when another setting changes.
@@ -39,7 +36,7 @@ for (const size of Object.keys(SIZES)) {
     await page.selectOption('#choose-trigger', 'values');
     await drawn(page);
     assert.equal(await dot.getAttribute('class'), 'dot elsewhere');
-  }));
+  })));
 
   test(`${size}: a result shows what was measured beside what was predicted`, () => withPage({ size, at: '#try?length=12&repeats=2' }, async (page) => {
     await page.click('#train');
@@ -68,6 +65,9 @@ for (const size of Object.keys(SIZES)) {
   test(`${size}: runs queue and are cancelled`, () => withPage({ size, at: `#try?${LONG}` }, async (page) => {
     await page.click('#train');
     const first = Number(await page.waitForSelector('#result[data-state=running]').then((node) => node.getAttribute('data-run')));
+    // The same run once more would be none; another seed is another run.
+    await page.fill('#seed', '1000');
+    await page.press('#seed', 'Enter');
     await page.click('#train');
     await page.waitForSelector(`#runs [data-run="${first + 1}"][data-state=queued]`);
     assert.match(await page.locator(`#runs [data-run="${first + 1}"] .standing`).textContent(), /queue/);

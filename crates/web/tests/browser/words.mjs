@@ -80,12 +80,13 @@ test('pictures of one trained model say which it is', async () => {
 
 test('numbers that are refused stay to be mended, and nothing is trained with others in their place', () => withPage({ at: '#try' }, async (page) => {
   const before = (await api('/api/runs')).runs.length;
-  for (const [typed, said] of [['0', /^repeats = 0: must be a whole number from 1 to 100$/], ['12.7', /^repeats = 12.7: must be/], ['', /^repeats = nothing: must be/]]) {
+  for (const [typed, said] of [['0', /^Repeats = 0: must be a whole number from 1 to 100$/], ['12.7', /^Repeats = 12.7: must be/], ['', /^Repeats is empty: must be/]]) {
     await page.fill('#repeats', typed);
     await page.press('#repeats', 'Enter');
     assert.match(await text(page, '#repeats-refusal'), said);
     await page.click('#train');
     assert.equal(await page.inputValue('#repeats'), typed);
+    assert.equal(await text(page, '#train-refusal:not([hidden])'), 'Not trained: Repeats is not valid.');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'repeats');
   }
   await page.fill('#seed', '5');

@@ -3,7 +3,7 @@
 import { FINE } from './raster.js';
 
 /** Pieces `[[u, v], [u, v]]` of the line at a level, in shares of the plot from the lower left. */
-export function contour(accuracy, level) {
+function contour(accuracy, level) {
   const pieces = [];
   for (let row = 0; row + 1 < FINE; row++) {
     for (let column = 0; column + 1 < FINE; column++) {
@@ -31,9 +31,11 @@ export function contour(accuracy, level) {
   return pieces;
 }
 
-/** Where to write the level of a line: its place nearest to the diagonal; null without a line. */
-export function middleOf(pieces) {
-  let best = null;
-  for (const [[u, v]] of pieces) if (best === null || Math.abs(u - v) < Math.abs(best[0] - best[1])) best = [u, v];
-  return best;
+/** Recall at which thin lines are drawn, beside the boundary. */
+const ISOLINES = [0.1, 0.5, 0.9];
+
+/** The lines of equal recall on a map, the boundary included, each with its pieces. */
+export function linesOf({ level }, { accuracy }) {
+  const levels = [...new Set([...ISOLINES, level])].sort((a, b) => a - b);
+  return levels.map((value) => ({ value, pieces: contour(accuracy, value) }));
 }

@@ -4,7 +4,7 @@ import { h, $ } from '../dom.js';
 import { count } from '../format.js';
 import { wholeField } from '../number.js';
 import { place, step, value, whole } from '../scale.js';
-import { CHOICES, COUNTS, RANGES } from '../state.js';
+import { CHOICES, COUNTS, rangeOfSize } from '../state.js';
 import { leastDim, lineOf, nameOfSize, needsWidth } from '../sizes.js';
 import { TERMS, term } from '../terms.js';
 
@@ -37,12 +37,12 @@ function sizeControl(state, line) {
     onkeyup: (event) => { if (event.key in KEYS || event.key === 'Home' || event.key === 'End') state.settle(); },
   });
   const number = h('input', { type: 'text', inputmode: 'numeric', id: `number-${size}`, class: 'number', autocomplete: 'off' });
-  const [least, most] = RANGES.size;
+  const [least, most] = rangeOfSize(size);
   const put = (typed) => state.set({ config: { [size]: typed } });
   const field = wholeField(number, { name: line.symbol, low: least, high: most, put });
   const row = h('div', { class: 'control' },
     term(size, TERMS[size][0]), h('label', { for: number.id }, nameOfSize(size)), number, slider, field.refusal);
-  const show = ({ config }) => {
+  const show = ({ config }, anew) => {
     const held = config[size];
     slider.disabled = number.disabled = held === null;
     row.classList.toggle('off', held === null);
@@ -52,7 +52,7 @@ function sizeControl(state, line) {
     }
     slider.value = Math.round(TRACK * place(Math.min(Math.max(held, low), high), low, high));
     slider.setAttribute('aria-valuetext', `${line.symbol} = ${count(held)}`);
-    field.show(held);
+    field.show(held, anew);
   };
   return { row, show };
 }
@@ -78,11 +78,11 @@ function choiceControl(state, name, words) {
 /** How many tokens are kept at test. */
 function keepControl(state) {
   const number = h('input', { type: 'text', inputmode: 'numeric', id: 'number-keep', class: 'number', autocomplete: 'off', placeholder: 'all' });
-  const [low, high] = RANGES.size;
   const put = (keep) => state.set({ config: { keep } });
-  const field = wholeField(number, { name: 'k', low, high, put, optional: true });
+  const most = () => ({ high: state.get().config.length, words: `L = ${count(state.get().config.length)}` });
+  const field = wholeField(number, { name: 'k', low: 1, put, optional: true, most });
   const row = h('div', { class: 'control' }, term('keep', 'k'), h('label', { for: number.id }, 'tokens kept'), number, field.refusal);
-  return { row, show: ({ config }) => field.show(config.keep) };
+  return { row, show: ({ config }, anew) => field.show(config.keep, anew) };
 }
 
 /** The switch between attention alone and attention with an MLP. */
@@ -139,14 +139,14 @@ export function makeControls(state, about) {
   };
   const shows = [...sizes, keep, width, mlp, ...choices].map(({ show }) => show);
   shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), showLevel);
-  const show = (now) => shows.forEach((each) => each(now));
-  $('reset').addEventListener('click', () => state.set({ ...state.defaults, tab: 'explore', run: state.get().run }));
+  const show = (now, anew = false) => shows.forEach((each) => each(now, anew));
+  $('reset').addEventListener('click', () => state.replace({ ...state.defaults, tab: 'explore', run: state.get().run }));
   const undo = $('undo');
   undo.addEventListener('click', () => state.undo());
   const offer = () => { undo.disabled = !state.canUndo(); };
   state.listenSettled(offer);
-  state.listen((now) => {
-    show(now);
+  state.listen((now, _, anew) => {
+    show(now, anew);
     offer();
   });
   show(state.get());

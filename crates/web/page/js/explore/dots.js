@@ -7,21 +7,18 @@ import { fill, h, $ } from '../dom.js';
 import { interval, share } from '../format.js';
 import { allRuns, listenRuns } from '../events.js';
 import { place } from '../scale.js';
-import { describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
+import { atPoint, describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
 
-const SAME = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger', 'keep'];
 /** Half the width and height of a dot and of its number, and how far their middles are apart. */
 const DOT = { across: 8, up: 8 };
-const NUMBER = { across: 18, up: 9 };
-const AWAY = 30;
+const NUMBER = { across: 22, up: 9 };
+const AWAY = 34;
 
 /** How a run stands to the slice that the map shows: `here`, `elsewhere` at other settings, or `foreign`. */
 function kindOf(run, { config, x, y }, usual) {
   if (foreign(run, usual)) return 'foreign';
-  const axes = [setBy(x), setBy(y)];
-  const names = config.width === null ? SAME : [...SAME, 'activation'];
-  return names.every((name) => axes.includes(name) || run[name] === config[name]) ? 'here' : 'elsewhere';
+  return atPoint(run, config, usual, [setBy(x), setBy(y)]) ? 'here' : 'elsewhere';
 }
 
 /** The side of a dot on which its number overlaps no other and stays on the plot; null when there is none. */
@@ -41,7 +38,7 @@ function sideFor({ x, y }, taken, frame) {
 function noteOf(run, usual) {
   const others = unusual(run.config, usual);
   const predicted = run.predicted === null ? 'no prediction' : `predicted ${share(run.predicted)}`;
-  return `Measured ${interval(run.accuracy)}, ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
+  return `Run ${run.id}: measured ${interval(run.accuracy)}, ${predicted}. ${describe(run.config)}.${others ? ` Also: ${others}.` : ''}`;
 }
 
 /** Makes the measured points; `changed` is called when there are others. */
@@ -69,14 +66,14 @@ export function makeDots(state, changed) {
     if (!frame) return;
     dots = onPlot().map((dot) => ({ ...dot, kind: kindOf(dot.run.config, state.get(), state.usual) }));
     const taken = [...names, ...boxesOf(dots)];
-    fill($('dots'), dots.map(({ run, at, kind }) => {
-      const side = kind === 'here' ? sideFor(at, taken, frame) : null;
+    for (const dot of dots) dot.side = dot.kind === 'here' ? sideFor(dot.at, taken, frame) : null;
+    fill($('dots'), dots.map(({ run, at, kind, side }) => {
       const note = noteOf(run, state.usual);
       return h('a', {
         class: `dot ${kind}`, href: state.link({ tab: 'try', run: run.id }), 'data-run': run.id, 'data-note': note,
-        'aria-label': `Run ${run.id}, ${run.accuracy.mean.toFixed(2)}. ${note}`,
+        'aria-label': `Run ${run.id}, ${share(run.accuracy.mean)}. ${note}`,
         style: { left: `${at.x}px`, top: `${at.y}px`, '--dot': colour(run.accuracy.mean, theme()) },
-      }, side ? h('span', { class: side }, run.accuracy.mean.toFixed(2)) : null);
+      }, side ? h('span', { class: side }, share(run.accuracy.mean)) : null);
     }));
     for (const kind of ['here', 'elsewhere', 'foreign']) $(`key-${kind}`).hidden = dots.every((dot) => dot.kind !== kind);
     $('measured').hidden = dots.length === 0;
@@ -98,6 +95,8 @@ export function makeDots(state, changed) {
       frame = next;
       show();
     },
+    /** All that are on the plot, with their places in pixels. */
+    all: () => dots,
     /** The boxes that they take on it, without their numbers. */
     taken: () => boxesOf(dots),
     /** Leaves the boxes of names free of numbers. */

@@ -6,13 +6,14 @@ import { fill, h, say, $ } from '../dom.js';
 import { listenLink } from '../events.js';
 import { lineOf, rangeOf, setBy, withSize } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
-import { term } from '../terms.js';
+import { nameOf, term } from '../terms.js';
+import { linesOf } from './contours.js';
 import { makeDots } from './dots.js';
 import { writeNames } from './names.js';
 import { checkedPart, frameOf, paint } from './paint.js';
 import { makePoint } from './point.js';
 import { raster } from './raster.js';
-import { hatch, nameOf } from './regions.js';
+import { hatch } from './regions.js';
 import { makeHover } from './hover.js';
 import { makeExports } from './exports.js';
 
@@ -40,7 +41,7 @@ function question(state, about) {
 function styleOf(canvas) {
   const css = getComputedStyle(canvas);
   const [ink, muted, axis] = ['--ink', '--muted', '--edge'].map((name) => css.getPropertyValue(name));
-  return { font: css.fontFamily, ink, muted, axis };
+  return { font: css.fontFamily, ink, muted, axis, paper: getComputedStyle(document.documentElement).backgroundColor };
 }
 
 /** The colour bar and the hatchings in words. */
@@ -100,6 +101,7 @@ export function makeMap(state, about) {
     if (shown && at.width > 0) {
       const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
       shown.fine = raster(shown.map, held.x, held.y);
+      shown.fine.lines = linesOf(shown.map, shown.fine);
       paint(canvas, shown.map, shown.fine, held, theme(), styleOf(canvas));
       legend(shown.map, shown.fine, held);
     }
@@ -111,7 +113,9 @@ export function makeMap(state, about) {
   function write() {
     const at = frame();
     if (!shown?.fine || at.width <= 0) return;
-    dots.leave(writeNames(shown.map, shown.fine, at, theme(), getComputedStyle(canvas).fontFamily, dots.taken()));
+    const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
+    shown.written = writeNames(shown.map, shown.fine, held, theme(), getComputedStyle(canvas).fontFamily, dots.taken(), point.box());
+    dots.leave(shown.written);
   }
 
   function place() {
@@ -144,11 +148,14 @@ export function makeMap(state, about) {
       key = next.key;
       ask(next.asked);
     }
+    const before = JSON.stringify(point.box());
     place();
+    // Writing makes way for the ring; where that rests, a new map is written on when it is drawn.
+    if (JSON.stringify(point.box()) !== before) write();
   }
 
-  makeHover(about, () => (shown?.fine ? { ...shown, frame: frame() } : null));
-  makeExports(() => (shown?.fine ? { ...shown, frame: frame(), canvas, style: styleOf(canvas) } : null));
+  makeHover(state, about, () => (shown?.fine ? { ...shown, frame: frame() } : null));
+  makeExports(about, () => (shown?.fine ? { ...shown, frame: frame(), canvas, style: styleOf(canvas), dots: dots.all(), ring: point.box() } : null));
   const watch = new ResizeObserver(draw);
   for (const node of [figure, $('welcome'), $('ignored')]) watch.observe(node);
   addEventListener('resize', draw);

@@ -5,7 +5,6 @@ import { brief } from '../format.js';
 import { place, ticks } from '../scale.js';
 import { nameOfSize } from '../sizes.js';
 import { FINE, NONE } from './raster.js';
-import { contour, middleOf } from './contours.js';
 import { areaOf, bordersOf, hatch } from './regions.js';
 
 const HATCH_STRENGTH = 0.2;
@@ -85,17 +84,10 @@ function axes(pen, frame, style, symbols) {
   pen.restore();
 }
 
-/** Recall at which thin lines are drawn, beside the boundary. */
-export const ISOLINES = [0.1, 0.5, 0.9];
-
-/** Thin lines of equal recall, each with its value. */
-function isolines(pen, { accuracy }, level, frame, { ink, paper }) {
+/** Thin lines of equal recall; their values are written with the names. */
+function isolines(pen, lines, level, frame, { ink, paper }) {
   const place = ([u, v]) => [frame.left + u * frame.across, frame.top + (1 - v) * frame.down];
-  pen.font = `11px ${frame.font}`;
-  pen.textAlign = 'center';
-  pen.textBaseline = 'middle';
-  for (const value of ISOLINES.filter((each) => each !== level)) {
-    const pieces = contour(accuracy, value);
+  for (const { pieces } of lines.filter(({ value }) => value !== level)) {
     pen.beginPath();
     for (const [from, to] of pieces) {
       pen.moveTo(...place(from));
@@ -105,18 +97,10 @@ function isolines(pen, { accuracy }, level, frame, { ink, paper }) {
     pen.globalAlpha = 0.6;
     pen.lineWidth = 2.6;
     pen.stroke();
-    pen.strokeStyle = pen.fillStyle = ink;
+    pen.strokeStyle = ink;
     pen.globalAlpha = 0.75;
     pen.lineWidth = 1;
     pen.stroke();
-    const at = middleOf(pieces);
-    if (!at) continue;
-    const [x, y] = place(at);
-    pen.globalAlpha = 1;
-    pen.lineWidth = 3;
-    pen.strokeStyle = paper;
-    pen.strokeText(String(value), x, y);
-    pen.fillText(String(value), x, y);
   }
   pen.globalAlpha = 1;
 }
@@ -187,7 +171,7 @@ export function paint(canvas, map, fine, frame, theme, style) {
   pen.translate(-frame.left, -frame.top);
   pen.lineJoin = pen.lineCap = 'round';
   unchecked(pen, map, frame, INKS[theme]);
-  isolines(pen, fine, map.level, { ...frame, font: style.font }, INKS[theme]);
+  isolines(pen, fine.lines, map.level, frame, INKS[theme]);
   pen.strokeStyle = paper;
   pen.globalAlpha = 0.85;
   pen.lineWidth = 5.5;

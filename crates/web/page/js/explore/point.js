@@ -7,6 +7,8 @@ import { lineOf, rangeOf, sizeOf, withSize } from '../sizes.js';
 
 const FINE = 1.05;
 const COARSE = 1.5;
+/** Half the width of the ring with its shadow. */
+const RING = 16;
 /** Which axis a key moves along, and which way. */
 const KEYS = { ArrowRight: ['x', 1], ArrowLeft: ['x', -1], ArrowUp: ['y', 1], ArrowDown: ['y', -1] };
 
@@ -66,6 +68,15 @@ export function makePoint(state, about) {
   handle.addEventListener('keyup', (event) => { if (event.key in KEYS) state.settle(); });
 
   return {
+    /** The box of the ring in pixels of the plot; null where there is none. */
+    box() {
+      if (!frame || handle.hidden) return null;
+      const { config, x, y } = state.get();
+      return {
+        x: frame.across * place(sizeOf(config, x), frame.x.low, frame.x.high), across: RING,
+        y: frame.down * (1 - place(sizeOf(config, y), frame.y.low, frame.y.high)), up: RING,
+      };
+    },
     place(next) {
       frame = next;
       const { config, x, y } = state.get();

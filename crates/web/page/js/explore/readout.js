@@ -2,12 +2,12 @@
 
 import { newest } from '../api.js';
 import { budget } from '../budget.js';
-import { fill, h, say, $ } from '../dom.js';
+import { fill, h, raised, say, $ } from '../dom.js';
 import { listenLink } from '../events.js';
 import { count, share, title, words } from '../format.js';
-import { term } from '../terms.js';
+import { plain, plainCondition, plainReason } from '../plain.js';
+import { PLAIN, nameOf, term } from '../terms.js';
 import { leastDim, lineOf, nameOfSize } from '../sizes.js';
-import { nameOf } from './regions.js';
 
 const RATES = ['memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 const ORDER = ['samples', 'dim', 'width', 'length', 'vocab'];
@@ -19,6 +19,14 @@ function meter(name, value) {
       h('span', { class: 'level', style: { width: `${100 * (value ?? 0)}%` } }))));
 }
 
+/** How far a size must go: by a factor, or by a difference where that is less than twofold. */
+function change(from, to) {
+  const factor = Math.max(to / from, from / to);
+  if (factor === 1) return 'as now';
+  if (factor < 2) return `${to > from ? '+' : '−'}${count(Math.abs(to - from))}`;
+  return `${to > from ? '×' : '÷'}${factor < 10 ? factor.toFixed(1) : count(Math.round(factor))}`;
+}
+
 /** One critical value: a button that goes there, or the reason why there is none. */
 function critical(state, about, found, size) {
   const { symbol, helps } = lineOf(about, size);
@@ -26,15 +34,16 @@ function critical(state, about, found, size) {
   const text = value === null ? null : `${symbol} ${helps ? '≥' : '≤'} ${count(value)}`;
   const go = () => state.set({ config: { [size]: value } });
   return h('li', {}, value === null
-    ? [h('span', { class: 'symbol' }, symbol), h('span', { class: 'reason' }, words(found.critical_reason[size] ?? 'unknown'))]
-    : [h('button', { type: 'button', class: 'go', id: `go-${size}`, onclick: go, 'data-note': 'Go there.' }, text), h('span', { class: 'reason' }, nameOfSize(size))]);
+    ? [h('span', { class: 'symbol' }, symbol), h('span', { class: 'reason' }, plainReason(found.critical_reason[size] ?? 'unknown'))]
+    : [h('button', { type: 'button', class: 'go', id: `go-${size}`, onclick: go, 'data-note': `Set ${symbol} = ${count(value)}.` }, text),
+      h('span', { class: 'reason' }, `${change(found.config[size], value)} ${nameOfSize(size)}`)]);
 }
 
 /** The advice of the server with the plain name of what limits recall. */
 function plainly({ advice, dominant }) {
   const limits = /^.+ in the (?:memory|attention) limits recall to ([^;,]+?)(?=[;,.](?: |$))/;
-  if (!dominant) return advice.sentence;
-  return advice.sentence.replace(limits, (_, to) => `Recall is limited to ${to} (${nameOf(dominant)})`);
+  const sentence = dominant ? advice.sentence.replace(limits, (_, to) => `Recall is limited to ${to} (${nameOf(dominant)})`) : advice.sentence;
+  return plain(sentence);
 }
 
 const onPrediction = [];
@@ -53,13 +62,15 @@ function show(state, about, found) {
   $('one-step-note').hidden = !(found.one_step_accuracy > found.accuracy);
   const rates = RATES.filter((name) => name !== 'kept_rate' || found.config.keep !== null);
   fill($('rates'), rates.map((name) => meter(name, found[name])));
+  const reached = found.accuracy !== null && found.accuracy >= found.target.accuracy;
+  say($('critical-title').querySelector('.term-word'), reached ? 'How far you could go and keep' : 'What would reach');
   say($('critical-level'), `${Math.round(1000 * found.target.accuracy) / 10}%`);
   const sizes = ORDER.filter((size) => size !== 'width' || found.config.width !== null);
   fill($('critical'), sizes.map((size) => critical(state, about, found, size)));
-  fill($('gaps'), found.gaps.map(({ quantity, text }) => h('li', {}, `${words(quantity)}: ${text}`)));
+  fill($('gaps'), found.gaps.map(({ quantity, text }) => h('li', {}, `${PLAIN[quantity] ?? words(quantity)}: ${plain(text)}`)));
   fill($('budget-logits'), budget({ predicted: found.noise.logits }));
   fill($('budget-scores'), budget({ predicted: found.noise.scores }));
-  fill($('conditions'), found.conditions.map(({ text, holds }) => h('li', { class: holds ? 'holds' : 'fails' }, words(text))));
+  fill($('conditions'), found.conditions.map(({ text, holds }) => h('li', { class: holds ? 'holds' : 'fails' }, raised(plainCondition(words(text))))));
 }
 
 /** Keeps the numbers beside the map in step with the point. */
@@ -81,7 +92,7 @@ export function makeReadout(state, about) {
     refused(true);
     say($('predicted'), 'no model');
     $('error').hidden = $('scatter').hidden = $('unchecked').hidden = true;
-    say($('sentence'), error.message);
+    say($('sentence'), plain(error.message));
     fill($('gaps'));
     panel.setAttribute('aria-busy', 'false');
   }
@@ -103,7 +114,8 @@ export function makeReadout(state, about) {
     if (tab !== 'explore' || next === key) return;
     key = next;
     const least = leastDim(config);
-    if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
+    if (config.keep > config.length) refuse(new Error(`There is no such model: k = ${count(config.keep)} of L = ${count(config.length)} tokens cannot be kept.`));
+    else if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
     else ask({ config, accuracy });
   };
   state.listen(update);

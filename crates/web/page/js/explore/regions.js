@@ -1,6 +1,5 @@
 // What limits recall, region by region: hatching that differs in direction and kind, and places for labels.
 
-import { PLAIN } from '../terms.js';
 import { FINE } from './raster.js';
 
 /** How a term is hatched: the direction of its lines in degrees and their distance; `dots` instead of lines, `cross` twice. */
@@ -15,9 +14,6 @@ const HATCHES = {
 
 /** Pixels of a tile per pixel of the page. */
 const SHARPNESS = 2;
-
-/** The name of a region: the term, and where it is when that is not the memory. */
-export const nameOf = ({ part, term }) => (part === 'memory' ? PLAIN[term] : `attention: ${PLAIN[term]}`);
 
 /** A fill of hatching. Lines in the attention are dashed, those in the memory whole. */
 export function hatch(context, { part, term }, ink) {
@@ -90,14 +86,14 @@ export function bordersOf({ region, lead }, width, height) {
   return path;
 }
 
-/** Sums of a region's pixels over all rectangles from the corner, so that any rectangle is counted in four look-ups. */
-function sums(region, kind) {
+/** Sums of a region's free pixels over all rectangles from the corner, so that any rectangle is counted in four look-ups. */
+function sums(region, mask, kind) {
   const side = FINE + 1;
   const table = new Int32Array(side * side);
   for (let row = 0; row < FINE; row++) {
     let line = 0;
     for (let column = 0; column < FINE; column++) {
-      line += region[row * FINE + column] === kind ? 1 : 0;
+      line += region[row * FINE + column] === kind && mask[row * FINE + column] === 0 ? 1 : 0;
       table[(row + 1) * side + column + 1] = table[row * side + column + 1] + line;
     }
   }
@@ -105,13 +101,11 @@ function sums(region, kind) {
 }
 
 /**
- * The middle of a box of the given size (shares of the plot) that lies inside a region with the most room around it, as
- * shares of the plot from the lower left; null when there is no room. It overlaps no box of `taken` where that can be.
+ * The middle of a box of the given size (shares of the plot) that lies inside a region, on nothing that `mask` marks, with the most
+ * room around it, as shares of the plot from the lower left; null when there is no room.
  */
-export function roomFor(region, kind, width, height, taken) {
-  const free = ([x, y]) => taken.every((box) => Math.abs(box.x - x) >= box.across + width / 2 || Math.abs(box.y - y) >= box.up + height / 2);
-  let any = null;
-  const table = sums(region, kind);
+export function roomFor(region, mask, kind, width, height) {
+  const table = sums(region, mask, kind);
   const side = FINE + 1;
   for (const scale of [3, 2, 1.5, 1.15, 1]) {
     const across = Math.ceil(width * scale * FINE);
@@ -125,10 +119,7 @@ export function roomFor(region, kind, width, height, taken) {
       }
     }
     // The middle one of those that fit does not jump about as the map changes.
-    const best = (some) => some[Math.floor(some.length / 2)] ?? null;
-    const open = best(found.filter(free));
-    if (open) return open;
-    any ??= best(found);
+    if (found.length) return found[Math.floor(found.length / 2)];
   }
-  return any;
+  return null;
 }

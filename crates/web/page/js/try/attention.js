@@ -34,7 +34,8 @@ export function attention({ tokens, length, rest, label, answer, right }, model)
   const few = length <= LABELLED;
   const where = heaviest.trigger ? 'on the trigger' : trigger ? `not on the trigger, which has ${share(trigger.weight)}` : 'not on the trigger';
   return [
-    h('p', {}, `One test sequence of ${model}. The largest weight, ${share(heaviest.weight)}, is ${where}. `,
+    h('p', {}, `One test sequence of ${model}. ${trigger ? `The trigger marks token ${trigger.token}, its label is ${label}. ` : ''}`,
+      `The largest weight, ${share(heaviest.weight)}, is ${where}. `,
       right ? `The model answers with label ${answer}, which is right.` : `The model answers with label ${answer}; the right one is ${label}.`),
     h('ol', { class: few ? 'attention' : 'attention many', 'data-tokens': tokens.length }, tokens.map((each) => bar(each, length, few))),
     few ? null : positions(length),

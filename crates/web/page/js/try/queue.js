@@ -1,7 +1,7 @@
 // The runs: waiting, going on, ended. Each with its progress and a way to cancel or remove it.
 
 import { fill, h, s, say, $ } from '../dom.js';
-import { active, allRuns, drop, listenRuns } from '../events.js';
+import { active, allRuns, drop, isNew, listenRuns } from '../events.js';
 import { interval, seconds, share } from '../format.js';
 import { describe, unusual } from '../sizes.js';
 
@@ -45,13 +45,27 @@ export const course = (run) => [
 const AT = (value) => 4 + 192 * value;
 
 /** The recall of every seed on a line from 0 to 1, with the prediction as a diamond. */
-function seedLine({ seeds, predicted, config }) {
+function seedLine({ seeds, predicted, config }, delays) {
   const words = `Recall of ${seeds.length} of ${config.repeats} seeds: ${seeds.map(share).join(', ')}`;
   return s('svg', { viewBox: '0 0 200 20', class: 'line', role: 'img', 'aria-label': words, 'data-note': words },
     s('line', { class: 'axis', x1: AT(0), x2: AT(1), y1: 10, y2: 10 }),
     [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: AT(value), x2: AT(value), y1: 6, y2: 14 })),
     predicted === null ? null : s('path', { class: 'predicted', d: `M${AT(predicted)} 3l5 7-5 7-5-7z` }),
-    seeds.map((value) => s('circle', { class: 'seed', cx: AT(value), cy: 10, r: 3 })));
+    seeds.map((value, index) => s('circle', { class: delays ? 'seed new' : 'seed', cx: AT(value), cy: 10, r: 3, style: delays ? { 'animation-delay': `${delays[index]}ms` } : null })));
+}
+
+/** Milliseconds between the dots of two seeds. A training may be over before the eye has seen one. */
+const TURN = 140;
+/** When the dots of which run came to a node. */
+const arrivals = new WeakMap();
+
+/** How long from now each dot of a run comes, one after the other; below zero for what is there already. */
+function delaysOf(node, { id, seeds }) {
+  const now = performance.now();
+  const times = arrivals.get(node)?.id === id ? arrivals.get(node).times : [];
+  while (times.length < seeds.length) times.push(Math.max(now, (times.at(-1) ?? 0) + TURN));
+  arrivals.set(node, { id, times });
+  return times.map((time) => Math.round(time - now));
 }
 
 /**
@@ -72,7 +86,7 @@ export function showRun(node, run, view, build) {
   const dots = node.querySelector('.seeds');
   if (dots && dots.dataset.count !== String(run.seeds.length)) {
     dots.dataset.count = run.seeds.length;
-    fill(dots, run.seeds.length ? seedLine(run) : null);
+    fill(dots, run.seeds.length ? seedLine(run, isNew(run.id) ? delaysOf(node, run) : null) : null);
   }
 }
 

@@ -3,7 +3,7 @@
 import { budget } from '../budget.js';
 import { fill, h, s, $ } from '../dom.js';
 import { active, listenRuns, listed, resultOf, runOf, train } from '../events.js';
-import { share } from '../format.js';
+import { count, interval, share } from '../format.js';
 import { csv, formats, save } from '../save.js';
 import { describe, foreign, unusual } from '../sizes.js';
 import { term } from '../terms.js';
@@ -44,7 +44,7 @@ function rates(record, prediction) {
 const WIDE = 0.3;
 
 /** Measurement and prediction in two sentences. */
-function verdict({ accuracy, interval }, prediction) {
+function verdict({ accuracy, interval }, prediction, seeds) {
   const { mean, low, high } = accuracy;
   const held = `Recall is ${share(mean)}, with a 95% interval from ${share(low)} to ${share(high)} (${interval.replace('95%, ', '')}).`;
   if (prediction.accuracy === null) return `${held} There is no prediction for these settings.`;
@@ -52,7 +52,9 @@ function verdict({ accuracy, interval }, prediction) {
   const near = away <= (prediction.error ?? 0) ? ', but by no more than its own usual error' : '';
   const where = away === 0 ? 'inside the interval' : `outside the interval${near}`;
   const wide = high - low > WIDE ? ' The interval is wide: more repeats would narrow it.' : '';
-  return `${held} The closed form said ${share(prediction.accuracy)}, ${where}.${wide}`;
+  const [worst, best] = [Math.min(...seeds), Math.max(...seeds)];
+  const apart = best - worst > WIDE ? ` Single trainings differ by far more than the closed form is off: the worst seed recalls ${share(worst)}, the best ${share(best)}.` : '';
+  return `${held} The closed form said ${share(prediction.accuracy)}, ${where}.${wide}${apart}`;
 }
 
 /** Pictures of single sequences are of one trained model, numbers with intervals are of all. */
@@ -62,18 +64,33 @@ const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} r
 const measures = ({ record, prediction }) => ratesOf(record)
   .map((name) => [name, record[name].mean, record[name].low, record[name].high, prediction[name]]);
 
+const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
+
 /** Files of a result. */
 function files(id, result) {
-  const columns = ['measure', 'measured', 'low', 'high', 'predicted'];
+  const columns = ['measure', 'measured', 'low', 'high', 'predicted', ...SETTINGS];
+  const settings = SETTINGS.map((name) => result.record.config[name]);
   return formats('Save this run', {
-    CSV: () => save(`run-${id}.csv`, csv(columns, measures(result)), 'text/csv'),
+    CSV: () => save(`run-${id}.csv`, csv(columns, measures(result).map((row) => [...row, ...settings])), 'text/csv'),
     JSON: () => save(`run-${id}.json`, JSON.stringify(result, null, 1), 'application/json'),
   });
 }
 
-function details({ record, prediction, example, margins: histogram }) {
+/** What each of the three steps of training brings, measured: bars that fill one after the other. */
+function stepwise(record) {
+  const steps = [
+    ['Step 1 stores the facts', 'one_step_accuracy'], ['Step 2 turns the attention to the trigger', 'lock_rate'], ['Step 3 stores again, through the attention', 'accuracy'],
+  ].filter(([, name]) => record[name]);
+  return h('ol', { class: 'steps' }, steps.map(([words, name], index) => h('li', {},
+    h('span', {}, `${words}: `, term(name)), h('span', { class: 'track', 'aria-hidden': 'true' },
+      h('span', { class: 'level', style: { '--turn': index, width: `${100 * record[name].mean}%` } })),
+    h('span', { class: 'value' }, interval(record[name])))));
+}
+
+function details({ record, prediction, example, margins: histogram }, seeds) {
   return [
-    h('p', { class: 'verdict' }, verdict(record, prediction)),
+    h('p', { class: 'verdict' }, verdict(record, prediction, seeds)),
+    h('section', {}, h('h3', {}, 'Step by step'), stepwise(record)),
     h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction),
       h('p', { class: 'note' }, 'Lines from 0 to 1; the thick part is the ', term('interval', '95% interval'), '.')),
     example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example, ofFirst(record.config))) : null,
@@ -81,7 +98,7 @@ function details({ record, prediction, example, margins: histogram }) {
     h('section', { class: 'pair' },
       h('div', {}, h('h3', {}, 'Noise in the ', term('logits')), budget({ predicted: prediction.noise.logits, measured: record.noise.logits })),
       h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
-      h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), '.')),
+      h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), `. Measured: the mean over ${count(record.config.repeats)} ${record.config.repeats === 1 ? 'seed' : 'seeds'}, without an interval.`)),
   ];
 }
 
@@ -90,7 +107,10 @@ function again(run, state, fail) {
   const { repeats } = run.config;
   const more = Math.min(2 * repeats, state.ranges.repeats[1]);
   if (more <= repeats) return null;
-  const go = () => train({ ...run.config, repeats: more }).then(({ id }) => state.set({ run: id })).catch(fail);
+  const go = (event) => {
+    event.currentTarget.disabled = true;
+    train({ ...run.config, repeats: more }).then(({ id }) => state.set({ run: id })).catch(fail);
+  };
   return h('div', { class: 'course' }, course(run),
     h('button', { type: 'button', id: 'again', class: 'small', onclick: go, 'data-note': `Seeds ${run.config.seed} to ${run.config.seed + more - 1}, those of this run included: a narrower interval.` },
       `Train ${more - repeats} more seeds`));
@@ -118,7 +138,7 @@ export function makeResult(state, fail) {
   function measured(id) {
     const place = h('div');
     resultOf(id).then((result) => {
-      fill(place, details(result), files(id, result));
+      fill(place, details(result, runOf(id)?.seeds ?? []), files(id, result));
       // The attention is even before step 2; it moves to what step 2 made of it.
       requestAnimationFrame(() => requestAnimationFrame(() => place.querySelector('.attention')?.classList.add('learned')));
     }).catch(fail);

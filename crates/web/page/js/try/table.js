@@ -12,12 +12,13 @@ const COLUMNS = [
   ['run', (run) => run.id, String],
   ['V', (run) => run.config.vocab, count], ['d', (run) => run.config.dim, count], ['L', (run) => run.config.length, count],
   ['N', (run) => run.config.samples, count], ['m', (run) => run.config.width, (width) => (width === null ? '–' : count(width))],
-  ['trigger', (run) => run.config.trigger, String], ['seeds', (run) => run.config.repeats, count],
+  ['trigger', (run) => run.config.trigger, String], ['embedding', (run) => run.config.embedding, String], ['seeds', (run) => run.config.repeats, count],
   ['measured', (run) => run.accuracy?.mean ?? null, (_, run) => interval(run.accuracy)],
   ['predicted', (run) => run.predicted, (value) => (value === null ? '–' : share(value))],
   ['difference', (run) => (run.predicted === null ? null : run.accuracy.mean - run.predicted), (value) => (value === null ? '–' : value.toFixed(3))],
   ['time', (run) => run.seconds, seconds],
 ];
+const SETTINGS = ['V', 'd', 'L', 'N', 'm', 'trigger', 'embedding', 'seeds'];
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
 
 /** Makes the table of runs that are done. */
@@ -54,10 +55,12 @@ export function makeTable(state, fail) {
     if (runs.length < 2) return fill($('compared'), runs.length ? h('p', { class: 'note' }, 'Choose another run to compare it with.') : null);
     try {
       const results = await Promise.all(runs.map((run) => resultOf(run.id)));
-      const line = (name) => h('tr', {}, h('th', { scope: 'row' }, term(name)), results.map(({ record }) => h('td', { class: 'value' }, interval(record[name]))));
+      const row = (name, cells) => h('tr', {}, h('th', { scope: 'row' }, name), cells.map((cell) => h('td', { class: 'value' }, cell)));
+      const settings = COLUMNS.filter(([name]) => SETTINGS.includes(name)).map(([name, value, shown]) => row(name, runs.map((run) => shown(value(run), run))));
+      const line = (name) => row(term(name), results.map(({ record, prediction }) => [interval(record[name]), h('small', {}, `predicted ${share(prediction[name])}`)]));
       fill($('compared'), scrolling('Runs side by side', h('table', { class: 'data' },
         h('thead', {}, h('tr', {}, h('td', {}), runs.map((run) => h('th', { scope: 'col', class: 'value' }, `Run ${run.id}`)))),
-        h('tbody', {}, RATES.map(line)))));
+        h('tbody', {}, settings, RATES.map(line)))));
     } catch (error) {
       fail(error);
     }
