@@ -79,3 +79,32 @@ pub fn compile() -> Result<(), String> {
     let line = "cargo test -p superpose-cuda --test compile --locked -- --ignored";
     run(line, &[("LD_LIBRARY_PATH", &folders)], ".")
 }
+
+/// Runs the numerical tests with the kernels on an emulator of a GPU, which needs a C++ compiler and an x86-64 processor.
+///
+/// # Errors
+/// What failed.
+pub fn emulate() -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let _ = fs::remove_dir_all("target/emulator");
+    fs::create_dir_all("target/emulator").map_err(failed)?;
+    let path = |folder: &str| fs::canonicalize(folder).map(|path| path.display().to_string());
+    let (folder, sources) =
+        (path("target/emulator").map_err(failed)?, path("crates/cuda/tests/emulator").map_err(failed)?);
+    // One library has the functions of all three.
+    for name in ["cuda", "cublas", "nvrtc"] {
+        let line = format!("c++ -std=c++17 -O3 -fPIC -shared -o {folder}/lib{name}.so {sources}/driver.cpp");
+        run(&line, &[], ".")?;
+    }
+    let environment = [
+        ("SUPERPOSE_DEVICE", "cuda"),
+        ("LD_LIBRARY_PATH", &folder),
+        ("XDG_CACHE_HOME", &folder),
+        ("EMULATOR_FOLDER", &folder),
+        ("EMULATOR_SOURCES", &sources),
+    ];
+    // The others are too large for it.
+    let line =
+        "cargo test -p superpose-cuda --test parity --locked -- --skip larger_sizes --skip reproducible";
+    run(line, &environment, ".")
+}

@@ -19,9 +19,12 @@ Usage: cargo xtask test [--full | --device DEVICE] | package-tests | book | refe
                 a browser and the Python package
   test --full   the same and the long tests: fuzzing with a million inputs per reader, load and schema tests of the web
                 server, the notebooks, PyTorch, JAX and mypy; 500 flipped bits of each kind of file; stores that are lost
-                at any time; aarch64 in an emulator; compiling the kernels for GPUs
+                at any time; aarch64 in an emulator; compiling the kernels for GPUs, and running
+                them in an emulator
   test --device cuda
                 run the numerical tests on a GPU
+  test --device emulator
+                run those of small sizes with the kernels on this processor, compiled by the C++ compiler
   package-tests bundle these tests for a machine without cargo and network, into target/device-tests
   book          build the book in docs/ as HTML into target/book and check its links
   reference     generate docs/reference from the code
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(false, &mut skipped),
         ["test", "--full"] => test(true, &mut skipped).and_then(|()| full(&mut skipped)),
+        ["test", "--device", "emulator"] => device::emulate(),
         ["test", "--device", device] => device::test(device),
         ["package-tests"] => device::package(),
         ["book"] => book("build target/book"),
@@ -193,6 +197,11 @@ fn full(skipped: &mut Skipped) -> Result<(), String> {
         run(&line, &[], ".")?;
     }
     device::compile()?;
+    if cfg!(target_arch = "x86_64") && works("c++ --version") {
+        device::emulate()?;
+    } else {
+        skipped.add("the kernels of GPUs on an emulator", "needs a C++ compiler and x86-64");
+    }
     page::flood()?;
     page::schemathesis()
 }

@@ -92,10 +92,6 @@ impl<T: Element> Draw<'_, T> {
         self.table(Embedding::Gaussian, Stream::FirstLayer, width, 1.0)
     }
 
-    pub fn markers(&self) -> Done<Vec<T>> {
-        self.lane.download(&self.rows(Stream::Markers, 2)?, 0..2 * self.problem.config.dim)
-    }
-
     fn table(&self, kind: Embedding, stream: Stream, rows: usize, scale: f64) -> Done<Buffer<T>> {
         let (dim, [key0, key1]) = (self.problem.config.dim, Words::key(self.problem.config.seed));
         let out = self.lane.alloc(rows * dim)?;

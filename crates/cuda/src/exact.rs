@@ -3,9 +3,9 @@
 use superpose_core::backend::DeviceError;
 use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound, worth_folding};
 
-use crate::geometry::{block_rows, linear, rows};
+use crate::geometry::{FEW_LOGITS, NEAR_LOGITS, block_rows, linear, rows};
 use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
-use crate::limit::Rows;
+use crate::limit::{Rows, Weights};
 use crate::session::{Scores, Session, Sizes, Trained};
 
 /// What a pass sums.
@@ -33,6 +33,25 @@ pub struct Readout<'a, T> {
     folded: Option<Buffer<T>>,
 }
 
+/// Memory for a block of samples or tokens, a row for each.
+pub struct Work<T> {
+    pub head: Buffer<T>,
+    before: Buffer<T>,
+    after: Buffer<T>,
+    /// Logits, then residuals; empty where neither is needed.
+    pub logits: Buffer<T>,
+    /// `y = Z_out^T r`, and scratch memory before it is there.
+    pub output: Buffer<T>,
+}
+
+/// The rows of a block that are in use, with the features made from its head outputs.
+#[derive(Clone, Copy)]
+pub struct Features<'a, T> {
+    pub work: &'a Work<T>,
+    pub count: usize,
+    start: u64,
+}
+
 impl<T: Element> Session<'_, T> {
     /// The exact regime. At `M = W = 0` the softmax is uniform, so that step 1 is that of the limit times eta.
     pub fn exact(&self) -> Done<Trained<T>> {
@@ -46,7 +65,7 @@ impl<T: Element> Session<'_, T> {
         let third = self.pass(scores.as_ref(), &response, Want::Values)?;
         let m2 = self.combine(eta * scale, &first, phase.eta2 * scale, Some(&third), size)?;
         drop(response);
-        self.trained(phase, m1, m2, scores)
+        Ok(Trained { phase, m1, m2, scores })
     }
 
     /// A value matrix for the logits of this many rows of features.
@@ -65,45 +84,86 @@ impl<T: Element> Session<'_, T> {
         Ok(Readout { m, folded: Some(folded) })
     }
 
-    /// Logits of rows of features. `between` is scratch memory of `dim` numbers per row.
-    pub fn logits(
+    /// Memory for a block of this many rows, with logits or without.
+    pub fn work(&self, rows: usize, logits: bool) -> Done<Work<T>> {
+        let Sizes { dim, inputs, labels, .. } = self.sizes;
+        let mlp = || self.lane.alloc(if self.w_in.is_some() { rows * inputs } else { 0 });
+        Ok(Work {
+            head: self.lane.alloc(rows * dim)?,
+            before: mlp()?,
+            after: mlp()?,
+            logits: self.lane.alloc(if logits { rows * labels } else { 0 })?,
+            output: self.lane.alloc(rows * dim)?,
+        })
+    }
+
+    /// Passes the head outputs of a block through the MLP, if there is one.
+    pub fn activate<'b>(&self, work: &'b Work<T>, count: usize) -> Done<Features<'b, T>> {
+        let Some(w_in) = &self.w_in else { return Ok(Features { work, count, start: work.head.start() }) };
+        let Sizes { dim, inputs, .. } = self.sizes;
+        let (head, w_in) = (plain::<T>(work.head.start()), transposed(w_in.start()));
+        self.lane.product(work.before.start(), [count, dim, inputs], head, w_in)?;
+        let (size, kind, scale) = ((count * inputs) as u64, self.activation(), self.mlp_scale());
+        let to = arguments![work.before.start(), work.after.start(), size, kind, scale];
+        self.launch("activate", linear(count * inputs), to)?;
+        Ok(Features { work, count, start: work.after.start() })
+    }
+
+    /// Logits of a block.
+    pub fn logits(&self, readout: &Readout<'_, T>, block: Features<'_, T>) -> Done {
+        self.some_logits(readout, block, 0, block.count)
+    }
+
+    /// Residuals of a block with the given labels.
+    pub fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
+        let columns = self.sizes.labels;
+        // Few rows at a time, so that logits are still in the cache when they become residuals.
+        let size = (NEAR_LOGITS / columns).max(1024);
+        for first in (0..block.count).step_by(size) {
+            let count = size.min(block.count - first);
+            self.some_logits(readout, block, first, count)?;
+            let (number, labels) = (columns as u32, labels + 4 * first as u64);
+            let to = arguments![block.work.logits.at(first * columns), number, labels];
+            self.launch("residual", rows(count, columns), to)?;
+        }
+        Ok(())
+    }
+
+    fn some_logits(
         &self,
         readout: &Readout<'_, T>,
-        features: u64,
+        block: Features<'_, T>,
+        first: usize,
         count: usize,
-        between: &Buffer<T>,
-        out: &Buffer<T>,
     ) -> Done {
         let Sizes { dim, inputs, labels, .. } = self.sizes;
-        let features = plain::<T>(features);
+        let features = plain::<T>(block.start + (first * inputs * size_of::<T>()) as u64);
+        let out = block.work.logits.at(first * labels);
         match &readout.folded {
             Some(folded) => {
-                self.lane.product(out.start(), [count, inputs, labels], features, transposed(folded.start()))
+                self.lane.product(out, [count, inputs, labels], features, transposed(folded.start()))
             }
             None => {
-                self.lane.product(
-                    between.start(),
-                    [count, inputs, dim],
-                    features,
-                    transposed(readout.m.start()),
-                )?;
-                let (between, z_out) = (plain::<T>(between.start()), transposed(self.z_out.start()));
-                self.lane.product(out.start(), [count, dim, labels], between, z_out)
+                let between = block.work.output.start();
+                self.lane.product(between, [count, inputs, dim], features, transposed(readout.m.start()))?;
+                let z_out = transposed(self.z_out.start());
+                self.lane.product(out, [count, dim, labels], plain::<T>(between), z_out)
             }
         }
     }
 
-    /// Turns rows of logits into residuals.
-    pub fn residual(&self, logits: &Buffer<T>, count: usize, labels: u64) -> Done {
-        let columns = self.sizes.labels as u32;
-        let to = arguments![logits.start(), columns, labels];
-        self.launch("residual", rows(count, self.sizes.labels), to)
+    /// `Z_out^T r` of a block of residuals.
+    pub fn residual_outputs(&self, block: Features<'_, T>) -> Done {
+        let Work { logits, output, .. } = block.work;
+        let (residuals, z_out) = (plain::<T>(logits.start()), plain(self.z_out.start()));
+        let sizes = [block.count, self.sizes.labels, self.sizes.dim];
+        self.lane.product(output.start(), sizes, residuals, z_out)
     }
 
-    /// `Z_out^T r` of rows of residuals.
-    pub fn residual_outputs(&self, residuals: &Buffer<T>, count: usize, out: &Buffer<T>) -> Done {
-        let (residuals, z_out) = (plain::<T>(residuals.start()), plain(self.z_out.start()));
-        self.lane.product(out.start(), [count, self.sizes.labels, self.sizes.dim], residuals, z_out)
+    /// `sum += output^T features` of a block. `step` is scratch memory.
+    pub fn add_outer_products(&self, sum: &Buffer<f64>, step: &Buffer<T>, block: Features<'_, T>) -> Done {
+        let sizes = [self.sizes.dim, self.sizes.inputs];
+        self.add_product(sum, step, block.count, sizes, block.work.output.start(), block.start)
     }
 
     fn response<'b>(&self, m: &'b Buffer<T>) -> Done<Response<'b, T>> {
@@ -120,7 +180,7 @@ impl<T: Element> Session<'_, T> {
     /// The first-order form, if its remainder is below rounding.
     fn linear_response<'b>(&self, m: &'b Buffer<T>) -> Done<Option<Response<'b, T>>> {
         let Sizes { dim, inputs, labels, samples, .. } = self.sizes;
-        if !worth_a_bound(inputs, labels, samples) {
+        if samples * labels * inputs < FEW_LOGITS || !worth_a_bound(inputs, labels, samples) {
             return Ok(None);
         }
         let readout = self.lane.alloc::<T>(labels * inputs)?;
@@ -197,16 +257,16 @@ impl<T: Element> Session<'_, T> {
         let softmax = matches!(response, Response::Full(_));
         let size = block_rows(dim.max(inputs).max(if softmax { label_count } else { 0 }), samples);
         let lane = self.lane;
-        let (head, output) = (lane.alloc(size * dim)?, lane.alloc(size * dim)?);
-        let (before, after, by_features) =
-            (self.mlp_rows(size)?, self.mlp_rows(size)?, lane.alloc(size * inputs)?);
-        let logits = lane.alloc::<T>(if softmax { size * label_count } else { 0 })?;
+        let memory = self.work(size, softmax)?;
         let labels = lane.alloc::<u32>(size)?;
-        let (total, step, sums) = match want {
-            Want::Values => (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?, lane.zeros(0)?),
-            Want::Query => (lane.zeros(tokens + 1)?, lane.alloc(0)?, lane.zeros(tokens + 1)?),
+        let (total, step, sums, by_features) = match want {
+            Want::Values => {
+                (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?, lane.zeros(0)?, lane.alloc(0)?)
+            }
+            Want::Query => {
+                (lane.zeros(tokens + 1)?, lane.alloc(0)?, lane.zeros(tokens + 1)?, lane.alloc(size * inputs)?)
+            }
         };
-        let trigger = self.value_trigger(self.problem.config.trigger);
         // Numbers read or multiplied since the last wait.
         let mut work = 0;
         for first in (0..samples).step_by(size) {
@@ -218,22 +278,20 @@ impl<T: Element> Session<'_, T> {
                 linear(count),
                 arguments![self.train, order, start, rows, labels.start()],
             )?;
-            let stats = scores.map(|scores| self.stats(&self.train, 0, first, count, scores)).transpose()?;
-            let block = Rows::samples(first, count);
-            self.attend(&self.train, block, scores, stats.as_ref(), None, trigger, head.start())?;
-            let features = self.activate(&head, count, &before, &after)?;
+            let weights = scores.map_or(Weights::Equal, Weights::Softmax);
+            self.attend(&self.train, Rows::samples(first, count), weights, memory.head.start())?;
+            let block = self.activate(&memory, count)?;
             if let Response::Full(readout) = response {
-                self.logits(readout, features, count, &output, &logits)?;
-                self.residual(&logits, count, labels.start())?;
+                self.residuals(readout, block, labels.start())?;
             }
             match want {
                 Want::Values => {
-                    self.output(response, features, count, &labels, &logits, &output)?;
-                    self.add_product(&total, &step, count, [dim, inputs], output.start(), features)?;
+                    self.output(response, block, &labels)?;
+                    self.add_outer_products(&total, &step, block)?;
                 }
                 Want::Query => {
-                    self.by_features(response, features, count, &labels, &logits, &output, &by_features)?;
-                    let g = self.back(count, &before, &by_features, &head)?;
+                    self.by_features(response, block, &labels, &by_features)?;
+                    let g = self.back(block, &by_features)?;
                     self.longest(g, count, dim, 0.0, 0)?;
                     self.scatter_by_rows(start, count, g, false, count, &sums)?;
                     self.flush(&sums, &total, count)?;
@@ -261,41 +319,31 @@ impl<T: Element> Session<'_, T> {
         self.launch("pick_rows", linear(count * columns), to)
     }
 
-    /// `y = Z_out^T r` of every row of features.
-    fn output(
-        &self,
-        response: &Response<'_, T>,
-        features: u64,
-        count: usize,
-        labels: &Buffer<u32>,
-        residuals: &Buffer<T>,
-        out: &Buffer<T>,
-    ) -> Done {
+    /// `y = Z_out^T r` of a block.
+    fn output(&self, response: &Response<'_, T>, block: Features<'_, T>, labels: &Buffer<u32>) -> Done {
         let Sizes { dim, inputs, .. } = self.sizes;
+        let (count, out) = (block.count, &block.work.output);
         match response {
             Response::Limit { .. } => self.pick(&self.centred, dim, labels, count, false, out),
-            Response::Full(_) => self.residual_outputs(residuals, count, out),
+            Response::Full(_) => self.residual_outputs(block),
             Response::Linear { coupling, .. } => {
-                let (features, coupling) = (plain::<T>(features), transposed(coupling.start()));
+                let (features, coupling) = (plain::<T>(block.start), transposed(coupling.start()));
                 self.lane.product(out.start(), [count, inputs, dim], features, coupling)?;
                 self.pick(&self.centred, dim, labels, count, true, out)
             }
         }
     }
 
-    /// `M^T y` of every row of features.
-    #[allow(clippy::too_many_arguments)]
+    /// `M^T y` of a block.
     fn by_features(
         &self,
         response: &Response<'_, T>,
-        features: u64,
-        count: usize,
+        block: Features<'_, T>,
         labels: &Buffer<u32>,
-        residuals: &Buffer<T>,
-        between: &Buffer<T>,
         out: &Buffer<T>,
     ) -> Done {
         let Sizes { dim, inputs, labels: label_count, .. } = self.sizes;
+        let (count, Work { logits, output, .. }) = (block.count, block.work);
         match response {
             Response::Limit { by_label: Some(by_label) } => {
                 self.pick(by_label, inputs, labels, count, false, out)
@@ -304,16 +352,16 @@ impl<T: Element> Session<'_, T> {
                 Err(DeviceError::Failed { reason: "the query has no derivative by label".into() })
             }
             Response::Full(Readout { folded: Some(folded), .. }) => {
-                let (residuals, folded) = (plain::<T>(residuals.start()), plain(folded.start()));
+                let (residuals, folded) = (plain::<T>(logits.start()), plain(folded.start()));
                 self.lane.product(out.start(), [count, label_count, inputs], residuals, folded)
             }
             Response::Full(Readout { m, .. }) => {
-                self.output(response, features, count, labels, residuals, between)?;
-                let (between, m) = (plain::<T>(between.start()), plain(m.start()));
-                self.lane.product(out.start(), [count, dim, inputs], between, m)
+                self.output(response, block, labels)?;
+                let (output, m) = (plain::<T>(output.start()), plain(m.start()));
+                self.lane.product(out.start(), [count, dim, inputs], output, m)
             }
             Response::Linear { readout, curvature, .. } => {
-                let (features, curvature) = (plain::<T>(features), transposed(curvature.start()));
+                let (features, curvature) = (plain::<T>(block.start), transposed(curvature.start()));
                 self.lane.product(out.start(), [count, inputs, inputs], features, curvature)?;
                 self.pick(readout, inputs, labels, count, true, out)
             }
@@ -321,9 +369,10 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// Back from the derivative by the features to that by the head outputs, which replaces them; its address.
-    fn back(&self, count: usize, before: &Buffer<T>, by_features: &Buffer<T>, head: &Buffer<T>) -> Done<u64> {
+    fn back(&self, block: Features<'_, T>, by_features: &Buffer<T>) -> Done<u64> {
         let Some(w_in) = &self.w_in else { return Ok(by_features.start()) };
         let Sizes { dim, inputs, .. } = self.sizes;
+        let (count, Work { head, before, .. }) = (block.count, block.work);
         let (size, kind, scale) = ((count * inputs) as u64, self.activation(), self.mlp_scale());
         let to = arguments![before.start(), by_features.start(), size, kind, scale];
         self.launch("multiply_slope", linear(count * inputs), to)?;

@@ -17,6 +17,12 @@ const BLOCK_ENTRIES: usize = 1 << 27;
 const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
 const TABLE_ENTRIES: usize = 1 << 30;
+/// Logits that stay in the cache of the GPU between two kernels.
+pub const NEAR_LOGITS: usize = 1 << 23;
+/// Samples times labels times inputs up to which the softmax takes less time than the bound of its first-order form.
+pub const FEW_LOGITS: usize = 1 << 29;
+/// Samples up to which sums by rows are taken in their own order rather than by label.
+pub const UNSORTED: usize = 1 << 15;
 /// Table rows times columns that one launch reads: about a third of a second, after which the program checks whether it was
 /// cancelled.
 const LAUNCH_ENTRIES: usize = 1 << 38;

@@ -9,7 +9,7 @@ use superpose_core::task::{Drawn, Samples};
 
 use crate::data::Source;
 use crate::exact::{Response, Want};
-use crate::geometry::{Way, dots_bytes, groups, lanes, launch_samples, linear};
+use crate::geometry::{UNSORTED, Way, dots_bytes, groups, lanes, launch_samples, linear};
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
 use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
@@ -25,20 +25,7 @@ impl<T: Element> Session<'_, T> {
         let u = self.direction(&self.limit_coefficients(&m1)?)?;
         let (phase, scores) = self.second_step(&u)?;
         let m2 = self.combine(scale, &self.value_step(scores.as_ref())?, 0.0, None, size)?;
-        self.trained(phase, m1, m2, scores)
-    }
-
-    /// The results of the steps, with the matrices on the host too.
-    pub fn trained(
-        &self,
-        phase: EarlyPhase<T>,
-        m1: Buffer<T>,
-        m2: Buffer<T>,
-        scores: Option<Scores<T>>,
-    ) -> Done<Trained<T>> {
-        let size = self.sizes.dim * self.sizes.inputs;
-        let [host1, host2] = [self.lane.download(&m1, 0..size)?, self.lane.download(&m2, 0..size)?];
-        Ok(Trained { phase: EarlyPhase { m1: host1, m2: host2, ..phase }, m1, m2, scores })
+        Ok(Trained { phase, m1, m2, scores })
     }
 
     /// Step 2 of a direction: the phase without its matrices, and the scores of its attention, absent when it is uniform.
@@ -75,12 +62,15 @@ impl<T: Element> Session<'_, T> {
     /// Steps 1 and 3 per unit of rate, times the number of samples: the sum of `(Z_out^T r) psi(h)^T` at a uniform softmax.
     pub fn value_step(&self, scores: Option<&Scores<T>>) -> Done<Buffer<f64>> {
         let Sizes { dim, labels, .. } = self.sizes;
-        if self.w_in.is_some() {
-            return self.pass(scores, &Response::Limit { by_label: None }, Want::Values);
-        }
         let heads = match Way::choose(self.problem.config) {
-            Way::Tables => self.heads_by_tables(scores)?,
-            Way::Rows => self.heads_by_rows(scores)?,
+            // Sorting takes longer than a product over samples instead of labels.
+            Way::Rows if self.sizes.samples <= UNSORTED => None,
+            _ if self.w_in.is_some() => None,
+            Way::Tables => Some(self.heads_by_tables(scores)?),
+            Way::Rows => Some(self.heads_by_rows(scores)?),
+        };
+        let Some(heads) = heads else {
+            return self.pass(scores, &Response::Limit { by_label: None }, Want::Values);
         };
         let (sum, step) = (self.lane.zeros(dim * dim)?, self.lane.alloc(dim * dim)?);
         self.add_product(&sum, &step, labels, [dim, dim], self.centred.start(), heads.start())?;
@@ -162,19 +152,11 @@ impl<T: Element> Session<'_, T> {
             let end =
                 (first + 1).max(ends.partition_point(|&end| end <= ends[first] + samples) - 1).min(labels);
             let count = ends[end] - ends[first];
-            let stats =
-                scores.map(|scores| self.stats(&self.train, order.start(), ends[first], count, scores));
-            let stats = stats.transpose()?;
-            let rows = Rows { order: order.start(), starts: starts.start(), first, count: end - first };
-            self.attend(
-                &self.train,
-                rows,
-                scores,
-                stats.as_ref(),
-                None,
-                self.value_trigger(self.problem.config.trigger),
-                heads.at(first * dim),
-            )?;
+            let samples = (ends[first], count);
+            let rows =
+                Rows { order: order.start(), starts: starts.start(), first, count: end - first, samples };
+            let weights = scores.map_or(Weights::Equal, Weights::Softmax);
+            self.attend(&self.train, rows, weights, heads.at(first * dim))?;
             self.progress(count, end < labels)?;
             first = end;
         }
@@ -197,48 +179,31 @@ impl<T: Element> Session<'_, T> {
         Ok(Sorted { order, starts, ends: groups.starts().to_vec() })
     }
 
-    /// Largest score and scale of the exponentials of samples.
-    pub fn stats(
-        &self,
-        source: &Source,
-        order: u64,
-        first: usize,
-        count: usize,
-        scores: &Scores<T>,
-    ) -> Done<Buffer<T>> {
+    /// Largest score and scale of the exponentials of the samples of rows.
+    fn stats(&self, source: &Source, rows: Rows, scores: &Scores<T>) -> Done<Buffer<T>> {
+        let (first, count) = rows.samples;
         let stats = self.lane.alloc(2 * count)?;
-        let (width, first, rows) = (lanes(self.sizes.length), first as u32, count as u32);
-        let to = arguments![
-            *source,
-            order,
-            first,
-            rows,
-            scores.tokens.start(),
-            scores.trigger,
-            stats.start(),
-            width
-        ];
+        let (width, first, number) = (lanes(self.sizes.length), first as u32, count as u32);
+        let (order, tokens) = (rows.order, scores.tokens.start());
+        let to = arguments![*source, order, first, number, tokens, scores.trigger, stats.start(), width];
         self.launch("softmax_stats", groups(count, width), to)?;
         Ok(stats)
     }
 
-    /// Head outputs of samples or of segments of samples. Weights are given, or come from scores and their stats, or are equal.
-    #[allow(clippy::too_many_arguments)]
-    pub fn attend(
-        &self,
-        source: &Source,
-        rows: Rows,
-        scores: Option<&Scores<T>>,
-        stats: Option<&Buffer<T>>,
-        weights: Option<&Buffer<T>>,
-        trigger: u64,
-        out: u64,
-    ) -> Done {
+    /// Head outputs of samples or of segments of samples.
+    pub fn attend(&self, source: &Source, rows: Rows, weights: Weights<'_, T>, out: u64) -> Done {
         let (dim, first, count) = (self.sizes.dim as u32, rows.first as u64, rows.count as u32);
         let shape = groups(rows.count * self.sizes.dim.div_ceil(128), 32);
-        let tokens = optional(scores.map(|scores| &scores.tokens));
-        let trigger_score = scores.map_or(T::ZERO, |scores| scores.trigger);
-        let (stats, weights) = (optional(stats), optional(weights));
+        let trigger = self.value_trigger(self.problem.config.trigger);
+        let stats = match weights {
+            Weights::Softmax(scores) => Some(self.stats(source, rows, scores)?),
+            _ => None,
+        };
+        let (tokens, trigger_score, given) = match weights {
+            Weights::Equal => (0, T::ZERO, 0),
+            Weights::Softmax(scores) => (scores.tokens.start(), scores.trigger, 0),
+            Weights::Given(weights) => (0, T::ZERO, weights.start()),
+        };
         let to = arguments![
             *source,
             rows.order,
@@ -250,8 +215,8 @@ impl<T: Element> Session<'_, T> {
             trigger,
             tokens,
             trigger_score,
-            stats,
-            weights,
+            optional(stats.as_ref()),
+            given,
             out
         ];
         self.launch("attend", shape, to)
@@ -358,6 +323,17 @@ impl<T: Element> Session<'_, T> {
     }
 }
 
+/// The attention weights of samples.
+#[derive(Clone, Copy)]
+pub enum Weights<'a, T> {
+    /// Equal.
+    Equal,
+    /// The softmax of scores.
+    Softmax(&'a Scores<T>),
+    /// A row per sample.
+    Given(&'a Buffer<T>),
+}
+
 /// Rows of head outputs: samples from `first` on, or segments of `order` that begin at `starts`.
 #[derive(Clone, Copy)]
 pub struct Rows {
@@ -365,11 +341,13 @@ pub struct Rows {
     pub starts: u64,
     pub first: usize,
     pub count: usize,
+    /// The first sample, in `order` if there is one, and their number.
+    pub samples: (usize, usize),
 }
 
 impl Rows {
     /// A row per sample.
     pub fn samples(first: usize, count: usize) -> Rows {
-        Rows { order: 0, starts: 0, first, count }
+        Rows { order: 0, starts: 0, first, count, samples: (first, count) }
     }
 }

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::time::Instant;
 
-use superpose_core::backend::{DeviceError, Problem, Solution};
+use superpose_core::backend::{Backend, DeviceError, Problem, Solution};
 use superpose_core::config::{Activation, EarlyRule, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
-use superpose_core::embedding::Embeddings;
+use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, source};
@@ -38,7 +38,7 @@ pub struct Sorted {
     pub ends: Vec<usize>,
 }
 
-/// The trained model on the device and on the host.
+/// The trained model on the device; the matrices of `phase` are empty.
 pub struct Trained<T> {
     pub phase: EarlyPhase<T>,
     pub m1: Buffer<T>,
@@ -100,7 +100,9 @@ impl<'a, T: Element> Session<'a, T> {
                 (lane.upload(z_in)?, lane.upload(z_out)?, w_in, [z_trig.clone(), z_eos.clone()])
             }
             None => {
-                let markers: Vec<T> = draw.markers()?;
+                // On the host, which needs them.
+                let (kind, host) = (config.embedding.kind(), Backend::single());
+                let markers = table(kind, config.seed, Stream::Markers, 2, sizes.dim, &host)?;
                 let (trigger, eos) = markers.split_at(sizes.dim);
                 (
                     draw.rows(Stream::InputEmbedding, sizes.tokens)?,
@@ -143,22 +145,27 @@ impl<'a, T: Element> Session<'a, T> {
     pub fn solve(&self) -> Done<Solution<T>> {
         let started = Instant::now();
         let trained = self.early_phase()?;
+        self.lane.wait()?;
         let train_seconds = started.elapsed().as_secs_f64();
         let counts = self.counts()?;
         let evaluation = self.evaluate(&trained, &counts)?;
-        let frequency = fact_frequency_of(
-            &self.lane.download(&counts, 0..self.problem.config.vocab)?,
-            self.sizes.samples,
-        );
-        Ok(Solution { phase: trained.phase, frequency, evaluation, train_seconds })
+        let counts = self.lane.download(&counts, 0..self.problem.config.vocab)?;
+        let frequency = fact_frequency_of(&counts, self.sizes.samples);
+        let size = self.sizes.dim * self.sizes.inputs;
+        let [m1, m2] = [self.lane.download(&trained.m1, 0..size)?, self.lane.download(&trained.m2, 0..size)?];
+        let phase = EarlyPhase { m1, m2, ..trained.phase };
+        Ok(Solution { phase, frequency, evaluation, train_seconds })
     }
 
     /// Seconds of the three steps.
     pub fn train_seconds(&self) -> Done<f64> {
         self.lane.wait()?;
         let started = Instant::now();
-        self.early_phase()?;
-        Ok(started.elapsed().as_secs_f64())
+        let trained = self.early_phase()?;
+        self.lane.wait()?;
+        let seconds = started.elapsed().as_secs_f64();
+        drop(trained);
+        Ok(seconds)
     }
 
     /// How often each fact's token is the informative one.
@@ -255,33 +262,6 @@ impl<'a, T: Element> Session<'a, T> {
         let count = size as u64;
         self.launch("combine", linear(size), arguments![a, x.start(), b, optional(y), out.start(), count])?;
         Ok(out)
-    }
-
-    /// The MLP's features of `rows` head outputs, and its inputs before the activation; without an MLP the head outputs.
-    pub fn activate(
-        &self,
-        head: &Buffer<T>,
-        rows: usize,
-        before: &Buffer<T>,
-        after: &Buffer<T>,
-    ) -> Done<u64> {
-        let Some(w_in) = &self.w_in else { return Ok(head.start()) };
-        let Sizes { dim, inputs, .. } = self.sizes;
-        self.lane.product(
-            before.start(),
-            [rows, dim, inputs],
-            plain::<T>(head.start()),
-            transposed(w_in.start()),
-        )?;
-        let (size, kind, scale) = ((rows * inputs) as u64, self.activation(), self.mlp_scale());
-        let to = arguments![before.start(), after.start(), size, kind, scale];
-        self.launch("activate", linear(rows * inputs), to)?;
-        Ok(after.start())
-    }
-
-    /// Scratch memory for [`Session::activate`] on this many rows: none without an MLP.
-    pub fn mlp_rows(&self, rows: usize) -> Done<Buffer<T>> {
-        self.lane.alloc(if self.w_in.is_some() { rows * self.sizes.inputs } else { 0 })
     }
 
     pub fn mlp_scale(&self) -> f64 {

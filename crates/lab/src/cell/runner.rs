@@ -24,7 +24,7 @@ use crate::memory;
 const COMMIT: Duration = Duration::from_millis(100);
 
 /// Cells that run on a device at the same time, each in its own stream of work.
-const LANES: usize = 16;
+const LANES: usize = 8;
 
 /// An event while cells run, reported on the caller's thread.
 #[derive(Debug)]

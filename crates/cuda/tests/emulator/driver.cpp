@@ -1,0 +1,162 @@
+// The functions of the CUDA driver, NVRTC and cuBLAS that this crate calls, on the CPU. NVRTC compiles kernels with the C++ compiler.
+// New memory holds NaN, and memory has a margin at its end that must stay as it is.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+
+static std::mutex one_at_a_time;
+using Guard = std::lock_guard<std::mutex>;
+
+static std::map<uint64_t, size_t> memory;
+static uint64_t used, most_used;
+static const int MARGIN = 64, UNTOUCHED = 0xab;
+
+static void check(uint64_t address) {
+    const unsigned char* end = (const unsigned char*)address + memory[address];
+    for (int i = 0; i < MARGIN; i++)
+        if (end[i] != UNTOUCHED) {
+            fprintf(stderr, "emulator: a write past the end of %zu bytes\n", memory[address]);
+            abort();
+        }
+}
+
+// A program before and after it is compiled.
+struct Program { std::string source, library; };
+
+static std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+    return text;
+}
+
+struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
+
+template <class X> static int multiply(bool a_transposed, bool b_transposed, int m, int n, int k, const X* a, int lda, const X* b,
+                                       int ldb, X* c, int ldc) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double sum = 0.0;
+            for (int l = 0; l < k; l++)
+                sum += (double)(a_transposed ? a[(size_t)i * lda + l] : a[(size_t)l * lda + i]) *
+                       (double)(b_transposed ? b[(size_t)l * ldb + j] : b[(size_t)j * ldb + l]);
+            c[(size_t)j * ldc + i] = (X)sum;
+        }
+    return 0;
+}
+
+extern "C" {
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+int cuDeviceGetCount(int* count) { return *count = 1, 0; }
+int cuDeviceGet(int* device, int) { return *device = 0, 0; }
+int cuDeviceGetName(char* name, int, int) { return strcpy(name, "emulator"), 0; }
+// Compute capability 9.0, shared memory of a block; everything else is 1.
+int cuDeviceGetAttribute(int* value, int kind, int) {
+    return *value = kind == 75 ? 9 : kind == 76 ? 0 : kind == 97 ? 232448 : 1, 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &memory, 0; }
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxGetCurrent(void** context) { return *context = &memory, 0; }
+int cuCtxSetCurrent(void*) { return 0; }
+int cuCtxSynchronize() { return 0; }
+int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = (size_t)8 << 30, 0; }
+int cuStreamCreate(void** stream, unsigned) { return *stream = &memory, 0; }
+int cuStreamDestroy_v2(void*) { return 0; }
+int cuStreamSynchronize(void*) {
+    Guard guard(one_at_a_time);
+    for (const auto& piece : memory) check(piece.first);
+    return 0;
+}
+int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = &memory, 0; }
+int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
+int cuMemPoolGetAttribute(void*, int, void* value) { return *(uint64_t*)value = most_used, 0; }
+int cuMemAllocAsync(uint64_t* address, size_t size, void*) {
+    Guard guard(one_at_a_time);
+    char* start = (char*)aligned_alloc(512, (size + MARGIN + 511) / 512 * 512);
+    memset(start, 0xff, size);
+    memset(start + size, UNTOUCHED, MARGIN);
+    memory[*address = (uint64_t)start] = size;
+    used += size;
+    most_used = used > most_used ? used : most_used;
+    return 0;
+}
+int cuMemFreeAsync(uint64_t address, void*) {
+    Guard guard(one_at_a_time);
+    check(address);
+    used -= memory[address];
+    memory.erase(address);
+    free((void*)address);
+    return 0;
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size, void*) { return memcpy((void*)to, from, size), 0; }
+int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, void*) { return memcpy(to, (void*)from, size), 0; }
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void*) { return memmove((void*)to, (void*)from, size), 0; }
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) { return memset((void*)to, value, size), 0; }
+int cuModuleLoadData(void** module, const void* path) {
+    *module = dlopen((const char*)path, RTLD_NOW | RTLD_LOCAL);
+    if (!*module) fprintf(stderr, "emulator: %s\n", dlerror());
+    return *module ? 0 : 200;
+}
+int cuModuleUnload(void*) { return 0; }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+    auto launch = (decltype(Function::launch))dlsym(module, "launch");
+    return *function = new Function{launch, name}, launch ? 0 : 500;
+}
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned, unsigned block, unsigned, unsigned, unsigned shared, void*,
+                   void** arguments, void**) {
+    Guard guard(one_at_a_time);
+    function->launch(function->name.c_str(), x, y, block, shared, arguments);
+    return 0;
+}
+int cuGetErrorName(int, const char** name) { return *name = "emulated error", 0; }
+int cuGetErrorString(int, const char** text) { return *text = "emulated error", 0; }
+
+int cublasCreate_v2(void** handle) { return *handle = &memory, 0; }
+int cublasDestroy_v2(void*) { return 0; }
+int cublasSetStream_v2(void*, void*) { return 0; }
+// Always called to overwrite the result with the plain product.
+int cublasSgemm_v2(void*, int first, int second, int m, int n, int k, const float*, const float* a, int lda, const float* b, int ldb,
+                   const float*, float* c, int ldc) {
+    return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
+}
+int cublasDgemm_v2(void*, int first, int second, int m, int n, int k, const double*, const double* a, int lda, const double* b, int ldb,
+                   const double*, double* c, int ldc) {
+    return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
+}
+
+int nvrtcCreateProgram(Program** program, const char* source, const char*, int, const char**, const char**) {
+    return *program = new Program{source, ""}, 0;
+}
+int nvrtcCompileProgram(Program* program, int, const char**) {
+    static int number;
+    Guard guard(one_at_a_time);
+    std::string folder = getenv("EMULATOR_FOLDER"), source = program->source, table;
+    std::string name = folder + "/kernels" + std::to_string(number++);
+    const std::string mark = "__global__ void ";
+    for (size_t at = 0; (at = source.find(mark, at)) != std::string::npos;) {
+        at += mark.size();
+        std::string kernel = source.substr(at, source.find('(', at) - at);
+        table += "{\"" + kernel + "\", by_address(" + kernel + ")},";
+    }
+    source = replaced(source, "extern __shared__ double memory[];", "double* memory = dynamic_shared;");
+    std::ofstream(name + ".cpp") << "#include \"threads.h\"\n" << source
+        << "\nstatic std::map<std::string, Kernel> table = {" << table << "};\n"
+        << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned block, unsigned shared, void** from) {\n"
+        << "    launch_kernel(table.at(name), x, y, block, shared, from);\n}\n";
+    program->library = name + ".so";
+    std::string options = " -std=c++17 -O2 -ffp-contract=off -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
+    return system(("c++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
+}
+int nvrtcGetCUBINSize(Program* program, size_t* size) { return *size = program->library.size() + 1, 0; }
+int nvrtcGetCUBIN(Program* program, char* code) { return strcpy(code, program->library.c_str()), 0; }
+int nvrtcGetProgramLogSize(Program*, size_t* size) { return *size = 1, 0; }
+int nvrtcGetProgramLog(Program*, char* log) { return *log = 0, 0; }
+int nvrtcDestroyProgram(Program** program) { return delete *program, 0; }
+}

@@ -1,0 +1,153 @@
+// Runs CUDA C on the CPU, one block after another. Each thread of a block is a coroutine that runs until it waits for its warp or
+// its block. Kernels are compiled with this file in front of them.
+#include <math.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#define __device__ static
+#define __global__
+#define __forceinline__ inline
+#define __constant__ static const
+#define __shared__ static
+
+struct uint4 { unsigned x, y, z, w; };
+struct float4 { float x, y, z, w; };
+struct double2 { double x, y; };
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+enum State { READY, AT_WARP, AT_BLOCK, DONE };
+struct Index { unsigned x, y; };
+struct Thread {
+    void* top;  // of its stack, while another one runs
+    std::vector<char> stack;
+    State state;
+    Index index;
+    unsigned exchanges;
+};
+static const unsigned WARP_SIZE = 32, STACK = 1 << 16;
+static Thread threads[1024];
+static Thread* current;
+static void* scheduler;
+static std::function<void()> body;
+static double* dynamic_shared;
+static Index blockIdx, gridDim, blockDim;
+#define threadIdx (current->index)
+
+// Saves the registers that a call keeps and the stack, and continues on another stack.
+extern "C" void switch_stack(void** from, void* to);
+asm(".text\n.local switch_stack\nswitch_stack:\n"
+    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+    "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
+    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
+
+static void wait_as(State state) {
+    current->state = state;
+    switch_stack(&current->top, scheduler);
+}
+static void run_thread() {
+    body();
+    wait_as(DONE);
+}
+static void __syncthreads() { wait_as(AT_BLOCK); }
+static void __syncwarp() { wait_as(AT_WARP); }
+
+// Every exchange of a warp uses the other of two sets of places, so that no value is overwritten before it is read.
+template <class X> static X __shfl_xor_sync(unsigned, X x, int step, int width) {
+    static uint64_t places[32][2][WARP_SIZE];
+    unsigned lane = threadIdx.x % WARP_SIZE;
+    uint64_t* place = places[threadIdx.x / WARP_SIZE][current->exchanges++ % 2];
+    memcpy(place + lane, &x, sizeof x);
+    wait_as(AT_WARP);
+    unsigned from = lane ^ step;
+    memcpy(&x, place + (from / width == lane / width ? from : lane), sizeof x);
+    return x;
+}
+
+// Lets threads first..end that wait as `state` go on, if all that are not done do so.
+static bool release(unsigned first, unsigned end, State state) {
+    bool waits = false;
+    for (unsigned i = first; i < end; i++) {
+        if (threads[i].state != state && threads[i].state != DONE) return false;
+        waits |= threads[i].state == state;
+    }
+    for (unsigned i = first; i < end; i++)
+        if (threads[i].state == state) threads[i].state = READY;
+    return waits;
+}
+
+static void run_block(unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        Thread& thread = threads[i];
+        thread.stack.resize(STACK);
+        // The function that begins the thread, below it the registers; the stack is aligned as after a call.
+        uintptr_t end = ((uintptr_t)thread.stack.data() + STACK) / 16 * 16;
+        void** top = (void**)(end - 16);
+        *top = (void*)run_thread;
+        thread.top = top - 6;
+        thread.state = READY;
+        thread.index = {i, 0};
+        thread.exchanges = 0;
+    }
+    for (bool running = true; running;) {
+        bool moved = false;
+        running = false;
+        for (unsigned i = 0; i < count; i++) {
+            if (threads[i].state == READY) {
+                moved = true;
+                current = threads + i;
+                switch_stack(&scheduler, current->top);
+            }
+            running |= threads[i].state != DONE;
+        }
+        for (unsigned i = 0; i < count; i += WARP_SIZE)
+            moved |= release(i, i + WARP_SIZE < count ? i + WARP_SIZE : count, AT_WARP);
+        moved |= release(0, count, AT_BLOCK);
+        if (running && !moved) {
+            fprintf(stderr, "emulator: threads of a block wait for each other\n");
+            abort();
+        }
+    }
+}
+
+template <class X> static inline X min(X a, X b) { return a < b ? a : b; }
+template <class To, class From> static inline To bits(From x) {
+    To y;
+    static_assert(sizeof x == sizeof y, "sizes");
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b >> 32; }
+static inline long long __double_as_longlong(double x) { return bits<long long>(x); }
+static inline double __longlong_as_double(long long x) { return bits<double>(x); }
+static inline float __int_as_float(int x) { return bits<float>(x); }
+static inline long long __double2ll_rn(double x) { return llrint(x); }
+template <class X, class Y> static inline void atomicAdd(X* place, Y x) { *place += (X)x; }
+template <class X, class Y> static inline void atomicMax(X* place, Y x) { *place = (X)x > *place ? (X)x : *place; }
+
+// A kernel as a function of the addresses of its arguments.
+using Kernel = std::function<void(void**)>;
+template <class... A, size_t... I> static void call(void (*kernel)(A...), void** from, std::index_sequence<I...>) {
+    kernel(*(std::remove_reference_t<A>*)from[I]...);
+}
+template <class... A> static Kernel by_address(void (*kernel)(A...)) {
+    return [kernel](void** from) { call(kernel, from, std::index_sequence_for<A...>()); };
+}
+
+static void launch_kernel(const Kernel& kernel, unsigned x, unsigned y, unsigned block, unsigned shared, void** from) {
+    std::vector<double> memory(shared / sizeof(double) + 1);
+    dynamic_shared = memory.data();
+    body = [&] { kernel(from); };
+    gridDim = {x, y};
+    blockDim = {block, 1};
+    for (blockIdx.y = 0; blockIdx.y < y; blockIdx.y++)
+        for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run_block(block);
+}
