@@ -5,8 +5,8 @@ import { h, $ } from './dom.js';
 const PRESETS = {
   'Find the boundary': { note: 'Just below one half: a few more dimensions, or many more samples, cross the line.', view: {} },
   'Why length hurts': {
-    note: 'Longer sequences are harder to search: recall falls with L until more samples teach the attention.',
-    view: { x: 'length', y: 'samples', config: { dim: 64, vocab: 200, length: 128, samples: 2000 } },
+    note: 'Longer sequences are harder to search. Drag the ring to the right: recall falls until more samples teach the attention. Near the line some seeds fail entirely, so that trainings scatter there.',
+    view: { x: 'length', y: 'samples', config: { dim: 96, vocab: 200, length: 128, samples: 3000 } },
   },
   'Orthogonal embeddings': {
     note: 'Vectors that do not overlap: facts no longer interfere, and only facts that were never shown are lost.',

@@ -288,3 +288,19 @@ test('a plan begins at the point of the map, is in the link, and its figure can 
   await page.fill('#plan-facts', '800');
   assert.ok(await page.locator('#plan-refusal').isHidden(), 'what is mended is no longer refused');
 }));
+
+test('every preset begins where training confirms the prediction', () => forget().then(() => withPage({}, async (page) => {
+  for (const name of ['Find the boundary', 'Why length hurts', 'Orthogonal embeddings']) {
+    await page.click(`#presets >> text=${name}`);
+    await drawn(page);
+    const { accuracy, predicted } = await trained(page);
+    assert.ok(accuracy.high - accuracy.low < 0.15, `${name}: the interval ${accuracy.low} to ${accuracy.high} says something`);
+    assert.ok(predicted > accuracy.low - 0.02 && predicted < accuracy.high + 0.02, `${name}: ${predicted} against ${accuracy.low} to ${accuracy.high}`);
+  }
+})));
+
+test('help tells the error of the formula from the scatter of trainings, and why more samples may lower recall', () => withPage({ at: '#help' }, async (page) => {
+  const said = await text(page, '#help');
+  assert.match(said, /mean over many trainings.*single training\s+differs from that mean by its own seed/s);
+  assert.match(said, /more samples may lower recall a little/);
+}));

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { withPage } from './harness.mjs';
 
 const ROUNDS = 4;
-const MOST = 100;
+const MOST = 60;
 const MOST_PAGE = 40;
 
 /** Medians of 20 moves: the whole, and the page's own part. */

@@ -3,6 +3,7 @@
 import { get, post } from '../api.js';
 import { fill, h, say, $ } from '../dom.js';
 import { count, seconds } from '../format.js';
+import { plain } from '../plain.js';
 import { nameIn } from '../studies/studies.js';
 import { table } from '../table.js';
 import { term } from '../terms.js';
@@ -134,7 +135,7 @@ export function makeInspect(state, { threads }) {
     const right = accuracy.value.trim() !== '' && level > 0 && level < 1;
     accuracy.setAttribute('aria-invalid', !right);
     if (!right) {
-      refuse(`accuracy = ${accuracy.value.trim() || 'nothing'}: must be a number above 0 and below 1`);
+      refuse(`${accuracy.value.trim() ? `Accuracy = ${accuracy.value.trim()}` : 'Accuracy is empty'}: must be a number above 0 and below 1`);
       return;
     }
     refuse(null);
@@ -157,7 +158,7 @@ export function makeInspect(state, { threads }) {
       if (error.name === 'AbortError') fill(node, h('p', { class: 'note' }, 'Cancelled.'));
       else {
         fill(node);
-        refuse(error.message);
+        refuse(plain(error.message));
       }
     } finally {
       end();
