@@ -16,20 +16,27 @@ from ._config import Config
 from ._engine import version as __version__
 from ._experiments import bound, estimate, inspect, memory, phase, plan, sweep, threshold
 from ._model import Gradients, Model
-from ._result import Fields, Result
-from ._training import Training
+from ._network import Data, LossGradients, Network
+from ._result import Fields, Result, load
+from ._training import STOP, Step, Training
 
 __all__ = [
+    "STOP",
     "Config",
+    "Data",
     "Fields",
     "Gradients",
+    "LossGradients",
     "Model",
+    "Network",
     "Result",
+    "Step",
     "Training",
     "__version__",
     "bound",
     "estimate",
     "inspect",
+    "load",
     "memory",
     "phase",
     "plan",

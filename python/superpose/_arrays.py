@@ -5,9 +5,22 @@ The engine reads any element type, alignment and stride, so this module only fin
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, Optional
 
 import numpy
+
+
+class ReadOnly(numpy.ndarray):
+    """A read-only view of the engine's memory. Consumers of DLPack may ignore that an array is read-only, so they get a copy."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return numpy.array(self, subok=False).__dlpack__(**keywords)
+
+
+def guarded(array: numpy.ndarray) -> numpy.ndarray:
+    """Returns the array as one that DLPack copies."""
+    return array.view(ReadOnly)
 
 
 def tensors(given: Dict[str, Any]) -> Dict[str, numpy.ndarray]:
@@ -50,6 +63,20 @@ def _array(value: Any) -> Optional[numpy.ndarray]:
     if hasattr(value, "__dlpack__"):
         return numpy.from_dlpack(value)
     return None
+
+
+def written(array: numpy.ndarray, file: str) -> str:
+    """Writes a matrix to a safetensors file as the tensor ``array``, and returns the name of the file."""
+    kind = "F64" if array.dtype == numpy.float64 else "F32"
+    if array.dtype.kind != "f" or array.ndim != 2:
+        raise ValueError(f"array of type {array.dtype} and shape {array.shape}: must be a matrix of floating-point numbers")
+    data = numpy.ascontiguousarray(array, dtype="<f8" if kind == "F64" else "<f4")
+    header = json.dumps({"array": {"dtype": kind, "shape": list(data.shape), "data_offsets": [0, data.nbytes]}}).encode()
+    header += b" " * (-len(header) % 8)
+    with open(file, "wb") as opened:
+        opened.write(len(header).to_bytes(8, "little") + header)
+        data.tofile(opened)
+    return file
 
 
 def _type(value: Any) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any, Optional, SupportsIndex
 
 from . import _arrays, _engine, _tables
+from ._callbacks import engine_hook, engine_loss
 from ._given import Number, Path, maybe_path, text_of
 from ._given import path as _path
 from ._model import Model
+from ._network import Network
 from ._progress import Progress, listener
 from ._result import Result
 from ._settings import Settings, described, written
-from ._training import Training
+from ._training import Hook, Loss, Training
 
 
 class Config(Settings):
@@ -95,7 +97,7 @@ class Config(Settings):
             export: safetensors file to write the tensors of the first repeat to.
             threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
             device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.
-            progress: ``None``: a tqdm bar if tqdm is installed and output is interactive; ``True``, ``False``, or a function of
+            progress: ``None``: a tqdm bar, or a line of text without tqdm, if output is interactive; ``True``, ``False``, or a function of
                 (done, total, note) to call.
 
         >>> import superpose
@@ -128,6 +130,8 @@ class Config(Settings):
         tokens: Any = None,
         position: Any = None,
         labels: Any = None,
+        hook: Optional[Hook] = None,
+        loss: Optional[Loss] = None,
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
     ) -> Training:
@@ -141,6 +145,12 @@ class Config(Settings):
             store: SQLite file that keeps the result and its trajectory.
             z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`. They are not in a checkpoint,
                 so give them again to go on.
+            hook: a function that is called before every step with a :class:`Step`, which has read-only copies of the trained arrays and
+                their gradients. It returns ``None``, and the optimiser takes the step; a dictionary of arrays by name, which
+                become the parameters, while the optimiser moves the others; or ``superpose.STOP``, which ends the run with its result.
+            loss: a function of logits ``[n, labels]`` and labels ``[n]`` of the step's samples that returns the loss and its
+                derivatives by the logits; ``None``: cross-entropy. The test loss stays the cross-entropy. Runs with a hook or a loss are
+                not stored, and a checkpoint of them continues only if the function is given again.
             threads: as for :meth:`run`.
             progress: as for :meth:`run`.
 
@@ -164,8 +174,38 @@ class Config(Settings):
         """
         given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
         arrays = _arrays.tensors(given)
+        paths = maybe_path("checkpoint", checkpoint), maybe_path("store", store)
         with listener(progress) as tell:
-            return Training(*_engine.train(self, arrays, maybe_path("checkpoint", checkpoint), maybe_path("store", store), threads, tell))
+            record, network = _engine.train(self, arrays, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
+        return Training(record, Network(network, (self, arrays)))
+
+    def network(
+        self,
+        *,
+        z_in: Any = None,
+        z_out: Any = None,
+        z_trig: Any = None,
+        z_eos: Any = None,
+        w_in: Any = None,
+        tokens: Any = None,
+        position: Any = None,
+        labels: Any = None,
+        threads: Optional[SupportsIndex] = None,
+    ) -> Network:
+        """Returns the network that :meth:`train` starts from, for steps of one's own.
+
+        Args:
+            z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`.
+            threads: as for :meth:`run`.
+
+        >>> import superpose
+        >>> network = superpose.Config(vocab=32, dim=16, length=4, samples=1000, steps=1, rate=0.05).network()
+        >>> network.gradients().loss > network.step().gradients().loss
+        True
+        """
+        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
+        arrays = _arrays.tensors(given)
+        return Network(_engine.Network(self, arrays, threads), (self, arrays))
 
     def predict(self, *, accuracy: Number = 0.5) -> Result:
         """What :meth:`run` would measure, in closed form: ``superpose predict``.
@@ -209,7 +249,7 @@ class Config(Settings):
         given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
         arrays = _arrays.tensors(given)
         with listener(progress) as tell:
-            return Model(_engine.Model(self, arrays, threads, tell))
+            return Model(_engine.Model(self, arrays, threads, tell), (self, arrays))
 
 
 Config.__doc__ = f"{Config.__doc__}\n    Args:\n{described()}"

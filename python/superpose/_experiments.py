@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
 
-from . import _engine
+from . import _arrays, _engine
 from ._config import Config
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._progress import Progress, listener
@@ -243,7 +245,7 @@ def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex
 
 
 def inspect(
-    file: Path,
+    file: Any,
     tensor: Optional[str] = None,
     *,
     output_tensor: Optional[str] = None,
@@ -254,7 +256,7 @@ def inspect(
     """Measures how the rows of a real embedding matrix overlap, and predicts how many facts they can hold: ``superpose inspect``.
 
     Args:
-        file: safetensors file.
+        file: safetensors file, or an array of embeddings, one row per token.
         tensor: name of the matrix of input embeddings, one row per token; ``None``: the largest matrix of the file.
         output_tensor: name of the matrix of output embeddings, one row per label; ``None``: Gaussian vectors of the same dimension.
         accuracy: memory accuracy that the facts must reach, above 0 and below 1.
@@ -268,10 +270,24 @@ def inspect(
     ...     found = superpose.inspect(file, "z_in", accuracy=0.9)
     >>> found.rows, found.dim
     (200, 32)
+
+    Of an array:
+
+    >>> import numpy
+    >>> superpose.inspect(numpy.random.default_rng(0).standard_normal((300, 24))).dim
+    24
     """
-    source = path("file", file)
     names = [None if name is None else word(key, name) for key, name in (("tensor", tensor), ("output_tensor", output_tensor))]
-    with listener(progress) as tell:
+    with contextlib.ExitStack() as stack:
+        if hasattr(file, "__array__") or hasattr(file, "__dlpack__"):
+            if any(name is not None for name in names):
+                raise ValueError("tensor and output_tensor name matrices of a file; give the array alone")
+            # The engine reads blocks of rows of a mapped file, so that matrices may be larger than the memory.
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            source = _arrays.written(_arrays.array("array", file), os.path.join(folder, "array.safetensors"))
+        else:
+            source = path("file", file)
+        tell = stack.enter_context(listener(progress))
         return Result(_engine.inspect(source, names[0], names[1], accuracy, threads, tell), "inspect")
 
 
@@ -288,6 +304,7 @@ def memory(
     rate: Optional[Number] = None,
     steps: Optional[Number] = None,
     batch: Optional[Number] = None,
+    convention: str = "converged",
     accuracy: Number = 1.0,
     repeats: Optional[Number] = None,
     seed: Number = 0,
@@ -308,9 +325,11 @@ def memory(
         labels: ``"permutation"``: each fact has its own label; or ``"mod:M"``: M labels.
         zipf: exponent of Zipf's law for the frequency of facts; ``None``: all are equally frequent.
         optimiser: optimiser of a trained memory: ``"adamw"``, ``"adam"``, ``"sgd"`` or ``"muon"``.
-        rate: learning rate of a trained memory; ``None``: 1000, or 0.03 with a width.
+        rate: learning rate of a trained memory; ``None``: that of the convention, or 0.03 with a width.
         steps: maximum number of steps of a trained memory; ``None``: 4,096, or 32,768 with a width.
         batch: number of facts drawn for a step; ``None``: all facts at every step.
+        convention: default rate of a trained linear memory: ``"converged"``, 1, at which neither a smaller rate nor more steps store more; or
+            ``"literature"``, 1000, as in the references.
         accuracy: share of right answers that counts as success; full-batch training ends when it is reached.
         repeats: number of memories, with consecutive seeds; ``None``: 20. Not together with ``find``.
         seed: the first seed.
@@ -340,6 +359,7 @@ def memory(
         rate=rate,
         steps=steps,
         batch=batch,
+        convention=convention,
         accuracy=accuracy,
         repeats=repeats,
         seed=seed,
@@ -351,7 +371,7 @@ def memory(
 
 
 def sweep(
-    file: Optional[Path] = None,
+    file: Union[Path, Config, None] = None,
     *,
     axes: Optional[Mapping[str, Any]] = None,
     points: Optional[Iterable[Mapping[str, Any]]] = None,
@@ -370,8 +390,9 @@ def sweep(
     A store keeps every cell; after Ctrl-C the same call runs the missing ones.
 
     Args:
-        file: a TOML file that describes the whole sweep; excludes the other arguments of the description.
-        axes: values by key; all combinations are run. Values are a list, or a range, which is rounded for whole numbers:
+        file: a TOML file that describes the whole sweep, which excludes the other arguments of the description; or a :class:`Config`,
+            whose settings all cells have.
+        axes: values by key; all combinations are run. Values are a list, an array, or a range, which is rounded for whole numbers:
             ``{"from": 100, "to": 10_000, "steps": 5, "scale": "geometric"}`` (or ``"linear"``).
         points: dictionaries of keys that vary together, each combined with the axes.
         rays: formulas by key, such as ``{"samples": "20 * vocab"}``.
@@ -389,6 +410,11 @@ def sweep(
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
+    if isinstance(file, Config):
+        given = file._given()
+        keys, file = {**given, **keys}, None
+        repeats = keys.pop("repeats", None) if repeats is None else repeats
+        keys = {name: value for name, value in keys.items() if name not in (axes or {}) and name not in (rays or {})}
     source, kept = maybe_path("file", file), maybe_path("store", store)
     if source is not None:
         given = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **keys}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import numpy
 
@@ -27,8 +27,8 @@ class Model:
     """A model after the three steps, with its embeddings and data: the tensors of ``superpose run --export``.
 
     Arrays are read-only views of the engine's memory in the configuration's precision; ``tokens``, ``position`` and ``labels`` are
-    read-only 64-bit copies. Libraries that import arrays through DLPack may ignore that they are read-only:
-    ``torch.from_dlpack(model.m2)`` is a tensor that can write into the model. Pass ``model.m2.copy()`` instead. In the exact regime
+    read-only 64-bit copies. DLPack gets copies, because its consumers may ignore that an array is read-only. A model can be pickled: it
+    is trained again, with the same bits, when it is loaded. In the exact regime
     ``m1``, ``w1``, ``m2`` are the matrices after each step; in the infinitesimal regime they are per unit of rate.
 
     >>> import superpose
@@ -40,13 +40,23 @@ class Model:
     True
     """
 
-    __slots__ = ("_model", "__dict__")
+    __slots__ = ("_model", "_source", "__dict__")
 
-    def __init__(self, model: _engine.Model) -> None:
+    def __init__(self, model: _engine.Model, source: Tuple[_engine.Config, Dict[str, numpy.ndarray]]) -> None:
         self._model = model
+        # What it was made from: the configuration and the arrays given.
+        self._source = source
+
+    def __deepcopy__(self, memo: Any) -> "Model":
+        # It is immutable.
+        return self
+
+    def __reduce__(self) -> Any:
+        return _model, self._source
 
     def _tensor(self, name: str) -> numpy.ndarray:
-        return self._model.tensor(name)
+        array = self._model.tensor(name)
+        return None if array is None else _arrays.guarded(array)
 
     @cached_property
     def config(self) -> Fields:
@@ -170,3 +180,7 @@ class Model:
         c = self.config
         mlp = f", width={c.width}" if c.width else ""
         return f"Model(vocab={c.vocab}, dim={c.dim}, length={c.length}, samples={c.samples}{mlp}, precision={c.precision!r})"
+
+
+def _model(config: _engine.Config, arrays: Dict[str, numpy.ndarray]) -> Model:
+    return Model(_engine.Model(config, arrays, None, None), (config, arrays))

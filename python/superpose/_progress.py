@@ -1,4 +1,4 @@
-"""Progress of long calls: a tqdm bar in a terminal or notebook, or the caller's function."""
+"""Progress of long calls: a tqdm bar or a line of text in a terminal or notebook, or the caller's function."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.util
 import sys
+import time
 from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 from ._given import wrong
@@ -24,13 +25,10 @@ def listener(progress: Progress) -> Iterator[Optional[Listener]]:
         yield progress
     elif progress is not None and progress is not True and progress is not False:
         raise wrong("progress", progress, "None, True, False or a function of (done, total, note)")
-    elif progress is False or (progress is None and not (_is_interactive() and _has("tqdm"))):
+    elif progress is False or (progress is None and not _is_interactive()):
         yield None
-    elif not _has("tqdm"):
-        # Raised before the work starts rather than in the middle of it.
-        raise ImportError("progress = True: needs tqdm (pip install tqdm); a function of (done, total, note) needs nothing")
     else:
-        bar = _Bar()
+        bar = _Bar() if _has("tqdm") else _Line()
         try:
             yield bar.tell
         finally:
@@ -69,6 +67,28 @@ class _Bar:
         if self._bar is not None:
             with contextlib.suppress(Exception):
                 self._bar.close()
+
+
+class _Line(_Bar):
+    """A line of text that is rewritten, at most twice a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started = self._shown = time.monotonic()
+
+    def _draw(self, done: int, total: int, note: str) -> None:
+        now = time.monotonic()
+        if now - self._started > DELAY and now - self._shown > 0.5:
+            self._shown = now
+            share = f"{done} of {total}" if total else ""
+            sys.stderr.write(f"\r{note} {share}, {now - self._started:.0f} s".ljust(78)[:78])
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._shown != self._started and not self._broken:
+            with contextlib.suppress(Exception):
+                sys.stderr.write("\r".ljust(79) + "\r")
+                sys.stderr.flush()
 
 
 #: Cache of :func:`_has`.

@@ -1,12 +1,16 @@
-"""Results of calls: fields by name, the text of the command line, HTML in a notebook, data frames."""
+"""Results of calls: fields by name, the text of the command line, HTML in a notebook, data frames, figures, files."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
-from typing import Any, Dict, Iterator, KeysView, List, Type
+from typing import Any, Dict, Iterator, KeysView, List, Optional, Tuple, Type
 
-from . import _engine, _tables
+import numpy
+
+from . import _engine, _plots, _tables
+from ._given import Path, path, text_of
 
 
 class Fields:
@@ -82,8 +86,8 @@ class Fields:
 
 
 class Result(Fields):
-    """The record of a call, with the names of ``--json`` on the command line. It prints as there and shows as a table in a
-    notebook. Two results are equal if all fields except times are equal.
+    """The record of a call, with the names of ``--json`` on the command line. ``print`` shows the text of the command line, a notebook a
+    table, and ``repr`` one line. Two results are equal if all fields except times are equal.
 
     >>> import superpose
     >>> config = superpose.Config(vocab=64, dim=64, samples=4096)
@@ -94,9 +98,11 @@ class Result(Fields):
     64
     >>> superpose.Config(**result.config).run() == result
     True
+    >>> result
+    <superpose run: Recall of V = 64 facts from sequences of L = 16 tokens; accuracy 0.6797 [0.6652, 0.6938]>
     """
 
-    __slots__ = ("_record", "_text", "_html", "_kind")
+    __slots__ = ("_record", "_text", "_html", "_figure", "_kind")
 
     def __init__(self, record: _engine.Record, kind: str) -> None:
         self._record = record
@@ -113,6 +119,9 @@ class Result(Fields):
         if name == "_html":
             self._html = self._record.html()
             return self._html
+        if name == "_figure":
+            self._figure: Optional[Tuple[str, str]] = self._record.figure() if hasattr(self._record, "figure") else None
+            return self._figure
         if name.startswith("__") or name in ("_record", "_kind"):
             raise AttributeError(name)
         return super().__getattr__(name)
@@ -120,10 +129,42 @@ class Result(Fields):
     def __str__(self) -> str:
         return self._text.rstrip("\n")
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        accuracy = self._values.get("accuracy")
+        interval = ""
+        if isinstance(accuracy, dict) and "mean" in accuracy:
+            interval = "; accuracy {mean:.4f} [{low:.4f}, {high:.4f}]".format(**accuracy)
+        return f"<superpose {self._kind}: {str(self).strip().splitlines()[0]}{interval}>"
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._values, self._text, self._html, self._kind)
+        return _restored, (type(self), *self._parts())
+
+    def _parts(self) -> Tuple[Any, ...]:
+        """Everything that the result shows, without the engine's record."""
+        return self._values, self._text, self._html, self._figure, self._kind
+
+    def to_json(self) -> str:
+        """The JSON object that ``--json`` prints."""
+        return json.dumps(self._values)
+
+    def save(self, file: Path) -> None:
+        """Writes the result to a file, from which :func:`superpose.load` reads it.
+
+        Args:
+            file: the file, by convention with the extension ``.json``.
+        """
+        values, text, html, figure, kind = self._parts()
+        saved = {"superpose": _engine.version, "kind": kind, "record": values, "text": text, "html": html, "figure": figure}
+        with open(path("file", file), "w", encoding="utf-8") as opened:
+            json.dump(saved, opened)
+
+    def plot(self) -> Any:
+        """A figure of the result: a matplotlib figure if matplotlib is installed, otherwise the SVG of the command line, with ``save``.
+        Results of ``run``, ``train``, ``threshold``, ``phase``, ``plan`` and ``sweep`` have one."""
+        if self._figure is None:
+            raise ValueError(f"a result of {self._kind} has no figure; those of run, train, threshold, phase, plan and sweep have one")
+        description, svg = self._figure
+        return _plots.drawn(json.loads(description), svg)
 
     def to_rows(self) -> List[Dict[str, Any]]:
         """The table behind the data frames, a dictionary per row. ``phase`` and ``sweep`` have a row per cell, ``plan`` one per dimension,
@@ -134,20 +175,64 @@ class Result(Fields):
 
     def to_pandas(self) -> Any:
         """A pandas data frame of :meth:`to_rows`."""
-        return importlib.import_module("pandas").DataFrame(self.to_rows())
+        return _module("pandas").DataFrame(self.to_rows())
 
     def to_polars(self) -> Any:
         """A polars data frame of :meth:`to_rows`."""
-        return importlib.import_module("polars").DataFrame(self.to_rows(), infer_schema_length=None)
+        return _module("polars").DataFrame(self.to_rows(), infer_schema_length=None)
+
+    def to_xarray(self) -> Any:
+        """An xarray data set of a sweep: a dimension for every setting that varies, the measures as variables; cells that are not in the
+        sweep are NaN."""
+        if self._kind != "sweep":
+            raise ValueError(f"a result of {self._kind} is no sweep: to_rows(), to_pandas() and to_polars() have its table")
+        xarray, (names, measures, rows) = _module("xarray"), _tables.grid(self._values)
+        values = [sorted({row[name] for row in rows}) for name in names]
+        arrays = {measure: numpy.full([len(axis) for axis in values], numpy.nan) for measure in measures}
+        for row in rows:
+            place = tuple(axis.index(row[name]) for axis, name in zip(values, names))
+            for measure, array in arrays.items():
+                array[place] = numpy.nan if row.get(measure) is None else row[measure]
+        return xarray.Dataset({name: (names, array) for name, array in arrays.items()}, coords=dict(zip(names, values)))
 
     def _repr_html_(self) -> str:
         return self._html + _tables.cells(self._kind, self._values)
 
 
-def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, command: str) -> Result:
+def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, figure: Any, command: str) -> Result:
     result = kind.__new__(kind)
-    result._values, result._text, result._html, result._kind = values, text, html, command
+    result._values, result._text, result._html, result._figure, result._kind = values, text, html, figure, command
     return result
+
+
+def load(file: Path) -> Result:
+    """Reads a result that :meth:`Result.save` wrote. The trained network of a training run is not in it; a
+    checkpoint or a pickle has it.
+
+    Args:
+        file: the file.
+
+    >>> import pathlib, superpose, tempfile
+    >>> result = superpose.Config(vocab=64, dim=64, samples=4096).run()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(pathlib.Path(folder) / "run.json")
+    ...     superpose.load(pathlib.Path(folder) / "run.json") == result
+    True
+    """
+    name = path("file", file)
+    try:
+        saved = json.loads(text_of(name))
+        parts = [saved[part] for part in ("record", "text", "html", "figure", "kind")]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name}: not a result that save() wrote ({type(error).__name__}: {error})") from None
+    return _restored(Result, *parts)
+
+
+def _module(name: str) -> Any:
+    """An optional module, or an error that says how to install it."""
+    if importlib.util.find_spec(name) is None:
+        raise ImportError(f"{name} is not installed: pip install superpose[tables]")
+    return importlib.import_module(name)
 
 
 def _wrapped(value: Any) -> Any:

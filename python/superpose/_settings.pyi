@@ -1,6 +1,6 @@
 # Written from the code by `cargo xtask reference`. Change the definitions of settings, not this file.
 import inspect
-from typing import Any, ClassVar, Dict, Optional
+from typing import Any, ClassVar, Dict, Literal, Optional
 
 from typing_extensions import Self
 
@@ -17,25 +17,25 @@ class Settings(_engine.Config):
         length: Number = 16,
         samples: Number = 8192,
         width: Optional[Number] = None,
-        activation: str = "relu",
+        activation: Literal["relu", "gelu", "tanh", "softplus", "abs", "he2", "he3", "identity"] = "relu",
         output_embedding: Optional[str] = None,
         import_: Optional[Path] = None,
-        trigger: str = "values",
+        trigger: Literal["values", "keys"] = "values",
         labels: str = "permutation",
         zipf: Optional[Number] = None,
         noise_vocab: Optional[Number] = None,
-        regime: str = "infinitesimal",
-        early_rule: str = "gradient",
+        regime: Literal["exact", "infinitesimal"] = "infinitesimal",
+        early_rule: Literal["gradient", "sign", "muon", "newton"] = "gradient",
         eta: Number = 1.0,
         gamma: Optional[Number] = None,
         eta2: Optional[Number] = None,
         lead: Number = 4.0,
-        precision: str = "f32",
+        precision: Literal["f32", "f64"] = "f32",
         keep: Optional[Number] = None,
         test_samples: Number = 4096,
         repeats: Number = 1,
         seed: Number = 0,
-        embedding: str = "gaussian",
+        embedding: Literal["gaussian", "sphere", "orthonormal", "rademacher", "file", "low_rank", "clustered", "power_law"] = "gaussian",
         rank: Optional[Number] = None,
         clusters: Optional[Number] = None,
         spread: Optional[Number] = None,
@@ -43,9 +43,9 @@ class Settings(_engine.Config):
         embedding_file: Optional[Path] = None,
         embedding_tensor: Optional[str] = None,
         steps: Number = 0,
-        optimiser: str = "adamw",
+        optimiser: Literal["sgd", "adam", "adamw", "muon"] = "adamw",
         rate: Number = 0.01,
-        schedule: str = "constant",
+        schedule: Literal["constant", "cosine"] = "constant",
         batch: Optional[Number] = None,
         momentum: Optional[Number] = None,
         weight_decay: Number = 0.0,
@@ -54,7 +54,7 @@ class Settings(_engine.Config):
         early_stopping: Optional[Number] = None,
         warm_start: bool = False,
         heads: Number = 1,
-        positions: str = "none",
+        positions: Literal["none", "sinusoidal", "learned", "rotary"] = "none",
         factored: bool = False,
         train_embeddings: bool = False,
         train_first_layer: bool = False,
@@ -70,13 +70,13 @@ class Settings(_engine.Config):
     @property
     def width(self) -> Optional[int]: ...
     @property
-    def activation(self) -> str: ...
+    def activation(self) -> Literal["relu", "gelu", "tanh", "softplus", "abs", "he2", "he3", "identity"]: ...
     @property
     def output_embedding(self) -> Optional[str]: ...
     @property
     def import_(self) -> Optional[str]: ...
     @property
-    def trigger(self) -> str: ...
+    def trigger(self) -> Literal["values", "keys"]: ...
     @property
     def labels(self) -> str: ...
     @property
@@ -84,9 +84,9 @@ class Settings(_engine.Config):
     @property
     def noise_vocab(self) -> Optional[int]: ...
     @property
-    def regime(self) -> str: ...
+    def regime(self) -> Literal["exact", "infinitesimal"]: ...
     @property
-    def early_rule(self) -> str: ...
+    def early_rule(self) -> Literal["gradient", "sign", "muon", "newton"]: ...
     @property
     def eta(self) -> float: ...
     @property
@@ -96,7 +96,7 @@ class Settings(_engine.Config):
     @property
     def lead(self) -> float: ...
     @property
-    def precision(self) -> str: ...
+    def precision(self) -> Literal["f32", "f64"]: ...
     @property
     def keep(self) -> Optional[int]: ...
     @property
@@ -106,7 +106,7 @@ class Settings(_engine.Config):
     @property
     def seed(self) -> int: ...
     @property
-    def embedding(self) -> str: ...
+    def embedding(self) -> Literal["gaussian", "sphere", "orthonormal", "rademacher", "file", "low_rank", "clustered", "power_law"]: ...
     @property
     def rank(self) -> Optional[int]: ...
     @property
@@ -122,11 +122,11 @@ class Settings(_engine.Config):
     @property
     def steps(self) -> int: ...
     @property
-    def optimiser(self) -> str: ...
+    def optimiser(self) -> Literal["sgd", "adam", "adamw", "muon"]: ...
     @property
     def rate(self) -> float: ...
     @property
-    def schedule(self) -> str: ...
+    def schedule(self) -> Literal["constant", "cosine"]: ...
     @property
     def batch(self) -> Optional[int]: ...
     @property
@@ -144,7 +144,7 @@ class Settings(_engine.Config):
     @property
     def heads(self) -> int: ...
     @property
-    def positions(self) -> str: ...
+    def positions(self) -> Literal["none", "sinusoidal", "learned", "rotary"]: ...
     @property
     def factored(self) -> bool: ...
     @property

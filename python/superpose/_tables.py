@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Callable, Dict, Iterable, List, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 from . import _engine
 
@@ -110,6 +110,14 @@ def cells(kind: str, values: Dict[str, Any]) -> str:
         return ""
     found = rows(kind, values)
     return f"<table>{table(_of_interest(found) if kind == 'sweep' else found)}</table>"
+
+
+def grid(values: Dict[str, Any]) -> Tuple[List[str], List[str], List[Row]]:
+    """The settings that vary in a sweep, its measures, and its rows."""
+    found = rows("sweep", values)
+    all_names = list(found[0]) if found else []
+    measures = [name for name in all_names if f"{name}_variance" in all_names]
+    return [name for name in all_names if name in _defaults() and varies(found, name)], measures, found
 
 
 def _of_interest(found: List[Row]) -> List[Row]:

@@ -130,7 +130,6 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
         (lambda: superpose.sweep(axes={"size": [1]}), "unknown key size: there are axes"),
         (lambda: superpose.sweep(vocab=3, axes={"vocab": [3, 4]}), "vocab is given twice"),
         (lambda: superpose.sweep(axes={"vocab": [1, 20]}), "the cell with vocab = 1: vocab = 1: must be"),
-        (lambda: superpose.inspect("missing.safetensors"), "missing.safetensors"),
         (lambda: superpose.memory(facts=1), "facts = 1: must be a whole number from 2"),
         (lambda: superpose.memory(facts="few"), "facts = few: must be a whole number"),
         (lambda: superpose.memory(rule="best"), "rule = best: must be one of hebbian, least-squares, trained, hopfield"),
@@ -150,11 +149,51 @@ def test_sweep_of_a_file_and_of_axes(command, tmp_path):
         (lambda: Config().predict(accuracy=0), "accuracy = 0: must be above 0 and below 1"),
         (lambda: Config(vocab=10**9, dim=10**9).run(), "this needs about .* of memory"),
         (lambda: Config(eta=1e20, gamma=1e30, eta2=1e30, regime="exact", samples=100).run(), "not finite"),
-        (lambda: Config(import_="missing.safetensors").run(), "missing.safetensors"),
-        (lambda: Config().run(export="/missing/folder/file"), "/missing/folder/file"),
-        (lambda: Config(embedding_file="x", embedding_tensor="y").run(), "x: No such file"),
     ],
 )
 def test_invalid_arguments_raise_value_error(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda file: superpose.inspect(file),
+        lambda file: superpose.sweep(file),
+        lambda file: superpose.load(file),
+        lambda file: Config.from_toml(file),
+        lambda file: Config(import_=file).run(),
+        lambda file: Config(import_=file).model(),
+        lambda file: Config(import_=file, steps=5).train(),
+        lambda file: Config(embedding_file=file, embedding_tensor="y").run(),
+        lambda file: Config(steps=1, samples=100).train(checkpoint=file),
+        lambda file: Config(samples=100).run(export=file),
+    ],
+)
+def test_missing_files_raise_the_same_exception(call):
+    with pytest.raises(FileNotFoundError, match="missing/file.safetensors"):
+        call("missing/file.safetensors")
+
+
+def test_inspect_takes_arrays(tmp_path):
+    from safetensors.numpy import save_file
+
+    rows = numpy.random.default_rng(0).standard_normal((300, 24))
+    for array in (rows, rows.astype("float32"), rows.T.copy().T):
+        path = tmp_path / "rows.safetensors"
+        save_file({"array": numpy.ascontiguousarray(array)}, path)
+        assert superpose.inspect(array) == superpose.inspect(path)
+    with pytest.raises(ValueError, match="must be a matrix of floating-point numbers"):
+        superpose.inspect(rows[0])
+    with pytest.raises(ValueError, match="name matrices of a file"):
+        superpose.inspect(rows, tensor="x")
+
+
+def test_prediction_takes_the_sizes_of_files(tmp_path):
+    from safetensors.numpy import save_file
+
+    save_file({"rows": numpy.random.default_rng(0).standard_normal((600, 24))}, tmp_path / "rows.safetensors")
+    assert Config(embedding_file=tmp_path / "rows.safetensors", embedding_tensor="rows").predict().config.dim == 24
+    with pytest.raises(FileNotFoundError, match="missing.safetensors"):
+        Config(import_="missing.safetensors").predict()

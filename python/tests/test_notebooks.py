@@ -15,6 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
 def test_notebooks_are_found():
     assert {path.name for path in FOLDER.glob("*.ipynb")} == {
         "bring_your_own_embeddings.ipynb",
+        "inside_a_trained_model.ipynb",
         "reproduce_the_scaling.ipynb",
     }
 

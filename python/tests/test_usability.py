@@ -40,11 +40,13 @@ def test_foreign_module_named_ipython_is_ignored(monkeypatch):
     assert Config(**TINY).run().repeats == 1
 
 
-def test_missing_tqdm_is_reported_before_the_work(monkeypatch):
+def test_progress_is_a_line_of_text_without_tqdm(monkeypatch, capsys):
     monkeypatch.setattr("superpose._progress._FOUND", {"tqdm": False})
-    with pytest.raises(ImportError, match="progress = True: needs tqdm"):
-        Config(vocab=512, dim=256, samples=20_000_000, repeats=50).run(progress=True)
-    assert Config(**TINY).run().repeats == 1
+    monkeypatch.setattr("superpose._progress.DELAY", -1.0)
+    with superpose._progress.listener(True) as tell:
+        tell.__self__._shown = -1.0
+        tell(3, 10, "repeat 1")
+    assert "repeat 1 3 of 10" in capsys.readouterr().err
 
 
 # Round trips of configurations
@@ -179,7 +181,7 @@ def test_results_as_dictionaries():
         result["nope"]
     with pytest.raises(TypeError, match="field 0: must be one of config"):
         result[0]
-    measure = Config(steps=2, **TINY).train().outcome.accuracy
+    measure = Config(steps=2, **TINY).train().by_seed[0].accuracy
     assert measure.items == 4096
 
 
@@ -271,6 +273,70 @@ def test_settings_and_fields_are_shown_as_tables():
     assert Config(**TINY).run().noise._repr_html_().startswith("<table>")
 
 
+# Numbers, files and figures
+
+
+@pytest.mark.parametrize("keys", [{"dim": "64"}, {"lead": "4"}, {"factored": "true", "steps": 1}, {"samples": "1e3"}])
+def test_text_is_no_number(keys):
+    name = next(iter(keys))
+    with pytest.raises(ValueError, match=f"{name} = {keys[name]}: must be"):
+        Config(**keys)
+
+
+def test_whole_numbers_of_a_plan_are_int():
+    plan = superpose.plan(500, 16, accuracy=0.9)
+    assert type(plan.cheapest.dim) is int and type(plan.cheapest.samples) is int and type(plan.request.facts) is int
+    assert all(type(row["parameters"]) is int for row in plan.to_rows() if row["parameters"] is not None)
+
+
+def results():
+    yield Config(**TINY).run()
+    yield Config(steps=3, **TINY).train()
+    yield superpose.threshold(find="samples", vocab=40, dim=24, length=4, half_width=0.3)
+    yield superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=5, vocab=40, length=4)
+    yield superpose.plan(500, 16, accuracy=0.9)
+    yield superpose.sweep(Config(vocab=40, length=4), axes={"dim": numpy.array([8, 16]), "samples": [100, 1000], "trigger": ["keys", "values"]})
+
+
+def test_results_are_drawn_saved_and_loaded(tmp_path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    for result in results():
+        figure = result.plot()
+        assert isinstance(figure, matplotlib.Figure) and figure.axes
+        figure.savefig(tmp_path / "a.png")
+        result.save(tmp_path / "a.json")
+        again = superpose.load(tmp_path / "a.json")
+        assert again == result and str(again) == str(result) and again.to_json() == result.to_json()
+        assert "\n" not in repr(result) and repr(result).startswith("<superpose")
+        with monkeypatch.context() as patch:
+            patch.setattr("importlib.util.find_spec", lambda name: None)
+            drawing = again.plot()
+        assert drawing._repr_svg_().startswith("<svg")
+        drawing.save(tmp_path / "a.svg")
+    with pytest.raises(ValueError, match="a result of predict has no figure"):
+        Config(**TINY).predict().plot()
+    (tmp_path / "b.json").write_text("{}")
+    with pytest.raises(ValueError, match="b.json: not a result that save"):
+        superpose.load(tmp_path / "b.json")
+
+
+def test_missing_packages_say_how_to_install_them(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pandas is not installed: pip install superpose\[tables\]"):
+        Config(**TINY).run().to_pandas()
+
+
+def test_sweep_is_an_xarray():
+    pytest.importorskip("xarray")
+    found = superpose.sweep(Config(vocab=30, length=4, samples=7), axes={"dim": numpy.array([8, 16]), "samples": [100, 300]}, repeats=2)
+    data = found.to_xarray()
+    assert dict(data.sizes) == {"dim": 2, "samples": 2, "seed": 2}
+    row = found.to_rows()[-1]
+    assert float(data.accuracy.sel(dim=row["dim"], samples=row["samples"], seed=row["seed"])) == row["accuracy"]
+    with pytest.raises(ValueError, match="a result of run is no sweep"):
+        Config(**TINY).run().to_xarray()
+
+
 # Documentation and types
 
 
@@ -281,7 +347,7 @@ def test_settings_are_listed_by_dir():
 
 def public():
     calls = [getattr(superpose, name) for name in ("bound", "inspect", "memory", "phase", "plan", "sweep", "threshold")]
-    methods = [Config.run, Config.train, Config.predict, Config.model, Config.from_toml, Config.replace]
+    methods = [Config.run, Config.train, Config.predict, Config.model, Config.network, Config.from_toml, Config.replace]
     return [Config, *calls, *methods]
 
 
@@ -303,6 +369,8 @@ def test_stubs_agree_with_the_package(tmp_path):
         "print(superpose.__version__, superpose.Config(seed=numpy.int64(3), vocab=1e2).vocab + 1)\n"
         'superpose.phase(x=("dim", 2, 3), y="samples:1..3", resolution=numpy.int64(10), scale=("log", "linear"))\n'
         'superpose.threshold(find="samples", max_runs=1e3, range=[10, 20], threads=numpy.int64(2))\n'
+        "def hook(step: superpose.Step) -> None: ...\n"
+        "superpose.Config(steps=3).train(hook=hook).model.cache()['logits'].shape\n"
     )
     cache = f"--cache-dir={tmp_path}"
     for arguments in (["mypy", "--strict", cache, "-p", "superpose"], ["mypy", "--strict", cache, str(script)], ["mypy.stubtest", "superpose"]):

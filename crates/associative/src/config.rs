@@ -23,6 +23,16 @@ words! {
     }
 }
 
+words! {
+    /// How long a linear memory is trained by default.
+    Convention {
+        /// Rate 1: neither a smaller rate nor more steps store more facts.
+        Converged = "converged",
+        /// Rate 1000, as in the literature: training stops early, with fewer facts stored.
+        Literature = "literature",
+    }
+}
+
 settings! {
     /// Everything that decides what a memory recalls.
     pub struct MemorySettings in "" {
@@ -42,12 +52,14 @@ settings! {
         zipf: Option<f64> = None, within(0.0, 10.0);
         /// Optimiser, with rule trained, without weight decay.
         optimiser: Optimiser = Optimiser::AdamW;
-        /// Learning rate, with rule trained; absent: 1000, or 0.03 with a width.
+        /// Learning rate, with rule trained; absent: that of the convention, or 0.03 with a width.
         rate: Option<f64> = None, within(1e-12, 1e6);
         /// Maximum number of training steps, with rule trained; absent: 4,096, or 32,768 with a width.
         steps: Option<usize> = None, counts(1, 1 << 24);
         /// Batch size; absent: all facts.
         batch: Option<usize> = None, counts(1, 1 << 20);
+        /// Default rate of a trained linear memory: 1 (converged), or 1000 (literature).
+        convention: Convention = Convention::Converged;
         /// Share of right answers that counts as success and ends full-batch training.
         accuracy: f64 = 1.0, above(0.0, 1.0);
         /// Number of memories, with consecutive seeds.
@@ -81,7 +93,11 @@ impl MemorySettings {
 
     /// The training rate.
     pub fn training_rate(&self) -> f64 {
-        self.rate.unwrap_or(if self.width.is_some() { 0.03 } else { 1000.0 })
+        self.rate.unwrap_or(match (self.width, self.convention) {
+            (Some(_), _) => 0.03,
+            (None, Convention::Converged) => 1.0,
+            (None, Convention::Literature) => 1000.0,
+        })
     }
 
     /// The training steps.
@@ -122,6 +138,11 @@ impl MemorySettings {
             ("rate", self.rate),
             ("steps", self.steps.map(|steps| steps as f64)),
         ];
+        let plain = self.rule == Rule::Trained && self.width.is_none() && self.rate.is_none();
+        if self.convention == Convention::Literature && !plain {
+            let allowed = "only with rule = trained, without width and rate";
+            return Err(ConfigError::value("convention", self.convention, allowed));
+        }
         for (parameter, value) in given {
             if let Some(value) = value.filter(|_| self.rule != Rule::Trained) {
                 let allowed = format!("only with rule = trained, not {}", self.rule);

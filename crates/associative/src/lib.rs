@@ -23,7 +23,7 @@ mod pairs;
 mod train;
 mod weights;
 
-pub use config::{MemoryConfig, MemorySettings, Rule};
+pub use config::{Convention, MemoryConfig, MemorySettings, Rule};
 
 use gradient::Workspace;
 use hopfield::Hopfield;

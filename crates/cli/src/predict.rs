@@ -2,6 +2,7 @@
 
 use anyhow::ensure;
 use clap::Args;
+use superpose_lab::run::Inputs;
 
 use crate::arguments::{RunArguments, hide};
 use crate::shared::print_record;
@@ -22,6 +23,9 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     run.threads()?;
     ensure!(run.device.device.is_none(), "device is given: predict computes a closed form on the CPU");
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
-    let record = superpose_lab::predict::predict(&run.settings()?.check()?, arguments.accuracy)?;
+    let mut settings = run.settings()?;
+    // Files decide sizes, and must be there.
+    Inputs::open(&mut settings, |name| run.gives(name))?;
+    let record = superpose_lab::predict::predict(&settings.check()?, arguments.accuracy)?;
     print_record(run.json, &record, superpose_report::predict)
 }

@@ -22,7 +22,7 @@ use crate::progress::Work;
 use crate::shared::{available_memory, backend, message, print_record};
 
 #[derive(Args, Clone, Debug)]
-#[command(mut_args = hide(["export", "repeats"]))]
+#[command(mut_args = hide(["export"]))]
 pub struct TrainArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -69,7 +69,8 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         message(format_args!("continuing from step {} of {}", grouped(start as f64), grouped(steps as f64)));
     }
     let mut watch = Watch { bar: Work::new(), stop: interrupt.flag() };
-    watch.bar.begin(steps.saturating_sub(start), steps.saturating_sub(start) as f64);
+    let left = config.repeats * steps.saturating_sub(start);
+    watch.bar.begin(left, left as f64);
     let finish = train_model(&config, &inputs, saved.as_ref(), checkpoint, &backend, &mut watch);
     watch.bar.finish();
     let record = match finish? {

@@ -114,6 +114,7 @@ fn invalid_arguments_are_rejected() {
         ("predict --embedding orthonormal", ["dim = 128", "vocab + 2"]),
         ("predict --dim many", ["--dim", "whole number"]),
         ("predict --threads 0", ["threads = 0", "from 1"]),
+        ("predict --import no.safetensors", ["no.safetensors", "No such file"]),
         ("predict --export x.safetensors", ["export", "nothing to write"]),
         ("plan --facts 1 --length 9", ["facts = 1", "from 2"]),
         ("plan --facts 100 --length 0", ["length = 0", "from 1"]),

@@ -254,7 +254,7 @@ fn help_lists_only_what_a_command_accepts() {
     };
     for (command, rejected) in [
         ("run", "--steps --optimiser --heads"),
-        ("train", "--export --repeats"),
+        ("train", "--export"),
         ("predict", "--export"),
         ("threshold", "--export --import --repeats margin"),
         ("phase", "--export --import margin"),

@@ -179,7 +179,7 @@ fn invalid_arguments_are_rejected() {
         ("--steps 5 --optimiser adagrad", "must be one of sgd, adam, adamw, muon"),
         ("--steps 5 --momentum 0.5", "momentum = 0.5: only with optimiser = sgd or muon"),
         ("--steps 5 --train-first-layer", "train_first_layer = true: needs width"),
-        ("--steps 5 --repeats 3", "repeats = 3"),
+        ("--steps 5 --repeats 3 --checkpoint c.safetensors", "repeats = 3: a checkpoint holds one run"),
         ("--steps 5 --embedding low_rank", "rank = (none): needed with embedding = low_rank"),
         ("--steps 5 --svg a.gif", "svg = a.gif: must end in .svg or .png"),
         ("--steps 5 --checkpoint absent/c.safetensors", "checkpoint"),

@@ -157,6 +157,16 @@ impl Missing for f64 {
     }
 }
 
+/// One value per repeat.
+impl<T> Missing for Vec<T> {
+    fn missing() -> Self {
+        Vec::new()
+    }
+    fn is_missing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
 impl<T: Serialize + Missing> Serialize for Measures<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -43,8 +43,15 @@ fn run<T: Real>(
         State::new(network)
     });
     let early: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
-    let trainer =
-        Trainer { config, training, task: &setting.task, samples: &samples, test: &test, early: &early };
+    let trainer = Trainer {
+        config,
+        training,
+        task: &setting.task,
+        samples: &samples,
+        test: &test,
+        early: &early,
+        own_loss: false,
+    };
     let mut points = Vec::new();
     let end = trainer
         .run(&mut state, &backend, &mut |event| match event {
@@ -53,6 +60,8 @@ fn run<T: Real>(
                 true
             }
             Event::Stepped(state) => !until(state),
+            Event::Proposed(_) => true,
+            Event::Scored(_) => unreachable!("the loss is the cross-entropy"),
         })
         .unwrap();
     Run { points, state, end }
@@ -218,8 +227,79 @@ fn too_large_rate_is_an_error() {
         samples: &samples,
         test: &test,
         early: &early,
+        own_loss: false,
     };
     let error = trainer.run(&mut state, &backend, &mut |_| true).unwrap_err();
     assert!(error.to_string().contains("rate = 1e20"), "{error}");
     assert!(state.network.tensor(Tensor::M).len() == 24 * 24);
+}
+
+/// What an observer puts in the place of the optimiser's step is what the network becomes, and a loss from outside gives the
+/// gradients of that loss; pure steps on all samples are those of the loop.
+#[test]
+fn steps_from_outside_equal_those_of_the_loop() {
+    let training = Training { optimiser: Optimiser::Sgd, rate: 0.5, ..Training::new(6) };
+    let settings = trained(training.clone());
+    let plain = run::<f64>(&settings, None, 1, |_| false);
+    let setting = Setting::<f64>::new(settings);
+    let backend = Backend::single();
+    let (samples, test) = (setting.train(), setting.test());
+    let early = vec![0.0; 24];
+    let start = || {
+        State::new(Network::new(&setting.config, &training, setting.embeddings.clone(), &backend).unwrap())
+    };
+
+    let mut state = start();
+    let trainer = Trainer {
+        config: &setting.config,
+        training: &training,
+        task: &setting.task,
+        samples: &samples,
+        test: &test,
+        early: &early,
+        own_loss: true,
+    };
+    let labels = setting.embeddings.z_out.len() / 24;
+    let observe = &mut |event: Event<'_, f64>| {
+        match event {
+            Event::Scored(scored) => {
+                let count = scored.labels.len() as f64;
+                for (row, &label) in scored.logits.chunks(labels).zip(scored.labels) {
+                    let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    let sum: f64 = row.iter().map(|x| (x - max).exp()).sum();
+                    let right = |i: usize| f64::from(u8::from(i == label as usize));
+                    let share =
+                        row.iter().enumerate().map(|(i, x)| ((x - max).exp() / sum - right(i)) / count);
+                    scored.derivatives.extend(share);
+                }
+                *scored.loss = 0.0;
+            }
+            Event::Proposed(proposal) => {
+                let network = &proposal.state.network;
+                for (i, (&tensor, gradient)) in
+                    network.trained().iter().zip(&proposal.gradient.tensors).enumerate()
+                {
+                    let entries = network.tensor(tensor).iter().zip(gradient);
+                    proposal.replaced[i] = Some(entries.map(|(x, g)| x - proposal.rate * g).collect());
+                }
+            }
+            _ => {}
+        }
+        true
+    };
+    assert_eq!(trainer.run(&mut state, &backend, observe).unwrap(), End::Finished);
+
+    let mut pure = start();
+    for _ in 0..6 {
+        pure.step(&training, &samples, &backend).unwrap();
+    }
+    for tensor in [Tensor::M, Tensor::W] {
+        let size = plain.state.network.norm(tensor);
+        for other in [&state, &pure] {
+            let pairs = plain.state.network.tensor(tensor).iter().zip(other.network.tensor(tensor));
+            let error = pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+            assert!(error < 1e-12 * size, "{tensor}: {error:e}");
+        }
+    }
+    assert_eq!(pure.counters.step, 6);
 }

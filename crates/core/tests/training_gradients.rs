@@ -10,9 +10,9 @@ use common::{Setting, distance};
 use serde::Deserialize;
 use superpose_core::Settings;
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Activation, Positions, Training, Trigger};
+use superpose_core::config::{Activation as Function, Positions, Training, Trigger};
 use superpose_core::task::{Samples, Stored};
-use superpose_core::train::{Network, Tensor, gradient, loss};
+use superpose_core::train::{Activation, Network, Tensor, activations, gradient, loss};
 
 #[derive(Deserialize)]
 struct Case {
@@ -101,7 +101,7 @@ fn wide<T: Real>(
         length: 7,
         samples: 3000,
         width,
-        activation: Activation::He2,
+        activation: Function::He2,
         trigger,
         training: Some(training.clone()),
         ..Settings::default()
@@ -155,5 +155,45 @@ fn first_order_form_agrees_with_several_heads() {
     assert!((a.loss - b.loss).abs() < 1e-6);
     for ((tensor, a), b) in single.trained().iter().zip(&a.tensors).zip(&b.tensors) {
         assert!(distance(a, b) < 1e-4, "{tensor}: {:e}", distance(a, b));
+    }
+}
+
+/// Activations are those of the definition: weights are the softmax of the scores and sum to 1, logits are `Z_out` times the output,
+/// and the loss is their cross-entropy.
+#[test]
+fn activations_follow_the_definition() {
+    for width in [None, Some(20)] {
+        let (network, samples) = wide::<f64>(Positions::Learned, Trigger::Values, width, true);
+        let ids: Vec<u32> = (0..700).collect();
+        let backend = Backend::cpu(2).unwrap();
+        let found = activations(&network, &samples, &ids, Activation::ALL, &backend).unwrap();
+        let get = |name: Activation| &found[Activation::ALL.iter().position(|&one| one == name).unwrap()];
+        let (heads, length) = (network.heads(), network.length());
+        for (name, data) in Activation::ALL.iter().zip(&found) {
+            let (rows, columns) = name.shape(&network, length);
+            assert_eq!(data.len(), ids.len() * rows * columns, "{name}");
+        }
+        for (scores, weights) in
+            get(Activation::Scores).chunks(length).zip(get(Activation::Attention).chunks(length))
+        {
+            let sum: f64 = scores.iter().map(|s| s.exp()).sum();
+            let close = |(s, w): (&f64, &f64)| (s.exp() / sum - w).abs() < 1e-12;
+            assert!(scores.iter().zip(weights).all(close));
+        }
+        assert_eq!(get(Activation::Attention).len(), ids.len() * heads * length);
+        let (dim, z_out) = (network.dim(), network.tensor(Tensor::ZOut));
+        let labels = z_out.len() / dim;
+        let (output, logits) = (get(Activation::Output), get(Activation::Logits));
+        let mut total = 0.0;
+        for (id, row) in logits.chunks(labels).enumerate() {
+            for (label, logit) in row.iter().enumerate() {
+                let vectors = output[id * dim..][..dim].iter().zip(&z_out[label * dim..][..dim]);
+                assert!((vectors.map(|(a, b)| a * b).sum::<f64>() - logit).abs() < 1e-10);
+            }
+            let sum: f64 = row.iter().map(|x| x.exp()).sum();
+            total += sum.ln() - row[samples.fact(id as u32).1 as usize];
+        }
+        let mean = loss(&network, &samples, &ids, &backend).unwrap();
+        assert!((total / ids.len() as f64 - mean).abs() < 1e-10);
     }
 }

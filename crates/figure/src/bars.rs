@@ -1,5 +1,7 @@
 //! Bar charts: one group of bars per name, one bar per series.
 
+use serde::Serialize;
+
 use crate::figure::Drawing;
 use crate::frame::{Frame, Margins};
 use crate::legend::{Entry, Legend, Paint};
@@ -9,7 +11,7 @@ use crate::theme::Palette;
 use crate::ticks::{Direction, ticks};
 
 /// One bar: a size, or `(size, low, high)` with an interval. A bar whose size is not finite is left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bar {
     size: f64,
     interval: Option<(f64, f64)>,
@@ -37,7 +39,7 @@ impl From<(f64, f64, f64)> for Bar {
 ///     .series("predicted", [0.26, 0.20]);
 /// assert!(Figure::new().panel(bars).svg(Theme::Dark).contains("mean bias"));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bars {
     pub(crate) title: String,
     axis: Axis,

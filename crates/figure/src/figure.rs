@@ -1,5 +1,7 @@
 //! Figures: panels in rows, with a title and a note.
 
+use serde::Serialize;
+
 use crate::bars::{Bars, BarsDrawing};
 use crate::chart::{Chart, ChartDrawing};
 use crate::frame::Margins;
@@ -9,7 +11,7 @@ use crate::text::{self, size};
 use crate::theme::{Palette, Theme};
 
 /// A panel of a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Panel {
     /// A chart with two axes.
     Chart(Box<Chart>),
@@ -30,7 +32,7 @@ impl From<Bars> for Panel {
 }
 
 /// A figure: panels with frames of equal size, in rows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
     title: String,
     note: String,

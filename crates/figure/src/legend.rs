@@ -1,5 +1,7 @@
 //! The legend: inside the frame where a corner is free, above the frame otherwise. It never covers data.
 
+use serde::Serialize;
+
 use crate::place::{OccupiedArea, Rect};
 use crate::svg::{Spot, Stroke, Svg, Type};
 use crate::text::{self, size};
@@ -29,7 +31,7 @@ pub(crate) struct Marker {
 }
 
 /// A colour that is independent of the theme.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) enum Paint {
     Category(usize),
     Step(usize, usize),

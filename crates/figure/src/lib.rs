@@ -9,7 +9,7 @@
 //! - Colours are suitable for colour-blind readers, in a light and a dark theme.
 //! - Equal data give equal bytes. Values that are not finite are left out; a panel without finite values shows "no data".
 //!
-//! Labels may contain superscripts `^{...}` and subscripts `_{...}`, as in `"N d^{2}"`.
+//! A figure serialises to its data, so that another library can draw it. Labels may contain superscripts `^{...}` and subscripts `_{...}`, as in `"N d^{2}"`.
 
 mod bars;
 mod chart;

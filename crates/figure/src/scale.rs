@@ -1,10 +1,12 @@
 //! Axes and scales, which map values to pixels.
 
+use serde::Serialize;
+
 /// An axis: its label, whether it is logarithmic, its range and its ticks.
 ///
 /// Without a range the axis covers the data with a small margin, and starts at zero if the data are close to zero. A label
 /// is the quantity in words, its symbol, and a unit in brackets if there is one: `"samples N"`, `"time (s)"`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
     pub(crate) label: String,
     pub(crate) log: bool,

@@ -43,12 +43,14 @@ fn trained_model_is_a_cell() {
     let config = config();
     let record = run(&config);
     let cell = measure(&config, false, &Backend::cpu(2).unwrap()).unwrap();
-    assert!(cell.agrees(&record.outcome), "{cell:?} {:?}", record.outcome);
+    assert!(cell.agrees(&record.by_seed[0]), "{cell:?} {:?}", record.outcome);
     let accuracy = record.outcome.measures[Measure::Accuracy];
     assert!(accuracy.mean > 3.0 * record.trajectory[0].measures[Measure::Accuracy]);
     let plain = Settings { training: None, ..(*config).clone() }.check().unwrap();
     let early = measure(&plain, false, &Backend::single()).unwrap();
-    assert!(record.early_phase.agrees(&early));
+    for (measure, value) in early.measures.iter() {
+        assert_eq!(record.early_phase.measures[measure].mean, value.mean, "{measure}");
+    }
     assert_ne!(Key::new(&config, &Numerics::this_cpu()), Key::new(&plain, &Numerics::this_cpu()));
     assert!(estimated_seconds(&config, false) > estimated_seconds(&plain, false));
 }
@@ -72,7 +74,7 @@ fn trajectory_is_kept_with_its_result() {
     let (path, config) = (folder.path().join("a.sqlite"), config());
     let (record, key) = (run(&config), Key::new(&config, &Numerics::this_cpu()));
     let mut store = Store::open(&path).unwrap();
-    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.outcome))]).unwrap();
+    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.by_seed[0]))]).unwrap();
     for _ in 0..2 {
         store.keep_trajectory(key, &record.trajectory).unwrap();
         assert_eq!(store.trajectory(key).unwrap(), record.trajectory);
@@ -113,4 +115,33 @@ fn a_store_without_a_measure_stays_readable() {
     let (again, ran) = run(Some(Measure::LockRate));
     assert_eq!((ran, again.measures), (1, first.measures));
     assert_eq!(run(Some(Measure::LockRate)).1, 0, "the complete outcome was kept");
+}
+
+/// Repeats have consecutive seeds, are kept as a cell each, and their means have an interval.
+#[test]
+fn repeats_are_trained_with_consecutive_seeds() {
+    let base = config();
+    let several = Settings { repeats: 3, ..(*base).clone() }.check().unwrap();
+    let record = run(&several);
+    assert_eq!(record.by_seed.len(), 3);
+    for (i, outcome) in record.by_seed.iter().enumerate() {
+        let alone = run(&several.repeat(i));
+        assert!(alone.by_seed[0].agrees(outcome));
+        assert!(i > 0 || alone.trajectory == record.trajectory);
+    }
+    let accuracy = record.outcome.measures[Measure::Accuracy];
+    let mean = record.by_seed.iter().map(|one| one.measures[Measure::Accuracy].mean).sum::<f64>() / 3.0;
+    assert!((accuracy.mean - mean).abs() < 1e-12 && accuracy.low < mean && mean < accuracy.high);
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.sqlite")).unwrap();
+    record.keep(&several, &Numerics::this_cpu(), &mut store).unwrap();
+    for i in 0..3 {
+        let kept = store.get(Key::new(&several.repeat(i), &Numerics::this_cpu())).unwrap().unwrap();
+        assert_eq!(kept.config.seed, i as u64);
+    }
+    let path = folder.path().join("a.safetensors");
+    let error =
+        train(&several, &Inputs::default(), None, Some(&path), &Backend::single(), &mut ()).err().unwrap();
+    assert!(error.to_string().contains("repeats = 3: a checkpoint holds one run"), "{error}");
 }

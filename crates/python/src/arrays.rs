@@ -149,7 +149,11 @@ fn entries<T: Element + Copy, X, Y>(
         let mut data = Vec::new();
         let bytes = view.len() as f64 * size_of::<X>() as f64;
         let refused = |_| {
-            Failure(format!("tensor {} needs {} of memory: allocation failed", tensor.name, readable(bytes)))
+            Failure::new(format!(
+                "tensor {} needs {} of memory: allocation failed",
+                tensor.name,
+                readable(bytes)
+            ))
         };
         data.try_reserve_exact(view.len()).map_err(refused)?;
         for (index, &x) in view.iter().enumerate() {

@@ -11,6 +11,7 @@ use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
 use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
+use superpose_lab::run::Inputs;
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{SizeRange, ThresholdOptions};
 use superpose_report::{Context, EXPERIMENTS, Finding};
@@ -28,7 +29,9 @@ const LONG: f64 = f64::INFINITY;
 /// `superpose predict`
 #[pyfunction]
 pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> PyResult<Record> {
-    let (settings, accuracy) = (config.settings.clone(), field("accuracy", accuracy)?);
+    let (mut settings, accuracy) = (config.settings.clone(), field("accuracy", accuracy)?);
+    // Files decide sizes, and must be there.
+    Inputs::open(&mut settings, |name| config.gives(name)).map_err(Failure::from)?;
     let record =
         work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
     Ok(Record::new(record, superpose_report::predict))
@@ -40,7 +43,10 @@ pub fn plan(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<Record> {
     let options: PlanOptions = given::options(keys)?;
     let request = options.check().map_err(Failure::from)?;
     let plan = work(py, LONG, None, move |_| Ok(superpose_theory::plan::plan(&request)))?;
-    Ok(Record(Finding::of(Arc::new(PlanRecord::from(&plan)), move || superpose_report::plan(&plan))))
+    let (record, plan) = (Arc::new(PlanRecord::from(&plan)), Arc::new(plan));
+    let drawn = Arc::clone(&plan);
+    let finding = Finding::of(record, move || superpose_report::plan(&plan));
+    Ok(Record(finding.with_figure(move || superpose_report::trade_off(&drawn))))
 }
 
 /// A runner that stores results in a file, if given, and stops when the call is cancelled.
@@ -73,17 +79,22 @@ pub fn threshold(
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
     if config.gives("repeats") {
-        return Err(Failure("repeats is given: the search decides how often to run".into()).into());
+        return Err(Failure::new("repeats is given: the search decides how often to run").into());
     }
     let range = range.map(|range| given::range("range", range)).transpose()?;
     let options = ThresholdOptions { range, ..given::options(keys)? };
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
     let search = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let max_runs = options.max_runs;
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, device, store.as_deref(), watch)?;
-        Ok(search.search(&mut runner, |done, _| watch.say(format!("{done} runs done")))?)
+        watch.begin(max_runs as u64);
+        Ok(search.search(&mut runner, |done, _| {
+            watch.reach(done as u64);
+            watch.say(format!("{done} runs done"));
+        })?)
     })?;
-    Ok(Record::new(record, superpose_report::threshold))
+    Ok(Record::with_figure(record, superpose_report::threshold, superpose_report::threshold_figure))
 }
 
 /// An axis: what varies, from, to.
@@ -118,11 +129,13 @@ pub fn phase(
     let request = options.check(settings).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, device, store.as_deref(), watch)?;
+        watch.begin(request.max_cells as u64);
         Ok(request.record(threads, &mut runner, |runs| {
+            watch.reach((runs / request.repeats) as u64);
             watch.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
         })?)
     })?;
-    Ok(Record::new(record, superpose_report::phase))
+    Ok(Record::with_figure(record, superpose_report::phase, superpose_report::phase_figure))
 }
 
 /// The experiment of [`EXPERIMENTS`] with this name.
@@ -135,7 +148,7 @@ pub fn experiment(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
-    let experiment = found.ok_or_else(|| Failure(format!("there is no experiment {name}")))?;
+    let experiment = found.ok_or_else(|| Failure::new(format!("there is no experiment {name}")))?;
     let (values, threads) = (given::values(keys, &(experiment.settings)())?, self::threads(threads)?);
     let record = work(py, LONG, listener, move |watch| {
         let observe = |done: usize, total: usize, note: String| {

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 pub use superpose_core::config::Value;
-use superpose_core::config::{Field, Group, Setting, Values, find};
+use superpose_core::config::{Field, Group, Kind, Setting, Values, find};
 use superpose_lab::threshold::SizeRange;
 
 use crate::work::Failure;
@@ -93,7 +93,11 @@ pub fn values(keys: &Bound<'_, PyDict>, definitions: &[Setting]) -> PyResult<Val
 
 fn set(values: &mut Values, name: &str, value: &Bound<'_, PyAny>, settings: &[Setting]) -> PyResult<()> {
     let setting = find(settings, name).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-    let value = put(setting.name, value, |value| setting.convert(value.clone()))?;
+    let value = put(setting.name, value, |value| match (value, setting.kind) {
+        // Text is read as a number on the command line and in files; in Python a number is a number.
+        (Value::Text(_), Kind::Count | Kind::Number | Kind::Flag) => Err(setting.kind.allowed()),
+        _ => setting.convert(value.clone()),
+    })?;
     Ok(values.set(setting, value).map_err(Failure::from)?)
 }
 

@@ -7,7 +7,9 @@ mod arrays;
 mod config;
 mod experiments;
 mod given;
+mod hook;
 mod model;
+mod network;
 mod record;
 mod run;
 mod sweep;
@@ -31,11 +33,13 @@ mod _engine {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
+    use crate::network::Network;
+    #[pymodule_export]
     use crate::record::Record;
     #[pymodule_export]
     use crate::run::{run, time_runs};
     #[pymodule_export]
     use crate::sweep::sweep;
     #[pymodule_export]
-    use crate::train::{Network, train};
+    use crate::train::train;
 }

@@ -165,7 +165,7 @@ fn tensor<'py, T: Real + Element>(
         "tokens" => Ok(Some(indices(py, trained.samples.tokens(), Some(trained.samples.length()))?)),
         "position" => Ok(Some(indices(py, trained.samples.position(), None)?)),
         "labels" => Ok(Some(indices(py, trained.samples.labels(), None)?)),
-        _ => Err(Failure(format!("unknown tensor {name}")).into()),
+        _ => Err(Failure::new(format!("unknown tensor {name}")).into()),
     }
 }
 
@@ -200,7 +200,7 @@ fn sequences<T: Real>(
             let (tokens, position) = (whole("tokens", tokens)?, whole("position", position)?);
             Ok(Some(trained.sequences(tokens, position).map_err(Failure::from)?))
         }
-        _ => Err(Failure("tokens and position belong together: give both, or neither".into()).into()),
+        _ => Err(Failure::new("tokens and position belong together: give both, or neither").into()),
     }
 }
 
@@ -235,7 +235,7 @@ fn fits(bytes: f64) -> Result<(), Failure> {
     let available = memory::available();
     match bytes <= available {
         true => Ok(()),
-        false => Err(Failure(format!(
+        false => Err(Failure::new(format!(
             "this needs about {} of memory, and {} are available; fewer or shorter sequences need less",
             memory::readable(bytes),
             memory::readable(available)
@@ -247,6 +247,8 @@ fn fits(bytes: f64) -> Result<(), Failure> {
 fn finite(mut numbers: impl Iterator<Item = f64>) -> Result<(), Failure> {
     match numbers.all(f64::is_finite) {
         true => Ok(()),
-        false => Err(Failure("m or w is too large: what follows from them is not finite; make them smaller or use precision f64".into())),
+        false => Err(Failure::new(
+            "m or w is too large: what follows from them is not finite; make them smaller or use precision f64",
+        )),
     }
 }

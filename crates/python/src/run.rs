@@ -107,7 +107,8 @@ pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
 /// The device of a keyword; absent: the CPU.
 pub fn device(given: Option<&str>) -> PyResult<Option<Arc<dyn Device>>> {
     let Some(word) = given else { return Ok(None) };
-    let choice: Choice = word.parse().map_err(|allowed| Failure(format!("device = {word}: {allowed}")))?;
+    let choice: Choice =
+        word.parse().map_err(|allowed| Failure::new(format!("device = {word}: {allowed}")))?;
     Ok(choice.open().map_err(Failure::from)?)
 }
 
@@ -133,7 +134,7 @@ pub fn run(
         let (config, inputs) = (&job.config, &job.inputs);
         Ok(superpose_lab::run::run(config, inputs, &job.backend(watch)?, export.as_deref(), watch)?)
     })?;
-    Ok(Record::new(record, superpose_report::run))
+    Ok(Record::with_figure(record, superpose_report::run, superpose_report::run_figure))
 }
 
 /// Seconds of each of so many runs, timed without Python: what a call is compared with in `bench/python_overhead.py`.

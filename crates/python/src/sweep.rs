@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use superpose_core::Config;
+use superpose_figure::Figure;
 use superpose_lab::cell::{CellError, Entry, Event, Outcome};
 use superpose_lab::store::{COLUMNS, values};
 use superpose_lab::sweep::{Sweep, SweepError};
-use superpose_report::Document;
+use superpose_report::{Document, Finding};
 
 use crate::experiments::runner;
 use crate::given::{file, flag};
@@ -35,6 +36,8 @@ struct SweepRecord {
     version: &'static str,
     #[serde(skip)]
     document: Document,
+    #[serde(skip)]
+    figure: Option<Figure>,
 }
 
 /// A cell with the columns of the store, without the configuration that the others hold.
@@ -95,15 +98,29 @@ pub fn sweep(
         })?;
         let seconds = started.elapsed().as_secs_f64();
         let document = superpose_report::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
+        let figure = superpose_report::sweep_figure(&cells, &outcomes);
         let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
         let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
             Row(Entry::new(cell, runner.numerics(), outcome.map_err(|error| error.to_string())))
         };
         let done = cells.len() - failed;
         let cells = cells.iter().zip(outcomes).map(entry).collect();
-        Ok(SweepRecord { cells, done, failed, store, seconds, version: env!("CARGO_PKG_VERSION"), document })
+        Ok(SweepRecord {
+            cells,
+            done,
+            failed,
+            store,
+            seconds,
+            version: env!("CARGO_PKG_VERSION"),
+            document,
+            figure,
+        })
     })?;
-    Ok(Record::new(record, |record| record.document.clone()))
+    let (figure, finding) = (record.figure.clone(), Finding::new(record, |record| record.document.clone()));
+    Ok(Record(match figure {
+        Some(figure) => finding.with_figure(move || figure.clone()),
+        None => finding,
+    }))
 }
 
 /// Progress is counted in whole numbers.
@@ -113,7 +130,7 @@ fn millionths(seconds: f64) -> u64 {
 
 /// The message without a line number, for sweeps that are not from a file.
 fn without_line(error: SweepError) -> Failure {
-    Failure(match error {
+    Failure::new(match error {
         SweepError::Line { problem, .. } => problem,
         SweepError::Twice { name, .. } => {
             format!("{name} is given twice: as a key, in axes, in points or in rays, once each")

@@ -1,65 +1,27 @@
 //! `superpose train`: training for any number of steps.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::Measure;
-use superpose_core::backend::Real;
-use superpose_core::train::{Network as Trained, Tensor, TrajectoryPoint};
+use superpose_core::train::TrajectoryPoint;
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::store::Store;
-use superpose_lab::train::{AnyNetwork, Checkpoint, Finish, Observer};
+use superpose_lab::train::{AnyProposal, AnyScored, Checkpoint, Finish, Observer};
 
-use crate::arrays::view;
 use crate::config::Config;
 use crate::given::file;
+use crate::hook::{Hook, Loss};
+use crate::network::Network;
 use crate::record::Record;
 use crate::run::Job;
 use crate::work::{Failure, Watch, work};
 
-/// A network as it was trained.
-#[pyclass(frozen, module = "superpose._engine")]
-pub struct Network(AnyNetwork);
-
-#[pymethods]
-impl Network {
-    /// Names of its tensors, those of a checkpoint, trained or not.
-    fn names(&self) -> Vec<&'static str> {
-        match &self.0 {
-            AnyNetwork::F32(network) => names(network),
-            AnyNetwork::F64(network) => names(network),
-        }
-    }
-
-    /// A tensor by its name.
-    fn tensor<'py>(this: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match &this.get().0 {
-            AnyNetwork::F32(network) => tensor(this, network, name),
-            AnyNetwork::F64(network) => tensor(this, network, name),
-        }
-    }
-}
-
-fn names<T: Real>(network: &Trained<T>) -> Vec<&'static str> {
-    let there = Tensor::ALL.iter().filter(|&&tensor| !network.tensor(tensor).is_empty());
-    there.map(|tensor| tensor.word()).collect()
-}
-
-fn tensor<'py, T: Real + Element>(
-    this: &Bound<'py, Network>,
-    network: &Trained<T>,
-    name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let tensor: Tensor = name.parse().map_err(|allowed| Failure(format!("tensor {name}: {allowed}")))?;
-    let is_vector = matches!(tensor, Tensor::ZTrig | Tensor::ZEos);
-    let columns = (!is_vector).then(|| network.columns(tensor));
-    Ok(view(this.as_any(), network.tensor(tensor), columns)?.into_any())
-}
-
 /// `superpose train`. Where nothing but a checkpoint is given, its configuration is the one to train.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
     config: &Config,
@@ -68,6 +30,8 @@ pub fn train(
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
+    hook: Option<Py<PyAny>>,
+    loss: Option<Py<PyAny>>,
 ) -> PyResult<(Record, Network)> {
     file("checkpoint", checkpoint.as_deref())?;
     file("store", store.as_deref())?;
@@ -84,38 +48,54 @@ pub fn train(
         // Found now rather than after the training.
         superpose_tensors::target(path).map_err(|error| about("checkpoint", error))?;
     }
+    let calls_python = hook.is_some() || loss.is_some();
     if store.is_some() {
+        if calls_python {
+            return Err(Failure::new(
+                "store is given together with a function: a store holds what a configuration alone decides",
+            )
+            .into());
+        }
         check_cell(&job.config).map_err(Failure::from)?;
     }
-    let (record, network) = work(py, f64::INFINITY, listener, move |watch| {
+    // A caller's functions are called on the caller's thread.
+    let seconds = if calls_python { 0.0 } else { f64::INFINITY };
+    let own = calls_python.then(|| listener.as_ref().map(|listener| listener.clone_ref(py))).flatten();
+    let found = work(py, seconds, listener, move |watch| {
         let mut store = store.as_deref().map(Store::open).transpose()?;
         let (config, to) = (&job.config, checkpoint.as_deref());
         let begun = saved.as_ref().map_or(0, |saved| saved.counters.step);
         let steps = config.training.as_ref().map_or(0, |training| training.steps);
-        watch.begin(steps.saturating_sub(begun) as u64);
-        let mut told = Told { watch, saves: to.is_some() };
+        watch.begin((config.repeats * steps.saturating_sub(begun)) as u64);
+        let hook = Hook { hook, loss: loss.map(Loss), listener: own, error: None };
+        let mut told = Told { watch, saves: to.is_some(), hook };
         // It saves how far it is before it stops.
         let backend = watch.patient_backend(job.threads)?;
         let finish =
-            superpose_lab::train::train(config, &job.inputs, saved.as_ref(), to, &backend, &mut told)?;
-        let Finish::Done(record, network) = finish else { return Err(Failure("stopped".into())) };
+            superpose_lab::train::train(config, &job.inputs, saved.as_ref(), to, &backend, &mut told);
+        if let Some(error) = told.hook.error {
+            return Ok(Err(error));
+        }
+        let Finish::Done(record, state) = finish? else { return Err(Failure::new("stopped")) };
         if let Some(store) = &mut store {
             record.keep(config, &backend.numerics(), store)?;
         }
-        Ok((record, network))
+        Ok(Ok((record, Network { state: *state, job: Arc::new(job) })))
     })?;
-    Ok((Record::new(*record, superpose_report::train), Network(*network)))
+    let (record, network) = found?;
+    Ok((Record::with_figure(*record, superpose_report::train, superpose_report::trajectory), network))
 }
 
-fn about(name: &str, error: impl std::error::Error) -> Failure {
-    Failure(format!("{name}: {}", Failure::from(error).0))
+fn about(name: &str, error: impl std::error::Error + 'static) -> Failure {
+    let failure = Failure::from(error);
+    Failure { text: format!("{name}: {}", failure.text), ..failure }
 }
 
 /// The configuration of a checkpoint. Checkpoints do not contain imported arrays, so the caller must pass them again.
 fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, Failure> {
     let mut settings = saved.settings.clone();
     match &settings.import {
-        Some(import) if import.starts_with("arrays ") && tensors.is_empty() => Err(Failure(format!(
+        Some(import) if import.starts_with("arrays ") && tensors.is_empty() => Err(Failure::new(format!(
             "import = {import}: the checkpoint was made with these, and does not hold them; give them again"
         ))),
         _ => {
@@ -129,6 +109,7 @@ fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, 
 struct Told<'a> {
     watch: &'a Watch,
     saves: bool,
+    hook: Hook,
 }
 
 impl Observer for Told<'_> {
@@ -141,5 +122,17 @@ impl Observer for Told<'_> {
     fn point(&mut self, point: &TrajectoryPoint) {
         self.watch.say(format!("loss {:.4}, accuracy {:.4}", point.loss, point.measures[Measure::Accuracy]));
         self.watch.will_save(self.saves);
+    }
+
+    fn proposal(&mut self, proposal: AnyProposal<'_, '_>) -> bool {
+        self.hook.proposal(proposal, self.watch)
+    }
+
+    fn has_loss(&self) -> bool {
+        self.hook.loss.is_some()
+    }
+
+    fn scored(&mut self, scored: AnyScored<'_, '_>) -> bool {
+        self.hook.scored(scored)
     }
 }

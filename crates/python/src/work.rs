@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use superpose_core::backend::{Backend, CancelToken};
 use superpose_lab::run::Progress;
@@ -26,31 +26,46 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 /// The same for work that saves its state. A second Ctrl-C ends the wait.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A call that failed, in one sentence.
-pub struct Failure(pub String);
+/// A call that failed.
+pub struct Failure {
+    /// What failed, in one sentence.
+    pub text: String,
+    /// Whether a file is missing.
+    pub is_missing_file: bool,
+}
 
-impl<E: Error> From<E> for Failure {
+impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::of(&error)
     }
 }
 
 impl Failure {
+    /// A failure in one sentence.
+    pub fn new(text: impl Into<String>) -> Failure {
+        Failure { text: text.into(), is_missing_file: false }
+    }
+
     /// The failure with its causes.
-    pub fn of(error: &dyn Error) -> Failure {
+    pub fn of(error: &(dyn Error + 'static)) -> Failure {
         let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(error) = source {
-            text += &format!(": {error}");
-            source = error.source();
+        let mut innermost = error;
+        while let Some(source) = innermost.source() {
+            text += &format!(": {source}");
+            innermost = source;
         }
-        Failure(text)
+        let cause = innermost.downcast_ref::<std::io::Error>();
+        let is_missing_file = cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound);
+        Failure { text, is_missing_file }
     }
 }
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
-        PyValueError::new_err(failure.0)
+        match failure.is_missing_file {
+            true => PyFileNotFoundError::new_err(failure.text),
+            false => PyValueError::new_err(failure.text),
+        }
     }
 }
 
@@ -117,7 +132,7 @@ impl Watch {
     }
 
     /// Calls the listener with the progress and the note.
-    fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
+    pub fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
         let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
         listener.call1(py, (done, total, note)).map(|_| ())
@@ -146,7 +161,11 @@ pub fn work<R: Send + 'static>(
     let watch = Arc::new(Watch::default());
     let guarded = |watch: &Watch| catch_unwind(AssertUnwindSafe(|| job(watch)));
     if seconds < SHORT {
-        return finish(py.detach(|| guarded(&watch)));
+        let result = py.detach(|| guarded(&watch));
+        if let Some(listener) = &listener {
+            watch.tell(py, listener)?;
+        }
+        return finish(result);
     }
     let (sender, receiver) = sync_channel(1);
     let theirs = Arc::clone(&watch);

@@ -10,6 +10,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Setting, Values};
+use superpose_figure::Figure;
 
 use crate::Document;
 
@@ -47,6 +48,7 @@ pub struct Context<'a> {
 pub struct Finding {
     json: Box<dyn Fn(bool) -> serde_json::Result<String> + Send + Sync>,
     document: Box<dyn Fn() -> Document + Send + Sync>,
+    figure: Option<Box<dyn Fn() -> Figure + Send + Sync>>,
 }
 
 impl Finding {
@@ -66,7 +68,17 @@ impl Finding {
             true => serde_json::to_string_pretty(&*record),
             false => serde_json::to_string(&*record),
         };
-        Finding { json: Box::new(json), document: Box::new(document) }
+        Finding { json: Box::new(json), document: Box::new(document), figure: None }
+    }
+
+    /// The same with a figure.
+    pub fn with_figure(self, figure: impl Fn() -> Figure + Send + Sync + 'static) -> Finding {
+        Finding { figure: Some(Box::new(figure)), ..self }
+    }
+
+    /// The figure of the record, if it has one.
+    pub fn figure(&self) -> Option<Figure> {
+        self.figure.as_ref().map(|figure| figure())
     }
 
     /// One JSON object, indented if it is for people.

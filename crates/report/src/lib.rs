@@ -21,8 +21,8 @@ pub use markup::plain;
 pub use numbers::duration;
 pub use paper::{Facts, Report};
 pub use records::{
-    EXPERIMENTS, cell_count, diagram, holdings, inspect, phase, phase_csv, plan, predict, run, sweep,
-    threshold, trade_off, train, train_csv, trajectory,
+    EXPERIMENTS, cell_count, diagram, holdings, inspect, phase, phase_csv, phase_figure, plan, predict, run,
+    run_figure, sweep, sweep_figure, threshold, threshold_figure, trade_off, train, train_csv, trajectory,
 };
 pub use study::{Claim, Picture, Section, sections, stored_runs};
 pub use table::{Table, Value};

@@ -13,6 +13,7 @@ const EXPERIMENTS: &str = include_str!("../../../../python/superpose/_experiment
 const RESULT: &str = include_str!("../../../../python/superpose/_result.py");
 const TRAINING: &str = include_str!("../../../../python/superpose/_training.py");
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
+const NETWORK: &str = include_str!("../../../../python/superpose/_network.py");
 
 pub fn python() -> anyhow::Result<String> {
     let mut text = head("The Python package");
@@ -29,6 +30,7 @@ pub fn python() -> anyhow::Result<String> {
         ("Results", RESULT),
         ("Training runs", TRAINING),
         ("Models", MODEL),
+        ("Networks", NETWORK),
     ] {
         text += &format!("\n## {title}\n");
         let inherited = if source == CONFIG { items(SETTINGS) } else { Vec::new() };

@@ -6,18 +6,18 @@ use superpose_core::config::{Kind, Setting, Settings, Value};
 pub fn stub() -> String {
     let mut text = String::from(
         "# Written from the code by `cargo xtask reference`. Change the definitions of settings, not this file.\n\
-         import inspect\nfrom typing import Any, ClassVar, Dict, Optional\n\nfrom typing_extensions import Self\n\n\
+         import inspect\nfrom typing import Any, ClassVar, Dict, Literal, Optional\n\nfrom typing_extensions import Self\n\n\
          from . import _engine\nfrom ._given import Number, Path\n\n\
          class Settings(_engine.Config):\n    __signature__: ClassVar[inspect.Signature]\n    def __new__(\n        cls,\n        *,\n",
     );
     for setting in Settings::settings() {
         let default = literal(&setting.default);
-        let kind = optional(setting, types(setting)[0]);
+        let kind = optional(setting, &types(setting)[0]);
         text += &format!("        {}: {kind} = {default},\n", name(setting));
     }
     text += "    ) -> Self: ...\n";
     for setting in Settings::settings() {
-        let kind = optional(setting, types(setting)[1]);
+        let kind = optional(setting, &types(setting)[1]);
         text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name(setting));
     }
     text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
@@ -31,13 +31,18 @@ fn name(setting: &Setting) -> &'static str {
 }
 
 /// The types that a setting is given as and read as.
-fn types(setting: &Setting) -> [&'static str; 2] {
+fn types(setting: &Setting) -> [String; 2] {
+    let words = || {
+        let words: Vec<String> = setting.words().map(|(word, _)| format!("\"{word}\"")).collect();
+        format!("Literal[{}]", words.join(", "))
+    };
     match setting.kind {
-        Kind::Flag => ["bool", "bool"],
-        Kind::Count => ["Number", "int"],
-        Kind::Number => ["Number", "float"],
-        Kind::Text if setting.symbol == Some("FILE") => ["Path", "str"],
-        Kind::Word(_) | Kind::Pattern { .. } | Kind::Text => ["str", "str"],
+        Kind::Flag => ["bool", "bool"].map(String::from),
+        Kind::Count => ["Number", "int"].map(String::from),
+        Kind::Number => ["Number", "float"].map(String::from),
+        Kind::Text if setting.symbol == Some("FILE") => ["Path", "str"].map(String::from),
+        Kind::Word(_) => [words(), words()],
+        Kind::Pattern { .. } | Kind::Text => ["str", "str"].map(String::from),
     }
 }
 

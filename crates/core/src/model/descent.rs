@@ -146,6 +146,17 @@ impl<'a, T: Real> Response<'a, T> {
         }
     }
 
+    /// Sets the results of a block to those of given `residuals`, a row per sample.
+    pub(crate) fn back(&self, residuals: &[T], found: &mut Residuals<T>) {
+        let rows = residuals.len() / self.z_out.rows();
+        found.logits.clear();
+        found.logits.extend_from_slice(residuals);
+        found.output.resize(rows * self.m.rows(), T::ZERO);
+        found.by_features.resize(rows * self.m.columns(), T::ZERO);
+        product(&mut found.output, View::new(residuals, rows, self.z_out.rows()), self.z_out, false);
+        product(&mut found.by_features, View::new(&found.output, rows, self.m.rows()), self.m, false);
+    }
+
     /// `y` and the derivative by the features, from the true softmax.
     fn full(
         &self,

@@ -37,8 +37,40 @@ pub fn gradient<T: Real>(
     backend: &Backend,
 ) -> Result<Gradient> {
     let want = Want { loss: true, m: true, query: true };
-    let (scores, total) = sums(network, samples, ids, want, backend)?;
-    let scale = -1.0 / ids.len() as f64;
+    let (scores, total) = sums(network, samples, ids, want, None, backend)?;
+    let loss = total.loss / ids.len() as f64;
+    Ok(Gradient { loss, tensors: through_scores(network, &scores, total, -1.0 / ids.len() as f64, backend)? })
+}
+
+/// Gradients of any loss from its `derivatives` by the logits, which have a row for each of the samples `ids`.
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn gradient_by_logits<T: Real>(
+    network: &Network<T>,
+    samples: &dyn Samples,
+    ids: &[u32],
+    derivatives: &[T],
+    backend: &Backend,
+) -> Result<Vec<Vec<f64>>> {
+    assert_eq!(
+        derivatives.len(),
+        ids.len() * network.view(Tensor::ZOut).rows(),
+        "a derivative for every logit"
+    );
+    let want = Want { loss: false, m: true, query: true };
+    let (scores, total) = sums(network, samples, ids, want, Some(derivatives), backend)?;
+    through_scores(network, &scores, total, 1.0, backend)
+}
+
+/// Adds the part of the gradients that goes through the scores, and scales all of them.
+fn through_scores<T: Real>(
+    network: &Network<T>,
+    scores: &[Scores<T>],
+    total: Sums,
+    scale: f64,
+    backend: &Backend,
+) -> Result<Vec<Vec<f64>>> {
     let mut tensors = total.tensors;
     for (k, sums) in total.scores.iter().enumerate() {
         sums.back(network, k, &scores[k], backend, &mut |tensor, first, values| {
@@ -49,7 +81,7 @@ pub fn gradient<T: Real>(
         })?;
     }
     tensors.iter_mut().flatten().for_each(|x| *x *= scale);
-    Ok(Gradient { loss: total.loss / ids.len() as f64, tensors })
+    Ok(tensors)
 }
 
 /// The mean cross-entropy over the samples `ids`.
@@ -63,7 +95,7 @@ pub fn loss<T: Real>(
     backend: &Backend,
 ) -> Result<f64> {
     let want = Want { loss: true, m: false, query: false };
-    Ok(sums(network, samples, ids, want, backend)?.1.loss / ids.len() as f64)
+    Ok(sums(network, samples, ids, want, None, backend)?.1.loss / ids.len() as f64)
 }
 
 fn sums<T: Real>(
@@ -71,6 +103,7 @@ fn sums<T: Real>(
     samples: &dyn Samples,
     ids: &[u32],
     want: Want,
+    derivatives: Option<&[T]>,
     backend: &Backend,
 ) -> Result<(Vec<Scores<T>>, Sums)> {
     let scores = Scores::of(network, backend)?;
@@ -80,11 +113,16 @@ fn sums<T: Real>(
     let tasks = ids.len().div_ceil(rows).min(TASKS);
     let parts = backend.try_map(tasks, |task| {
         let mut work = Work { sums: Sums::new(network, want), ..Work::default() };
-        let mine = &ids[task * ids.len() / tasks..(task + 1) * ids.len() / tasks];
-        for ids in mine.chunks(rows) {
+        let first = task * ids.len() / tasks;
+        let mine = &ids[first..(task + 1) * ids.len() / tasks];
+        for (i, ids) in mine.chunks(rows).enumerate() {
             backend.check_cancelled()?;
             samples.fill(ids, &mut work.pass.block);
-            work.block(network, &scores, &response, want);
+            let given = derivatives.map(|all| {
+                let labels = z_out.rows();
+                &all[(first + i * rows) * labels..][..ids.len() * labels]
+            });
+            work.block(network, &scores, &response, want, given);
         }
         Ok(work.sums)
     })?;
@@ -152,11 +190,21 @@ struct Work<T> {
 }
 
 impl<T: Real> Work<T> {
-    fn block(&mut self, network: &Network<T>, scores: &[Scores<T>], response: &Response<'_, T>, want: Want) {
+    fn block(
+        &mut self,
+        network: &Network<T>,
+        scores: &[Scores<T>],
+        response: &Response<'_, T>,
+        want: Want,
+        derivatives: Option<&[T]>,
+    ) {
         let Work { pass, found, by_head, between, step, sums } = self;
         pass.forward(network, scores);
         let features = pass.features(network);
-        sums.loss += response.residuals(features, &pass.block.labels, want, found);
+        match derivatives {
+            Some(derivatives) => response.back(derivatives, found),
+            None => sums.loss += response.residuals(features, &pass.block.labels, want, found),
+        }
         if !want.m {
             return;
         }

@@ -1,6 +1,7 @@
 //! Training beyond the early phase: the model with all trainable tensors, its gradients, optimisers and schedules, and the loop
 //! that records the trajectory.
 
+mod activations;
 mod gradient;
 mod network;
 mod optimiser;
@@ -12,9 +13,10 @@ mod scores;
 mod start;
 mod trainer;
 
-pub use gradient::{Gradient, gradient, loss};
+pub use activations::{Activation, activations, logits};
+pub use gradient::{Gradient, gradient, gradient_by_logits, loss};
 pub use network::{Network, Tensor};
 pub use optimiser::{Moments, Update};
 pub use reading::{Reading, TrajectoryPoint, read};
 pub use start::warm_start;
-pub use trainer::{Counters, Diverged, End, Event, State, TrainError, Trainer};
+pub use trainer::{Counters, Diverged, End, Event, Proposal, Scored, State, TrainError, Trainer};

@@ -143,6 +143,22 @@ impl<T: Real> Network<T> {
         &self.trained
     }
 
+    /// The same network with other tensors trained, those of the list that it has.
+    pub fn training(mut self, tensors: &[Tensor]) -> Network<T> {
+        self.trained = tensors.iter().copied().filter(|&tensor| !self.tensor(tensor).is_empty()).collect();
+        self
+    }
+
+    /// Number of heads.
+    pub fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// Length of its sequences.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
     pub(super) fn trains(&self, tensor: Tensor) -> bool {
         self.trained.contains(&tensor)
     }

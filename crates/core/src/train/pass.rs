@@ -45,6 +45,12 @@ impl<T: Real> Pass<T> {
     }
 
     fn weigh(&mut self, network: &Network<T>, scores: &[Scores<T>]) {
+        self.score(network, scores);
+        self.work.normalise(network.length, &self.block.position);
+    }
+
+    /// Puts the attention scores of the block's samples into the place of the weights.
+    pub fn score(&mut self, network: &Network<T>, scores: &[Scores<T>]) {
         let length = network.length;
         self.work.weights.resize(self.block.tokens.len() * network.heads, T::ZERO);
         for (row, weights) in self.work.weights.chunks_exact_mut(length).enumerate() {
@@ -58,7 +64,6 @@ impl<T: Real> Pass<T> {
             let position = self.block.position[sample] as usize;
             weights[position] += head.trigger[head.row(position)];
         }
-        self.work.normalise(length, &self.block.position);
     }
 
     /// `psi(h)` of all heads side by side, a row per sample.

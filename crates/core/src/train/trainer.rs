@@ -10,7 +10,8 @@ use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
 
-use super::gradient::{Gradient, gradient, loss};
+use super::activations::logits;
+use super::gradient::{Gradient, gradient, gradient_by_logits, loss};
 use super::network::{Network, Tensor};
 use super::optimiser::{Moments, Update};
 use super::reading::{TrajectoryPoint, directions, read};
@@ -48,12 +49,88 @@ impl<T: Real> State<T> {
     }
 }
 
+impl<T: Real> State<T> {
+    /// Takes one step of the configured optimiser on a batch of samples, all of them.
+    ///
+    /// # Errors
+    /// When the backend's token was cancelled.
+    pub fn step(&mut self, training: &Training, batch: &dyn Samples, backend: &Backend) -> Result<f64> {
+        let ids: Vec<u32> = (0..batch.count() as u32).collect();
+        let mut found = gradient(&self.network, batch, &ids, backend)?;
+        if let Some(max) = training.gradient_clip {
+            clip(&mut found.tensors, max);
+        }
+        let rate = rate(training, self.counters.step);
+        self.advance(training, &found.tensors, rate, &vec![None; found.tensors.len()], backend)?;
+        Ok(found.loss)
+    }
+
+    /// Moves every trained tensor against its gradient, or to what replaces it.
+    fn advance(
+        &mut self,
+        training: &Training,
+        gradients: &[Vec<f64>],
+        rate: f64,
+        replaced: &[Option<Vec<T>>],
+        backend: &Backend,
+    ) -> Result<()> {
+        let update = Update {
+            momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
+            weight_decay: training.weight_decay,
+            ..Update::new(training.optimiser)
+        };
+        for (i, tensor) in self.network.trained().to_vec().into_iter().enumerate() {
+            let columns = self.network.columns(tensor);
+            let entries = self.network.tensor_mut(tensor);
+            match &replaced[i] {
+                Some(replaced) => entries.copy_from_slice(replaced),
+                None => update.step(&mut self.moments[i], entries, columns, &gradients[i], rate, backend)?,
+            }
+        }
+        self.counters.step += 1;
+        Ok(())
+    }
+}
+
+/// The learning rate of a step.
+fn rate(training: &Training, step: usize) -> f64 {
+    training.rate * training.schedule.share(step as u64, training.steps as u64)
+}
+
 /// An event of a run.
 pub enum Event<'a, T> {
     /// The trajectory has one more point.
     Recorded(&'a TrajectoryPoint, &'a State<T>),
+    /// The next step is about to be taken.
+    Proposed(Proposal<'a, T>),
+    /// A batch needs its loss; only if [`Trainer::own_loss`] is set.
+    Scored(Scored<'a, T>),
     /// One more step was taken.
     Stepped(&'a State<T>),
+}
+
+/// A step before it is taken.
+pub struct Proposal<'a, T> {
+    /// The network before the step.
+    pub state: &'a State<T>,
+    /// Loss and gradients, clipped if the configuration says so.
+    pub gradient: &'a Gradient,
+    /// The learning rate.
+    pub rate: f64,
+    /// What the observer puts here takes the place of the optimiser's step, for each of [`Network::trained`].
+    pub replaced: &'a mut [Option<Vec<T>>],
+}
+
+/// The logits of a batch, to which the observer adds a loss.
+pub struct Scored<'a, T> {
+    /// Logits, a row per sample of the batch.
+    pub logits: &'a [T],
+    /// The label of each sample.
+    pub labels: &'a [u32],
+    /// The loss of the batch, set by the observer.
+    pub loss: &'a mut f64,
+    /// Derivatives of the loss by the logits, set by the observer.
+    pub derivatives: &'a mut Vec<T>,
 }
 
 /// How a run ended.
@@ -103,6 +180,8 @@ pub struct Trainer<'a> {
     pub test: &'a dyn Samples,
     /// The direction `u` of `W z_eos` that step 2 of the early phase finds.
     pub early: &'a [f64],
+    /// Whether the observer computes the loss, from [`Event::Scored`]; otherwise it is the cross-entropy.
+    pub own_loss: bool,
 }
 
 impl Trainer<'_> {
@@ -117,20 +196,21 @@ impl Trainer<'_> {
         observe: &mut dyn FnMut(Event<'_, T>) -> bool,
     ) -> Result<End, TrainError> {
         let training = self.training;
-        let update = Update {
-            momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
-            weight_decay: training.weight_decay,
-            ..Update::new(training.optimiser)
-        };
         let mut batches = Batches::new(self.config.seed, training, self.samples.count());
         loop {
             let step = state.counters.step;
             let last = step >= training.steps;
-            let rate = training.rate * training.schedule.share(step as u64, training.steps as u64);
+            let rate = rate(training, step);
             let ids = batches.of(step);
-            let mut found = match last {
-                true => Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] },
-                false => gradient(&state.network, self.samples, ids, backend)?,
+            let mut found = match (self.own_loss, last) {
+                (true, _) => match self.own_gradient(&state.network, ids, backend, observe)? {
+                    Some(found) => found,
+                    None => return Ok(End::Interrupted),
+                },
+                (_, true) => {
+                    Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] }
+                }
+                (_, false) => gradient(&state.network, self.samples, ids, backend)?,
             };
             if !found.loss.is_finite() {
                 return Err(Diverged { step, rate: training.rate }.into());
@@ -161,19 +241,40 @@ impl Trainer<'_> {
             if let Some(max) = training.gradient_clip {
                 clip(&mut found.tensors, max);
             }
-            let State { network, moments, counters } = &mut *state;
-            let trained: Vec<Tensor> = network.trained().to_vec();
-            for ((tensor, moments), gradient) in trained.into_iter().zip(moments).zip(&found.tensors) {
-                let columns = network.columns(tensor);
-                update.step(moments, network.tensor_mut(tensor), columns, gradient, rate, backend)?;
+            let mut replaced = vec![None; found.tensors.len()];
+            let proposal = Proposal { state, gradient: &found, rate, replaced: &mut replaced };
+            if !observe(Event::Proposed(proposal)) {
+                return Ok(End::Interrupted);
             }
-            counters.step += 1;
-            if !network.is_finite() {
+            state.advance(training, &found.tensors, rate, &replaced, backend)?;
+            if !state.network.is_finite() {
                 return Err(Diverged { step: step + 1, rate: training.rate }.into());
             }
             if !observe(Event::Stepped(state)) {
                 return Ok(End::Interrupted);
             }
+        }
+    }
+
+    /// Loss and gradients of the observer's loss; `None` if it returned `false`.
+    fn own_gradient<T: Real>(
+        &self,
+        network: &Network<T>,
+        ids: &[u32],
+        backend: &Backend,
+        observe: &mut dyn FnMut(Event<'_, T>) -> bool,
+    ) -> Result<Option<Gradient>> {
+        let labels: Vec<u32> = ids.iter().map(|&id| self.samples.fact(id).1).collect();
+        let (mut loss, mut derivatives) = (f64::NAN, Vec::new());
+        let logits = logits(network, self.samples, ids, backend)?;
+        let scored =
+            Scored { logits: &logits, labels: &labels, loss: &mut loss, derivatives: &mut derivatives };
+        match observe(Event::Scored(scored)) {
+            true => {
+                let tensors = gradient_by_logits(network, self.samples, ids, &derivatives, backend)?;
+                Ok(Some(Gradient { loss, tensors }))
+            }
+            false => Ok(None),
         }
     }
 

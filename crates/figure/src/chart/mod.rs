@@ -7,13 +7,15 @@ mod pixels;
 
 pub(crate) use draw::ChartDrawing;
 
+use serde::Serialize;
+
 use crate::legend::Paint;
 use crate::scale::Axis;
 use crate::svg::Spot;
 
 /// A measured point: `(x, y)`, or `(x, y, low, high)` with an interval in y. An end of the interval that is not finite, or that
 /// the axis cannot show, extends to the edge of the frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
     x: f64,
     y: f64,
@@ -32,7 +34,7 @@ impl From<(f64, f64, f64, f64)> for Point {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 enum Shape {
     Points(Vec<Point>),
     Line(Vec<(f64, f64)>),
@@ -46,7 +48,7 @@ const DASHES: [&str; 3] = ["", "6 4", "1.8 3"];
 /// Series of one name share colour, marker and legend entry. A series without a name has the colour of the series before
 /// it and no legend entry. Measured points and the line predicted for them are therefore two series of one name, or the
 /// second has none.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     name: String,
     shape: Shape,
@@ -102,7 +104,7 @@ impl Series {
 }
 
 /// A cell of a heat map.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cell {
     x: (f64, f64),
     y: (f64, f64),
@@ -117,7 +119,7 @@ impl Cell {
 }
 
 /// A rectangle that belongs to a category.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Region {
     x: (f64, f64),
     y: (f64, f64),
@@ -136,7 +138,7 @@ impl Region {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Reference {
     vertical: bool,
     value: f64,
@@ -157,7 +159,7 @@ struct Reference {
 /// let svg = Figure::new().panel(chart).svg(Theme::Light);
 /// assert!(svg.starts_with("<svg"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Chart {
     pub(crate) title: String,
     x: Axis,

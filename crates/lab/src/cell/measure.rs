@@ -37,7 +37,7 @@ fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Resul
     let output = config.output_embedding.as_ref().map(|_| OutputRows::Tied);
     let instance = Instance::<T>::new(config, &Inputs { output, ..Inputs::default() }, backend)?;
     let samples = instance.samples(config);
-    let learned = learn(config, &instance, &*samples, backend, None, &mut |_| true)?;
+    let learned = learn(config, &instance, &*samples, backend, None, false, &mut |_| true)?;
     let mut outcome = Outcome::new(&learned.evaluation, learned.phase.trigger_sign);
     // The budget is the early phase's, also of a model that was trained after it.
     if noise {

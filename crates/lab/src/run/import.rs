@@ -272,7 +272,7 @@ fn not_zero(tensor: Tensor<f64>) -> Result<Tensor<f64>, TensorError> {
     Err(TensorError::Value { name: tensor.name, value: "0".into(), index: 0, expected })
 }
 
-pub(super) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
+pub(crate) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Result<(), TensorError> {
     let Some(index) = values.iter().position(|&value| value as usize >= bound) else { return Ok(()) };
     let expected = format!("every entry must be below {what} = {bound}");
     Err(TensorError::Value { name: name.into(), value: values[index].to_string(), index, expected })

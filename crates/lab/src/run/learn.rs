@@ -53,13 +53,14 @@ pub(crate) fn early<T: Real>(
 }
 
 /// Runs the early phase and the steps of a configuration, from a saved state if there is one. `observe` receives every event and
-/// ends the training by returning `false`.
+/// ends the training by returning `false`; with `own_loss` it also computes the loss.
 pub(crate) fn learn<T: Real>(
     config: &Config,
     instance: &Instance<T>,
     samples: &dyn Samples,
     backend: &Backend,
     saved: Option<State<T>>,
+    own_loss: bool,
     observe: &mut dyn FnMut(Event<'_, T>) -> bool,
 ) -> Result<Learned<T>, RunError> {
     let task = &instance.task;
@@ -81,7 +82,7 @@ pub(crate) fn learn<T: Real>(
         }
     };
     let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
-    let trainer = Trainer { config, training, task, samples, test: &test, early: &direction };
+    let trainer = Trainer { config, training, task, samples, test: &test, early: &direction, own_loss };
     let end = trainer.run(&mut state, backend, observe)?;
     let reading = read(config, &state.network, task, &test, backend)?;
     let mut evaluation = reading.measures;

@@ -21,9 +21,11 @@ pub use trained::{Gradients, Trained};
 
 use crate::excess::Excess;
 use crate::memory::readable;
+pub(crate) use import::below;
 pub(crate) use instance::Instance;
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
+pub(crate) use record::majority;
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
@@ -170,7 +172,7 @@ fn run_repeats(
 pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Evaluation, RunError> {
     with_precision!(config.precision, T => {
         let instance = Instance::<T>::new(config, inputs, backend)?;
-        let learned = learn(config, &instance, &*instance.samples(config), backend, None, &mut |_| true)?;
+        let learned = learn(config, &instance, &*instance.samples(config), backend, None, false, &mut |_| true)?;
         Ok(learned.evaluation)
     })
 }

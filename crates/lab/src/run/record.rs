@@ -24,6 +24,9 @@ pub struct RunRecord {
     /// The measures, means over repeats.
     #[serde(flatten)]
     pub measures: Measures<Interval>,
+    /// The measures, repeat by repeat.
+    #[serde(default)]
+    pub by_seed: Measures<Vec<f64>>,
     /// Sign of what step 2 gave the trigger in more than half of the repeats; 0 where there is none.
     pub trigger_sign: i8,
     /// The same, repeat by repeat.
@@ -62,6 +65,7 @@ impl RunRecord {
             repeats: repeats.len(),
             interval: interval.into(),
             measures: intervals(&evaluations, config.vocab),
+            by_seed: by_seed(&evaluations),
             trigger_sign: majority(&trigger_signs),
             trigger_signs,
             gamma: repeats.iter().map(|repeat| repeat.gamma).collect(),
@@ -79,7 +83,12 @@ impl RunRecord {
     }
 }
 
-fn majority(signs: &[i8]) -> i8 {
+/// The means of each measure, repeat by repeat.
+fn by_seed(evaluations: &[Evaluation]) -> Measures<Vec<f64>> {
+    Measures::from_fn(|measure| evaluations.iter().map(|evaluation| evaluation[measure].mean()).collect())
+}
+
+pub(crate) fn majority(signs: &[i8]) -> i8 {
     let most = |sign: i8| 2 * signs.iter().filter(|&&s| s == sign).count() > signs.len();
     [1, -1].into_iter().find(|&sign| most(sign)).unwrap_or(0)
 }

@@ -15,7 +15,9 @@ use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
 pub use question::{Criterion, Predicted, Question, SearchError, Share, find, set, shares};
-pub use record::{NotReached, Observed, SizeRange, ThresholdOptions, ThresholdRecord, ThresholdSearch};
+pub use record::{
+    NotReached, Observed, SizeRange, ThresholdOptions, ThresholdRecord, ThresholdSearch, TrialResult,
+};
 pub use search::{Plan, Search, Step, Trial, slope_of};
 
 /// A threshold with its 95% interval.

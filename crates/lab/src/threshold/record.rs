@@ -133,10 +133,11 @@ impl ThresholdSearch {
             done += cells.len();
             found
         })?;
-        Ok(self.record(answer, search.runs(), started.elapsed().as_secs_f64()))
+        let trials = search.told().map(|(size, share)| TrialResult { size, share }).collect();
+        Ok(self.record(answer, trials, started.elapsed().as_secs_f64()))
     }
 
-    fn record(&self, answer: Threshold, runs: usize, seconds: f64) -> ThresholdRecord {
+    fn record(&self, answer: Threshold, trials: Vec<TrialResult>, seconds: f64) -> ThresholdRecord {
         let question = &self.question;
         let precise = matches!(answer, Threshold::Found(_));
         let (observed, unreached) = match answer {
@@ -167,7 +168,8 @@ impl ThresholdSearch {
             predicted: self.predicted.value,
             predicted_reason: self.predicted.reason.clone(),
             half_width: self.plan.half_width,
-            runs,
+            runs: trials.len(),
+            trials,
             seconds,
             config: (*question.config).clone(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -204,12 +206,24 @@ pub struct ThresholdRecord {
     pub half_width: f64,
     /// Number of runs.
     pub runs: usize,
+    /// The size and the result of every run.
+    #[serde(default)]
+    pub trials: Vec<TrialResult>,
     /// Duration in seconds.
     pub seconds: f64,
     /// The full configuration.
     pub config: Settings,
     /// The version of superpose.
     pub version: String,
+}
+
+/// One run of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TrialResult {
+    /// The size.
+    pub size: u64,
+    /// The measure there; with the criterion `all`, 1 where every fact was recalled and 0 elsewhere.
+    pub share: f64,
 }
 
 /// A threshold that was found.

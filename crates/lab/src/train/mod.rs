@@ -3,50 +3,84 @@
 //! The result also has the outcome of the early phase on the same samples, for comparison.
 
 mod checkpoint;
+mod precise;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, DeviceError, Numerics, Real};
+use superpose_core::Measures;
+use superpose_core::backend::{Backend, DeviceError, Numerics};
 use superpose_core::config::{Config, ConfigError, Settings, Training};
-use superpose_core::train::{End, Event, Network, State, TrajectoryPoint};
+use superpose_core::early_phase::early_phase;
+use superpose_core::model::Model;
+use superpose_core::task::Stored;
+use superpose_core::train::{End, Event, Network, State, TrajectoryPoint, warm_start};
 use superpose_core::with_precision;
-use superpose_tensors::Element;
+use superpose_tensors::{Tensor, TensorError};
 
 use crate::cell::{Entry, Outcome, Results};
-use crate::run::{Inputs, Instance, RunError, learn};
+use crate::interval::{Interval, intervals};
+use crate::run::{Inputs, Instance, RunError, Trained, below, learn, majority};
 use crate::store::{Store, StoreError};
 pub use checkpoint::{Checkpoint, Origin};
+pub use precise::{AnyProposal, AnyScored, AnyState, Precise};
 
 /// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrainingRecord {
     /// The full configuration.
     pub config: Settings,
-    /// Number of steps taken.
+    /// Repeats run, with seeds `seed`, `seed + 1`, ...
+    pub repeats: usize,
+    /// Number of steps taken by the first repeat.
     pub steps_taken: usize,
-    /// Whether the loss on the test samples stopped falling before all steps were taken.
+    /// Whether it stopped before all steps were taken: the loss on the test samples stopped falling, or the caller stopped it.
     pub stopped_early: bool,
-    /// The measures of the trained network.
-    pub outcome: Outcome,
-    /// The measures of the early phase, whose three steps use the same samples.
-    pub early_phase: Outcome,
-    /// The trajectory.
+    /// The measures of the trained network, with 95% intervals over repeats and test samples.
+    pub outcome: Summary,
+    /// The same of the early phase, whose three steps use the same samples.
+    pub early_phase: Summary,
+    /// The measures of the trained network, repeat by repeat.
+    pub by_seed: Vec<Outcome>,
+    /// The trajectory of the first repeat.
     pub trajectory: Vec<TrajectoryPoint>,
     /// The version of superpose.
     pub version: String,
 }
 
+/// Measures of a network over repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Summary {
+    /// The measures, means over repeats.
+    #[serde(flatten)]
+    pub measures: Measures<Interval>,
+    /// Sign of what step 2 gave the trigger in more than half of the repeats; 0 where there is none.
+    pub trigger_sign: i8,
+    /// Time of one repeat.
+    pub seconds: f64,
+}
+
+impl Summary {
+    fn new(outcomes: &[Outcome], facts: usize) -> Summary {
+        let measures: Vec<_> = outcomes.iter().map(|outcome| outcome.measures).collect();
+        let signs: Vec<i8> = outcomes.iter().map(|outcome| outcome.trigger_sign).collect();
+        let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() / outcomes.len() as f64;
+        Summary { measures: intervals(&measures, facts), trigger_sign: majority(&signs), seconds }
+    }
+}
+
 impl TrainingRecord {
-    /// Writes the result, as a cell, and its trajectory into a store.
+    /// Writes the results, a cell per repeat, and the trajectory of the first into a store.
     ///
     /// # Errors
     /// Fails if the store cannot be written.
     pub fn keep(&self, config: &Config, numerics: &Numerics, store: &mut Store) -> Result<(), StoreError> {
-        let entry = Entry::new(config, numerics, Ok(self.outcome));
-        store.keep(std::slice::from_ref(&entry))?;
-        store.keep_trajectory(entry.key, &self.trajectory)
+        let entry = |(i, outcome): (usize, &Outcome)| Entry::new(&config.repeat(i), numerics, Ok(*outcome));
+        let entries: Vec<Entry> = self.by_seed.iter().enumerate().map(entry).collect();
+        store.keep(&entries)?;
+        store.keep_trajectory(entries[0].key, &self.trajectory)
     }
 }
 
@@ -57,6 +91,21 @@ pub trait Observer {
 
     /// Called for every new point of the trajectory.
     fn point(&mut self, point: &TrajectoryPoint);
+
+    /// Called before every step, whose result it may replace. If it returns `false`, the run ends here, with its result.
+    fn proposal(&mut self, _: AnyProposal<'_, '_>) -> bool {
+        true
+    }
+
+    /// Whether [`Observer::scored`] computes the loss. Otherwise it is the cross-entropy.
+    fn has_loss(&self) -> bool {
+        false
+    }
+
+    /// Called with the logits of every batch if [`Observer::has_loss`]. If it returns `false`, the run is cancelled.
+    fn scored(&mut self, _: AnyScored<'_, '_>) -> bool {
+        false
+    }
 }
 
 /// Ignores the progress.
@@ -67,30 +116,10 @@ impl Observer for () {
     fn point(&mut self, _: &TrajectoryPoint) {}
 }
 
-/// A network in either precision.
-pub enum AnyNetwork {
-    /// 32 bits.
-    F32(Network<f32>),
-    /// 64 bits.
-    F64(Network<f64>),
-}
-
-impl From<Network<f32>> for AnyNetwork {
-    fn from(network: Network<f32>) -> AnyNetwork {
-        AnyNetwork::F32(network)
-    }
-}
-
-impl From<Network<f64>> for AnyNetwork {
-    fn from(network: Network<f64>) -> AnyNetwork {
-        AnyNetwork::F64(network)
-    }
-}
-
 /// How a run ended.
 pub enum Finish {
-    /// Completed, with its record and the trained network.
-    Done(Box<TrainingRecord>, Box<AnyNetwork>),
+    /// Completed, with its record and the trained network of the first repeat.
+    Done(Box<TrainingRecord>, Box<AnyState>),
     /// Cancelled by the observer.
     Interrupted {
         /// Steps taken.
@@ -111,11 +140,9 @@ pub fn train(
     backend: &Backend,
     observer: &mut dyn Observer,
 ) -> Result<Finish, RunError> {
-    let Some(training) = &config.training else {
-        return Err(ConfigError::value("steps", 0, "training needs at least 1").into());
-    };
-    if config.repeats > 1 {
-        let allowed = "a training run has one seed; use sweep for several";
+    let training = steps_of(config)?;
+    if config.repeats > 1 && (from.is_some() || to.is_some()) {
+        let allowed = "a checkpoint holds one run; leave repeats out, or the checkpoint";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
     let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
@@ -125,10 +152,50 @@ pub fn train(
     }
     let to = to.map(|path| (path, &origin));
     to.inspect(|(path, _)| superpose_tensors::remove_leftovers(path));
-    with_precision!(config.precision, T => train_as::<T>(config, training, inputs, from, to, backend, observer))
+    let (mut first, mut outcomes, mut early) = (None, Vec::new(), Vec::new());
+    for repeat in 0..config.repeats {
+        let config = &config.repeat(repeat);
+        let finish = with_precision!(config.precision, T => {
+            train_one::<T>(config, training, inputs, from, to, backend, observer)
+        })?;
+        match finish {
+            ControlFlow::Continue(one) => {
+                outcomes.push(one.outcome);
+                early.push(one.early_phase);
+                first.get_or_insert(one);
+            }
+            ControlFlow::Break(step) => return Ok(Finish::Interrupted { step }),
+        }
+    }
+    let Some(One { steps_taken, stopped_early, trajectory, state, .. }) = first else {
+        return Ok(Finish::Interrupted { step: 0 });
+    };
+    let record = TrainingRecord {
+        config: (**config).clone(),
+        repeats: config.repeats,
+        steps_taken,
+        stopped_early,
+        outcome: Summary::new(&outcomes, config.vocab),
+        early_phase: Summary::new(&early, config.vocab),
+        by_seed: outcomes,
+        trajectory,
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    Ok(Finish::Done(Box::new(record), Box::new(state)))
 }
 
-fn train_as<T: Real + Element>(
+/// One repeat.
+struct One {
+    outcome: Outcome,
+    early_phase: Outcome,
+    steps_taken: usize,
+    stopped_early: bool,
+    trajectory: Vec<TrajectoryPoint>,
+    state: AnyState,
+}
+
+/// Trains one repeat; breaks off with the number of steps taken if the observer cancels it.
+fn train_one<T: Precise>(
     config: &Config,
     training: &Training,
     inputs: &Inputs,
@@ -136,10 +203,7 @@ fn train_as<T: Real + Element>(
     to: Option<(&Path, &Origin)>,
     backend: &Backend,
     observer: &mut dyn Observer,
-) -> Result<Finish, RunError>
-where
-    AnyNetwork: From<Network<T>>,
-{
+) -> Result<ControlFlow<usize, One>, RunError> {
     let started = Instant::now();
     let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
@@ -155,11 +219,20 @@ where
         failed = failed.take().or_else(write);
         failed.is_none()
     };
-    let learned = learn(config, &instance, &*samples, backend, saved, &mut |event| match event {
+    let (own_loss, mut stopped) = (observer.has_loss(), false);
+    let learned = learn(config, &instance, &*samples, backend, saved, own_loss, &mut |event| match event {
         Event::Recorded(point, state) => {
             trajectory.push(*point);
             observer.point(point);
             save(state, &trajectory)
+        }
+        Event::Scored(mut scored) => observer.scored(T::scored(&mut scored)),
+        Event::Proposed(mut proposal) => {
+            stopped = !observer.proposal(T::proposal(&mut proposal));
+            if stopped {
+                save(proposal.state, &trajectory);
+            }
+            !stopped
         }
         Event::Stepped(state) => {
             observer.step(state.counters.step, training.steps) || {
@@ -171,20 +244,77 @@ where
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let Some((state, end)) = learned.trained else { return Ok(Finish::Interrupted { step: 0 }) };
-    let step = state.counters.step;
-    if end == End::Interrupted {
-        return Ok(Finish::Interrupted { step });
+    let Some((state, end)) = learned.trained else { return Ok(ControlFlow::Break(0)) };
+    let steps_taken = state.counters.step;
+    if end == End::Interrupted && !stopped {
+        return Ok(ControlFlow::Break(steps_taken));
     }
     let (sign, seconds) = (learned.phase.trigger_sign, started.elapsed().as_secs_f64());
-    let record = TrainingRecord {
-        config: (**config).clone(),
-        steps_taken: step,
-        stopped_early: end == End::Stopped,
+    Ok(ControlFlow::Continue(One {
         outcome: Outcome { seconds, ..Outcome::new(&learned.evaluation, sign) },
         early_phase: Outcome::new(&learned.early, sign),
+        steps_taken,
+        stopped_early: end != End::Finished,
         trajectory,
-        version: env!("CARGO_PKG_VERSION").into(),
-    };
-    Ok(Finish::Done(Box::new(record), Box::new(state.network.into())))
+        state: T::state(state),
+    }))
+}
+
+/// The network of a configuration before its first step.
+///
+/// # Errors
+/// Fails if the configuration has no training steps, or the early phase of a warm start fails.
+pub fn untrained(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<AnyState, RunError> {
+    let training = steps_of(config)?;
+    with_precision!(config.precision, T => {
+        let instance = Instance::<T>::new(config, inputs, backend)?;
+        let embeddings = instance.embeddings(config, backend)?.clone();
+        let mut network = Network::new(config, training, embeddings, backend)?;
+        if training.warm_start {
+            let samples = instance.samples(config);
+            let model = Model::new(config, instance.embeddings(config, backend)?);
+            let phase = early_phase(config, &model, &*samples, backend)?;
+            warm_start(config, &mut network, &phase, &*samples, backend)?;
+        }
+        Ok(T::state(State::new(network)))
+    })
+}
+
+/// The training samples of a configuration.
+///
+/// # Errors
+/// Fails if an input tensor is invalid or the backend's token was cancelled.
+pub fn samples(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Stored, RunError> {
+    let instance = Instance::<f64>::new(config, inputs, backend)?;
+    Ok(Stored::copy(&*instance.samples(config), backend)?)
+}
+
+fn steps_of(config: &Config) -> Result<&Training, ConfigError> {
+    config.training.as_ref().ok_or_else(|| ConfigError::value("steps", 0, "training needs at least 1"))
+}
+
+/// Sequences for the network of a configuration, with the given labels or with zeros.
+///
+/// # Errors
+/// Fails if a shape is wrong or an entry is out of range.
+pub fn batch(
+    config: &Config,
+    tokens: Tensor<u32>,
+    position: Tensor<u32>,
+    labels: Option<Tensor<u32>>,
+) -> Result<Stored, TensorError> {
+    let (count, length) = Trained::<f64>::sequence_sizes(&tokens, &position)?;
+    if length != config.length {
+        return Err(
+            tokens.shaped(format!("must have {} columns, the length of the sequences", config.length))
+        );
+    }
+    if let Some(labels) = labels.as_ref().filter(|labels| labels.shape != [count]) {
+        return Err(labels.shaped(format!("must be a vector of {count}, an entry per row of tokens")));
+    }
+    let labels = labels.map_or_else(|| vec![0; count], |labels| labels.data);
+    below("tokens", &tokens.data, config.token_count(), "vocab + noise_vocab")?;
+    below("position", &position.data, length, "the columns of tokens")?;
+    below("labels", &labels, config.label_count(), "the number of labels")?;
+    Ok(Stored::new(length, tokens.data, position.data, labels))
 }

@@ -20,12 +20,12 @@ use superpose_core::{Measure, Measures};
 
 pub use inspect::{holdings, inspect};
 pub(crate) use phase::cause;
-pub use phase::{diagram, phase, phase_csv};
+pub use phase::{diagram, phase, phase_csv, phase_figure};
 pub use plan::plan;
 pub use predict::predict;
-pub use run::run;
-pub use sweep::{cell_count, sweep};
-pub use threshold::threshold;
+pub use run::{run, run_figure};
+pub use sweep::{cell_count, sweep, sweep_figure};
+pub use threshold::{threshold, threshold_figure};
 pub use trade_off::trade_off;
 pub use train::{train, train_csv, trajectory};
 

@@ -20,8 +20,7 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let mut page =
         Document::new(format!("{} over {across}, boundary at {}", capital(measure), record.accuracy));
     page.gap();
-    let figure = diagram("", &record.x, &record.y, measure, record.accuracy, map);
-    page.blocks.push(Block::Figure(Box::new(figure), characters(record)));
+    page.blocks.push(Block::Figure(Box::new(phase_figure(record)), characters(record)));
     page.gap();
     let share = |(dominant, share): &(Dominant, f64)| format!("{} {:.0}%", cause(dominant), 100.0 * share);
     let causes: Vec<String> = map.shares(record.accuracy).iter().map(share).collect();
@@ -35,6 +34,11 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let cells = format!("{} of {} cells run, {seeds} each", map.measured, map.cells.len());
     page.line(format!("{cells}, the rest filled in; {} runs in {:.1} s.", record.runs, record.seconds));
     page
+}
+
+/// The diagram of a record, without a title.
+pub fn phase_figure(record: &PhaseRecord) -> Figure {
+    diagram("", &record.x, &record.y, record.measure.label(), record.accuracy, &record.diagram)
 }
 
 /// The map in shades, a character for each column and for two rows.

@@ -3,6 +3,7 @@
 use superpose_core::Measure;
 use superpose_core::config::{EarlyRule, EmbeddingSettings, Labels, Regime, Settings};
 use superpose_core::noise::Budget;
+use superpose_figure::{Axis, Bars, Figure};
 use superpose_lab::run::{Noise, RunRecord};
 use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
@@ -50,6 +51,40 @@ pub fn run(record: &RunRecord) -> Document {
     let repeat = if record.repeats > 1 { ", per repeat" } else { "" };
     page.line(format!("Trained in {train}; data {data}, evaluation {evaluate}{repeat}."));
     page
+}
+
+/// The shares with their intervals, and the noise budgets.
+pub fn run_figure(record: &RunRecord) -> Figure {
+    let config = &record.config;
+    let shares: Vec<_> =
+        measured(config, &record.measures).filter(|(measure, _)| measure.is_share()).collect();
+    let recall = Bars::new(
+        "Measures",
+        Axis::linear("share").range(0.0, 1.0),
+        shares.iter().map(|(measure, _)| measure.label()),
+    )
+    .series("", shares.iter().map(|(_, value)| (value.mean, value.low, value.high)));
+    let noise = |title: &str, budget: &Budget| {
+        let parts = largest_first(budget);
+        Bars::new(
+            title,
+            Axis::linear("standard deviation over signal"),
+            parts.iter().map(|part| part.0.clone()),
+        )
+        .series("", parts.iter().map(|part| part.1))
+    };
+    let title = format!(
+        "V = {}, d = {}, L = {}, N = {}",
+        count(config.vocab),
+        count(config.dim),
+        count(config.length),
+        count(config.samples)
+    );
+    Figure::new()
+        .title(title)
+        .panel(recall)
+        .panel(noise("Noise in the logits", &record.noise.logits))
+        .panel(noise("Noise in the token scores", &record.noise.scores))
 }
 
 fn about(config: &Settings) -> String {

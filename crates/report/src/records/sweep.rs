@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use superpose_core::config::{Config, Settings, Value, Values};
+use superpose_core::{Measure, Measures};
+use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::cell::{CellError, Outcome};
+use superpose_lab::interval::{SampleMean, intervals};
 
 use crate::document::Document;
 use crate::numbers::{count, duration};
@@ -37,4 +41,54 @@ pub fn sweep(
 /// A number of cells with its noun: `1 cell`, `1,200 cells`.
 pub fn cell_count(cells: usize) -> String {
     if cells == 1 { "1 cell".into() } else { format!("{} cells", count(cells)) }
+}
+
+/// Series that a figure shows.
+const MAX_SERIES: usize = 12;
+
+/// Accuracy over the first number that varies, a series for each combination of the other settings that vary; means over seeds with
+/// 95% intervals. `None` where no number varies.
+pub fn sweep_figure(cells: &[Config], outcomes: &[Result<Outcome, CellError>]) -> Option<Figure> {
+    let values: Vec<Values> = cells.iter().map(|cell| Values::of(&**cell)).collect();
+    let of = |values: &Values, name: &str| values.get(name).cloned().unwrap_or(Value::Null);
+    let varies = |name: &str| values.iter().any(|one| of(one, name) != of(&values[0], name));
+    let names = || Settings::settings().iter().map(|setting| setting.name).filter(|name| *name != "seed");
+    let varying: Vec<&str> = names().filter(|name| varies(name)).collect();
+    let number = |value: Value| match value {
+        Value::Count(count) => Some(count as f64),
+        Value::Number(x) => Some(x),
+        _ => None,
+    };
+    let along = *varying.iter().find(|name| values.iter().all(|one| number(of(one, name)).is_some()))?;
+    type Group = BTreeMap<u64, (usize, Vec<Measures<SampleMean>>)>;
+    let mut series: Vec<(String, Group)> = Vec::new();
+    for ((one, cell), outcome) in values.iter().zip(cells).zip(outcomes) {
+        let Ok(outcome) = outcome else { continue };
+        let others = varying.iter().filter(|name| **name != along);
+        let name = others.map(|name| format!("{name} = {}", of(one, name))).collect::<Vec<_>>().join(", ");
+        let place = series.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            series.push((name, Group::new()));
+            series.len() - 1
+        });
+        // Positive numbers are ordered as their bits are.
+        let x = number(of(one, along)).unwrap_or(0.0).to_bits();
+        series[place].1.entry(x).or_insert_with(|| (cell.vocab, Vec::new())).1.push(outcome.measures);
+    }
+    let ends = values.iter().filter_map(|one| number(of(one, along)));
+    let (low, high) = ends.fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
+    let axis = if low > 0.0 && high / low > 8.0 { Axis::log(along) } else { Axis::linear(along) };
+    let mut chart = Chart::new("", axis, Axis::linear(Measure::Accuracy.label()).range(0.0, 1.0));
+    for (i, (name, group)) in series.iter().take(MAX_SERIES).enumerate() {
+        let point = |(x, (facts, seeds)): (&u64, &(usize, Vec<Measures<SampleMean>>))| {
+            let value = intervals(seeds, *facts)[Measure::Accuracy];
+            (f64::from_bits(*x), value.mean, value.low, value.high)
+        };
+        let points: Vec<_> = group.iter().map(point).collect();
+        let line = points.iter().map(|point| (point.0, point.1));
+        chart = chart.with(Series::points(name.clone(), points.clone()).color(i));
+        chart = chart.with(Series::line("", line).color(i));
+    }
+    let rest = series.len().saturating_sub(MAX_SERIES);
+    let note = if rest > 0 { format!("{rest} more series are not shown.") } else { String::new() };
+    Some(Figure::new().note(note).frames(440.0, 280.0).panel(chart))
 }

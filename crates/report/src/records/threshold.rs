@@ -1,8 +1,10 @@
 //! A threshold: the observed critical size beside the predicted one.
 
+use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::threshold::ThresholdRecord;
 use superpose_theory::Point;
 use superpose_theory::critical::Parameter;
+use superpose_theory::predict::predict_measure;
 
 use super::interval;
 use crate::document::{Block, Document};
@@ -40,4 +42,30 @@ pub fn threshold(record: &ThresholdRecord) -> Document {
     page.blocks.push(Block::Fields([12, 12], rows));
     page.paragraph(format!("{} runs in {:.1} s.", record.runs, record.seconds));
     page
+}
+
+/// The runs of the search, the closed form and the threshold.
+pub fn threshold_figure(record: &ThresholdRecord) -> Figure {
+    let runs = record.trials.iter().map(|trial| (trial.size as f64, trial.share));
+    let (word, symbol) = (record.find.word(), record.find.symbol());
+    let mut chart = Chart::new(
+        "",
+        Axis::log(format!("{word} {symbol}")),
+        Axis::linear(record.measure.label()).range(0.0, 1.0),
+    )
+    .with(Series::points("one run", runs.clone()).small())
+    .horizontal(record.accuracy, "level");
+    let (low, high) = runs.fold((f64::INFINITY, 0.0f64), |(low, high), (x, _)| (low.min(x), high.max(x)));
+    if record.predicted.is_some() && low < high {
+        let point = Point::from(&record.config);
+        let at = |i: i32| low * (high / low).powf(f64::from(i) / 60.0);
+        let value = |x: f64| Some((x, predict_measure(record.measure, &record.find.set(&point, x))?));
+        chart = chart.with(Series::line("predicted", (0..=60).map(at).filter_map(value)).color(1));
+    }
+    if let Some(observed) = &record.observed {
+        let interval = interval(observed.low, observed.high);
+        chart = chart.mark(observed.crossing, record.accuracy, format!("{} {interval}", observed.estimate));
+    }
+    let title = format!("Critical {word} for {}", record.criterion_text);
+    Figure::new().title(title).frames(440.0, 280.0).panel(chart)
 }

@@ -26,17 +26,21 @@ pub fn train(record: &TrainingRecord) -> Document {
         Document::new(format!("{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}"));
     page.note(about(config, &training));
     page.gap();
-    let mut table = Grid::new(&[Left, Right, Right], &["", "trained", "three steps"]);
+    let mut table = Grid::new(&[Left, Right, Left, Right], &["", "trained", "", "three steps"]);
     for (measure, trained) in measured(config, &record.outcome.measures) {
         // A margin of the early phase is per unit of rate, and one step is the same for both.
         let early = match measure {
             Measure::Margin | Measure::OneStepAccuracy => String::new(),
             _ => format!("{:.4}", record.early_phase.measures[measure].mean),
         };
-        table.row([measure.label().into(), format!("{:.4}", trained.mean), early]);
+        let interval = format!("[{:.4}, {:.4}]", trained.low, trained.high);
+        table.row([measure.label().into(), format!("{:.4}", trained.mean), interval, early]);
     }
     page.table(table);
-    page.heading("Trajectory");
+    let over =
+        if record.repeats > 1 { "repeats and test samples" } else { "test samples alone (one repeat)" };
+    page.note(format!("Intervals: 95%, over {over}."));
+    page.heading(if record.repeats > 1 { "Trajectory of the first repeat" } else { "Trajectory" });
     page.table(points_table(&record.trajectory));
     page.line(
         "Early cosine: of W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the trigger's score over the spread of the tokens'.",

@@ -7,7 +7,7 @@
 
 mod checked;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_core::{Measure, Settings};
 
@@ -23,14 +23,18 @@ use crate::predict::{Dominant, Prediction, predict_at};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Request {
     /// Facts to recall, `V`, at least 2.
+    #[serde(serialize_with = "whole")]
     pub facts: f64,
     /// Sequence length, `L`.
+    #[serde(serialize_with = "whole")]
     pub length: f64,
     /// Accuracy to reach, above 0 and below 1.
     pub accuracy: f64,
     /// Dimension, `d`.
+    #[serde(serialize_with = "whole_or_none")]
     pub dim: Option<f64>,
     /// Width of the MLP, `m`.
+    #[serde(serialize_with = "whole_or_none")]
     pub width: Option<f64>,
     /// Activation of the MLP. A width or an activation selects the attention-MLP model.
     pub activation: Option<Activation>,
@@ -39,21 +43,43 @@ pub struct Request {
     /// Where the trigger is added.
     pub trigger: Trigger,
     /// Available samples, `N`.
+    #[serde(serialize_with = "whole_or_none")]
     pub samples: Option<f64>,
     /// Largest allowed number of trained parameters.
+    #[serde(serialize_with = "whole_or_none")]
     pub max_parameters: Option<f64>,
+}
+
+/// Writes a whole number without a fraction, as `170` rather than `170.0`.
+pub fn whole<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match x.fract() == 0.0 && (0.0..=2f64.powi(53)).contains(x) {
+        true => serializer.serialize_u64(*x as u64),
+        false => serializer.serialize_f64(*x),
+    }
+}
+
+/// The same of a number that may be absent.
+pub fn whole_or_none<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match x {
+        Some(x) => whole(x, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// One model of the trade-off curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
     /// Dimension, `d`.
+    #[serde(serialize_with = "whole")]
     pub dim: f64,
     /// Width of the MLP, `m`, the smallest that reaches the accuracy; None without an MLP or where no width does.
+    #[serde(serialize_with = "whole_or_none")]
     pub width: Option<f64>,
     /// Trained parameters, `d^2` or `d m`.
+    #[serde(serialize_with = "whole_or_none")]
     pub parameters: Option<f64>,
     /// Samples that this model needs.
+    #[serde(serialize_with = "whole_or_none")]
     pub samples: Option<f64>,
     /// The limiting noise term, where the accuracy is not reached.
     pub forbids: Option<Dominant>,
@@ -72,6 +98,7 @@ pub struct Plan {
     pub cheapest: Option<Row>,
     /// Tokens that must be kept of every sequence for the accuracy: with fewer, the informative token is dropped too often even if the
     /// memory is read with attention on it. None where the memory itself does not reach the accuracy.
+    #[serde(serialize_with = "whole_or_none")]
     pub keep: Option<f64>,
     /// The prediction for the cheapest model, with that number of kept tokens; without one, for the cheapest model that reaches the accuracy without the
     /// limits, or else for the largest that was tried.
