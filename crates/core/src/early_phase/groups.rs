@@ -21,7 +21,7 @@ impl Groups {
     /// # Errors
     /// When the backend's token was cancelled.
     pub fn new(samples: &dyn Samples, labels: usize, backend: &Backend) -> Result<Groups> {
-        const CHUNK: usize = 1 << 14;
+        const CHUNK: usize = 1 << 12;
         let count = samples.count();
         let mut label_of = vec![0u32; count];
         backend.for_chunks(&mut label_of, CHUNK, |i, part| {
