@@ -28,7 +28,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let block = rows * (l * (8.0 + 2.0 * real) + (labels + 4.0 * p + 4.0 * d) * real);
     let centred = labels * d * real;
     let sums = (tasks + 2.0) * d * p * 8.0 + threads * d * p * real;
-    let index = 16.0 * n + 16.0 * labels;
+    let index = 12.0 * n + 16.0 * labels;
     let tables = 64.0 * tokens * (8.0 + real) + threads * 16.0 * tokens;
 
     // The iterates of a polar factor with their Gram matrix, or both factors of the Hessian with sums by task, in 64 bits.

@@ -219,7 +219,7 @@ fn errors_name_the_value() {
         (
             "/api/runs",
             config(json!({ "samples": 2_000_000_000 })),
-            "samples = 2000000000: this run needs about 16 GB of memory, and 1.0 GB are allowed; samples up to 1",
+            "samples = 2000000000: this run needs about 24 GB of memory, and 1.0 GB are allowed; samples up to 8",
         ),
         (
             "/api/runs",

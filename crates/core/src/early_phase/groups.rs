@@ -37,6 +37,7 @@ impl Groups {
             for id in chunk * CHUNK..count.min((chunk + 1) * CHUNK) {
                 by_range[label_of[id] as usize / size].push(id as u32);
             }
+            by_range.iter_mut().for_each(Vec::shrink_to_fit);
             by_range
         })?;
         let mut order = vec![0; count];
