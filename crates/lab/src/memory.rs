@@ -3,6 +3,7 @@
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, EarlyRule, Embedding, Positions};
 use superpose_core::with_precision;
+use sysinfo::System;
 
 use crate::excess::Excess;
 use crate::run::RunError;
@@ -99,13 +100,22 @@ pub fn check_device(config: &Config, stored: bool, backend: &Backend) -> Result<
 /// Returns the bytes that a run may use: what the system reports as available, within the limits of the control group and of the
 /// process if there are any.
 pub fn available() -> f64 {
-    let mut system = sysinfo::System::new();
+    let mut system = System::new();
     system.refresh_memory();
+    let free = free(&system);
+    address_space().map_or(free, |space| free.min(space))
+}
+
+/// Returns the free memory within the limit of the control group. A system that reports nothing, such as one without `/proc`, has
+/// no limit.
+fn free(system: &System) -> f64 {
+    if system.total_memory() == 0 {
+        return f64::MAX;
+    }
     let free = system.available_memory() as f64;
     // The cached files of a group can be dropped, so its resident memory is subtracted rather than its reported usage.
     let limits = system.cgroup_limits();
-    let free = limits.map_or(free, |limits| free.min(limits.total_memory.saturating_sub(limits.rss) as f64));
-    address_space().map_or(free, |space| free.min(space))
+    limits.map_or(free, |limits| free.min(limits.total_memory.saturating_sub(limits.rss) as f64))
 }
 
 /// Returns the address space that `ulimit -v` leaves to this process, if there is such a limit (Linux). Allocations beyond it abort.
@@ -156,4 +166,14 @@ pub fn readable(bytes: f64) -> String {
     let power = ((libm::log10(bytes.max(1.0)) / 3.0) as usize).min(units.len() - 1);
     let value = bytes / 1000_f64.powi(power as i32);
     if value < 10.0 { format!("{value:.1} {}", units[power]) } else { format!("{value:.0} {}", units[power]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_reports_no_memory_has_no_limit() {
+        assert_eq!(free(&System::new()), f64::MAX);
+    }
 }
