@@ -93,7 +93,8 @@ class Config(Settings):
             w_in: first layer of the MLP, a row per unit.
             tokens: the dataset, whole numbers from 0, a row per sample; with ``position``.
             position: the informative position of every sample, from 0.
-            labels: the label of every sample; without them the configuration's ``labels`` decide.
+            labels: the label of every sample; without them the configuration's ``labels`` decide. The test draws fresh sequences of the
+                configuration, whatever the data, and expects the label that a token has most often in them.
             export: safetensors file to write the tensors of the first repeat to.
             threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
             device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.

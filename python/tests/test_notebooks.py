@@ -17,6 +17,7 @@ def test_notebooks_are_found():
         "bring_your_own_embeddings.ipynb",
         "inside_a_trained_model.ipynb",
         "reproduce_the_scaling.ipynb",
+        "your_own_task_and_data.ipynb",
     }
 
 

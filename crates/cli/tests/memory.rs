@@ -20,7 +20,9 @@ fn recall_has_intervals_and_the_same_bits_on_any_number_of_threads() {
     assert!(one["accuracy"]["mean"].as_f64() > Some(0.97));
     assert_eq!(one["config"]["rule"], "hebbian");
     let text = works("memory --facts 40 --dim 32 --repeats 3 --rule trained");
-    assert!(text.contains("Recall of 40 facts") && text.contains("adamw, rate 1000"), "{text}");
+    assert!(text.contains("Recall of 40 facts") && text.contains("adamw, rate 1, "), "{text}");
+    let text = works("memory --facts 40 --dim 32 --repeats 3 --rule trained --convention literature");
+    assert!(text.contains("adamw, rate 1000, "), "{text}");
 }
 
 #[test]
@@ -84,6 +86,7 @@ fn invalid_arguments_are_rejected() {
         ("--rule best", "must be one of hebbian, least-squares, trained, hopfield"),
         ("--width 10", "width = 10: only with rule = trained"),
         ("--rule trained --rate nan", "must be a number"),
+        ("--convention literature", "convention = literature: only with rule = trained"),
         ("--rule trained --steps 0", "steps = 0"),
         ("--rule trained --batch 0", "batch = 0"),
         ("--embedding orthonormal", "must be one of gaussian, sphere, rademacher"),

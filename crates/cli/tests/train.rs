@@ -28,6 +28,7 @@ fn works(folder: &Path, arguments: &str) -> Output {
 fn record(output: &Output) -> serde_json::Value {
     let mut record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     record["outcome"]["seconds"] = 0.into();
+    record["by_seed"][0]["seconds"] = 0.into();
     record
 }
 
