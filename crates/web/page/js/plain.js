@@ -27,7 +27,7 @@ export function plain(text) {
 /** Why a size has no critical value. */
 export function plainReason(reason) {
   const forbidden = /^unreachable: (?:(.+) forbids it|no noise term limits it) \(accuracy ([0-9.]+) at/.exec(reason);
-  if (forbidden) return `not by this alone: at best ${forbidden[2]}${forbidden[1] ? ` (${plain(forbidden[1])})` : ''}`;
+  if (forbidden) return `not by this alone: at best ${forbidden[2] === '0.000' ? 'less than 0.001' : forbidden[2]}${forbidden[1] ? ` (${plain(forbidden[1])})` : ''}`;
   const free = /^unlimited: every \w+ up to (\S+) reaches the accuracy$/.exec(reason);
   return free ? `no limit up to ${plain(free[1])}` : plain(words(reason));
 }

@@ -20,13 +20,15 @@ const narrow = matchMedia('(max-width: 720px)');
 /** A number that is short to write: one of a large vocabulary has three digits that count. */
 const round = (number) => (number < 10000 ? number : Number(number.toPrecision(3)));
 const written = (number) => (number < 10000 ? String(number) : brief(number));
+/** Letters of the longest number up to another: 4,999 as it is, then as 49.9k or 1.99M, then as 1.99e9. */
+const longest = (number) => (number < 10000 ? String(number).length : number < 1e9 ? 5 : 6);
 /** The label of a token, as a model might have to remember it. */
 const labelOf = (token, vocab) => round(1 + ((token * SPREAD + 7) % vocab));
 
 /** A sequence that might be drawn at the point, and what the model makes of it. */
 function example({ config, lock_rate: lock, accuracy }, pick = Math.random) {
   const { vocab, length } = config;
-  const box = Math.max(SIZE.box, DIGIT * written(round(vocab)).length + 12);
+  const box = Math.max(SIZE.box, DIGIT * longest(vocab) + 12);
   const room = Math.floor(ROOM[narrow.matches ? 'narrow' : 'wide'] / (box + SIZE.gap));
   const tokens = Array.from({ length: Math.min(room, length) }, () => round(1 + Math.floor(pick() * vocab)));
   const trigger = Math.floor(pick() * tokens.length);

@@ -34,7 +34,7 @@ test('the picture of the task gives facts labels of their own, and tells the sto
 }));
 
 test('the picture of the task follows V and L at once, and its numbers stay in their boxes', () => withPage({}, async (page) => {
-  for (const [vocab, length] of [['9999', '16'], ['2147483647', '16'], ['512', '2']]) {
+  for (const [vocab, length] of [['9999', '16'], ['2000000', '16'], ['2147483647', '16'], ['512', '2']]) {
     await type(page, '#number-vocab', vocab);
     await type(page, '#number-length', length);
     await drawn(page);
@@ -97,7 +97,7 @@ test('nothing written on the map lies on the ring, a measured point, an edge or 
       assert.ok(names.length >= 2, String(names.map((each) => each.text)));
       if (at === '#explore') assert.ok(names.some(({ text: word }) => word === '0.9'), 'every line has its value');
       const [plot] = await boxes(page, '#plot');
-      const fixed = await boxes(page, '#point, #dots .dot, #dots .dot span');
+      const fixed = await boxes(page, '#point, .hair, #dots .dot, #dots .dot span');
       names.forEach((name, index) => {
         assert.ok(name.left >= plot.left && name.right <= plot.right && name.top >= plot.top && name.bottom <= plot.bottom, `${name.text} is cut`);
         for (const other of [...fixed, ...names.slice(index + 1)]) assert.ok(!overlap(name, other), `${at}: ${name.text} on ${other.text || 'a mark'}`);
@@ -232,6 +232,8 @@ test('a run says which token the trigger marks and its label, and what each step
     assert.ok((await text(page, '#result')).includes(`The trigger marks token ${marked}, its label is ${label}.`));
     assert.equal(await page.locator('.steps li').count(), 3);
     assert.ok((await text(page, '.steps li:nth-child(3)')).includes(run.result.record.accuracy.mean.toFixed(3)));
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#result [data-format=CSV]')]);
+    assert.match(readFileSync(await download.path(), 'utf8'), /^measure,measured,low,high,predicted,vocab,dim,length,samples,.*\naccuracy,.*,512,80,16,2048,/);
   });
   await api(`/api/runs/${run.id}`, null, 'DELETE');
 });

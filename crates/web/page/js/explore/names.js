@@ -11,7 +11,7 @@ const SIZE = 12.5;
 const VALUE = 11;
 /** Room around a name and around a value, across and up. */
 const AROUND = [12, 8];
-const TIGHT = [4, 2];
+const TIGHT = [8, 4];
 
 const pen = document.createElement('canvas').getContext('2d');
 

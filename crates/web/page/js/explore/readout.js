@@ -57,7 +57,7 @@ function show(state, about, found) {
   $('scatter').hidden = found.error === null;
   $('error').hidden = found.error === null;
   $('unchecked').hidden = found.error_reason === null;
-  say($('unchecked-reason'), found.error_reason ? `${title(found.error_reason)}.` : '');
+  say($('unchecked-reason'), found.error_reason ? `${plain(title(found.error_reason))}.` : '');
   say($('sentence'), plainly(found));
   $('one-step-note').hidden = !(found.one_step_accuracy > found.accuracy);
   const rates = RATES.filter((name) => name !== 'kept_rate' || found.config.keep !== null);

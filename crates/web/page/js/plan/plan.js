@@ -76,7 +76,7 @@ function cheapest(found, state) {
     h('p', {}, `${count(plan.facts)} facts in sequences of ${count(plan.length)} tokens need ${count(parameters)} trained parameters `,
       `and ${count(samples)} samples. `, plain(found.binds?.text ?? '')),
     h('p', {}, `Predicted recall ${share(found.accuracy)}; with perfect attention ${share(found.memory_accuracy)}; finds the right token in ${share(found.lock_rate)}. `,
-      found.error === null ? `${title(found.error_reason)}.` : ['The closed form is ', term('error', `off by about ${digits(found.error)}`), ' here.']),
+      found.error === null ? `${plain(title(found.error_reason))}.` : ['The closed form is ', term('error', `off by about ${digits(found.error)}`), ' here.']),
     h('p', {}, h('a', { href: state.link({ tab: 'explore', config, accuracy: plan.accuracy }) }, 'Show on the map')),
   ];
 }
