@@ -107,6 +107,15 @@ test('nothing written on the map lies on the ring, a measured point, an edge or 
   await api(`/api/runs/${run.id}`, null, 'DELETE');
 });
 
+test('the number of a measured point stands clear of a ring beside it', async () => {
+  const run = await done({ dim: 94, samples: 2048, trigger: 'keys', repeats: 1 });
+  await withPage({ at: '#explore?dim=120&samples=3000' }, async (page) => {
+    const [ring] = await boxes(page, '#point');
+    for (const shown of await boxes(page, `#dots .dot[data-run="${run.id}"] span`)) assert.ok(!overlap(shown, ring), 'the number is under the ring');
+  });
+  await api(`/api/runs/${run.id}`, null, 'DELETE');
+});
+
 test('the ring reads what is predicted and measured there, with pointer and keyboard', () => forget().then(() => withPage({}, async (page) => {
   await page.hover('#point');
   assert.match(await text(page, '#hover:not([hidden])'), /^predicted 0\.405, not measured yetV = 512, d = 80, L = 16, N = 2,048$/);

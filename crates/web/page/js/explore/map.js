@@ -22,6 +22,8 @@ const NARROW = 480;
 /** Room for the legend and the button under the map, and the least height that is still a map. */
 const BELOW = 200;
 const LEAST = 270;
+/** How near to the middle of the ring numbers may come. */
+const NEAR = 10;
 
 /** What a map depends on: the configuration but for the sizes on its axes. The key tells whether one must be asked for. */
 function question(state, about) {
@@ -114,8 +116,10 @@ export function makeMap(state, about) {
     const at = frame();
     if (!shown?.fine || at.width <= 0) return;
     const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
-    shown.written = writeNames(shown.map, shown.fine, held, theme(), getComputedStyle(canvas).fontFamily, dots.taken(), point.box());
-    dots.leave(shown.written);
+    const ring = point.box();
+    shown.written = writeNames(shown.map, shown.fine, held, theme(), getComputedStyle(canvas).fontFamily, dots.taken(), ring);
+    // A number may stand close beside the ring, whose own point is under it.
+    dots.leave([...shown.written, ...(ring ? [{ ...ring, across: NEAR, up: NEAR }] : [])]);
   }
 
   function place() {
