@@ -26,6 +26,8 @@ class Settings(_engine.Config):
         noise_vocab: Optional[Number] = None,
         regime: Literal["exact", "infinitesimal"] = "infinitesimal",
         early_rule: Literal["gradient", "sign", "muon", "newton"] = "gradient",
+        rounds: Number = 1,
+        accumulate: bool = False,
         eta: Number = 1.0,
         gamma: Optional[Number] = None,
         eta2: Optional[Number] = None,
@@ -87,6 +89,10 @@ class Settings(_engine.Config):
     def regime(self) -> Literal["exact", "infinitesimal"]: ...
     @property
     def early_rule(self) -> Literal["gradient", "sign", "muon", "newton"]: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def accumulate(self) -> bool: ...
     @property
     def eta(self) -> float: ...
     @property

@@ -86,9 +86,14 @@ fn other_rules_have_no_budget_and_say_so() {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert!(!text.contains("Largest noise"), "{text}");
-    let record = json(folder.path(), &format!("run {SMALL} --early-rule newton --regime exact"));
+    let record = json(folder.path(), &format!("{SMALL} --early-rule newton --regime exact"));
     assert_eq!(record["config"]["early_rule"], "newton");
     assert!(record["noise"]["logits"]["signal"].is_null());
+    let output = superpose(folder.path(), &format!("run {SMALL} --rounds 3 --accumulate"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for word in ["3 rounds, attention accumulated", "not defined with rounds above 1"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
 }
 
 #[test]
@@ -229,6 +234,8 @@ fn invalid_values_are_rejected() {
         ("--lead -2", &["lead = -2"]),
         ("--zipf -1", &["zipf = -1", "0 to 10"]),
         ("--zipf NaN", &["--zipf", "NaN"]),
+        ("--accumulate", &["accumulate is given without rounds"]),
+        ("--rounds 0", &["rounds = 0", "1 to 1000"]),
         ("--early-rule adam", &["--early-rule", "adam", "gradient", "newton"]),
         ("--labels mod:1", &["labels = mod:1"]),
         ("--labels mod:513", &["labels = mod:513", "vocab = 512"]),

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, CancelToken, Cancelled};
 use superpose_core::config::{EarlyRule, Precision, Regime, Settings, Trigger};
-use superpose_core::early_phase::{Limit, early_phase, fact_frequency, polar};
-use superpose_core::evaluate::evaluate;
+use superpose_core::early_phase::{Limit, early_phase, fact_frequency, polar, second_step};
+use superpose_core::evaluate::{evaluate, recall_by_fact};
 use superpose_core::model::{Attention, Response, Want, descent};
 
 #[derive(Deserialize)]
@@ -170,5 +170,68 @@ fn muon_finds_the_trigger_among_zipf_tokens() {
     for measure in [Measure::Accuracy, Measure::MemoryAccuracy, Measure::OneStepAccuracy, Measure::LockRate] {
         let [plain, muon] = [&plain, &muon].map(|found| found[measure].mean());
         assert!(muon > plain + 0.2, "{measure}: {muon} by Muon, {plain} by the gradient");
+    }
+}
+
+/// Two rounds in the limit are the steps of one round taken by hand, and the exact regime tends to them when its memory step dominates.
+#[test]
+fn rounds_repeat_the_attention_and_the_memory_step() {
+    let backend = Backend::single();
+    for (width, accumulate) in [(None, false), (None, true), (Some(9), false), (Some(9), true)] {
+        let base = Settings { rounds: 2, accumulate, ..small(EarlyRule::Muon, width, Trigger::Keys) };
+        let setting = Setting::<f64>::new(base.clone());
+        let (model, samples) = (setting.model(), setting.train());
+        let first = Setting::<f64>::new(Settings { rounds: 1, ..base.clone() }).run(&backend);
+        let limit = Limit::new(&model, &samples, &backend).unwrap();
+        let start = if accumulate { first.attention(&model, &backend).unwrap() } else { Attention::Uniform };
+        let u = limit.query_step(&first.m2, &start).unwrap();
+        let e = &setting.embeddings;
+        let mut second = second_step(&setting.config, &e.z_trig, &e.z_eos, setting.config.length, &u);
+        if accumulate {
+            second.w1.iter_mut().zip(&first.w1).for_each(|(w, first)| *w += first);
+        }
+        let attention = second.attention(&model, &backend).unwrap();
+        let m2 = limit.memory_step(EarlyRule::Muon, &attention).unwrap();
+        let found = setting.run(&backend);
+        assert_eq!((&found.w1, &found.m2, &found.m1), (&second.w1, &m2, &first.m1));
+        assert!(distance(&found.w1, &first.w1) > 1e-3);
+        let exact = Settings { regime: Regime::Exact, eta: 1e-9, eta2: Some(1e-4), ..base };
+        let exact = Setting::<f64>::new(exact).run(&backend);
+        assert!(distance(&exact.w1, &found.w1) < 1e-3, "{width:?}: {}", distance(&exact.w1, &found.w1));
+    }
+}
+
+/// A fact is recalled on its own sequences as often as on the test sequences that happen to ask for it.
+#[test]
+fn recall_by_fact_averages_to_recall() {
+    let settings =
+        Settings { zipf: None, test_samples: 20_000, ..small(EarlyRule::Gradient, None, Trigger::Keys) };
+    let setting = Setting::<f64>::new(settings);
+    let (backend, model, samples, test) =
+        (Backend::single(), setting.model(), setting.train(), setting.test());
+    let phase = setting.run(&backend);
+    let by_fact = recall_by_fact(&model, &phase, setting.task.facts(), &test, 400, &backend).unwrap();
+    let frequency = fact_frequency(&samples, setting.config.vocab, &backend).unwrap();
+    let all = evaluate(&setting.config, &model, &setting.task, &phase, &frequency, &test, &backend).unwrap();
+    let mean = by_fact.iter().sum::<f64>() / by_fact.len() as f64;
+    assert!((mean - all[Measure::Accuracy].mean()).abs() < 0.02, "{mean}");
+    assert!(by_fact.iter().any(|x| *x < mean - 0.1) && by_fact.iter().any(|x| *x > mean + 0.1));
+}
+
+/// Attention on few tokens leaves a second moment of low rank, which 32-bit sums make indefinite.
+#[test]
+fn newton_steps_are_finite_where_attention_is_on_few_tokens() {
+    for trigger in [Trigger::Keys, Trigger::Values] {
+        let settings = Settings {
+            vocab: 128,
+            dim: 96,
+            length: 16,
+            samples: 4096,
+            zipf: Some(2.0),
+            trigger,
+            early_rule: EarlyRule::Newton,
+            ..Settings::default()
+        };
+        assert!(Setting::<f32>::new(settings).run(&Backend::single()).is_finite());
     }
 }

@@ -55,7 +55,9 @@ fn output_does_not_depend_on_the_threads() {
         Settings { early_rule: EarlyRule::Muon, zipf: Some(1.0), ..base.clone() },
         Settings { early_rule: EarlyRule::Muon, width: Some(96), regime: Regime::Exact, ..base.clone() },
         Settings { early_rule: EarlyRule::Newton, width: Some(96), ..base.clone() },
-        Settings { early_rule: EarlyRule::Newton, regime: Regime::Exact, eta: 300.0, ..base },
+        Settings { early_rule: EarlyRule::Newton, regime: Regime::Exact, eta: 300.0, ..base.clone() },
+        Settings { rounds: 3, ..base.clone() },
+        Settings { rounds: 2, accumulate: true, regime: Regime::Exact, ..base },
     ];
     for settings in cases {
         let one = bits::<f32>(&settings, 1);

@@ -77,6 +77,9 @@ impl<'a, T: Element> Session<'a, T> {
         if config.early_rule != EarlyRule::Gradient {
             return Err(DeviceError::unsupported(format!("early_rule = {}", config.early_rule)));
         }
+        if config.rounds > 1 {
+            return Err(DeviceError::unsupported(format!("rounds = {}", config.rounds)));
+        }
         if config.length > MAX_LENGTH {
             return Err(DeviceError::unsupported(format!("length = {} above {MAX_LENGTH}", config.length)));
         }

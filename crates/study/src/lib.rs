@@ -9,6 +9,7 @@ mod attention;
 mod bound;
 mod finding;
 pub mod fit;
+mod optimiser;
 mod orthogonal;
 mod phase;
 mod scaling;
@@ -27,6 +28,7 @@ pub use anchors::{Anchor, Anchors, Kind, Limit};
 pub use attention::{Attention, Beyond, LockCurve, LockPoint};
 pub use bound::Bounds;
 pub use finding::{Finding, LEVEL, Verdict};
+pub use optimiser::{Optimiser, RankCurve, RankPoint, RulePoint, RuleThreshold};
 pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
 pub use scaling::{Family, Scaling};
@@ -101,6 +103,8 @@ parts! {
     Training = "training", training: Training;
     /// Associative memories beside reference values from the literature.
     Anchors = "anchors", anchors: Anchors;
+    /// Rules of the memory steps on tokens with Zipf frequencies.
+    Optimiser = "optimiser", optimiser: Optimiser;
 }
 
 impl Part {
@@ -116,6 +120,7 @@ impl Part {
             Part::Attention => 5.0,
             Part::Training => 8.0,
             Part::Anchors => 40.0,
+            Part::Optimiser => 8.0,
         };
         (scale == Scale::Quick).then_some(quick)
     }
@@ -212,6 +217,7 @@ impl Study<'_, '_> {
             Part::Attention => results.attention = Some(attention::run(self)?),
             Part::Training => results.training = Some(training::run(self)?),
             Part::Anchors => anchors::run(self, &mut results.anchors)?,
+            Part::Optimiser => results.optimiser = Some(optimiser::run(self)?),
         }
         Ok(())
     }
@@ -243,6 +249,16 @@ impl Study<'_, '_> {
 
     /// Finds the critical number of samples of a model.
     fn samples(&mut self, settings: Settings, measure: Measure) -> Result<Finding, StudyError> {
+        self.samples_up_to(settings, measure, u64::MAX)
+    }
+
+    /// The same with at most `max` samples.
+    fn samples_up_to(
+        &mut self,
+        settings: Settings,
+        measure: Measure,
+        max: u64,
+    ) -> Result<Finding, StudyError> {
         let config = settings.check()?;
         let Settings { vocab, dim, length, trigger, seed, .. } = *config;
         let embedding = config.embedding.kind();
@@ -250,7 +266,8 @@ impl Study<'_, '_> {
         let question = Question::new(config, Parameter::Samples, measure, Criterion::Mean, LEVEL)?;
         let predicted = question.predicted();
         let (half_width, max_runs) = self.scale.pick((0.06, 160), (0.04, 400), (0.03, 1000));
-        let plan = question.plan(&predicted, half_width, question.range(), max_runs);
+        let (low, high) = question.range();
+        let plan = question.plan(&predicted, half_width, (low, high.min(max)), max_runs);
         let (threshold, search) =
             find(&question, plan, |cells| shares(self.runner, cells, measure, &mut *self.observe))?;
         Ok(Finding {

@@ -29,6 +29,7 @@ pub mod bound;
 pub mod conditions;
 mod counts;
 pub mod critical;
+pub mod frequency;
 mod heads;
 pub mod kernel;
 pub mod laws;

@@ -40,6 +40,7 @@ reasons! {
     LabelClasses: "the formulas are for one label per fact",
     ExactRegime: "the formulas are for the infinitesimal regime",
     EarlyRule: "the formulas are for gradient steps of the memory",
+    Rounds: "the formulas are for one round of an attention and a memory step",
     Gamma: "the formulas are for a rate of step 2 that is set by the lead",
     SmallLeadKeep: "with tokens dropped, the formulas are for a lead of at least 3: with less, the dropped tokens had attention",
     Dropped: "the formula is for attention on all tokens of a sequence",
@@ -137,6 +138,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         labels,
         regime,
         early_rule,
+        rounds,
         gamma,
         lead,
         training,
@@ -156,6 +158,8 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         // Without effect in the infinitesimal regime.
         eta: _,
         eta2: _,
+        // Without effect in one round.
+        accumulate: _,
         // Accuracy of a single run, not of the mean over runs.
         precision: _,
         test_samples: _,
@@ -167,6 +171,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
     let signed = matches!(measure, Measure::LockRate | Measure::KeptRate);
     let dropped = keep.is_some_and(|keep| keep < *length);
     let (recall, mass) = (measure == Measure::Accuracy, measure == Measure::AttentionMass);
+    let attended = !matches!(measure, Measure::MemoryAccuracy | Measure::OneStepAccuracy);
     let unscaled = gamma.is_some_and(|gamma| recall || mass || (signed && gamma <= 0.0));
     let reasons = [
         zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
@@ -174,6 +179,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
         (*early_rule != EarlyRule::Gradient).then_some(Reason::EarlyRule),
+        (*rounds > 1 && attended).then_some(Reason::Rounds),
         unscaled.then_some(Reason::Gamma),
         (dropped && recall && *lead < MIN_TIGHT_LEAD).then_some(Reason::SmallLeadKeep),
         (dropped && mass).then_some(Reason::Dropped),

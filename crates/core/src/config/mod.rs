@@ -67,6 +67,10 @@ settings! {
         regime: Regime = Regime::Infinitesimal;
         /// Rule of the memory steps 1 and 3; every rule's step has the norm of the gradient.
         early_rule: EarlyRule = EarlyRule::Gradient;
+        /// Rounds of an attention step and a memory step after step 1.
+        rounds: usize = 1, counts(1, 1000);
+        /// Add the attention steps of all rounds; without it each starts from zero.
+        accumulate: bool = false;
         /// Learning rate of step 1, in the exact regime.
         eta: f64 = 1.0, within(1e-20, 1e20);
         /// Learning rate of step 2; absent: computed from the lead.
@@ -226,6 +230,9 @@ pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
     if gives("activation") && !gives("width") && !gives("import") {
         let why = "only the attention-MLP model has one";
         return together("activation is given without width".into(), why);
+    }
+    if gives("accumulate") && !gives("rounds") {
+        return together("accumulate is given without rounds".into(), "one round has nothing to add to");
     }
     let training = Training::settings().iter().find(|setting| gives(setting.name));
     let why = "the three-step early phase has none";

@@ -104,7 +104,8 @@ fn defaults_are_pinned() {
     assert_eq!(
         defaults.join(" "),
         "vocab=512 dim=128 length=16 samples=8192 activation=relu trigger=values labels=permutation \
-         regime=infinitesimal early_rule=gradient eta=1 lead=4 precision=f32 test_samples=4096 repeats=1 seed=0 embedding=gaussian \
+         regime=infinitesimal early_rule=gradient rounds=1 accumulate=false \
+         eta=1 lead=4 precision=f32 test_samples=4096 repeats=1 seed=0 embedding=gaussian \
          steps=0 optimiser=adamw rate=0.01 schedule=constant weight_decay=0 warm_start=false heads=1 positions=none \
          factored=false train_embeddings=false train_first_layer=false",
         "append a new setting to this list; a changed default also needs a new NUMERICS_REVISION"

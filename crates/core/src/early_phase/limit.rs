@@ -10,6 +10,8 @@
 //!
 //! [`Way::choose`] takes the cheaper one. An MLP needs each head output, so it always uses rows.
 
+mod sums;
+
 use std::ops::Range;
 
 use crate::backend::{Backend, Blocks, Real, Result, View, Weights, add_rows, histogram, product};
@@ -19,7 +21,8 @@ use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
-use super::{EarlyPhase, narrow, second_step};
+use super::{EarlyPhase, Rounds, narrow};
+use sums::{QuerySums, ValueSums};
 
 /// How label-wise sums over tokens are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +83,14 @@ impl<'a, T: Real> Limit<'a, T> {
         let model = self.model;
         let step = |attention: &Attention<T>| self.memory_step(config.early_rule, attention);
         let m1: Vec<T> = narrow(&step(&Attention::Uniform)?);
-        let u = self.query_step(&m1)?;
-        let e = model.embeddings;
-        let phase = second_step(config, &e.z_trig, &e.z_eos, self.samples.length(), &u);
-        let m2 = narrow(&step(&phase.attention(model, self.backend)?)?);
-        Ok(EarlyPhase { m1, m2, ..phase })
+        let mut m = m1.clone();
+        let mut rounds = Rounds::new(config, model, self.samples.length());
+        for _ in 0..config.rounds {
+            let start = model.attention(&rounds.start(), self.backend)?;
+            rounds.attend(&self.query_step(&m, &start)?);
+            m = narrow(&step(&rounds.phase.attention(model, self.backend)?)?);
+        }
+        Ok(EarlyPhase { m1, m2: m, ..rounds.phase })
     }
 
     /// Steps 1 and 3 by a rule, per unit of rate.
@@ -130,10 +136,10 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(total)
     }
 
-    /// Step 2 per unit of rate at uniform attention, for a value matrix `m`: the direction `u` with `W1 = gamma u z_eos^T`.
-    pub fn query_step(&self, m: &[T]) -> Result<Vec<f64>> {
+    /// Step 2 per unit of rate from the given attention, for a value matrix `m`: the direction `u` with `W1 = gamma u z_eos^T`.
+    pub fn query_step(&self, m: &[T], attention: &Attention<T>) -> Result<Vec<f64>> {
         let m = View::new(m, self.model.dim(), self.model.inputs());
-        let sums = self.sums(|pieces| QuerySums { limit: self, m, pieces })?;
+        let sums = self.sums(|pieces| QuerySums { limit: self, m, attention, pieces })?;
         let mut total = Coefficients::new(self.model.tokens());
         self.backend.add_parts(&mut total.tokens, &each(&sums, |sum| &sum.tokens), 1.0)?;
         sums.iter().for_each(|sum| total.trigger += sum.trigger);
@@ -276,13 +282,18 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(())
     }
 
-    fn coefficients_by_rows(&self, pass: &mut Pass<T>, sums: &mut Coefficients) -> Result<()> {
+    fn coefficients_by_rows(
+        &self,
+        attention: &Attention<T>,
+        pass: &mut Pass<T>,
+        sums: &mut Coefficients,
+    ) -> Result<()> {
         let (model, inputs) = (self.model, self.model.inputs());
         for ids in self.groups.samples(&pass.labels).chunks(block_rows(inputs, self.samples.length())) {
             self.backend.check_cancelled()?;
             self.samples.fill(ids, &mut pass.block);
-            if model.w_in().is_some() {
-                pass.work.attend(model, &Attention::Uniform, &pass.block);
+            if model.w_in().is_some() || !matches!(attention, Attention::Uniform) {
+                pass.work.attend(model, attention, &pass.block);
                 pass.work.activate(model);
             }
             pass.narrow.clear();
@@ -292,7 +303,7 @@ impl<'a, T: Real> Limit<'a, T> {
             }
             let g = pass.work.back(model, &mut pass.narrow, &mut pass.by_head);
             pass.work.dots(model, &pass.block, g);
-            pass.work.scatter(&Attention::Uniform, &pass.block, sums);
+            pass.work.scatter(attention, &pass.block, sums);
         }
         Ok(())
     }
@@ -301,86 +312,6 @@ impl<'a, T: Real> Limit<'a, T> {
 /// The same part of every sum.
 fn each<S>(sums: &[S], part: impl Fn(&S) -> &[f64]) -> Vec<&[f64]> {
     sums.iter().map(part).collect()
-}
-
-/// The sums of [`Limit::value_step`] over pieces of labels.
-struct ValueSums<'a, T> {
-    limit: &'a Limit<'a, T>,
-    attention: &'a Attention<T>,
-    pieces: Vec<Vec<Range<usize>>>,
-}
-
-impl<T: Real> Blocks for ValueSums<'_, T> {
-    type Work = Pass<T>;
-    type Sum = ValueStep;
-
-    fn work(&self) -> Pass<T> {
-        Pass::default()
-    }
-
-    fn start(&self) -> ValueStep {
-        ValueStep::new(self.limit.model.dim(), self.limit.model.inputs())
-    }
-
-    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
-        let (limit, labels) = (self.limit, &self.pieces[sum][block]);
-        let (dim, inputs) = (limit.model.dim(), limit.model.inputs());
-        match limit.way {
-            Way::Tables => limit.label_sums_by_tables(labels, self.attention, pass)?,
-            Way::Rows => limit.label_sums_by_rows(labels, self.attention, pass)?,
-        }
-        pass.step.resize(dim * inputs, T::ZERO);
-        let by_label = View::new(&pass.by_label, labels.len(), inputs);
-        product(&mut pass.step, limit.centred(labels).t(), by_label, false);
-        Ok(())
-    }
-
-    fn add(&self, pass: &mut Pass<T>, sum: &mut ValueStep) -> Result<()> {
-        sum.m.iter_mut().zip(&pass.step).for_each(|(sum, x)| *sum += x.to_f64());
-        for row in pass.by_label.chunks_exact(self.limit.model.inputs()) {
-            sum.mean_features.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
-        }
-        Ok(())
-    }
-}
-
-/// The sums of [`Limit::query_step`] over pieces of labels.
-struct QuerySums<'a, T> {
-    limit: &'a Limit<'a, T>,
-    m: View<'a, T>,
-    pieces: Vec<Vec<Range<usize>>>,
-}
-
-impl<T: Real> Blocks for QuerySums<'_, T> {
-    type Work = Pass<T>;
-    type Sum = Coefficients;
-
-    fn work(&self) -> Pass<T> {
-        Pass::default()
-    }
-
-    fn start(&self) -> Coefficients {
-        Coefficients::new(self.limit.model.tokens())
-    }
-
-    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
-        pass.labels = self.pieces[sum][block].clone();
-        // The derivative by the features depends on the label alone.
-        pass.by_label.resize(pass.labels.len() * self.limit.model.inputs(), T::ZERO);
-        product(&mut pass.by_label, self.limit.centred(&pass.labels), self.m, false);
-        if self.limit.way == Way::Tables {
-            self.limit.table(pass);
-        }
-        Ok(())
-    }
-
-    /// Reads the samples, since the coefficients of all of them may not fit in memory.
-    fn add(&self, pass: &mut Pass<T>, sum: &mut Coefficients) -> Result<()> {
-        match self.limit.way {
-            Way::Tables => self.limit.coefficients_by_tables(pass, sum),
-            Way::Rows => self.limit.coefficients_by_rows(pass, sum),
-        }
-    }
 }
 
 #[derive(Default)]
@@ -413,8 +344,15 @@ mod tests {
     fn both_ways_compute_the_same_sums() {
         let backend = Backend::single();
         for trigger in [Trigger::Values, Trigger::Keys] {
-            let settings =
-                Settings { vocab: 40, dim: 11, length: 9, samples: 500, trigger, ..Settings::default() };
+            let settings = Settings {
+                vocab: 40,
+                dim: 11,
+                length: 9,
+                samples: 500,
+                rounds: 2,
+                trigger,
+                ..Settings::default()
+            };
             let config = settings.check().unwrap();
             let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
             let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));

@@ -1,4 +1,4 @@
-//! The three-step early phase (theory: setting), exact and in its infinitesimal limit.
+//! The three-step early phase (theory: setting), exact and in its infinitesimal limit. Steps 2 and 3 may be repeated in rounds.
 
 mod groups;
 mod limit;
@@ -24,9 +24,9 @@ use crate::task::Samples;
 pub struct EarlyPhase<T> {
     /// After step 1, `dim` rows of `inputs`.
     pub m1: Vec<T>,
-    /// `W1 = gamma u z_eos^T`: this is `gamma u`.
+    /// `W1 = gamma u z_eos^T`: this is `gamma u` of the last round, or the sum over rounds if they accumulate.
     pub w1: Vec<T>,
-    /// After step 3.
+    /// After the last memory step, which is step 3 of a single round.
     pub m2: Vec<T>,
     /// The rate of step 2.
     pub gamma: f64,
@@ -79,23 +79,60 @@ fn exact<T: Real>(
     // At M = W = 0 the softmax is uniform for every rate, so that step 1 is that of the limit times eta.
     let limit = Limit::new(model, samples, backend)?;
     let step = limit.memory_step(config.early_rule, &Attention::Uniform)?;
-    let wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
+    let mut wide: Vec<f64> = step.iter().map(|x| config.eta * x).collect();
     let m1: Vec<T> = narrow(&wide);
-    let response = Response::new(model, &m1, samples.count(), backend)?;
+    let mut rounds = Rounds::new(config, model, samples.length());
+    for _ in 0..config.rounds {
+        let m: Vec<T> = narrow(&wide);
+        let response = Response::new(model, &m, samples.count(), backend)?;
+        let want = Want { query: true, m: false, loss: false };
+        let u = descent(model, &response, &rounds.start(), samples, want, backend)?.query;
+        rounds.attend(&u);
+        let query = rounds.query();
+        let want = Want { m: true, query: false, loss: false };
+        let gradient = descent(model, &response, &query, samples, want, backend)?.m;
+        let moment = || limit.moment(&model.attention(&query, backend)?);
+        let step = config.early_rule.step(gradient, model, moment, backend)?;
+        wide.iter_mut().zip(&step).for_each(|(m, step)| *m += rounds.phase.eta2 * step);
+    }
+    Ok(EarlyPhase { m1, m2: narrow(&wide), ..rounds.phase })
+}
 
-    let still = vec![T::ZERO; model.dim()];
-    let want = Want { query: true, m: false, loss: false };
-    let u = descent(model, &response, &still, samples, want, backend)?.query;
-    let e = model.embeddings;
-    let phase = second_step(config, &e.z_trig, &e.z_eos, samples.length(), &u);
-    let query = query(&phase.w1, &e.z_eos);
+/// The attention over the rounds: one attention step per round, each from zero or added to those before.
+struct Rounds<'a, T> {
+    config: &'a Config,
+    model: &'a Model<'a, T>,
+    length: usize,
+    /// The last attention step. `m1` and `m2` are empty.
+    phase: EarlyPhase<T>,
+}
 
-    let want = Want { m: true, query: false, loss: false };
-    let gradient = descent(model, &response, &query, samples, want, backend)?.m;
-    let moment = || limit.moment(&model.attention(&query, backend)?);
-    let step = config.early_rule.step(gradient, model, moment, backend)?;
-    let m2 = wide.iter().zip(&step).map(|(m1, step)| T::from_f64(m1 + phase.eta2 * step)).collect();
-    Ok(EarlyPhase { m1, m2, ..phase })
+impl<'a, T: Real> Rounds<'a, T> {
+    fn new(config: &'a Config, model: &'a Model<'a, T>, length: usize) -> Self {
+        let still = vec![0.0; model.dim()];
+        let e = model.embeddings;
+        Rounds { config, model, length, phase: second_step(config, &e.z_trig, &e.z_eos, length, &still) }
+    }
+
+    /// `W z_eos` where the next attention step starts.
+    fn start(&self) -> Vec<T> {
+        if self.config.accumulate { self.query() } else { vec![T::ZERO; self.model.dim()] }
+    }
+
+    /// `W z_eos` after the last attention step.
+    fn query(&self) -> Vec<T> {
+        query(&self.phase.w1, &self.model.embeddings.z_eos)
+    }
+
+    /// Takes the attention step of direction `u`.
+    fn attend(&mut self, u: &[f64]) {
+        let e = self.model.embeddings;
+        let next = second_step(self.config, &e.z_trig, &e.z_eos, self.length, u);
+        let before = std::mem::replace(&mut self.phase, next);
+        if self.config.accumulate {
+            self.phase.w1.iter_mut().zip(&before.w1).for_each(|(w, before)| *w += *before);
+        }
+    }
 }
 
 /// `W1 z_eos` of `W1 = w1 z_eos^T`.

@@ -9,8 +9,8 @@ use crate::config::EarlyRule;
 use crate::model::{Model, centred};
 use crate::numeric::{Cholesky, dot, ridge};
 
-/// What a rule treats as zero, relative to the largest singular value (Muon) or to the mean eigenvalue (Newton). Sums of 32-bit
-/// products have errors of about a hundredth of it.
+/// What a rule treats as zero, relative to the largest singular value (Muon) or to the trace (Newton). Sums of 32-bit products have
+/// errors of about a tenth to a hundredth of it.
 const FLOOR: f64 = 1e-6;
 
 impl EarlyRule {
@@ -85,7 +85,8 @@ pub fn polar(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> 
 }
 
 /// `C^-1 G H^-1`: the Newton step at a uniform softmax, where the Hessian is the Kronecker product of the covariance `C` of the output
-/// embeddings and of the second moment `H` of the features. [`FLOOR`] times its mean eigenvalue is added to each of them.
+/// embeddings and of the second moment `H` of the features. [`FLOOR`] times its trace is added to each eigenvalue of
+/// both.
 fn newton(
     gradient: &[f64],
     dim: usize,
@@ -100,7 +101,7 @@ fn newton(
 
 /// `X A^-1` for the rows of `X` and a symmetric `A`, which gets the ridge.
 fn solve_rows(rows: &[f64], size: usize, mut matrix: Vec<f64>, backend: &Backend) -> Result<Vec<f64>> {
-    ridge(&mut matrix, size, FLOOR);
+    ridge(&mut matrix, size, FLOOR * size as f64);
     let root = Cholesky::nearly_definite(matrix, size, backend)?;
     let mut rows = rows.to_vec();
     backend.for_chunks(&mut rows, size, |_, row| root.solve(row))?;

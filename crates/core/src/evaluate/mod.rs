@@ -1,9 +1,11 @@
 //! Evaluation of a trained model (theory: setting): accuracies, attention, margins.
 
+mod by_fact;
 pub mod decode;
 mod look;
 mod tally;
 
+pub use by_fact::recall_by_fact;
 pub use look::{Example, Look, look};
 pub use tally::Tally;
 

@@ -48,7 +48,7 @@ pub fn split_scores<T: Real>(
 
     let limit = Limit::new(model, samples, backend)?;
     let bias = mean_bias_matrix(model, task, &limit, backend)?;
-    let mean_bias = scores(&limit.query_step(&bias)?, rate);
+    let mean_bias = scores(&limit.query_step(&bias, &Attention::Uniform)?, rate);
     let total = scores(&wide(&phase.w1), eos);
     let along_trigger = dot(&phase.w1, &model.embeddings.z_trig);
     let (overlap, interference) = match model.w_in() {

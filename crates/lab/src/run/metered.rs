@@ -36,12 +36,16 @@ pub trait Progress: Sync {
 
 /// Returns the number of samples that a run reads, including test samples.
 pub fn reads(config: &Config) -> u64 {
-    // Three passes train and two compute the score budget; an exact run needs three more for its infinitesimal limit. Only gradient
-    // steps have a budget. Newton's steps need two more passes.
+    // A pass for step 1 and two for each round; another for each memory step of Newton's. Two compute the score budget, which needs the
+    // infinitesimal limit and which only gradient steps have.
+    let rounds = config.rounds as u64;
+    let train = 1 + 2 * rounds;
+    let budget = if rounds == 1 { 2 } else { 0 };
     let passes = match (config.early_rule, config.regime) {
-        (EarlyRule::Gradient, Regime::Infinitesimal) | (EarlyRule::Newton, _) => 5,
-        (EarlyRule::Gradient, Regime::Exact) => 8,
-        (EarlyRule::Sign | EarlyRule::Muon, _) => 3,
+        (EarlyRule::Gradient, Regime::Infinitesimal) => train + budget,
+        (EarlyRule::Gradient, Regime::Exact) => 2 * train + budget,
+        (EarlyRule::Sign | EarlyRule::Muon, _) => train,
+        (EarlyRule::Newton, _) => train + 1 + rounds,
     };
     let each = passes * config.samples as u64 + config.test_samples as u64;
     each.saturating_mul(config.repeats as u64)

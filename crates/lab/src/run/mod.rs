@@ -30,7 +30,7 @@ use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase};
-use superpose_core::evaluate::{Evaluation, Look, look};
+use superpose_core::evaluate::{self, Evaluation, Look, look};
 use superpose_core::model::Model;
 use superpose_core::noise::{Budget, logit_budget, score_budget, split_scores};
 use superpose_core::random::Stream;
@@ -177,6 +177,22 @@ pub fn evaluation(config: &Config, inputs: &Inputs, backend: &Backend) -> Result
     })
 }
 
+/// Trains the first repeat and returns the share of right answers to each fact, over `each` test sequences per fact.
+///
+/// # Errors
+/// Fails if the configuration has training steps, or a number overflows.
+pub fn recall_by_fact(config: &Config, each: usize, backend: &Backend) -> Result<Vec<f64>, RunError> {
+    config.three_steps_only()?;
+    with_precision!(config.precision, T => {
+        let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
+        let model = Model::new(config, instance.embeddings(config, backend)?);
+        let phase = train(config, &model, &*instance.samples(config), backend)?;
+        let labels = instance.task.facts();
+        let test = Drawn::new(&instance.task, config.seed, Stream::Test, labels.len() * each);
+        Ok(evaluate::recall_by_fact(&model, &phase, labels, &test, each, backend)?)
+    })
+}
+
 fn run_repeat<T: Real + Element>(
     config: &Config,
     inputs: &Inputs,
@@ -245,7 +261,9 @@ pub(crate) fn budget<T: Real>(
     };
     Ok(Noise {
         logits: logit_budget(model, task, &limit, frequency, test, backend)?,
+        // The scores of later rounds come from memories under trained attention, which have no such split.
         scores: match limit.trigger_sign {
+            _ if config.rounds > 1 => Budget::default(),
             0 => Budget::default(),
             _ => score_budget(&split_scores(model, task, &limit, samples, backend)?),
         },

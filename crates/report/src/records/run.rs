@@ -41,6 +41,7 @@ pub fn run(record: &RunRecord) -> Document {
             _ if config.early_rule != EarlyRule::Gradient => {
                 page.note(format!("not defined with early_rule = {}", config.early_rule));
             }
+            parts if parts.is_empty() && config.rounds > 1 => page.note("not defined with rounds above 1"),
             parts if parts.is_empty() => page.note("none"),
             parts => page.blocks.push(Block::Bars(parts)),
         }
@@ -103,6 +104,10 @@ fn about(config: &Settings) -> String {
     ];
     if config.early_rule != EarlyRule::Gradient {
         parts.push(format!("memory steps by {}", config.early_rule));
+    }
+    if config.rounds > 1 {
+        let how = if config.accumulate { "accumulated" } else { "from zero" };
+        parts.push(format!("{} rounds, attention {how}", count(config.rounds)));
     }
     if let Labels::Mod(classes) = config.labels {
         parts.push(format!("{} classes", count(classes)));

@@ -4,6 +4,7 @@ mod anchors;
 mod attention;
 mod bound;
 mod findings;
+mod optimiser;
 mod orthogonal;
 mod phase;
 mod scaling;
@@ -102,7 +103,8 @@ pub struct Section {
 
 /// The sections of a study, in order; a part that was not run has none.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let Results { scaling, sizes, orthogonal, phase, bound, attention, training, anchors } = results;
+    let Results { scaling, sizes, orthogonal, phase, bound, attention, training, anchors, optimiser } =
+        results;
     let sections = [
         scaling.as_ref().map(scaling::section),
         sizes.as_ref().map(sizes::section),
@@ -112,6 +114,7 @@ pub fn sections(results: &Results) -> Vec<Section> {
         attention.as_ref().map(attention::section),
         training.as_ref().map(training::section),
         anchors.as_ref().map(anchors::section),
+        optimiser.as_ref().map(optimiser::section),
     ];
     let named = |(part, section): (&Part, Option<Section>)| Some(Section { id: part.word(), ..section? });
     Part::ALL.iter().zip(sections).filter_map(named).collect()

@@ -70,7 +70,8 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let pass =
         n * (read + SAMPLE + forward) + products + sums + if m > 0.0 { rows } else { tables.min(rows) };
     let softmax = n * l * EXPONENTIAL;
-    let limit = 3.0 * pass + softmax + n * (forward + m * d * fma);
+    let rounds = count(config.rounds);
+    let limit = pass + rounds * (2.0 * pass + softmax + n * (forward + m * d * fma));
     let train = match config.regime {
         Regime::Infinitesimal => limit,
         // Logits and residuals twice, in full unless the first-order form holds.
@@ -81,20 +82,22 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
             let linear = m == 0.0 && real == 1.0 && small && 16.0 * d * d <= n * labels;
             let each =
                 if linear { 2.0 * d * d * fma } else { labels * (2.0 * (p + d) * fma + 2.0 * EXPONENTIAL) };
-            pass + n * (2.0 * (read + forward) + each + d * p * fma + 3.0 * picked) + softmax
+            let round = n * (2.0 * (read + forward) + each + d * p * fma + 3.0 * picked) + softmax;
+            pass + rounds * round
         }
     };
 
-    // Two memory steps and that of placed attention: some 40 products of a matrix with its Gram matrix, or two factorisations and
+    // The memory steps and that of placed attention: some 40 products of a matrix with its Gram matrix, or two factorisations and
     // the second moment of the features, all in 64 bits.
-    let (small, wide) = (d.min(p), 2.0 * FMA);
+    let (small, wide, steps) = (d.min(p), 2.0 * FMA, rounds + 2.0);
     let rule = match config.early_rule {
         EarlyRule::Gradient => 0.0,
-        EarlyRule::Sign => 3.0 * d * p,
-        EarlyRule::Muon => 3.0 * 40.0 * small * d * p * wide,
+        EarlyRule::Sign => steps * d * p,
+        EarlyRule::Muon => steps * 40.0 * small * d * p * wide,
         EarlyRule::Newton => {
             let solve = (d + p) * (d * d + p * p) * SOLVE;
-            3.0 * solve + labels * d * d * wide + 2.0 * (n * (picked + forward + p * p * fma) + n * read)
+            let moment = n * (read + picked + forward + p * p * fma);
+            steps * (solve + labels * d * d * wide) + (rounds + 1.0) * moment
         }
     };
 
