@@ -23,6 +23,7 @@ class Settings(_engine.Config):
         trigger: Literal["values", "keys"] = "values",
         labels: str = "permutation",
         zipf: Optional[Number] = None,
+        noise_zipf: Optional[Number] = None,
         noise_vocab: Optional[Number] = None,
         regime: Literal["exact", "infinitesimal"] = "infinitesimal",
         early_rule: Literal["gradient", "sign", "muon", "newton"] = "gradient",
@@ -83,6 +84,8 @@ class Settings(_engine.Config):
     def labels(self) -> str: ...
     @property
     def zipf(self) -> Optional[float]: ...
+    @property
+    def noise_zipf(self) -> Optional[float]: ...
     @property
     def noise_vocab(self) -> Optional[int]: ...
     @property

@@ -84,13 +84,18 @@ fn missing_predictions_have_a_reason() {
     assert!(large["accuracy"].is_f64() && large["error"] == 0.020);
     let between = json("predict --vocab 10000 --dim 1000 --samples 1e9");
     assert!(between["accuracy"].is_f64() && between["error"].is_null());
-    let zipf = json("predict --zipf 1.0");
+    let zipf = json("predict --zipf 1.0 --trigger keys");
+    assert!(
+        zipf["accuracy"].is_f64() && zipf["error"] == 0.03 && zipf["gaps"].as_array().unwrap().is_empty()
+    );
+    assert!(zipf["critical"]["length"].is_u64() && zipf["laws"].as_array().unwrap().is_empty());
+    let zipf = json("predict --zipf 1.0 --width 64");
     for name in PARAMETERS {
         assert!(zipf["critical"][name].is_null());
-        assert!(zipf["critical_reason"][name].as_str().unwrap().contains("uniform"), "{name}");
+        assert!(zipf["critical_reason"][name].as_str().unwrap().contains("attention-only"), "{name}");
     }
     assert_eq!(zipf["gaps"].as_array().unwrap().len(), 6);
-    assert!(text("predict --zipf 1.0").contains("the formulas are for uniform tokens"));
+    assert!(text("predict --zipf 1.0 --width 64").contains("the formulas are for the attention-only model"));
     let muon = text("predict --early-rule muon");
     assert!(muon.contains("the formulas are for gradient steps of the memory"), "{muon}");
 }

@@ -144,6 +144,7 @@ fn task_variants_agree() {
             Settings { zipf: Some(1.1), ..small() },
             Settings { noise_vocab: Some(37), ..small() },
             Settings { noise_vocab: Some(300), zipf: Some(0.7), ..small() },
+            Settings { noise_zipf: Some(1.4), zipf: Some(0.7), ..small() },
             Settings { labels: Labels::Mod(7), ..small() },
             Settings { keep: Some(3), ..small() },
             Settings { keep: Some(1), lead: 0.5, ..small() },

@@ -1,13 +1,16 @@
 //! Simulates random configurations near their critical number of samples, to validate the predictions.
 //!
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
-//! (kind: attention, crossing, mlp, sphere or orthonormal; configurations; seeds per cell; output).
+//! (kind: attention, crossing, mlp, sphere, orthonormal, zipf or noise_zipf; configurations; seeds per cell; output).
 //!
 //! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d and L to 128, m from 64
 //! to 2048, any activation); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
 //! four numbers of samples are drawn log-uniformly within a factor of 8 of it. Configurations that do not cross
 //! within 2^28 tokens (attention-MLP: `N m d` within 2^31 too) are drawn anew. The kind `crossing` has the sizes of `attention`, every
 //! second length near where attention becomes the limit, six numbers of samples close to the crossing and at most 2^22 tokens there.
+//!
+//! The kinds `zipf` and `noise_zipf` have V from 129 to 1,425, d from 24 to 400, L from 3 to 128 and one number of samples from 0.4 V to
+//! 100 V, all log-uniform, and an exponent of Zipf's law from 0.3 to 2, uniform; with `noise_zipf` the noise tokens have another.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -69,6 +72,15 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
                 settings.length = draw.log(0.5 * limit, 3.0 * limit).clamp(2, 800);
             }
         }
+        "zipf" | "noise_zipf" => {
+            settings.vocab = draw.log(129.0, 1425.0);
+            settings.dim = draw.log(24.0, 400.0);
+            settings.length = draw.log(3.0, 128.0);
+            let mut exponent = || Some((100.0 * (0.3 + 1.7 * draw.uniform())).round() / 100.0);
+            settings.zipf = exponent();
+            settings.noise_zipf = if kind == "zipf" { None } else { exponent() };
+            settings.samples = draw.log(0.4 * settings.vocab as f64, 100.0 * settings.vocab as f64);
+        }
         "mlp" => {
             settings.width = Some(draw.log(64.0, 2048.0));
             settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
@@ -107,19 +119,32 @@ fn pilot(settings: &Settings, max: f64, seed: u64) -> Option<f64> {
 
 fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let crossing = kind == "crossing";
-    // The kind `crossing` was drawn after the formulas that it validates.
-    let mut draw = Draw::new(index, if crossing { 20_261_117 } else { 20_260_315 });
+    // The kinds `crossing`, `zipf` and `noise_zipf` were drawn after the formulas that they validate.
+    let mut draw = Draw::new(
+        index,
+        match kind {
+            "crossing" => 20_261_117,
+            "zipf" => 20_261_116,
+            "noise_zipf" => 20_261_118,
+            _ => 20_260_315,
+        },
+    );
     let settings = settings(kind, &mut draw);
     // Every cell has its own seeds. Equal ones would correlate the errors of cells, for example through the trigger's length.
     let first = 1000 * (index + 1);
     // The pilot looks for a crossing up to an eighth of this.
     let most = if crossing { CROSSING_TOKENS } else { TOKENS } / settings.length as f64;
     let most = settings.width.map_or(most, |width| most.min(PRODUCTS / (width * settings.dim) as f64));
-    let critical = pilot(&settings, most, first - 1)?;
     let mut lines = String::new();
-    let samples: Vec<usize> = match crossing {
-        true => NEAR.iter().map(|factor| (factor * critical).round().max(1.0) as usize).collect(),
-        false => (0..4).map(|_| draw.log(critical / 8.0, critical * 8.0).max(1)).collect(),
+    let samples: Vec<usize> = match settings.zipf {
+        Some(_) => vec![settings.samples],
+        None => {
+            let critical = pilot(&settings, most, first - 1)?;
+            match crossing {
+                true => NEAR.iter().map(|factor| (factor * critical).round().max(1.0) as usize).collect(),
+                false => (0..4).map(|_| draw.log(critical / 8.0, critical * 8.0).max(1)).collect(),
+            }
+        }
     };
     for (cell, samples) in samples.into_iter().enumerate() {
         let first = first + cell as u64 * seeds;
@@ -132,9 +157,10 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
             "{index},{embedding},{trigger},{vocab},{dim},{length},{width},{activation},{samples},{seeds}"
         )
         .unwrap();
-        let columns =
-            [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
-        for column in columns {
+        if let Some(zipf) = settings.zipf {
+            write!(lines, ",{zipf},{}", settings.noise_zipf.unwrap_or(zipf)).unwrap();
+        }
+        for column in columns(kind) {
             let means: Vec<f64> = runs.iter().map(|run| run[column].mean()).collect();
             let mean = means.iter().sum::<f64>() / means.len() as f64;
             let variance = means.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (means.len() - 1) as f64;
@@ -145,10 +171,22 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     Some(lines)
 }
 
+/// The measures of a cell.
+fn columns(kind: &str) -> Vec<Measure> {
+    let mut columns =
+        vec![Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy];
+    if kind.ends_with("zipf") {
+        columns.push(Measure::AttentionMass);
+    }
+    columns
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, count, seeds, path] = &arguments[..] else {
-        eprintln!("usage: simulate attention|crossing|mlp|sphere|orthonormal CONFIGURATIONS SEEDS OUT.csv");
+        eprintln!(
+            "usage: simulate attention|crossing|mlp|sphere|orthonormal|zipf|noise_zipf CONFIGURATIONS SEEDS OUT.csv"
+        );
         std::process::exit(2);
     };
     let (count, seeds): (usize, u64) = (count.parse().unwrap(), seeds.parse().unwrap());
@@ -166,9 +204,10 @@ fn main() {
                         eprintln!("{} of {count}", done.len());
                         // Written in order as results arrive, so that an interruption loses little.
                         done.sort_by_key(|&(index, _)| index);
-                        let header = "index,embedding,trigger,vocab,dim,length,width,activation,samples,seeds,\
-                            accuracy,accuracy_se,memory_accuracy,memory_accuracy_se,lock_rate,lock_rate_se,\
-                            one_step_accuracy,one_step_accuracy_se\n";
+                        let sizes = "index,embedding,trigger,vocab,dim,length,width,activation,samples,seeds";
+                        let exponents = if kind.ends_with("zipf") { ",zipf,noise_zipf" } else { "" };
+                        let measures = columns(kind).into_iter().map(|m| format!(",{m},{m}_se"));
+                        let header = format!("{sizes}{exponents}{}\n", measures.collect::<String>());
                         let text: String = done.iter().map(|(_, lines)| lines.as_str()).collect();
                         std::fs::write(path, format!("{header}{text}")).unwrap();
                     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use superpose_core::Measure;
 use superpose_core::config::Trigger;
 use superpose_core::random::{Stream, Words, normal_quantile, unit};
-use superpose_theory::{Point, predict_at};
+use superpose_theory::{Point, Zipf, predict_at};
 
 struct Cell {
     index: String,
@@ -21,7 +21,13 @@ struct Cell {
     values: Vec<(f64, f64, Option<f64>)>,
 }
 
-const QUANTITIES: [&str; 4] = ["accuracy", "memory_accuracy", "lock_rate", "one_step_accuracy"];
+const QUANTITIES: [Measure; 5] = [
+    Measure::Accuracy,
+    Measure::MemoryAccuracy,
+    Measure::LockRate,
+    Measure::OneStepAccuracy,
+    Measure::AttentionMass,
+];
 
 fn read(path: &str) -> Vec<Cell> {
     let text = std::fs::read_to_string(path).unwrap();
@@ -31,6 +37,8 @@ fn read(path: &str) -> Vec<Cell> {
         .map(|line| {
             let row: HashMap<&str, &str> = names.iter().copied().zip(line.split(',')).collect();
             let number = |name: &str| row[name].parse::<f64>().unwrap();
+            // Files of uniform tokens have no columns for exponents.
+            let exponent = |name: &str| row.get(name).map_or(0.0, |text| text.parse().unwrap());
             let point = Point {
                 vocab: number("vocab"),
                 dim: number("dim"),
@@ -42,17 +50,19 @@ fn read(path: &str) -> Vec<Cell> {
                 trigger: row["trigger"].parse().unwrap(),
                 keep: None,
                 lead: 4.0,
+                zipf: Zipf { facts: exponent("zipf"), noise: exponent("noise_zipf") },
             };
             let p = predict_at(&point);
-            let predicted =
-                [Measure::Accuracy, Measure::MemoryAccuracy, Measure::LockRate, Measure::OneStepAccuracy]
-                    .map(|measure| p.measures[measure]);
-            let values = QUANTITIES
-                .iter()
-                .zip(predicted)
-                .map(|(name, predicted)| (number(name), number(&format!("{name}_se")), predicted));
-            let name = ["trigger", "vocab", "dim", "length", "width", "activation", "samples"];
-            let name = name.map(|column| format!("{column} {}", row[column])).join(", ");
+            // Only some files have the attention mass.
+            let values =
+                QUANTITIES.iter().filter(|measure| row.contains_key(measure.word())).map(|measure| {
+                    let name = measure.word();
+                    (number(name), number(&format!("{name}_se")), p.measures[*measure])
+                });
+            let name =
+                ["trigger", "vocab", "dim", "length", "width", "activation", "samples", "zipf", "noise_zipf"];
+            let name = name.iter().filter_map(|column| Some(format!("{column} {}", row.get(column)?)));
+            let name = name.collect::<Vec<_>>().join(", ");
             let regime = p.dominant.map_or("nothing".into(), |dominant| {
                 format!("{:?}: {}", dominant.part, dominant.term).to_lowercase()
             });
@@ -132,7 +142,7 @@ fn errors<'a>(cells: impl Iterator<Item = &'a Cell>, quantity: usize) -> Option<
         }
     };
     for cell in cells {
-        let (seen, error, Some(predicted)) = cell.values[quantity] else { continue };
+        let Some(&(seen, error, Some(predicted))) = cell.values.get(quantity) else { continue };
         all_cells.push((predicted, error));
         add(sums.entry(&cell.index).or_default(), seen, error, predicted);
     }

@@ -184,8 +184,8 @@ mod tests {
         ] {
             assert!(sentence.contains(part), "{sentence}");
         }
-        let silent = at(Settings { zipf: Some(1.0), ..Settings::default() });
-        assert!(silent.sentence.contains("uniform tokens") && silent.knobs.is_empty());
+        let silent = at(Settings { zipf: Some(1.0), width: Some(64), ..Settings::default() });
+        assert!(silent.sentence.contains("attention-only model") && silent.knobs.is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Instant;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::critical::Parameter;
 use superpose_theory::map::{Axis, fill};
-use superpose_theory::{Point, critical, predict_at};
+use superpose_theory::{Point, Zipf, critical, predict_at};
 
 /// Milliseconds of the fastest of several runs.
 fn fastest(runs: usize, mut work: impl FnMut()) -> f64 {
@@ -24,8 +24,8 @@ fn fastest(runs: usize, mut work: impl FnMut()) -> f64 {
 
 fn point(embedding: Embedding, trigger: Trigger) -> Point {
     let (vocab, dim, length, samples) = (512.0, 128.0, 32.0, 20_000.0);
-    let (width, activation, keep, lead) = (None, Activation::Relu, None, 4.0);
-    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead }
+    let (width, activation, keep, lead, zipf) = (None, Activation::Relu, None, 4.0, Zipf::default());
+    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead, zipf }
 }
 
 fn axes(mlp: bool) -> Vec<Axis> {

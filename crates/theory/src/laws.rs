@@ -47,6 +47,9 @@ impl Law {
 
     /// The same for a kernel.
     pub(crate) fn with(point: &Point, kernel: &Summary, measure: Measure, accuracy: f64) -> Option<Law> {
+        if !point.zipf.is_uniform() {
+            return None;
+        }
         let (orthonormal, mlp) = (point.orthonormal(), point.width.is_some());
         let steps = match measure {
             Measure::OneStepAccuracy => "one step",

@@ -46,11 +46,12 @@ mod quadrature;
 mod recall;
 #[cfg(test)]
 mod testing;
+mod zipf;
 
 pub use critical::critical;
 pub use kernel::Measured;
 pub use memory::Memory;
 pub use plan::plan;
-pub use point::Point;
+pub use point::{Point, Zipf};
 pub use predict::{Prediction, predict, predict_at, predict_measured};
 pub use recall::MIN_TIGHT_LEAD;

@@ -6,6 +6,29 @@ use superpose_core::config::{Activation, Embedding, Settings, Trigger};
 
 use crate::predict::Reason;
 
+/// Exponents of Zipf's law: the token of rank r has a probability proportional to `r^-exponent`. By default tokens are uniform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Zipf {
+    /// Of the facts.
+    pub facts: f64,
+    /// Of the other tokens of a sequence.
+    pub noise: f64,
+}
+
+impl Zipf {
+    /// Whether all tokens are equally likely.
+    pub fn is_uniform(self) -> bool {
+        self == Zipf::default()
+    }
+}
+
+impl From<&Settings> for Zipf {
+    fn from(settings: &Settings) -> Zipf {
+        let facts = settings.zipf.unwrap_or(0.0);
+        Zipf { facts, noise: settings.noise_zipf.unwrap_or(facts) }
+    }
+}
+
 /// One point of parameter space. Sizes are real numbers: a planner moves through them continuously, and
 /// products such as `N d^2` must not overflow.
 ///
@@ -33,6 +56,9 @@ pub struct Point {
     pub keep: Option<f64>,
     /// The trigger's score after step 2, in units of `ln(L + 1)`.
     pub lead: f64,
+    /// Frequencies of tokens.
+    #[serde(default)]
+    pub zipf: Zipf,
 }
 
 impl From<&Settings> for Point {
@@ -48,6 +74,7 @@ impl From<&Settings> for Point {
             trigger: settings.trigger,
             keep: settings.keep.map(|keep| keep as f64),
             lead: settings.lead,
+            zipf: Zipf::from(settings),
         }
     }
 }
@@ -94,6 +121,11 @@ impl Point {
         self.embedding == Embedding::Orthonormal
     }
 
+    /// Whether the formulas for tokens by Zipf's law cover the model: attention-only, with overlapping embeddings.
+    pub(crate) fn has_zipf_formulas(&self) -> bool {
+        self.width.is_none() && !self.orthonormal()
+    }
+
     /// Samples per fact, `N/V`.
     pub fn coverage(&self) -> f64 {
         self.samples / self.vocab
@@ -103,6 +135,6 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    let (keep, lead) = (None, 4.0);
-    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep, lead }
+    let (keep, lead, zipf) = (None, 4.0, Zipf::default());
+    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep, lead, zipf }
 }

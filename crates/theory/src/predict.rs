@@ -14,8 +14,9 @@ use crate::limit::limit;
 use crate::memory::Memory;
 use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::{one_step_accuracy, one_step_beside};
-use crate::point::{Point, without_formula};
+use crate::point::{Point, Zipf, without_formula};
 use crate::recall::{MIN_TIGHT_LEAD, Nodes, Weights};
+use crate::zipf::Zipfian;
 
 /// Defines each reason by its text, which is also its description in schemas.
 macro_rules! reasons {
@@ -35,7 +36,9 @@ macro_rules! reasons {
 }
 
 reasons! {
-    Zipf: "the formulas are for uniform tokens",
+    Zipf: "under Zipf's law the formulas are for the attention-only model with overlapping embeddings",
+    ZipfLead: "under Zipf's law the formula is for a lead of at least 3",
+    ZipfKeep: "under Zipf's law the formula is for attention on all tokens of a sequence",
     NoiseVocab: "the formulas are for noise tokens from the facts' vocabulary",
     LabelClasses: "the formulas are for one label per fact",
     ExactRegime: "the formulas are for the infinitesimal regime",
@@ -133,7 +136,8 @@ pub fn predict(config: &Config) -> Prediction {
 /// does not compile before it was decided whether the formulas cover it.
 pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
     let Settings {
-        zipf,
+        zipf: _,
+        noise_zipf: _,
         noise_vocab,
         labels,
         regime,
@@ -172,9 +176,12 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
     let dropped = keep.is_some_and(|keep| keep < *length);
     let (recall, mass) = (measure == Measure::Accuracy, measure == Measure::AttentionMass);
     let attended = !matches!(measure, Measure::MemoryAccuracy | Measure::OneStepAccuracy);
+    let (skewed, point) = (!Zipf::from(&**config).is_uniform(), Point::from(config));
     let unscaled = gamma.is_some_and(|gamma| recall || mass || (signed && gamma <= 0.0));
     let reasons = [
-        zipf.is_some_and(|exponent| exponent != 0.0).then_some(Reason::Zipf),
+        (skewed && !point.has_zipf_formulas()).then_some(Reason::Zipf),
+        (skewed && recall && *lead < MIN_TIGHT_LEAD).then_some(Reason::ZipfLead),
+        (skewed && dropped && measure == Measure::KeptRate).then_some(Reason::ZipfKeep),
         noise_vocab.is_some().then_some(Reason::NoiseVocab),
         (*labels != Labels::Permutation).then_some(Reason::LabelClasses),
         (*regime == Regime::Exact).then_some(Reason::ExactRegime),
@@ -203,6 +210,9 @@ const PREDICTED: [Measure; 6] = [
 
 /// The prediction of one measure at a point; `None` when there is no formula for it.
 pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
+    if !point.zipf.is_uniform() {
+        return point.has_zipf_formulas().then(|| Zipfian::new(point).measure(measure))?;
+    }
     match measure {
         Measure::Accuracy => Some(Recall::new(point).accuracy(point.length, point.samples)),
         Measure::MemoryAccuracy => Some(Memory::new(point).accuracy(point.samples)),
@@ -224,6 +234,10 @@ fn has_one_step(point: &Point) -> bool {
 
 /// Predicts at a point. Embeddings from a file count as Gaussian here; see [`predict_measured`].
 pub fn predict_at(point: &Point) -> Prediction {
+    if !point.zipf.is_uniform() {
+        let prediction = point.has_zipf_formulas().then(|| Zipfian::new(point).predict());
+        return prediction.unwrap_or_default().with_gaps(Reason::Zipf);
+    }
     let memory = Memory::new(point);
     let one_step_accuracy = has_one_step(point).then(|| one_step_beside(point, memory.race.as_ref()));
     let scores = Scores::of(point);
@@ -272,16 +286,22 @@ impl Prediction {
             Measure::Top5Accuracy | Measure::Margin => None,
         });
         let reason = if attention.is_some() { Reason::OrthonormalMlp } else { Reason::MeasuredKernel };
-        let missing = PREDICTED.into_iter().filter(|&measure| measures[measure].is_none());
-        let gaps = missing.map(|quantity| Gap { quantity, reason });
         Prediction {
             measures,
             kernel: Some(kernel),
             noise: Noise { logits: Some(logits), scores },
             dominant: dominant(point, memory_accuracy, lock_rate, &logits, scores.as_ref()),
             conditions: conditions(point, &kernel),
-            gaps: gaps.collect(),
+            gaps: Vec::new(),
         }
+        .with_gaps(reason)
+    }
+
+    /// The prediction with a reason for every measure that has a formula elsewhere but not here.
+    fn with_gaps(mut self, reason: Reason) -> Prediction {
+        let missing = PREDICTED.into_iter().filter(|&measure| self.measures[measure].is_none());
+        self.gaps = missing.map(|quantity| Gap { quantity, reason }).collect();
+        self
     }
 }
 
@@ -293,9 +313,19 @@ pub(crate) fn dominant(
     logits: &LogitNoise,
     scores: Option<&ScoreNoise>,
 ) -> Option<Dominant> {
+    dominant_of(libm::exp(-point.coverage()), memory_accuracy, lock_rate, logits, scores)
+}
+
+/// The same for a given share of uses of facts that no sample shows.
+pub(crate) fn dominant_of(
+    unseen: f64,
+    memory_accuracy: f64,
+    lock_rate: Option<f64>,
+    logits: &LogitNoise,
+    scores: Option<&ScoreNoise>,
+) -> Option<Dominant> {
     let scores = scores.map(ScoreNoise::terms);
     let attention = lock_rate.zip(scores.as_ref().map(|terms| &terms[..]));
-    let unseen = libm::exp(-point.coverage());
     let (part, term) = limit(memory_accuracy, attention, Some(unseen), &logits.terms());
     term.map(|term| Dominant { part, term })
 }

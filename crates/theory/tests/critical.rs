@@ -8,9 +8,9 @@ use common::{any_point, size};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
-use superpose_theory::Point;
 use superpose_theory::critical::{Critical, Parameter, Recall, critical};
 use superpose_theory::plan::{Request, plan};
+use superpose_theory::{Point, Zipf};
 
 fn accuracy(point: &Point) -> f64 {
     Recall::new(point).accuracy(point.length, point.samples)
@@ -68,6 +68,7 @@ proptest! {
             trigger: Trigger::Keys,
             keep: None,
             lead: 4.0,
+            zipf: Zipf::default(),
         };
         let needed = |length: f64| critical(&Point { length, ..point }, Parameter::Samples, 0.5).value();
         let (short, long) = (needed(length).unwrap(), needed((length * factor).round()).unwrap());

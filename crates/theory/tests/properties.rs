@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_theory::bound::Bounds;
-use superpose_theory::{Measured, Memory, Point, Prediction, predict_at, predict_measured};
+use superpose_theory::{Measured, Memory, Point, Prediction, Zipf, predict_at, predict_measured};
 
 fn check(p: &Prediction) -> Result<(), TestCaseError> {
     for (_, x) in p.measures.iter() {
@@ -90,6 +90,7 @@ proptest! {
             trigger: Trigger::Keys,
             keep: None,
             lead: 4.0,
+            zipf: Zipf::default(),
         });
         let samples = (vocab * per_fact.exp()).max(1.0).round();
         let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
@@ -111,6 +112,7 @@ proptest! {
         let at = |dim: f64| predict_at(&Point {
             vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger, keep: None,
             lead: 4.0,
+            zipf: Zipf::default(),
         });
         let (small, large) = (at(dim), at((dim * factor).round()));
         let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());

@@ -95,10 +95,16 @@ fn maps_of_parameters_orthonormal_embeddings_and_zipf() {
         let dim = map["x"]["values"][i % map["x"]["values"].as_array().unwrap().len()].as_u64().unwrap();
         assert_eq!(accuracy.is_null(), dim < 102, "dim {dim}");
     }
-    let silent = json!({ "config": { "zipf": 1.0 },
+    let zipf = json!({ "config": { "zipf": 1.0, "trigger": "keys" }, "resolution": 16,
+        "x": { "size": "dim", "low": 16, "high": 512 }, "y": { "size": "samples", "low": 100, "high": 100_000 } });
+    let map = posted("/api/map", &zipf);
+    let shares = map["accuracy"].as_array().unwrap().iter().map(|share| share.as_f64().unwrap());
+    assert!(map["gap"].is_null() && shares.clone().all(|share| (0.0..=1.0).contains(&share)));
+    assert!(shares.clone().fold(0.0, f64::max) > shares.fold(1.0, f64::min) + 0.05);
+    let silent = json!({ "config": { "zipf": 1.0, "width": 64 },
         "x": { "size": "dim", "low": 16, "high": 512 }, "y": { "size": "samples", "low": 100, "high": 100_000 } });
     let map = posted("/api/map", &silent);
-    assert!(map["accuracy"].is_null() && map["gap"].as_str().unwrap().contains("uniform tokens"));
+    assert!(map["accuracy"].is_null() && map["gap"].as_str().unwrap().contains("attention-only model"));
 }
 
 #[test]

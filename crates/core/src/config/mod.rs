@@ -61,6 +61,8 @@ settings! {
         labels: Labels = Labels::Permutation;
         /// Exponent of the Zipf distribution of tokens; absent: uniform tokens.
         zipf: Option<f64> = None, within(0.0, 10.0);
+        /// Exponent of the Zipf distribution of the uninformative tokens; absent: that of the facts.
+        noise_zipf: Option<f64> = None, within(0.0, 10.0);
         /// Vocabulary size of the uninformative tokens; absent: they use the facts' vocabulary.
         noise_vocab: Option<usize> = None, counts(1, MAX_COUNT);
         /// Learning rates of the three steps, finite (exact) or in the limit eta -> 0 (infinitesimal).

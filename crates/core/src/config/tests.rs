@@ -86,6 +86,7 @@ fn json_round_trips() {
     let settings = Settings {
         width: Some(9),
         zipf: Some(0.5),
+        noise_zipf: Some(1.5),
         embedding: EmbeddingSettings::Clustered { clusters: 3, spread: 0.25 },
         training: Some(Training { steps: 7, optimiser: Optimiser::Muon, ..Training::default() }),
         ..Settings::default()
@@ -136,6 +137,7 @@ fn errors_name_the_setting_and_its_value() {
         (r#"{"vocab": 1}"#, "vocab = 1: must be a whole number from 2 to 2147483647"),
         (r#"{"vocab": 1.5}"#, "vocab = 1.5: must be a whole number"),
         (r#"{"activation": "sine"}"#, "activation = sine: must be one of relu"),
+        (r#"{"noise_zipf": -1}"#, "noise_zipf = -1: must be from 0 to 10"),
         (r#"{"zipf": 11}"#, "zipf = 11: must be from 0 to 10"),
         (r#"{"width": -4}"#, "width = -4: must be a whole number"),
         (r#"{"lead": 0}"#, "lead = 0: must be above 0, at most 1000000"),

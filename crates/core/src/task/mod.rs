@@ -31,12 +31,10 @@ impl Task {
             }
             Labels::Mod(classes) => (0..config.vocab).map(|token| (token % classes) as u32).collect(),
         };
-        let draw = |size| Distribution::new(size, config.zipf);
-        let informative = draw(config.vocab);
-        let (noise, noise_start) = match config.noise_vocab {
-            Some(size) => (draw(size), config.vocab as u32),
-            None => (informative.clone(), 0),
-        };
+        let informative = Distribution::new(config.vocab, config.zipf);
+        let (size, noise_start) =
+            config.noise_vocab.map_or((config.vocab, 0), |size| (size, config.vocab as u32));
+        let noise = Distribution::new(size, config.noise_zipf.or(config.zipf));
         Task { length: config.length, facts, informative, noise, noise_start }
     }
 
@@ -69,5 +67,26 @@ impl Task {
     /// The number of the first noise token.
     pub fn noise_start(&self) -> usize {
         self.noise_start as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn noise_tokens_have_their_own_exponent() {
+        let task = |zipf, noise_zipf, noise_vocab| {
+            Task::new(&Settings { zipf, noise_zipf, noise_vocab, ..Settings::default() }.check().unwrap())
+        };
+        let ratio = |distribution: &Distribution| distribution.probability(0) / distribution.probability(1);
+        let other = task(Some(1.0), Some(2.0), None);
+        assert!(
+            (ratio(other.informative()) - 2.0).abs() < 1e-12 && (ratio(other.noise()) - 4.0).abs() < 1e-12
+        );
+        let same = task(Some(1.0), None, Some(30));
+        assert!((ratio(same.noise()) - 2.0).abs() < 1e-12 && same.noise().size() == 30);
+        assert!((ratio(task(Some(1.0), Some(0.0), None).noise()) - 1.0).abs() < 1e-12);
     }
 }

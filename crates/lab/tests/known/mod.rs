@@ -10,8 +10,8 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use statrs::function::erf::erfc;
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_core::random::{Stream, Words, normal_quantile, unit};
-use superpose_theory::Point;
 use superpose_theory::critical::Recall;
+use superpose_theory::{Point, Zipf};
 
 use superpose_lab::threshold::{Plan, Search, Step, Threshold, slope_of};
 
@@ -345,6 +345,7 @@ pub fn tables() -> Vec<Vec<f64>> {
             trigger,
             keep: None,
             lead: 4.0,
+            zipf: Zipf::default(),
         };
         let recall = Recall::new(&point);
         let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));

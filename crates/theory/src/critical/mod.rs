@@ -182,7 +182,7 @@ pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical 
         // Facts that occur in no sample are guessed, so the coverage bounds the accuracy.
         let point = parameter.set(point, x);
         let seen = point.coverage() + 0.01;
-        if point.vocab > 200.0 && seen < accuracy { seen } else { along(x) }
+        if point.zipf.is_uniform() && point.vocab > 200.0 && seen < accuracy { seen } else { along(x) }
     };
     let helps = parameter.helps();
     match (topmost_crossing(range, parameter.stride(), accuracy, helps, f), helps) {

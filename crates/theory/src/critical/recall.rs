@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
+use superpose_core::Measure;
+
 use super::Parameter;
 use crate::attention::Scores;
 use crate::memory::Memory;
 use crate::point::Point;
+use crate::predict::predict_measure;
 use crate::recall::Nodes;
 
 /// Three-step recall of a model with fixed vocabulary, dimension and width; its memory is set up once.
 #[derive(Clone, Debug)]
 pub struct Recall {
     point: Point,
+    /// Not used under Zipf's law.
     memory: Memory,
     nodes: Nodes,
 }
@@ -60,6 +64,9 @@ fn recall_or_bound<'a>(
     nodes: &Nodes,
     memory: impl FnOnce() -> Cow<'a, Memory>,
 ) -> f64 {
+    if !point.zipf.is_uniform() {
+        return predict_measure(Measure::Accuracy, point).unwrap_or(f64::NAN);
+    }
     let weights = nodes.weights(point, &Scores::of(point));
     let lock_rate = weights.lock_rate();
     match lock_rate < target {
@@ -82,7 +89,7 @@ mod tests {
             for embedding in [Embedding::Gaussian, Embedding::Sphere, Embedding::Orthonormal] {
                 for (length, samples) in [(1.0, 50.0), (16.0, 8192.0), (300.0, 4000.0), (300.0, 30.0)] {
                     let point = Point { trigger, embedding, ..gaussian(200.0, 202.0, length, samples) };
-                    let expected = predict_at(&point).measures[superpose_core::Measure::Accuracy].unwrap();
+                    let expected = predict_at(&point).measures[Measure::Accuracy].unwrap();
                     let found = Recall::new(&point).accuracy(length, samples);
                     assert!((found - expected).abs() < 1e-9, "{point:?}: {found} {expected}");
                 }
@@ -90,7 +97,7 @@ mod tests {
         }
         let mlp =
             Point { width: Some(900.0), activation: Activation::He2, ..gaussian(200.0, 64.0, 9.0, 5e3) };
-        let expected = predict_at(&mlp).measures[superpose_core::Measure::Accuracy].unwrap();
+        let expected = predict_at(&mlp).measures[Measure::Accuracy].unwrap();
         assert_eq!(Recall::new(&mlp).accuracy(9.0, 5e3), expected);
     }
 

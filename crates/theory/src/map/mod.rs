@@ -9,13 +9,15 @@ mod interpolate;
 mod shared;
 mod surface;
 
+use superpose_core::Measure;
+
 use crate::attention::{Gradient, Scores};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
 use crate::memory::{Memory, Race, race};
 use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
-use crate::predict::{Dominant, dominant};
+use crate::predict::{Dominant, dominant, predict_at, predict_measure};
 use crate::recall::{LAST, NODES, Nodes, Weights};
 use shared::Shared;
 use surface::{NEGLIGIBLE, Side, Surface, in_parallel};
@@ -26,6 +28,9 @@ pub const TOLERANCE: f64 = 0.002;
 /// Weight of an error of the memory accuracy where attention limits recall. It is not zero, because the memory accuracy
 /// still determines the limiting noise term.
 const MIN_WEIGHT: f64 = 0.05;
+
+/// Under Zipf's law, cells along an axis that share a noise term.
+const TERM_BLOCK: usize = 8;
 
 /// An axis of a map: a parameter and its values in increasing order.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +92,9 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         return transposed(fill(point, columns, rows, threads));
     }
     let grid = Grid::new(point, &rows, &columns);
+    if !point.zipf.is_uniform() {
+        return under_zipf(&grid, &rows, &columns, threads);
+    }
     let (height, width) = (rows.values.len(), columns.values.len());
     let column = |column: usize| (0..height).map(|row| grid.attention(row, column)).collect::<Vec<_>>();
     let attention = in_parallel(width, threads, column).concat();
@@ -127,6 +135,26 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
     let (accuracy, dominant) = in_parallel(width, threads, column).into_iter().flatten().unzip();
     let computed = stored.iter().flatten().map(|surface| surface.computed).sum();
     Map { rows, columns, accuracy, dominant, computed }
+}
+
+/// The same for tokens by Zipf's law: recall is computed at some points and interpolated like the memory, and the noise term is that of the
+/// nearest of a few points.
+fn under_zipf(grid: &Grid, rows: &Axis, columns: &Axis, threads: usize) -> Map {
+    let (height, width) = (rows.values.len(), columns.values.len());
+    let recall = |row: usize, column: usize| {
+        predict_measure(Measure::Accuracy, &grid.point(row, column)).unwrap_or(f64::NAN)
+    };
+    let surface = Surface::new((rows.side(0), columns.side(0)), &vec![1.0; height * width], threads, recall);
+    let blocks = |count: usize| count.div_ceil(TERM_BLOCK);
+    let term = |column: usize| {
+        let at = |i: usize, count: usize| (i * TERM_BLOCK + TERM_BLOCK / 2).min(count - 1);
+        let cell = |row: usize| predict_at(&grid.point(at(row, height), at(column, width))).dominant;
+        (0..blocks(height)).map(cell).collect::<Vec<_>>()
+    };
+    let terms = in_parallel(blocks(width), threads, term);
+    let dominant = (0..height * width).map(|i| terms[i / height / TERM_BLOCK][i % height / TERM_BLOCK]);
+    let (dominant, computed) = (dominant.collect(), surface.computed);
+    Map { rows: rows.clone(), columns: columns.clone(), accuracy: surface.values, dominant, computed }
 }
 
 /// The points of a map, and the intermediate results that they share.

@@ -4,7 +4,7 @@ use superpose_core::config::Embedding;
 
 use crate::attention::lock_rate;
 use crate::critical::Parameter::{self, Dim, Length, Vocab, Width};
-use crate::point::Point;
+use crate::point::{Point, Zipf};
 use crate::recall::MIN_TIGHT_LEAD;
 
 /// Where the formulas of a model were validated, with Gaussian embeddings.
@@ -57,6 +57,19 @@ const MLP: Checked = Checked {
     }],
 };
 
+/// Tokens by Zipf's law.
+const ZIPF: Checked = Checked {
+    words: "attention-only model, Gaussian embeddings, tokens and facts with one exponent of Zipf's law from 0.3 to 2, V 129 to 1,425, d 24 to 400, L 3 to 128, N 0.4 V to 100 V",
+    ranges: &[Validated {
+        error: ZIPF_ERROR,
+        loose_error: ZIPF_ERROR,
+        sizes: &[(Vocab, 129.0, 1425.0), (Dim, 24.0, 400.0), (Length, 3.0, 128.0)],
+    }],
+};
+
+/// Rms error of the cells of `docs/validation/zipf.csv`.
+const ZIPF_ERROR: f64 = 0.03;
+
 /// Where the model with or without an MLP was validated.
 pub fn checked(has_mlp: bool) -> Checked {
     if has_mlp { MLP } else { ATTENTION }
@@ -67,7 +80,7 @@ pub fn checked(has_mlp: bool) -> Checked {
 /// # Errors
 /// Outside the validated ranges the error is unknown; the message names the values outside the nearest one.
 pub fn expected_error(point: &Point) -> Result<f64, String> {
-    let checked = checked(point.width.is_some());
+    let checked = if point.zipf.is_uniform() { checked(point.width.is_some()) } else { ZIPF };
     let outside = |range: &Validated| -> Vec<String> {
         let sizes = range.sizes.iter().filter_map(|&(parameter, low, high)| {
             let value = parameter.of(point).unwrap_or(low);
@@ -76,21 +89,31 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
         let kind =
             (point.embedding != Embedding::Gaussian).then(|| format!("{} embeddings", point.embedding));
         let lead = (point.lead < MIN_TIGHT_LEAD).then(|| format!("lead = {}", point.lead));
-        kind.into_iter().chain(sizes).chain(lead).collect()
+        let samples = !point.zipf.is_uniform() && !(0.4..=100.0).contains(&point.coverage());
+        let samples = samples.then(|| format!("N = {}", point.samples));
+        kind.into_iter().chain(sizes).chain(lead).chain(samples).chain(exponent(point)).collect()
     };
     let mut nearest: Option<Vec<String>> = None;
     for range in checked.ranges {
         let outside = outside(range);
         if outside.is_empty() {
-            return Ok(if lock_rate(point) >= LOCKED { range.error } else { range.loose_error });
+            let tight = !point.zipf.is_uniform() || lock_rate(point) >= LOCKED;
+            return Ok(if tight { range.error } else { range.loose_error });
         }
         if nearest.as_ref().is_none_or(|nearest| outside.len() < nearest.len()) {
             nearest = Some(outside);
         }
     }
     let outside = nearest.unwrap_or_default();
-    let verb = if outside.len() == 1 { "lies" } else { "lie" };
+    let verb = if outside.len() == 1 && !outside[0].starts_with("exponents") { "lies" } else { "lie" };
     Err(format!("extrapolated: {} {verb} outside what was checked ({})", outside.join(", "), checked.words))
+}
+
+/// An exponent of Zipf's law outside the validated range, in words.
+fn exponent(point: &Point) -> Option<String> {
+    let Zipf { facts, noise } = point.zipf;
+    let validated = point.zipf.is_uniform() || (facts == noise && (0.3..=2.0).contains(&facts));
+    (!validated).then(|| format!("exponents {facts} and {noise}"))
 }
 
 #[cfg(test)]
@@ -111,6 +134,12 @@ mod tests {
         assert!(text.starts_with("extrapolated: V = 10000 lies outside"), "{text}");
         let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert_eq!(expected_error(&mlp), Ok(0.020));
+        let zipf =
+            |facts, noise| Point { zipf: Zipf { facts, noise }, ..gaussian(512.0, 128.0, 16.0, 8192.0) };
+        assert_eq!(expected_error(&zipf(1.0, 1.0)), Ok(ZIPF_ERROR));
+        assert!(
+            expected_error(&zipf(3.0, 3.0)).unwrap_err().starts_with("extrapolated: exponents 3 and 3 lie")
+        );
         let wide = Point { width: Some(9999.0), ..mlp };
         assert!(expected_error(&wide).unwrap_err().contains("m = 9999 lies"));
     }

@@ -16,7 +16,7 @@ pub use checked::{Checked, checked, expected_error};
 use crate::attention::{kept_rate, tokens_to_keep};
 use crate::conditions::{Condition, Subject};
 use crate::critical::{Critical, Parameter, Target, critical};
-use crate::point::Point;
+use crate::point::{Point, Zipf};
 use crate::predict::{Dominant, Prediction, predict_at};
 
 /// The request for a plan. Sizes that are None are to be found.
@@ -202,6 +202,7 @@ impl Request {
             trigger: self.trigger,
             keep: None,
             lead: Settings::default().lead,
+            zipf: Zipf::default(),
         }
     }
 

@@ -33,7 +33,8 @@ fn silence_has_a_reason() {
     let settings = Settings::default;
     let file = Rows::File { file: "rows.safetensors".into(), tensor: "rows".into() };
     for (other, reason) in [
-        (Settings { zipf: Some(1.0), ..settings() }, Reason::Zipf),
+        (Settings { zipf: Some(1.0), width: Some(64), ..settings() }, Reason::Zipf),
+        (Settings { noise_zipf: Some(1.0), width: Some(64), ..settings() }, Reason::Zipf),
         (Settings { noise_vocab: Some(9), ..settings() }, Reason::NoiseVocab),
         (Settings { labels: Labels::Mod(7), ..settings() }, Reason::LabelClasses),
         (Settings { regime: Regime::Exact, ..settings() }, Reason::ExactRegime),
@@ -49,6 +50,10 @@ fn silence_has_a_reason() {
         assert!(p.gaps.iter().all(|gap| gap.reason == reason), "{reason}");
     }
     assert!(at(Settings { zipf: Some(0.0), ..settings() }).gaps.is_empty());
+    assert!(at(Settings { zipf: Some(1.0), noise_zipf: Some(0.5), ..settings() }).gaps.is_empty());
+    let p = at(Settings { zipf: Some(1.0), lead: 1.0, keep: Some(3), ..settings() });
+    let reasons = [Reason::ZipfLead, Reason::ZipfKeep, Reason::Dropped];
+    assert_eq!(p.gaps.iter().map(|gap| gap.reason).collect::<Vec<_>>(), reasons);
     let p = at(Settings { gamma: Some(1.0), ..settings() });
     let reason = Reason::Gamma;
     assert_eq!(p.gaps, [Accuracy, AttentionMass].map(|quantity| Gap { quantity, reason }));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use superpose_core::config::{Activation, Embedding, Trigger};
-use superpose_theory::Point;
+use superpose_theory::{Point, Zipf};
 
 /// A whole number between the two, uniform in its logarithm.
 pub fn size(low: f64, high: f64) -> impl Strategy<Value = f64> {
@@ -24,6 +24,6 @@ prop_compose! {
     ) -> Point {
         let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
         let keep = keep.map(|share| (1.0 + share * (length - 1.0)).round());
-        Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead: 4.0 }
+        Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead: 4.0, zipf: Zipf::default() }
     }
 }
