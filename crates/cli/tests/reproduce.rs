@@ -10,7 +10,7 @@ fn study_is_complete_and_reproducible() {
     let first = superpose(folder.path(), "reproduce --only phase --only bound --out study");
     assert!(first.status.success(), "{}", text(&first.stderr));
     let summary = text(&first.stdout);
-    assert!(summary.contains("With an MLP the boundary") && summary.contains("report.html"), "{summary}");
+    assert!(summary.contains("With an MLP the closed form") && summary.contains("report.html"), "{summary}");
     let read = |name: &str| {
         let path = folder.path().join("study").join(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -31,11 +31,11 @@ fn study_is_complete_and_reproducible() {
     for link in report.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(report.contains(&format!("id=\"{link}\"")), "{link}");
     }
-    assert!(report.contains("<td>Decoders need at least the bound, 12 of them</td>"));
+    assert!(report.contains("<td>4 decoders at 3 sizes: samples over lower bound</td>"));
     let (markdown, latex) = (text(&read("report.md")), text(&read("results.tex")));
     assert!(markdown.contains("![") && markdown.contains("(figures/phase.svg)"), "{markdown}");
     assert!(
-        latex.contains("\\begin{tabular}") && latex.contains("Decoders need at least the bound"),
+        latex.contains("\\begin{tabular}") && latex.contains("samples over lower bound"),
         "{latex}"
     );
     let times =

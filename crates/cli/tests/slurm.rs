@@ -543,7 +543,7 @@ fn slurm_runs_command_lines_and_the_study() {
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
 
-    assert!(here.works("submit slurm --reproduce full --out study").contains("8 tasks of 8, 1-8;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("9 tasks of 9, 1-9;"));
     let script = std::fs::read_to_string(here.at("study/study.slurm.sh")).unwrap();
     assert!(script.contains("reproduce --scale full --seed 0 --only scaling --out "), "{script}");
     here.refused("reproduce --gather study", &["no part of a study"]);
@@ -567,7 +567,7 @@ fn slurm_runs_command_lines_and_the_study() {
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
     assert!(out.contains("study/sizes/store.sqlite does not exist"), "{out}");
     // After an early gathering, the rest can still be submitted; a folder with another study is not changed.
-    assert!(here.works("submit slurm --reproduce full --out study").contains("8 tasks of 8, 1-8;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("9 tasks of 9, 1-9;"));
     std::fs::remove_file(here.at("study/slurm.json")).unwrap();
     here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);
 }

@@ -95,7 +95,7 @@ fn maps_of_parameters_orthonormal_embeddings_and_zipf() {
         let dim = map["x"]["values"][i % map["x"]["values"].as_array().unwrap().len()].as_u64().unwrap();
         assert_eq!(accuracy.is_null(), dim < 102, "dim {dim}");
     }
-    let zipf = json!({ "config": { "zipf": 1.0, "trigger": "keys" }, "resolution": 16,
+    let zipf = json!({ "config": { "zipf": 0.5, "trigger": "keys" }, "resolution": 16,
         "x": { "size": "dim", "low": 16, "high": 512 }, "y": { "size": "samples", "low": 100, "high": 100_000 } });
     let map = posted("/api/map", &zipf);
     let shares = map["accuracy"].as_array().unwrap().iter().map(|share| share.as_f64().unwrap());

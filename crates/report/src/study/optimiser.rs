@@ -114,9 +114,8 @@ fn by_exponent(study: &Optimiser) -> Picture {
         .title("Recall and lock rate against the exponent of Zipf's law")
         .note("Recall is by frequency of use. Points: measured with 95% intervals over seeds. Exponent 0: uniform tokens.")
         .columns(2);
-    let measures: [(&str, fn(&RulePoint) -> Interval); 2] =
-        [("recall", |p| p.recall), ("lock rate", |p| p.lock)];
-    for (label, of) in measures {
+    type Value = fn(&RulePoint) -> Interval;
+    for (label, of) in [("recall", (|p| p.recall) as Value), ("lock rate", |p| p.lock)] {
         for trigger in [Trigger::Keys, Trigger::Values] {
             let axis = Axis::linear(label).range(0.0, 1.0);
             let title = format!("trigger in {trigger}");
