@@ -156,15 +156,11 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
             error => error.into(),
         })?;
         folder.report(&sections(&results), &manifest)?;
-        message(format_args!("  {part}: {}{}", counted(new), duration(seconds)));
+        let new = if manifest.runs[&part] == 0 { String::new() } else { format!("{new} runs, ") };
+        message(format_args!("  {part}: {new}{}", duration(seconds)));
     }
     runner.finish()?;
     print(&summary(&sections(&results), &arguments.out, started.elapsed().as_secs_f64()))
-}
-
-/// The number of runs with a comma, nothing for a part without runs of the store.
-fn counted(runs: usize) -> String {
-    if runs == 0 { String::new() } else { format!("{runs} runs, ") }
 }
 
 /// The time that each part takes on two cores, and all together.
@@ -326,8 +322,9 @@ impl Folder {
             ("machine".into(), format!("{processor}, {cores} cores, {system}")),
         ];
         for (part, seconds) in &manifest.seconds {
-            let runs = manifest.runs.get(part).copied().unwrap_or(0);
-            facts.push((format!("time of part {part}"), format!("{}{}", counted(runs), duration(*seconds))));
+            let runs = manifest.runs.get(part).filter(|&&runs| runs > 0);
+            let runs = runs.map_or(String::new(), |runs| format!("{runs} runs, "));
+            facts.push((format!("time of part {part}"), format!("{runs}{}", duration(*seconds))));
         }
         let (scale, seed) = (manifest.scale.to_string(), manifest.seed);
         let report = Report { scale, seed, sections, facts };

@@ -34,10 +34,7 @@ fn study_is_complete_and_reproducible() {
     assert!(report.contains("<td>4 decoders at 3 sizes: samples over lower bound</td>"));
     let (markdown, latex) = (text(&read("report.md")), text(&read("results.tex")));
     assert!(markdown.contains("![") && markdown.contains("(figures/phase.svg)"), "{markdown}");
-    assert!(
-        latex.contains("\\begin{tabular}") && latex.contains("samples over lower bound"),
-        "{latex}"
-    );
+    assert!(latex.contains("\\begin{tabular}") && latex.contains("samples over lower bound"), "{latex}");
     let times =
         "Time on two idle cores, less for runs that are in the store: phase 1 s, bound 2 s; together 3 s";
     assert!(text(&first.stderr).contains(times), "{}", text(&first.stderr));
