@@ -45,7 +45,7 @@ impl EarlyRule {
     }
 }
 
-/// The polar factor `U V^T` of `U S V^T`. Singular values below [`FLOOR`] times the largest are mapped to less than 1, in proportion
+/// The polar factor `U V^T` of `U S V^T`. Singular values below 1e-6 times the largest are mapped to less than 1, in proportion
 /// if they are small; all others to 1 with an error below 1e-12.
 ///
 /// Newton-Schulz iterations `X <- a X (3 - a^2 X^T X) / 2` with the scale `a` that raises a lower bound of the singular values

@@ -69,7 +69,7 @@ pub struct Map {
     pub columns: Axis,
     /// Column by column: the accuracy at `rows.values[r]`, `columns.values[c]` is entry `c * rows.values.len() + r`.
     pub accuracy: Vec<f64>,
-    /// The limiting noise term in the same order, as in [`predict_at`](crate::predict_at). Near the boundary between two terms
+    /// The limiting noise term in the same order, as in [`predict_at`]. Near the boundary between two terms
     /// it may be either of them.
     pub dominant: Vec<Option<Dominant>>,
     /// Number of memory accuracies that were computed; the others are interpolated.
