@@ -156,7 +156,9 @@ fn test(full: bool, skipped: &mut Skipped) -> Result<(), String> {
     run("cargo doc --workspace --no-deps --locked", &[("RUSTDOCFLAGS", "-D warnings")], ".")?;
     // With this variable the Slurm tests fail instead of skipping, so that they cannot be skipped unnoticed.
     let environment: &[_] = if slurm(skipped) { &[("SUPERPOSE_REQUIRE_SLURM", "1")] } else { &[] };
-    run("cargo test --workspace --locked", environment, ".")?;
+    // Examples are long simulations: clippy has checked that they compile, and nothing here runs them.
+    run("cargo test --workspace --lib --bins --tests --locked", environment, ".")?;
+    run("cargo test --workspace --doc --locked", &[], ".")?;
     // The pinned cells once more with narrower vectors: their bits must not depend on the width. Nor do they depend on how far the
     // compiler optimises, so this build does less of that and is sooner done.
     let narrow = [("RUSTFLAGS", "--cfg superpose_no_avx512"), ("CARGO_PROFILE_DEV_OPT_LEVEL", "1")];
