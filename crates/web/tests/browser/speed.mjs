@@ -42,7 +42,8 @@ for (const [name, at] of [['attention only', ''], ['with an MLP', '#explore?widt
   test(`the move of a slider is a picture within ${MOST} ms: ${name}`, (context) => withPage({ at }, async (page) => {
     const busy = loadavg()[0] > 1.5 * availableParallelism();
     const rounds = [];
-    do rounds.push(await medians(page)); while (rounds.length < ROUNDS && !busy && rounds.at(-1)[0] >= MOST);
+    const slow = ([whole, own]) => own >= MOST_PAGE || (!busy && whole >= MOST);
+    do rounds.push(await medians(page)); while (rounds.length < ROUNDS && slow(rounds.at(-1)));
     const [whole, own] = [0, 1].map((index) => Math.min(...rounds.map((round) => round[index])));
     context.diagnostic(`${name}: ${whole} ms, of which the page ${own} ms${busy ? ', on a busy machine' : ''}`);
     assert.ok(own < MOST_PAGE, `the page itself takes ${own} ms`);
