@@ -70,7 +70,7 @@ impl Report<'_> {
         let rows = if all == 1 { "row" } else { "rows" };
         let untested = match all - counts.iter().sum::<usize>() {
             0 => String::new(),
-            one => format!(", {one} without a test"),
+            count => format!(", {count} without a verdict"),
         };
         let which =
             |&(number, _, claim): &(usize, &Section, &Claim)| format!("{} (section {number})", claim.claim);

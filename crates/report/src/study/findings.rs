@@ -120,7 +120,7 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
         caption,
         findings,
         &[
-            ("steps", |f| steps(f).into()),
+            ("model", |f| steps(f).into()),
             ("embedding", |f| f.embedding.to_string().into()),
             ("d", |f| f.dim.into()),
             ("L", |f| f.length.into()),
@@ -137,7 +137,7 @@ pub fn thresholds(name: &'static str, algorithm: &str, findings: &[Finding]) -> 
 
 /// After how many steps a threshold was measured, in words.
 pub fn steps(f: &Finding) -> &'static str {
-    if f.measure == Measure::OneStepAccuracy { "one" } else { "three" }
+    if f.measure == Measure::OneStepAccuracy { "one step" } else { "three steps" }
 }
 
 /// The lower bound for linear decoders of the first gradient at the sizes of a threshold of one step.

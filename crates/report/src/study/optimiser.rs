@@ -61,16 +61,16 @@ fn claim(study: &Optimiser, name: &str, of: fn(&RulePoint) -> Interval) -> Claim
         .collect();
     let above = pairs.iter().filter(|(plain, muon)| muon.low > plain.high).count();
     let below = pairs.iter().filter(|(plain, muon)| muon.high < plain.low).count();
-    let agreement = match (below, above == pairs.len()) {
-        (0, true) => "agrees",
-        (0, false) => "close",
-        _ => "differs",
+    let (agreement, verdict) = match (below, pairs.len() - above) {
+        (0, 0) => ("agrees", "agrees".into()),
+        (0, open) => ("none", format!("intervals overlap at {open}")),
+        _ => ("differs", "differs".into()),
     };
     Claim {
         claim: name.into(),
         measured: format!("above at {above} of {} points, below at {below}", pairs.len()),
         predicted: "above at all".into(),
-        verdict: if agreement == "close" { "nowhere below".into() } else { agreement.into() },
+        verdict,
         agreement,
     }
 }

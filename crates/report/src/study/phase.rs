@@ -19,10 +19,7 @@ pub fn section(phase: &MlpPhase) -> Section {
     let headline = format!(
         "With an MLP the closed form predicts recall with a root mean square error of {rms:.3} at {measured} measured cells; the largest error is {worst:.2}."
     );
-    let bias = format!(
-        "On average the prediction is {:.3} too {side}. Four to six seeds per cell leave errors of a few hundredths in the measured values, too.",
-        mean.abs()
-    );
+    let bias = format!("On average the prediction is {:.3} too {side}.", mean.abs());
     let Settings { activation, vocab, dim, length, trigger, .. } = config;
     let model = format!(
         "The model takes three steps and has an MLP with activation {activation}, V = {vocab}, d = {dim}, L = {length} and the trigger added to the {trigger}; its width m and N vary. Of {all} cells {measured} were run, chosen where recall changes fastest; the others are interpolated."

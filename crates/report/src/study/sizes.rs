@@ -13,7 +13,7 @@ pub fn section(sizes: &Sizes) -> Section {
     let headline = match worst {
         Some((finding @ Finding { dim, length, .. }, ratio)) => format!(
             "From small to large d and L the closed form predicts the critical N; the largest error is at d = {dim}, L = {length} after {}, where the ratio is {}.",
-            name(finding),
+            steps(finding),
             interval(&ratio)
         ),
         None => "No threshold of the table was found.".into(),
@@ -34,18 +34,13 @@ pub fn section(sizes: &Sizes) -> Section {
     }
 }
 
-/// The steps after which a threshold was measured.
-fn name(finding: &Finding) -> &'static str {
-    if steps(finding) == "one" { "one step" } else { "three steps" }
-}
-
 /// Measured over predicted critical N against the predicted one.
 fn picture(sizes: &Sizes) -> Picture {
     let ratio = Axis::log("measured over predicted N").range(0.7, 1.43).ticks([0.8, 0.9, 1.0, 1.1, 1.25]);
     let mut chart = Chart::new("", Axis::log("predicted critical N"), ratio).horizontal(1.0, "ratio 1");
-    for steps in ["one step", "three steps"] {
-        let own = sizes.findings.iter().filter(|f| name(f) == steps);
-        chart = chart.points(steps, own.filter_map(|f| Some(spot(f.predicted?, &f.ratio()?))));
+    for name in ["one step", "three steps"] {
+        let own = sizes.findings.iter().filter(|f| steps(f) == name);
+        chart = chart.points(name, own.filter_map(|f| Some(spot(f.predicted?, &f.ratio()?))));
     }
     let caption = "Measured over predicted critical N at small and large d and L, with 95% intervals; the table has the sizes.".into();
     Picture { name: "sizes", caption, figure: Figure::new().frames(440.0, 240.0).panel(chart) }

@@ -31,7 +31,7 @@ pub fn section(training: &Training) -> Section {
             "The task has V = {vocab} and L = {length}. Training means {steps} steps of AdamW on both matrices from zero; it is compared with the three steps on the same samples, {seeds} seeds each. Of {all} points training is better by more than the intervals at {better} and worse at {worse}."
         ),
         format!(
-            "With unlimited data and the attention on the marked token, the memory of the three steps (Hebbian) holds {CAPACITY_LEVEL} of the facts from {hebbian} on, by the closed form; a formula for large d says that the best possible matrix holds all of them from d = sqrt(2 V log V) = {optimal} on (arXiv 2605.10795). At small d a trained matrix holds more than this formula says, as the last section measures."
+            "With unlimited data and the attention on the marked token, the memory of the three steps (Hebbian) holds {CAPACITY_LEVEL} of the facts from {hebbian} on, by the closed form; a formula for large d says that the best possible matrix holds all of them from d = sqrt(2 V log V) = {optimal} on (arXiv 2605.10795). At small d a trained matrix holds more than this formula says, as the section on memories without attention measures."
         ),
     ];
     let headline = format!(
