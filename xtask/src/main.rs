@@ -157,12 +157,11 @@ fn test(full: bool, skipped: &mut Skipped) -> Result<(), String> {
     // With this variable the Slurm tests fail instead of skipping, so that they cannot be skipped unnoticed.
     let environment: &[_] = if slurm(skipped) { &[("SUPERPOSE_REQUIRE_SLURM", "1")] } else { &[] };
     // Examples are long simulations: clippy has checked that they compile, and nothing here runs them.
-    run("cargo test --workspace --lib --bins --tests --locked", environment, ".")?;
+    run("cargo test --workspace --tests --locked", environment, ".")?;
     run("cargo test --workspace --doc --locked", &[], ".")?;
-    // The pinned cells once more with narrower vectors: their bits must not depend on the width. Nor do they depend on how far the
-    // compiler optimises, so this build does less of that and is sooner done.
-    let narrow = [("RUSTFLAGS", "--cfg superpose_no_avx512"), ("CARGO_PROFILE_DEV_OPT_LEVEL", "1")];
-    run("cargo test --locked --target-dir target/no-avx512 -p superpose-lab --test pinned", &narrow, ".")?;
+    // The pinned cells once more with narrower vectors: their bits must not depend on the width.
+    let narrow = [("SUPERPOSE_NARROW", "1")];
+    run("cargo test --workspace --no-default-features --test pinned --locked", &narrow, ".")?;
     browser(full, skipped)?;
     python::test(full, skipped)
 }
@@ -184,8 +183,8 @@ fn aarch64(skipped: &mut Skipped) -> Result<(), String> {
 /// The long tests that only the full tier has.
 fn full(skipped: &mut Skipped) -> Result<(), String> {
     aarch64(skipped)?;
-    run("cargo test --locked -p superpose-lab --test damage -- --ignored", &[], ".")?;
-    run("cargo test --locked -p superpose --test trust -- --ignored", &[], ".")?;
+    run("cargo test --locked -p superpose-lab --test all damage -- --ignored", &[], ".")?;
+    run("cargo test --locked -p superpose --test all trust -- --ignored", &[], ".")?;
     if !works("cargo fuzz --version") {
         run("cargo install cargo-fuzz --locked", &[], ".")?;
     }

@@ -10,7 +10,7 @@ const TOOLS: &str = "target/schemathesis";
 
 /// Runs the load test of the server: event listeners, malformed requests and a moving slider for one minute.
 pub fn flood() -> Result<(), String> {
-    run("cargo test --release --locked -p superpose-web --test flood -- --ignored --nocapture", &[], ".")
+    run("cargo test --release --locked -p superpose-web --test all flood -- --ignored --nocapture", &[], ".")
 }
 
 /// Sends thousands of requests that schemathesis generates from the OpenAPI schema. No answer may be a server error, and each

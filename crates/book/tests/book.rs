@@ -1,5 +1,4 @@
 //! The book builds, has every page, and its links are valid.
-#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! The committed reference pages match the code.
-#![allow(clippy::unwrap_used)]
 
 use superpose_book::{reference, root};
 

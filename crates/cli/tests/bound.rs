@@ -1,9 +1,6 @@
 //! `superpose bound`: text, JSON and errors.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{json, refused, superpose, works};
+use crate::common::{json, refused, superpose, works};
 
 const SMALL: &str = "bound --vocab 60 --dim 40 --length 6 --seeds 3 --trigger keys";
 

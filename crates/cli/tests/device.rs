@@ -1,12 +1,9 @@
 //! `--device` and `superpose devices` on a machine without a GPU, which an empty list of visible GPUs makes of every machine.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::Path;
 use std::process::Output;
 
-use common::{command, refused, text};
+use crate::common::{command, refused, text};
 
 fn without_gpu(arguments: &str) -> Output {
     command(Path::new("."), arguments).env("CUDA_VISIBLE_DEVICES", "").output().unwrap()
@@ -66,7 +63,7 @@ fn what_no_device_can_do_is_refused_by_name() {
 fn settings_file_names_the_device() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("run.toml"), "device = \"gpu\"\n").unwrap();
-    common::refused_in(folder.path(), "run --config run.toml", &["device = gpu", "must be cpu"]);
+    crate::common::refused_in(folder.path(), "run --config run.toml", &["device = gpu", "must be cpu"]);
 }
 
 #[test]

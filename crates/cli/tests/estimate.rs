@@ -1,8 +1,6 @@
 //! `superpose estimate`: text, JSON, sizes that do not fit, and errors.
 
-mod common;
-
-use common::{json, refused, works};
+use crate::common::{json, refused, works};
 
 #[test]
 fn estimate_grows_with_the_sizes_and_says_what_fits() {

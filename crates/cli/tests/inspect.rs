@@ -1,9 +1,6 @@
 //! `superpose inspect`: text, JSON and errors.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{refused_in as refused, superpose_in as superpose};
+use crate::common::{refused_in as refused, superpose_in as superpose};
 use superpose_tensors::{Entry, write};
 
 /// Returns a folder with a file of pseudo-random matrices `rows` (600 x 24, with a shared mean) and `outputs`, and invalid ones.

@@ -1,8 +1,6 @@
 //! `superpose memory`: text, JSON, the search for a capacity, and errors.
 
-mod common;
-
-use common::{json, superpose, text, works};
+use crate::common::{json, superpose, text, works};
 
 #[test]
 fn recall_has_intervals_and_the_same_bits_on_any_number_of_threads() {

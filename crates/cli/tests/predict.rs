@@ -1,19 +1,16 @@
 //! `superpose predict` and `superpose plan`: text, JSON, figures and errors.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{refused, superpose};
+use crate::common::{refused, superpose};
 use serde_json::Value;
 
 fn json(arguments: &str) -> Value {
-    common::json(&format!("{arguments} --json"))
+    crate::common::json(&format!("{arguments} --json"))
 }
 
 fn text(arguments: &str) -> String {
     let output = superpose(arguments);
     assert!(output.status.success() && output.stderr.is_empty(), "{arguments}");
-    common::text(&output.stdout)
+    crate::common::text(&output.stdout)
 }
 
 const PARTS: [&str; 7] = [

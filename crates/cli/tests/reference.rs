@@ -1,7 +1,4 @@
 //! The help, the completions, the JSON and the reference of the book agree.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 fn superpose(folder: &Path, arguments: &str) -> String {
-    common::works_in(folder, arguments).0
+    crate::common::works_in(folder, arguments).0
 }
 
 fn page(name: &str) -> String {

@@ -1,8 +1,6 @@
 //! `superpose reproduce`: its folder, repeatability and errors, with the two shortest parts.
 
-mod common;
-
-use common::{superpose_in as superpose, text};
+use crate::common::{superpose_in as superpose, text};
 
 #[test]
 fn study_is_complete_and_reproducible() {

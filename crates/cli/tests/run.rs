@@ -1,11 +1,8 @@
 //! `superpose run`: text, JSON, files and errors.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::Path;
 
-use common::{refused_in as refused, superpose_in as superpose, works_in};
+use crate::common::{refused_in as refused, superpose_in as superpose, works_in};
 use superpose_tensors::{Entry, TensorFile, write};
 
 fn json(folder: &Path, arguments: &str) -> serde_json::Value {

@@ -1,5 +1,4 @@
 //! `superpose serve`: start, answer, end and errors.
-#![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,6 +1,5 @@
 //! Sweeps on a real Slurm that the test starts and stops, and errors of `submit` and `status`.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
 use std::io::Write;

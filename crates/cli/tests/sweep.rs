@@ -1,14 +1,11 @@
 //! `superpose sweep`, `merge` and `export`: results, interruptions, shards and errors.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{command, superpose_in as superpose, text, works_in as works};
+use crate::common::{command, superpose_in as superpose, text, works_in as works};
 
 /// Fails unless the command ends with exit code 2 and an error that contains all of `words`. Unlike the common function it allows
 /// notes before the error and the summary of a merge.

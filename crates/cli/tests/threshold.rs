@@ -1,9 +1,6 @@
 //! `superpose threshold` and `superpose phase`: JSON, files and errors.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{json, refused, superpose, works};
+use crate::common::{json, refused, superpose, works};
 
 const SMALL: &str = "--vocab 60 --dim 48 --length 4 --trigger keys --test-samples 512";
 

@@ -1,13 +1,10 @@
 //! `superpose train`: checkpoints, interruptions, files and errors.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::text;
+use crate::common::text;
 use superpose_tensors::TensorFile;
 
 /// A run of about a second with mini-batches, trained embeddings and Adam.
@@ -15,7 +12,7 @@ const RUN: &str = "--vocab 64 --dim 24 --length 8 --samples 2000 --test-samples 
                    --rate 0.02 --schedule cosine --train-embeddings --heads 2 --threads 1";
 
 fn command(folder: &Path, arguments: &str) -> Command {
-    common::command(folder, &format!("train {arguments}"))
+    crate::common::command(folder, &format!("train {arguments}"))
 }
 
 fn works(folder: &Path, arguments: &str) -> Output {
@@ -142,7 +139,7 @@ fn changed_input_is_refused_by_name() {
     let sizes = "--vocab 16 --dim 8 --length 4 --samples 50 --test-samples 20";
     for seed in [1, 2] {
         let export = format!("run {sizes} --seed {seed} --export {seed}.safetensors");
-        assert!(common::command(folder.path(), &export).output().unwrap().status.success());
+        assert!(crate::common::command(folder.path(), &export).output().unwrap().status.success());
     }
     for (name, input) in [
         ("import", format!("{sizes} --import in.safetensors")),

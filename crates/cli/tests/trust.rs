@@ -1,8 +1,5 @@
 //! Files that vanish, cannot be written or belong to another program: an error that says so, never a result that is not on disk.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -10,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{command, refused_in as refused, superpose_in, text, works_in as works};
+use crate::common::{command, refused_in as refused, superpose_in, text, works_in as works};
 use rusqlite::{Connection, OpenFlags};
 
 /// Writes a store with three rows.

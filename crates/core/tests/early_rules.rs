@@ -1,9 +1,6 @@
 //! The rules of the memory steps: against PyTorch (fixtures made by `fixtures/make_rules.py`), and Newton's against its definition.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use serde::Deserialize;
 use superpose_core::Measure;
 use superpose_core::backend::{Backend, CancelToken, Cancelled};

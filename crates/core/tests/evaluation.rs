@@ -1,9 +1,6 @@
 //! Arrays of a trained model, a closer look at it and decoders of its first gradient agree with the evaluation.
-#![allow(missing_docs, clippy::unwrap_used)]
 
-mod common;
-
-use common::Setting;
+use crate::common::Setting;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::early_phase::{Limit, fact_frequency};

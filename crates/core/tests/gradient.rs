@@ -1,10 +1,7 @@
 //! Exact gradients against finite differences at random non-zero `M` and `W`, and the first-order form of the
 //! softmax against the softmax itself.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Activation, Settings, Trigger};
 use superpose_core::model::{Descent, Model, Response, Want, descent};

@@ -1,9 +1,6 @@
 //! The infinitesimal regime is the limit of the exact one (theory: setting).
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Precision, Regime, Settings, Trigger};
 

@@ -1,9 +1,6 @@
 //! The parts of the noise budget add up to the whole (theory: setting).
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, EmbeddingSettings, Labels, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;

@@ -1,5 +1,4 @@
 //! Steps of the optimisers and rates of the schedules against PyTorch's: fixtures made by `fixtures/make_optimisers.py`.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use serde::Deserialize;
 use superpose_core::backend::{Backend, Real};

@@ -1,9 +1,6 @@
 //! Properties of every valid configuration.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::backend::Backend;

@@ -1,9 +1,6 @@
 //! Same seed, same bits, whatever the number of threads.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Setting;
+use crate::common::Setting;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Activation, EarlyRule, EmbeddingSettings, Labels, Regime, Settings, Trigger};
 use superpose_core::early_phase::fact_frequency;

@@ -1,9 +1,6 @@
 //! Training runs learn, continue from a saved state with the same bits, and do not depend on the number of threads.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::Setting;
+use crate::common::Setting;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{EmbeddingSettings, Optimiser, Positions, Regime, Schedule, Training};
 use superpose_core::train::{End, Event, Network, State, Tensor, Trainer, TrajectoryPoint, warm_start};

@@ -1,12 +1,9 @@
 //! Gradients of every trained tensor against automatic differentiation: fixtures made by `fixtures/make_gradients.py` in
 //! float64. And the same bits whatever the number of threads.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Setting, distance};
+use crate::common::{Setting, distance};
 use serde::Deserialize;
 use superpose_core::Settings;
 use superpose_core::backend::{Backend, Real};

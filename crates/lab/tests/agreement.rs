@@ -1,5 +1,4 @@
 //! Simulation and theory agree (theory: validation) on random configurations, from few samples to many.
-#![allow(clippy::unwrap_used)]
 
 use superpose_core::Measure;
 use superpose_core::backend::Backend;

@@ -1,5 +1,4 @@
 //! Cancellation and memory limits of experiments on associative memories.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,5 +1,4 @@
 //! Damaged, removed and replaced files: every flipped bit is an error or changes nothing, and no result is lost silently.
-#![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The seam to devices, with a device that computes on the CPU under another name.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

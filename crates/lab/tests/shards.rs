@@ -1,5 +1,4 @@
 //! Shards: recovery after a killed writer, merging, and rejection of invalid shards.
-#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

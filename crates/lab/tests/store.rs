@@ -1,5 +1,4 @@
 //! The store and the runner: which cells are run, kept and left unchanged.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

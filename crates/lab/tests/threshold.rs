@@ -1,9 +1,6 @@
 //! The threshold search: coverage of its intervals on known curves, and its behaviour on arbitrary ones.
-#![allow(clippy::unwrap_used)]
 
-mod known;
-
-use known::{Known, tables};
+use crate::known::{Known, tables};
 use superpose_core::Measure;
 use superpose_core::Settings;
 use superpose_core::random::{Stream, Words};

@@ -1,5 +1,4 @@
 //! Trained models as cells: the same outcome from `train` and from a sweep, and in a store; stores of earlier versions.
-#![allow(clippy::unwrap_used)]
 
 use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Optimiser, Positions, Settings, Training};

@@ -1,10 +1,7 @@
 //! Properties of critical values and plans: a critical value separates sizes that reach the accuracy from those that do not,
 //! longer sequences need more samples, and every number is finite.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{any_point, size};
+use crate::common::{any_point, size};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};

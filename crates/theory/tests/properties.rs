@@ -1,9 +1,7 @@
 //! Properties of predictions: they are finite and between 0 and 1, and more samples or dimensions do not reduce accuracy where
 //! the theory says so.
 
-mod common;
-
-use common::{any_point, size};
+use crate::common::{any_point, size};
 use proptest::prelude::*;
 use superpose_core::Measure;
 use superpose_core::config::{Activation, Embedding, Trigger};

@@ -1,14 +1,11 @@
 //! Responses of every path, compared with the OpenAPI document and with the engine.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use common::{Answer, Running};
+use crate::common::{Answer, Running};
 use serde_json::{Value, json};
 use superpose_core::Settings;
 use superpose_core::backend::Backend;

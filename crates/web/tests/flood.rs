@@ -1,15 +1,12 @@
 //! A minute under load: fifty event streams, a flood of invalid requests, training runs, and a slider that moves.
 //!
-//! `cargo xtask test --full` runs it (`cargo test --release -p superpose-web --test flood -- --ignored --nocapture`).
-#![allow(clippy::unwrap_used)]
-
-mod common;
+//! `cargo xtask test --full` runs it (`cargo test --release -p superpose-web --test all flood -- --ignored --nocapture`).
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::Running;
+use crate::common::Running;
 use serde_json::{Value, json};
 
 const LISTENERS: usize = 50;

@@ -1,11 +1,8 @@
 //! Limits agree between the checks, `/api/about` and the OpenAPI document.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::LazyLock;
 
-use common::Running;
+use crate::common::Running;
 use serde_json::{Map, Value, json};
 
 static SERVER: LazyLock<Running> = LazyLock::new(Running::new);

@@ -1,16 +1,13 @@
 //! Requests that are refused, and the error messages.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::LazyLock;
 
-use common::Running;
+use crate::common::Running;
 use serde_json::{Value, json};
 
 static SERVER: LazyLock<Running> = LazyLock::new(Running::new);
 
-fn with(headers: &[(&str, &str)]) -> common::Answer {
+fn with(headers: &[(&str, &str)]) -> crate::common::Answer {
     SERVER.request("GET", "/api/about", headers, b"")
 }
 

@@ -1,12 +1,9 @@
 //! Stores that are written, replaced and read at the same time.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::Running;
+use crate::common::Running;
 use serde_json::{Value, json};
 use superpose_core::Measure;
 use superpose_core::Settings;

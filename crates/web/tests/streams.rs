@@ -1,11 +1,8 @@
 //! Runs in progress: events, queue, cancellation and shutdown.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::time::{Duration, Instant};
 
-use common::Running;
+use crate::common::Running;
 use serde_json::{Value, json};
 
 /// A run of some seconds.

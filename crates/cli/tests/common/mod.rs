@@ -1,5 +1,4 @@
 //! Helpers of the command-line tests.
-#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};

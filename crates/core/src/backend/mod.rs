@@ -9,15 +9,15 @@
 //! of lanes and no fused multiply-add. Matrix products use fused multiply-add where the processor has it, so only processors
 //! without it differ ([`Numerics`]).
 
-/// Compiles functions for several instruction sets and chooses at run time. With `--cfg superpose_no_avx512` AVX-512 is left
+/// Compiles functions for several instruction sets and chooses at run time. Without the feature `avx512`, AVX-512 is left
 /// out, so that tests can compare the bits of narrower vectors.
 macro_rules! simd {
     ($($function:item)*) => {$(
         #[cfg_attr(
-            not(superpose_no_avx512),
+            feature = "avx512",
             multiversion::multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))
         )]
-        #[cfg_attr(superpose_no_avx512, multiversion::multiversion(targets("x86_64+avx2")))]
+        #[cfg_attr(not(feature = "avx512"), multiversion::multiversion(targets("x86_64+avx2")))]
         $function
     )*};
 }

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use super::cancel::Result;
 use super::tasks::Backend;
 
@@ -106,10 +104,7 @@ impl Backend {
             end.complete = true;
             Ok(())
         };
-        self.install(|| {
-            let workers = (0..threads).into_par_iter().with_max_len(1);
-            workers.map(worker).collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()
-        })?;
+        self.try_map(threads, worker)?;
         let sum = |turn: Turn<B::Sum>| turn.state.into_inner().unwrap_or_else(PoisonError::into_inner).1;
         Ok(turns.into_iter().map(sum).collect())
     }

@@ -3,7 +3,7 @@
 //! The number of tasks and their order never depend on the number of threads, which makes results reproducible. The backend
 //! checks for cancellation before each task and skips the remaining tasks once cancelled.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -83,14 +83,6 @@ impl Backend {
         self.cancel.check()
     }
 
-    /// Runs `work` on a thread of the pool, if there is one.
-    pub(super) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.pool {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
-    }
-
     /// Runs the tasks `0..count` and returns their results in order.
     pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>> {
         self.try_map(count, |i| Ok(task(i)))
@@ -108,9 +100,13 @@ impl Backend {
         };
         match &self.pool {
             Some(pool) if count > 1 => {
-                let run =
-                    || (0..count).into_par_iter().with_max_len(1).map(task).collect::<Vec<Result<R, E>>>();
-                pool.install(run).into_iter().collect()
+                let results: Vec<_> = (0..count).map(|_| Mutex::new(Err(E::from(Cancelled)))).collect();
+                run(pool, count, &|i| {
+                    let result = task(i);
+                    *lock(&results[i]) = result;
+                });
+                let result = |slot: Mutex<_>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+                results.into_iter().map(result).collect()
             }
             _ => (0..count).map(task).collect(),
         }
@@ -123,16 +119,17 @@ impl Backend {
         chunk: usize,
         task: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<()> {
-        let task = |(i, part): (usize, &mut [T])| {
+        let task = |i, part: &mut [T]| {
             if !self.cancel.is_cancelled() {
                 task(i, part);
             }
         };
         match &self.pool {
             Some(pool) if data.len() > chunk => {
-                pool.install(|| data.par_chunks_mut(chunk).with_max_len(1).enumerate().for_each(task));
+                let parts: Vec<_> = data.chunks_mut(chunk).map(Mutex::new).collect();
+                run(pool, parts.len(), &|i| task(i, &mut lock(&parts[i])));
             }
-            _ => data.chunks_mut(chunk).enumerate().for_each(task),
+            _ => data.chunks_mut(chunk).enumerate().for_each(|(i, part)| task(i, part)),
         }
         self.check_cancelled()
     }
@@ -158,6 +155,16 @@ impl Backend {
             product(part, a.rows_in(first, first + part.len() / columns), b, false);
         })
     }
+}
+
+/// Runs the tasks `0..count` on the threads of the pool. Tasks are not a type parameter: each would compile rayon once more.
+fn run(pool: &ThreadPool, count: usize, task: &(dyn Fn(usize) + Sync)) {
+    pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(task));
+}
+
+/// Locks what only one task uses.
+fn lock<T>(own: &Mutex<T>) -> MutexGuard<'_, T> {
+    own.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
 //! Helpers shared by the integration tests.
-#![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{Config, Settings};

@@ -1,5 +1,4 @@
 //! A server on a free port, and a client that can send anything.
-#![allow(dead_code, clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
