@@ -29,8 +29,7 @@ pub struct ReproduceArguments {
     /// Scale of the study: quick, standard or full
     #[arg(long, value_name = "SCALE", default_value = "quick")]
     scale: Scale,
-    /// Run only this part (repeatable): scaling, sizes, orthogonal, phase, bound, attention, training or anchors
-    #[arg(long, value_name = "PART")]
+    #[arg(long, value_name = "PART", help = format!("Run only this part (repeatable): {}", Part::WORDS.join(", ")))]
     only: Vec<Part>,
     /// Folder for all results
     #[arg(long, value_name = "FOLDER", default_value = "superpose-study")]

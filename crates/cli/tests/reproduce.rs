@@ -56,7 +56,7 @@ fn study_is_complete_and_reproducible() {
         ("reproduce --scale tiny", "must be one of quick, standard, full"),
         (
             "reproduce --only x",
-            "must be one of scaling, sizes, orthogonal, phase, bound, attention, training, anchors, optimiser",
+            "must be one of scaling, sizes, orthogonal, phase, bound, attention, training, anchors, optimiser, questions",
         ),
         ("reproduce --seed 100000001", "seed = 100000001"),
         ("reproduce --out study/report.html", "report.html"),

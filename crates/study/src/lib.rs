@@ -12,6 +12,7 @@ pub mod fit;
 mod optimiser;
 mod orthogonal;
 mod phase;
+mod questions;
 mod scaling;
 mod sizes;
 mod training;
@@ -31,6 +32,7 @@ pub use finding::{Finding, LEVEL, Verdict};
 pub use optimiser::{Optimiser, RankCurve, RankPoint, RulePoint, RuleThreshold};
 pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
+pub use questions::{AnswerPoint, Question as ReaderQuestion, Questions, Recommendation};
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};
@@ -105,6 +107,8 @@ parts! {
     Anchors = "anchors", anchors: Anchors;
     /// Rules of the memory steps on tokens with Zipf frequencies.
     Optimiser = "optimiser", optimiser: Optimiser;
+    /// Questions that readers of the paper ask.
+    Questions = "questions", questions: Questions;
 }
 
 impl Part {
@@ -121,6 +125,7 @@ impl Part {
             Part::Training => 8.0,
             Part::Anchors => 40.0,
             Part::Optimiser => 8.0,
+            Part::Questions => 10.0,
         };
         (scale == Scale::Quick).then_some(quick)
     }
@@ -218,6 +223,7 @@ impl Study<'_, '_> {
             Part::Training => results.training = Some(training::run(self)?),
             Part::Anchors => anchors::run(self, &mut results.anchors)?,
             Part::Optimiser => results.optimiser = Some(optimiser::run(self)?),
+            Part::Questions => results.questions = Some(questions::run(self)?),
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod findings;
 mod optimiser;
 mod orthogonal;
 mod phase;
+mod questions;
 mod scaling;
 mod sizes;
 mod store;
@@ -103,8 +104,18 @@ pub struct Section {
 
 /// The sections of a study, in order; a part that was not run has none.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let Results { scaling, sizes, orthogonal, phase, bound, attention, training, anchors, optimiser } =
-        results;
+    let Results {
+        scaling,
+        sizes,
+        orthogonal,
+        phase,
+        bound,
+        attention,
+        training,
+        anchors,
+        optimiser,
+        questions,
+    } = results;
     let sections = [
         scaling.as_ref().map(scaling::section),
         sizes.as_ref().map(sizes::section),
@@ -115,6 +126,7 @@ pub fn sections(results: &Results) -> Vec<Section> {
         training.as_ref().map(training::section),
         anchors.as_ref().map(anchors::section),
         optimiser.as_ref().map(optimiser::section),
+        questions.as_ref().map(questions::section),
     ];
     let named = |(part, section): (&Part, Option<Section>)| Some(Section { id: part.word(), ..section? });
     Part::ALL.iter().zip(sections).filter_map(named).collect()
