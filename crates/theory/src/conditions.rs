@@ -30,6 +30,8 @@ superpose_core::words!(
         AttentionPairs = "attention_pairs",
         /// Samples and dimension for reading the facts from the first gradient alone.
         OneStep = "one_step",
+        /// The lock rate of one round against the one above which a second round raises it.
+        Rounds = "rounds",
     }
 );
 

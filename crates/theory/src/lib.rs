@@ -44,6 +44,7 @@ mod point;
 pub mod predict;
 mod quadrature;
 mod recall;
+pub mod rounds;
 #[cfg(test)]
 mod testing;
 mod zipf;

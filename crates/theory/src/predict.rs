@@ -7,7 +7,7 @@ use superpose_core::config::{EarlyRule, Labels, Regime};
 use superpose_core::{Config, Measure, Measures, Settings};
 
 use crate::attention::{Scores, kept_rate, kept_rate_of, lock_rate};
-use crate::conditions::{Condition, conditions};
+use crate::conditions::{Condition, Subject, conditions};
 use crate::critical::Recall;
 use crate::kernel::{Measured, Summary};
 use crate::limit::limit;
@@ -16,6 +16,7 @@ use crate::noise::{LogitNoise, ScoreNoise, Term};
 use crate::one_step::{one_step_accuracy, one_step_beside};
 use crate::point::{Point, Zipf, without_formula};
 use crate::recall::{MIN_TIGHT_LEAD, Nodes, Weights};
+use crate::rounds::Rounds;
 use crate::zipf::Zipfian;
 
 /// Defines each reason by its text, which is also its description in schemas.
@@ -128,7 +129,11 @@ pub fn predict(config: &Config) -> Prediction {
     let mut prediction = predict_at(&Point::from(config));
     prediction.gaps.retain(|gap| gaps.iter().all(|other| other.quantity != gap.quantity));
     gaps.iter().for_each(|gap| prediction.measures[gap.quantity] = None);
+    let covered = gaps.iter().all(|gap| gap.reason == Reason::Rounds);
     prediction.gaps.extend(gaps);
+    if config.rounds > 1 && covered {
+        prediction.add_rounds(config);
+    }
     prediction
 }
 
@@ -295,6 +300,22 @@ impl Prediction {
             gaps: Vec::new(),
         }
         .with_gaps(reason)
+    }
+
+    /// Adds what is known about more than one round: the lock rate of the second, and the condition for it to be higher.
+    fn add_rounds(&mut self, config: &Config) {
+        let Some(rounds) = Rounds::of(config) else { return };
+        let [first, second] = rounds.means();
+        if config.rounds == 2 {
+            self.measures[Measure::LockRate] = Some(second);
+            self.gaps.retain(|gap| gap.quantity != Measure::LockRate);
+        }
+        self.conditions.extend(rounds.fixed_point().map(|fixed_point| Condition {
+            subject: Subject::Rounds,
+            statement: "lock rate of round 1 > unstable fixed point".into(),
+            left: first,
+            right: fixed_point,
+        }));
     }
 
     /// The prediction with a reason for every measure that has a formula elsewhere but not here.
