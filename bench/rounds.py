@@ -20,7 +20,8 @@ import numpy
 # First lock rates that enter the fit: close to 0 and 1 lie the stable fixed points.
 LOW, HIGH = 0.04, 0.9
 
-# Predicted mean lock rate of the first round in all models. Fixed points are mostly between 0.1 and 0.25, so that runs lie on both sides.
+# Predicted mean lock rate of the first round that models aim at; twice as much is accepted. Fixed points are mostly between 0.1 and 0.25, so
+# that runs lie on both sides.
 TYPICAL = 0.17
 
 
@@ -45,9 +46,9 @@ def models(superpose):
         low, high = math.log(2 * vocab), math.log(64 * vocab)
         for _ in range(6):
             sizes = vocab, dim, length, int(round(math.exp((low + high) / 2)))
-            above = predict(superpose, sizes, 1)[0] > TYPICAL
-            low, high = (low, (low + high) / 2) if above else ((low + high) / 2, high)
-        condition = predict(superpose, sizes, 2)[1]
+            first = predict(superpose, sizes, 1)[0]
+            low, high = (low, (low + high) / 2) if first > TYPICAL else ((low + high) / 2, high)
+        condition = predict(superpose, sizes, 2)[1] if first < 2 * TYPICAL else None
         if condition:
             yield sizes, condition["right"]
 
