@@ -141,10 +141,10 @@ impl Explore {
         let columns = map.x.values.len();
         let real = |line: &Line| line.values.iter().map(|&v| v as f64).collect::<Vec<_>>();
         map.boundary = boundary(&real(&map.x), &real(&map.y), &values, self.level);
-        let exists = |i: usize| {
-            let cell = self.at(map.x.values[i % columns], map.y.values[i / columns]);
-            cell.embedding != EmbeddingSettings::Orthonormal || cell.dim >= cell.token_count() + 2
-        };
+        let any_dim = self.settings.embedding != EmbeddingSettings::Orthonormal;
+        let fits = |cell: Settings| cell.dim >= cell.token_count() + 2;
+        let exists =
+            |i: usize| any_dim || fits(self.at(map.x.values[i % columns], map.y.values[i / columns]));
         let digits = |x: f64| (x * 1e4).round() / 1e4;
         map.accuracy = Some(values.iter().enumerate().map(|(i, &x)| exists(i).then(|| digits(x))).collect());
         for (i, dominant) in dominant.into_iter().enumerate() {

@@ -6,7 +6,7 @@
 //! large compared with its spread, some runs lock and others do not. What a run stores depends on its own lock rate, so
 //! recall needs the whole distribution and not only its mean.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::counts::{Detail, poisson};
 use crate::normal::{Maximum, QuickCdf};
@@ -39,25 +39,40 @@ pub(crate) struct Largest {
     pub mean: f64,
     /// Standard deviation of its difference from the score of one more token.
     pub deviation: f64,
+    /// Lock rates by the score of the trigger, tabulated on first use.
+    table: OnceLock<Table>,
 }
 
 impl Largest {
     pub fn of(point: &Point) -> Largest {
         let Maximum { rule, deviation } = Maximum::of(others(point));
-        Largest { mean: rule.mean(|y| y), deviation: libm::hypot(deviation, 1.0), rule }
+        Largest {
+            mean: rule.mean(|y| y),
+            deviation: libm::hypot(deviation, 1.0),
+            rule,
+            table: OnceLock::new(),
+        }
     }
 
     /// A score with the given distribution.
     pub fn distributed(rule: Rule) -> Largest {
         let mean = rule.mean(|y| y);
         let variance = rule.mean(|y| (y - mean).powi(2));
-        Largest { mean, deviation: (1.0 + variance).sqrt(), rule }
+        Largest { mean, deviation: (1.0 + variance).sqrt(), rule, table: OnceLock::new() }
     }
 
     /// The lock rate of a run whose trigger has this score.
     pub fn lock_rate(&self, score: f64) -> f64 {
         let cdf = QuickCdf::new();
         self.rule.mean(|y| cdf.at(score - y))
+    }
+
+    fn table(&self) -> &Table {
+        self.table.get_or_init(|| {
+            let ys = self.rule.points.iter().map(|point| point.0);
+            let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
+            Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, |score| self.lock_rate(score))
+        })
     }
 }
 
@@ -73,11 +88,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     let bias_spread = scores.bias_variance.sqrt() * scores.mean_bias.powi(2)
         / (noise * noise + (overlap * scores.trigger).powi(2)).max(f64::MIN_POSITIVE);
     // Many evaluations use a table.
-    let table = (pairs.points.len() > 8).then(|| {
-        let ys = largest.rule.points.iter().map(|point| point.0);
-        let (low, high) = (ys.clone().fold(0.0, f64::min), ys.fold(0.0, f64::max));
-        Table::new(low - QuickCdf::REACH, high + QuickCdf::REACH, 0.16, |score| largest.lock_rate(score))
-    });
+    let table = (pairs.points.len() > 8).then(|| largest.table());
     let mut law = Vec::with_capacity(pairs.points.len() * RUNS.points.len());
     for &(count, weight) in &pairs.points {
         // A run whose tokens have a spread smaller by a factor is one whose trigger has a score larger by that factor.
@@ -91,7 +102,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
             let trigger = mean + spread * z + skew * (z * z - 1.0);
             let token = in_squares(&[noise, overlap * trigger]);
             let score = if token > 0.0 { trigger / token } else { f64::INFINITY.copysign(trigger) };
-            let lock = table.as_ref().map_or_else(|| largest.lock_rate(score), |table| table.at(score));
+            let lock = table.map_or_else(|| largest.lock_rate(score), |table| table.at(score));
             law.push(Run { score, lock: lock.clamp(0.0, 1.0), weight: weight * z_weight });
         }
     }

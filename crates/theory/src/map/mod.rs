@@ -9,12 +9,14 @@ mod interpolate;
 mod shared;
 mod surface;
 
+use std::sync::OnceLock;
+
 use superpose_core::Measure;
 
 use crate::attention::{Gradient, Scores};
 use crate::critical::Parameter;
 use crate::kernel::Kernels;
-use crate::memory::{Memory, Race, race};
+use crate::memory::{Exposure, Memory, Race, race};
 use crate::noise::{LogitNoise, ScoreNoise};
 use crate::point::Point;
 use crate::predict::{Dominant, dominant, predict_at, predict_measure};
@@ -116,10 +118,13 @@ pub fn fill(point: &Point, rows: Axis, columns: Axis, threads: usize) -> Map {
         // Nothing is stored at the lock rate 0.
         let matters = rate > 0 && weights.iter().any(|&weight| weight > NEGLIGIBLE);
         matters.then(|| {
+            let threads = threads.div_ceil(NODES);
             Surface::new(sides, &weights, threads, |row, column| grid.memory_accuracy(row, column, rate))
         })
     };
-    let stored: [Option<Surface>; NODES] = std::array::from_fn(stored);
+    // Each surface on one thread, because threads that share one wait for each other several times. The last covers the whole map.
+    let mut stored = in_parallel(NODES, threads, |i| stored(LAST - i));
+    stored.reverse();
 
     let column = |column: usize| {
         let cell = |row: usize| {
@@ -167,6 +172,7 @@ struct Grid<'a> {
     memories: Shared<Memory>,
     gradients: Shared<Gradient>,
     nodes: Shared<Nodes>,
+    exposures: [Shared<OnceLock<Exposure>>; NODES],
 }
 
 /// The attention in a cell: lock rates as weights, and noise of the scores.
@@ -174,7 +180,7 @@ type Attention = (Weights, ScoreNoise);
 
 impl<'a> Grid<'a> {
     fn new(point: &Point, rows: &'a Axis, columns: &'a Axis) -> Grid<'a> {
-        use Parameter::{Dim, Length, Vocab, Width};
+        use Parameter::{Dim, Length, Samples, Vocab, Width};
         let mut point = *point;
         if [rows.parameter, columns.parameter].contains(&Width) {
             point.width = Some(1.0);
@@ -188,6 +194,7 @@ impl<'a> Grid<'a> {
             memories: Shared::new(rows, columns, &[Dim, Vocab, Width]),
             gradients: Shared::new(rows, columns, &[Vocab, Length]),
             nodes: Shared::new(rows, columns, &[Vocab, Length]),
+            exposures: std::array::from_fn(|_| Shared::new(rows, columns, &[Samples, Vocab, Length])),
         }
     }
 
@@ -210,7 +217,8 @@ impl<'a> Grid<'a> {
             let race = self.races.at(row, column, || race(&point));
             Memory::with(&point, self.kernels(row, column).clone(), race.clone())
         });
-        memory.accuracy_when(point.samples, self.nodes(row, column).at(node))
+        let exposure = self.exposures[node].at(row, column, OnceLock::new);
+        memory.accuracy_with(point.samples, self.nodes(row, column).at(node), exposure)
     }
 
     fn attention(&self, row: usize, column: usize) -> Attention {

@@ -87,6 +87,7 @@ impl Loose {
 }
 
 /// Statistics over facts of what is stored of them, in units of the mean.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {
     /// Variance of the part with the fact's own token.
     pub variance: f64,

@@ -33,7 +33,7 @@ pub(crate) use counted::Rivals;
 pub(crate) use loose::{Fact, Loose, Stored};
 pub(crate) use race::{Noise, Output, Race};
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::counts::{Detail, binomial};
 use crate::kernel::{Kernel, Kernels, Measured, Query};
@@ -110,6 +110,11 @@ impl Memory {
     /// finds them. The other training samples store the right label with a wrong token: they give no signal but the same
     /// gradient noise, and the wrong tokens confuse the facts that they belong to.
     pub(crate) fn accuracy_when(&self, samples: f64, loose: &Loose) -> f64 {
+        self.accuracy_with(samples, loose, &OnceLock::new())
+    }
+
+    /// The same with what was computed for another memory of as many facts, or a place for it.
+    pub(crate) fn accuracy_with(&self, samples: f64, loose: &Loose, exposure: &OnceLock<Exposure>) -> f64 {
         if loose.facts.is_empty() || loose.mass < NEGLIGIBLE_MASS {
             return self.chance();
         }
@@ -117,7 +122,10 @@ impl Memory {
             Some(race) if loose.is_tight() && self.has_discrete_counts(race.output, samples) => {
                 self.with_discrete_counts(race.output, samples)
             }
-            Some(race) => self.overlapping(race, samples, loose),
+            Some(race) => {
+                let exposure = exposure.get_or_init(|| Exposure::new(samples, self.vocab, loose));
+                self.overlapping(race, samples, loose, exposure)
+            }
             None => self.accuracy_with_mass(samples, loose.mass),
         };
         accuracy.clamp(0.0, 1.0)
@@ -156,24 +164,20 @@ impl Memory {
         explicit::win(self.vocab, output, square, &law(0.0, s2), &law(xi, 0.0))
     }
 
-    fn overlapping(&self, race: &Race, samples: f64, loose: &Loose) -> f64 {
+    fn overlapping(&self, race: &Race, samples: f64, loose: &Loose, exposure: &Exposure) -> f64 {
         let Memory { vocab, kernel, .. } = self;
+        let Exposure { stored, moments, mislabelled, seen } = exposure;
         let overlap = race.output.overlap;
-        let all = samples / vocab;
-        let stored = loose.stored(all);
         let mixed = loose.is_soft() || (self.is_biased() && !loose.is_tight());
         let shift =
-            if mixed { mixture::shift(*vocab, race, samples, loose, &stored, &kernel.mean()) } else { 0.0 };
-        let moments = moments(all, loose);
-        let mislabelled = loose.mislabelled / (samples * loose.mass * loose.mass);
-        let seen = seen(samples, *vocab, loose);
+            if mixed { mixture::shift(*vocab, race, samples, loose, stored, &kernel.mean()) } else { 0.0 };
         let mut accuracy = 0.0;
         for query in &kernel.queries {
             // Signals in units of 1/V, variances in units of 1/V^2.
             let parts = stored.noise(query, loose, overlap, *vocab);
             let variance =
                 (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * mislabelled);
-            let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, moments) };
+            let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, *moments) };
             let noise = Noise::new(variance, third, fourth);
             accuracy +=
                 query.weight * seen.mean(|f| race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
@@ -198,6 +202,27 @@ impl Memory {
     pub fn noise(&self, samples: f64) -> LogitNoise {
         let overlap = self.race.as_ref().map_or(0.0, |race| race.output.overlap);
         LogitNoise::of(&self.kernel.summary(), self.vocab, overlap, samples)
+    }
+}
+
+/// What a number of samples shows of the facts. It does not depend on the dimension or the width.
+#[derive(Clone, Debug)]
+pub(crate) struct Exposure {
+    stored: Stored,
+    moments: [f64; 3],
+    mislabelled: f64,
+    seen: Rule,
+}
+
+impl Exposure {
+    fn new(samples: f64, vocab: f64, loose: &Loose) -> Exposure {
+        let all = samples / vocab;
+        Exposure {
+            stored: loose.stored(all),
+            moments: moments(all, loose),
+            mislabelled: loose.mislabelled / (samples * loose.mass * loose.mass),
+            seen: seen(samples, vocab, loose),
+        }
     }
 }
 

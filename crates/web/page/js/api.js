@@ -48,6 +48,7 @@ const PATIENCE = 250;
 export function newest(path, { show, fail, busy }) {
   let current = null;
   let waiting = null;
+  const held = [];
 
   async function run(body) {
     const abort = new AbortController();
@@ -60,13 +61,14 @@ export function newest(path, { show, fail, busy }) {
       current = null;
       if (error.name !== 'AbortError') fail(error);
     }
+    for (const call of held.splice(0)) call();
     const next = waiting;
     waiting = null;
     if (next) run(next);
     else busy(false);
   }
 
-  return (body) => {
+  const ask = (body) => {
     if (!current) {
       busy(true);
       run(body);
@@ -78,4 +80,7 @@ export function newest(path, { show, fail, busy }) {
     }
     waiting = body;
   };
+  /** Calls back when the next answer is shown, or at once where none is awaited: for what would slow that answer down. */
+  ask.after = (call) => (current ? held.push(call) : call());
+  return ask;
 }

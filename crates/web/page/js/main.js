@@ -62,8 +62,8 @@ async function start() {
   makeWelcome(state);
   makeTask(state);
   makeControls(state, about);
-  makeMap(state, about);
-  makeReadout(state, about);
+  const afterMap = makeMap(state, about);
+  makeReadout(state, about, afterMap);
   const fail = makeTraining(state);
   makeQueue(state, fail);
   makeResult(state, fail);

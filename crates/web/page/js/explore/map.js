@@ -77,7 +77,7 @@ function describeMap(map) {
     + `${Math.round(100 * reached)}% of the map is above ${map.level}. Below it recall is limited by: ${names || 'nothing'}.`;
 }
 
-/** Makes the map of the page. */
+/** Makes the map of the page; gives what calls back after its next picture is drawn. */
 export function makeMap(state, about) {
   const figure = $('map');
   const canvas = $('map-canvas');
@@ -167,4 +167,5 @@ export function makeMap(state, about) {
   state.listen(update);
   listenLink((there) => { if (there) update(); });
   update();
+  return ask.after;
 }

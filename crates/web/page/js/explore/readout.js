@@ -73,8 +73,8 @@ function show(state, about, found) {
   fill($('conditions'), found.conditions.map(({ text, holds }) => h('li', { class: holds ? 'holds' : 'fails' }, raised(plainCondition(words(text))))));
 }
 
-/** Keeps the numbers beside the map in step with the point. */
-export function makeReadout(state, about) {
+/** Keeps the numbers beside the map in step with the point. They wait for the map, which is what the eye follows. */
+export function makeReadout(state, about, afterMap) {
   const panel = $('readout');
   let key = null;
   const mend = $('mend');
@@ -116,7 +116,10 @@ export function makeReadout(state, about) {
     const least = leastDim(config);
     if (config.keep > config.length) refuse(new Error(`There is no such model: k = ${count(config.keep)} of L = ${count(config.length)} tokens cannot be kept.`));
     else if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
-    else ask({ config, accuracy });
+    else {
+      panel.setAttribute('aria-busy', 'true');
+      afterMap(() => { if (key === next) ask({ config, accuracy }); });
+    }
   };
   state.listen(update);
   listenLink((there) => { if (there) update(); });
