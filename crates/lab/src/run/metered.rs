@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, EarlyRule, Regime};
+use superpose_core::evaluate::Evaluation;
 use superpose_core::task::{Block, Samples};
 
 /// The stage of a run.
@@ -30,8 +31,8 @@ pub trait Progress: Sync {
     /// Called when the repeat enters a stage.
     fn stage(&self, _: Stage) {}
 
-    /// Called with the recall of a repeat when it has been measured.
-    fn measured(&self, _accuracy: f64) {}
+    /// Called with the measures of a repeat.
+    fn measured(&self, _: &Evaluation) {}
 }
 
 /// Returns the number of samples that a run reads, including test samples.

@@ -14,7 +14,7 @@ use std::time::Instant;
 pub use import::{Import, NAMES};
 pub use instance::{Digests, EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
-pub use record::RunRecord;
+pub use record::{RunRecord, by_seed};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use superpose_store::cell::Noise;
 pub use trained::{Gradients, Trained};
@@ -26,7 +26,6 @@ pub(crate) use instance::Instance;
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;
-use superpose_core::Measure;
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase};
@@ -222,7 +221,7 @@ fn run_repeat<T: Real + Element>(
     if let Some(path) = export {
         write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
-    progress.measured(evaluation[Measure::Accuracy].mean());
+    progress.measured(&evaluation);
     let look = look_too.then(|| look(&model, &phase, config.keep, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
     let noise = budget(config, &model, task, phase, &frequency, &samples, &test, backend)?;

@@ -83,8 +83,8 @@ impl RunRecord {
     }
 }
 
-/// The means of each measure, repeat by repeat.
-fn by_seed(evaluations: &[Evaluation]) -> Measures<Vec<f64>> {
+/// Returns the mean of each measure, repeat by repeat.
+pub fn by_seed(evaluations: &[Evaluation]) -> Measures<Vec<f64>> {
     Measures::from_fn(|measure| evaluations.iter().map(|evaluation| evaluation[measure].mean()).collect())
 }
 

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use superpose_core::Measures;
 use superpose_core::backend::CancelToken;
 use superpose_core::config::Config;
-use superpose_lab::run::{Progress, Stage, reads};
+use superpose_core::evaluate::Evaluation;
+use superpose_lab::run::{Progress, Stage, by_seed, reads};
 
 use super::MAX_RUN_SECONDS;
 
@@ -20,7 +22,7 @@ pub struct Gauge {
     read: AtomicU64,
     repeat: AtomicUsize,
     stage: Mutex<Option<Stage>>,
-    seeds: Mutex<Vec<f64>>,
+    measured: Mutex<Vec<Evaluation>>,
     pub cancel: CancelToken,
     late: AtomicBool,
     deadline: OnceLock<Instant>,
@@ -44,9 +46,9 @@ impl Gauge {
         self.repeat.load(Ordering::Relaxed)
     }
 
-    /// The recall of each repeat so far.
-    pub fn seeds(&self) -> Vec<f64> {
-        self.seeds.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The measures of each repeat so far.
+    pub fn by_seed(&self) -> Measures<Vec<f64>> {
+        by_seed(&self.measured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub fn stage(&self) -> Option<Stage> {
@@ -73,7 +75,7 @@ impl Progress for Gauge {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
     }
 
-    fn measured(&self, accuracy: f64) {
-        self.seeds.lock().unwrap_or_else(PoisonError::into_inner).push(accuracy);
+    fn measured(&self, evaluation: &Evaluation) {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner).push(*evaluation);
     }
 }

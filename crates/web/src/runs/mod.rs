@@ -11,9 +11,9 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
-use superpose_core::Measure;
 use superpose_core::backend::Device;
 use superpose_core::config::{Config, Settings, whole};
+use superpose_core::{Measure, Measures};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::excess::Excess;
 use superpose_lab::interval::Interval;
@@ -93,9 +93,8 @@ pub struct RunView {
     config: Settings,
     error: Option<String>,
     accuracy: Option<Interval>,
-    /// The accuracy of each repeat that has been measured, in the order of seeds.
-    #[schemars(inner(range(min = 0.0, max = 1.0)))]
-    seeds: Vec<f64>,
+    /// The measures of each repeat so far, in the order of seeds.
+    by_seed: Measures<Vec<f64>>,
     /// The predicted accuracy.
     predicted: Option<f64>,
     /// Only where a run is shown by itself.
@@ -303,7 +302,7 @@ impl State {
             config: (*run.config).clone(),
             error: run.error.clone(),
             accuracy: outcome.map(|outcome| outcome.record.measures[Measure::Accuracy]),
-            seeds: run.gauge.seeds(),
+            by_seed: run.gauge.by_seed(),
             predicted: outcome.and_then(|outcome| outcome.prediction.measures[Measure::Accuracy]),
             result: outcome.filter(|_| whole).cloned(),
         })

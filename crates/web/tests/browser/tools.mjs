@@ -95,7 +95,7 @@ test('a run shows a dot for every seed, an interval, and is continued with more 
   assert.ok(low <= 0.405 && 0.405 <= high, 'training confirms the prediction at the point where the page begins');
   await page.click('#strip-link');
   await page.click('#again');
-  await page.waitForFunction(() => document.querySelectorAll('#result .seed').length === 10, null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelectorAll('#result [data-measure=accuracy] .seed').length === 10, null, { timeout: 60000 });
   const id = await page.$eval('#result', (node) => node.dataset.run);
   assert.equal((await api(`/api/runs/${id}`)).config.repeats, 10);
 })));

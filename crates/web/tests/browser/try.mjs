@@ -95,3 +95,25 @@ test('a button that is pressed slowly while progress comes in still works', () =
   await page.mouse.up();
   await page.waitForSelector('#result[data-state=cancelled]');
 }));
+
+test('the three steps move while a run goes on, with a dot for every seed', () => forget().then(() => withPage({ at: `#try?${SLOW}` }, async (page) => {
+  await page.evaluate(() => {
+    window.seen = [];
+    const result = document.getElementById('result');
+    const look = () => {
+      const row = result.querySelector('[data-measure=lock_rate]');
+      if (row && result.dataset.state === 'running') window.seen.push(`${row.querySelectorAll('.seed').length}: ${row.querySelector('.value').textContent}`);
+    };
+    new MutationObserver(look).observe(result, { subtree: true, childList: true, characterData: true });
+  });
+  await page.click('#train');
+  await page.waitForSelector('#result[data-state=done] .rates', { timeout: 60000 });
+  const seen = await page.evaluate(() => window.seen);
+  assert.ok(seen.some((words) => /^[123]: [01]\.[0-9]{3} \([123] of 4 seeds\)$/.test(words)), String([...new Set(seen)]));
+  const { result } = await api(`/api/runs/${await page.$eval('#result', (node) => node.dataset.run)}`);
+  for (const name of ['one_step_accuracy', 'lock_rate', 'accuracy']) {
+    const places = await page.$$eval(`.steps [data-measure=${name}] .seed`, (dots) => dots.map((dot) => parseFloat(dot.style.left)));
+    assert.deepEqual(places.map((place) => place.toFixed(2)), result.record.by_seed[name].map((value) => (100 * value).toFixed(2)));
+    assert.ok((await text(page, `.steps [data-measure=${name}] .value`)).startsWith(`${result.record[name].mean.toFixed(3)} (`));
+  }
+})));

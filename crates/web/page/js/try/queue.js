@@ -4,6 +4,7 @@ import { fill, h, s, say, $ } from '../dom.js';
 import { active, allRuns, drop, isNew, listenRuns } from '../events.js';
 import { interval, seconds, share } from '../format.js';
 import { describe, unusual } from '../sizes.js';
+import { showSteps } from './steps.js';
 
 const places = (ahead) => (ahead === 0 ? 'next in the queue' : `${ahead} ahead in the queue`);
 
@@ -35,23 +36,30 @@ export function dropButton(run, fail) {
   }, text);
 }
 
-/** Where a run stands, how far it is while it goes on, and a dot for every seed. */
+/** Where a run stands, and how far it is while it goes on. */
 export const course = (run) => [
   h('span', { class: 'standing' }),
   active(run) ? h('progress', { max: 1, 'aria-label': `Progress of run ${run.id}` }) : null,
-  h('span', { class: 'seeds' }),
 ];
+
+/** A place for a dot for every seed. */
+export const seeds = () => h('span', { class: 'seeds' });
+
+/** The recall of every seed so far. */
+export const recallOf = (run) => run.by_seed.accuracy ?? [];
 
 const AT = (value) => 4 + 192 * value;
 
 /** The recall of every seed on a line from 0 to 1, with the prediction as a diamond. */
-function seedLine({ seeds, predicted, config }, delays) {
-  const words = `Recall of ${seeds.length} of ${config.repeats} seeds: ${seeds.map(share).join(', ')}`;
+function seedLine(run, delays) {
+  const { predicted, config } = run;
+  const values = recallOf(run);
+  const words = `Recall of ${values.length} of ${config.repeats} seeds: ${values.map(share).join(', ')}`;
   return s('svg', { viewBox: '0 0 200 20', class: 'line', role: 'img', 'aria-label': words, 'data-note': words },
     s('line', { class: 'axis', x1: AT(0), x2: AT(1), y1: 10, y2: 10 }),
     [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: AT(value), x2: AT(value), y1: 6, y2: 14 })),
     predicted === null ? null : s('path', { class: 'predicted', d: `M${AT(predicted)} 3l5 7-5 7-5-7z` }),
-    seeds.map((value, index) => s('circle', { class: delays ? 'seed new' : 'seed', cx: AT(value), cy: 10, r: 3, style: delays ? { 'animation-delay': `${delays[index]}ms` } : null })));
+    values.map((value, index) => s('circle', { class: delays ? 'seed new' : 'seed', cx: AT(value), cy: 10, r: 3, style: delays ? { 'animation-delay': `${delays[index]}ms` } : null })));
 }
 
 /** Milliseconds between the dots of two seeds. A training may be over before the eye has seen one. */
@@ -60,11 +68,12 @@ const TURN = 140;
 const arrivals = new WeakMap();
 
 /** How long from now each dot of a run comes, one after the other; below zero for what is there already. */
-function delaysOf(node, { id, seeds }) {
+function delaysOf(node, run) {
+  if (!isNew(run.id)) return null;
   const now = performance.now();
-  const times = arrivals.get(node)?.id === id ? arrivals.get(node).times : [];
-  while (times.length < seeds.length) times.push(Math.max(now, (times.at(-1) ?? 0) + TURN));
-  arrivals.set(node, { id, times });
+  const times = arrivals.get(node)?.id === run.id ? arrivals.get(node).times : [];
+  while (times.length < recallOf(run).length) times.push(Math.max(now, (times.at(-1) ?? 0) + TURN));
+  arrivals.set(node, { id: run.id, times });
   return times.map((time) => Math.round(time - now));
 }
 
@@ -84,10 +93,13 @@ export function showRun(node, run, view, build) {
   if (words) say(words, standing(run));
   if (bar) bar.value = run.share ?? 0;
   const dots = node.querySelector('.seeds');
-  if (dots && dots.dataset.count !== String(run.seeds.length)) {
-    dots.dataset.count = run.seeds.length;
-    fill(dots, run.seeds.length ? seedLine(run, isNew(run.id) ? delaysOf(node, run) : null) : null);
+  const count = recallOf(run).length;
+  if (dots && dots.dataset.count !== String(count)) {
+    dots.dataset.count = count;
+    fill(dots, count ? seedLine(run, delaysOf(node, run)) : null);
   }
+  const steps = node.querySelector('.steps');
+  if (steps) showSteps(steps, run, delaysOf(node, run));
 }
 
 /** Keeps the list of runs, newest first. */
@@ -102,7 +114,7 @@ export function makeQueue(state, fail) {
     node.classList.toggle('chosen', chosen);
     showRun(node, run, link, () => [
       h('a', { id: `run-${run.id}`, href: link, 'aria-current': chosen ? 'true' : null }, `Run ${run.id}`),
-      course(run), dropButton(run, fail), h('p', { class: 'note' }, describe(run.config)), unusualLine(run, state.usual),
+      course(run), dropButton(run, fail), seeds(), h('p', { class: 'note' }, describe(run.config)), unusualLine(run, state.usual),
     ]);
     return node;
   }

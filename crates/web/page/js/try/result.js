@@ -9,7 +9,8 @@ import { describe, foreign, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
-import { course, dropButton, showRun } from './queue.js';
+import { course, dropButton, recallOf, showRun } from './queue.js';
+import { showIntervals, stepRows } from './steps.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 
@@ -76,21 +77,9 @@ function files(id, result) {
   });
 }
 
-/** What each of the three steps of training brings, measured: bars that fill one after the other. */
-function stepwise(record) {
-  const steps = [
-    ['Step 1 stores the facts', 'one_step_accuracy'], ['Step 2 turns the attention to the trigger', 'lock_rate'], ['Step 3 stores again, through the attention', 'accuracy'],
-  ].filter(([, name]) => record[name]);
-  return h('ol', { class: 'steps' }, steps.map(([words, name], index) => h('li', {},
-    h('span', {}, `${words}: `, term(name)), h('span', { class: 'track', 'aria-hidden': 'true' },
-      h('span', { class: 'level', style: { '--turn': index, width: `${100 * record[name].mean}%` } })),
-    h('span', { class: 'value' }, interval(record[name])))));
-}
-
 function details({ record, prediction, example, margins: histogram }, seeds) {
   return [
     h('p', { class: 'verdict' }, verdict(record, prediction, seeds)),
-    h('section', {}, h('h3', {}, 'Step by step'), stepwise(record)),
     h('section', {}, h('h3', {}, 'Measured against predicted'), rates(record, prediction),
       h('p', { class: 'note' }, 'Lines from 0 to 1; the thick part is the ', term('interval', '95% interval'), '.')),
     example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example, ofFirst(record.config))) : null,
@@ -134,11 +123,12 @@ export function makeResult(state, fail) {
     fill(node, h('p', { class: 'empty' }, id === null ? 'Train a model, or choose a run, to see what it learned.' : `Run ${id} is no longer here.`));
   }
 
-  /** A place that fills itself with what the run measured. */
-  function measured(id) {
+  /** A place that fills itself, and the steps before it, with what the run measured. */
+  function measured(run, steps) {
     const place = h('div');
-    resultOf(id).then((result) => {
-      fill(place, details(result, runOf(id)?.seeds ?? []), files(id, result));
+    resultOf(run.id).then((result) => {
+      showIntervals(steps, result.record);
+      fill(place, details(result, recallOf(run)), files(run.id, result));
       // The attention is even before step 2; it moves to what step 2 made of it.
       requestAnimationFrame(() => requestAnimationFrame(() => place.querySelector('.attention')?.classList.add('learned')));
     }).catch(fail);
@@ -156,11 +146,14 @@ export function makeResult(state, fail) {
     node.dataset.run = id;
     showRun(node, run, '', () => {
       const here = { tab: 'explore', config: pick(run.config, Object.keys(state.defaults.config)) };
+      const steps = stepRows();
       return [
         h('h2', {}, `Run ${id}`),
         h('p', { class: 'note' }, `${describe(run.config)}, seed ${run.config.seed}. `, h('a', { href: state.link(here) }, 'Show on the map')),
         unusualNote(run, state.usual),
-        run.state === 'done' ? [again(run, state, fail), measured(id)] : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
+        run.state === 'done' ? again(run, state, fail) : h('div', { class: 'course' }, course(run), active(run) ? dropButton(run, fail) : null),
+        run.state === 'running' || recallOf(run).length ? h('section', {}, h('h3', {}, 'Step by step'), steps) : null,
+        run.state === 'done' ? measured(run, steps) : null,
       ];
     });
   }

@@ -6,7 +6,7 @@ import { count } from '../format.js';
 import { wholeField } from '../number.js';
 import { plain } from '../plain.js';
 import { atPoint, describe, sizesOf } from '../sizes.js';
-import { course, dropButton, showRun } from './queue.js';
+import { course, dropButton, seeds, showRun } from './queue.js';
 
 /** A field for a whole number of the configuration. Its message stands under the button, which must not move. */
 function field(state, name, label) {
@@ -46,7 +46,7 @@ function strip(state, fail) {
   node.dataset.run = run.id;
   node.classList.toggle('elsewhere', !here);
   showRun(node, run, `${link} ${here}`, () => [
-    h('a', { id: 'strip-link', href: link }, `Run ${run.id}`), course(run), active(run) ? dropButton(run, fail) : null,
+    h('a', { id: 'strip-link', href: link }, `Run ${run.id}`), course(run), seeds(), active(run) ? dropButton(run, fail) : null,
     here ? null : h('span', { class: 'where' }, `at another point: ${sizesOf(run.config)}`),
   ]);
 }
