@@ -1,6 +1,7 @@
 //! The document model: what is said about a record, as a list of blocks, before it becomes terminal text or HTML.
 
 use superpose_figure::Figure;
+use superpose_lab::interval::Interval;
 
 pub(crate) use Align::{Left, Right};
 
@@ -25,8 +26,8 @@ pub enum Block {
     /// Rows of a name, a value and a remark, and the widths of names and values on a terminal. A remark without a value takes
     /// the place of the value.
     Fields([usize; 2], Vec<[String; 3]>),
-    /// Names with their sizes, drawn as bars relative to the first one.
-    Bars(Vec<(String, f64)>),
+    /// Names with their sizes, and intervals where there are any, drawn as bars relative to the first one.
+    Bars(Vec<(String, f64, Option<Interval>)>),
     /// A figure for HTML, and the same in characters for the terminal.
     Figure(Box<Figure>, String),
     /// An empty line on a terminal.

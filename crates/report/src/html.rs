@@ -5,10 +5,11 @@
 use std::fmt::Write;
 
 use superpose_figure::Theme;
+use superpose_lab::interval::Interval;
 
 use crate::document::{Align, Block, Document, Grid, Left, Right};
 use crate::markup::escape;
-use crate::numbers::decimal;
+use crate::numbers::{brackets, decimal};
 
 /// Pixels of the longest bar.
 const BAR: f64 = 240.0;
@@ -59,14 +60,15 @@ pub(crate) fn table(grid: &Grid, caption: &str) -> String {
     html + "</tbody></table>\n"
 }
 
-fn bars(parts: &[(String, f64)]) -> String {
+fn bars(parts: &[(String, f64, Option<Interval>)]) -> String {
     let largest = parts.first().map_or(1.0, |part| part.1);
     let mut html = String::from("<table><tbody>\n");
-    for (name, size) in parts {
+    for (name, size, interval) in parts {
         let style = "display:inline-block;height:0.7em;background:currentColor";
         let bar = format!("<span style=\"{style};width:{:.0}px\"></span>", BAR * size / largest);
         let (name, size) = (cell(Left, &escape(name)), cell(Right, &decimal(*size)));
-        let _ = writeln!(html, "<tr>{name}{size}{}</tr>", cell(Left, &bar));
+        let interval = interval.as_ref().map_or(String::new(), |interval| cell(Left, &brackets(interval)));
+        let _ = writeln!(html, "<tr>{name}{size}{interval}{}</tr>", cell(Left, &bar));
     }
     html + "</tbody></table>\n"
 }
@@ -84,11 +86,14 @@ mod tests {
         grid.row(["three", "-3.00"]);
         page.table(grid);
         page.gap();
-        page.blocks.push(Block::Bars(vec![("long".into(), 0.5), ("short".into(), 0.25)]));
+        page.blocks.push(Block::Bars(vec![("long".into(), 0.5, None), ("short".into(), 0.25, None)]));
+        let interval = Interval { mean: 0.5, low: 0.4, high: 0.6 };
+        page.blocks.push(Block::Bars(vec![("measured".into(), 0.5, Some(interval))]));
         let rows = [["seen", "12", "[10, 14]"], ["guessed", "", "nothing"]];
         page.blocks.push(Block::Fields([9, 4], rows.map(|row| row.map(String::from)).to_vec()));
         let (long, short) = ("█".repeat(40), "█".repeat(20));
         let bars = format!("  long                0.5000  {long}\n  short               0.2500  {short}\n");
+        let bars = bars + "  measured            0.5000  [0.4000, 0.6000]    " + &"█".repeat(24) + "\n";
         let text =
             "a < b\n  a note\n              x\n   one     1.00\n   three  -3.00\n\n".to_owned() + &bars;
         assert_eq!(page.text(), text + "  seen       12  [10, 14]\n  guessed  nothing\n");
@@ -100,6 +105,7 @@ mod tests {
             "<td style=\"text-align:right\">-3.00</td>",
             "width:240px",
             "width:120px",
+            "<td style=\"text-align:left\">[0.4000, 0.6000]</td>",
             "<td style=\"text-align:left\">[10, 14]</td>",
         ] {
             assert!(html.contains(part), "{part} in {html}");

@@ -55,6 +55,11 @@ pub(crate) fn interval(interval: &Interval) -> String {
     format!("{} ({} to {})", significant(mean), significant(low), significant(high))
 }
 
+/// The ends of an interval, written as [`decimal`].
+pub(crate) fn brackets(interval: &Interval) -> String {
+    format!("[{}, {}]", decimal(interval.low), decimal(interval.high))
+}
+
 /// In full up to a million, then two digits and a power of ten in the markup of figures.
 pub(crate) fn short(x: f64) -> String {
     let text = format!("{x:.1e}");

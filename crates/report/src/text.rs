@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::document::{Align, Block, Document, Grid};
-use crate::numbers::decimal;
+use superpose_lab::interval::Interval;
 
-/// Characters of the longest bar.
+use crate::document::{Align, Block, Document, Grid};
+use crate::numbers::{brackets, decimal};
+
+/// Characters of the longest bar, and of the longest one beside an interval.
 const BAR: f64 = 40.0;
+const BAR_BESIDE: f64 = 24.0;
 
 impl Document {
     /// The document as text, each line with its end.
@@ -58,8 +61,15 @@ fn fields(text: &mut String, [name_width, value_width]: [usize; 2], rows: &[[Str
     }
 }
 
-fn drawn(bars: &[(String, f64)]) -> Vec<[String; 3]> {
+fn drawn(bars: &[(String, f64, Option<Interval>)]) -> Vec<[String; 3]> {
     let largest = bars.first().map_or(1.0, |bar| bar.1);
-    let blocks = |size: f64| "█".repeat((BAR * size / largest).round() as usize);
-    bars.iter().map(|(name, size)| [name.clone(), decimal(*size), blocks(*size)]).collect()
+    let blocks = |width: f64, size: f64| "█".repeat((width * size / largest).round() as usize);
+    let row = |(name, size, interval): &(String, f64, Option<Interval>)| {
+        let remark = match interval {
+            Some(interval) => format!("{:<20}{}", brackets(interval), blocks(BAR_BESIDE, *size)),
+            None => blocks(BAR, *size),
+        };
+        [name.clone(), decimal(*size), remark]
+    };
+    bars.iter().map(row).collect()
 }

@@ -102,6 +102,20 @@ pub fn number<M: Copy + Into<SampleMean>>(repeats: &[M]) -> Interval {
     Interval { mean, low: mean - half, high: mean + half }
 }
 
+/// Interval of the ratio of two means over repeats, from one pair of numerator and denominator per repeat: Student's on how far
+/// each numerator is from the ratio times its denominator (Cochran, Sampling Techniques, 1977, section 6.3). A repeat whose denominator
+/// is small by chance counts little. `None` for fewer than two repeats, or without a positive denominator.
+pub fn ratio(repeats: &[(f64, f64)]) -> Option<Interval> {
+    let quantile = student(repeats.len() as f64 - 1.0)?;
+    let sum = |of: fn(&(f64, f64)) -> f64| repeats.iter().map(of).sum::<f64>();
+    let denominator = Some(sum(|repeat| repeat.1)).filter(|sum| *sum > 0.0)?;
+    let mean = sum(|repeat| repeat.0) / denominator;
+    let square: f64 = repeats.iter().map(|(top, bottom)| (top - mean * bottom).powi(2)).sum();
+    let count = repeats.len() as f64;
+    let half = quantile * (square * count / (count - 1.0)).sqrt() / denominator;
+    Some(Interval { mean, low: mean - half, high: mean + half })
+}
+
 fn measures<M: Copy + Into<SampleMean>>(repeats: &[M]) -> Vec<SampleMean> {
     repeats.iter().map(|&repeat| repeat.into()).collect()
 }
@@ -179,6 +193,18 @@ mod tests {
             i.low <= truth && truth <= i.high
         };
         (0..trials).filter(covers).count() as f64 / trials as f64
+    }
+
+    /// With equal denominators the interval is Student's. A common factor of numerator and denominator adds no width.
+    #[test]
+    fn interval_of_a_ratio_is_students() {
+        let i = ratio(&[(1.0, 2.0), (2.0, 2.0), (3.0, 2.0)]).unwrap();
+        let half = 4.302_652_73 / 3.0_f64.sqrt() / 2.0;
+        assert!((i.mean - 1.0).abs() < 1e-12 && (i.high - 1.0 - half).abs() < 1e-8, "{i:?}");
+        assert!((i.low + i.high - 2.0).abs() < 1e-12, "{i:?}");
+        let i = ratio(&[(1.0, 2.0), (10.0, 20.0), (0.5, 1.0)]).unwrap();
+        assert!((i.mean - 0.5).abs() < 1e-12 && i.high - i.low < 1e-12, "{i:?}");
+        assert!(ratio(&[(1.0, 2.0)]).is_none() && ratio(&[(1.0, 0.0), (2.0, 0.0)]).is_none());
     }
 
     /// Facts are few, each is recalled or not, and repeats often agree: the case that Student's interval cannot do.

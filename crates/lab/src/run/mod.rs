@@ -14,7 +14,7 @@ use std::time::Instant;
 pub use import::{Import, NAMES};
 pub use instance::{Digests, EmbeddingRows, Inputs, OutputRows};
 pub use metered::{Progress, Stage, reads};
-pub use record::{RunRecord, by_seed};
+pub use record::{NoiseIntervals, RunRecord, by_seed};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use superpose_store::cell::Noise;
 pub use trained::{Gradients, Trained};

@@ -9,7 +9,7 @@ use superpose_core::evaluate::Evaluation;
 use superpose_core::noise::{Budget, Parts};
 
 use super::{Inputs, Noise, Repeat};
-use crate::interval::{Interval, intervals};
+use crate::interval::{Interval, intervals, ratio};
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -37,6 +37,9 @@ pub struct RunRecord {
     pub eta2: Vec<f64>,
     /// The noise budget, averaged over repeats.
     pub noise: Noise,
+    /// Standard deviations of the noise parts over the signal, with 95% intervals over repeats; absent for one repeat.
+    #[serde(default)]
+    pub noise_intervals: Option<NoiseIntervals>,
     /// Training, per repeat, without the making of data.
     pub train_seconds: f64,
     /// Drawing embeddings and data, per repeat.
@@ -48,6 +51,15 @@ pub struct RunRecord {
     pub numerics: Numerics,
     /// The version that ran.
     pub version: String,
+}
+
+/// The standard deviation of each noise part over the signal; that of the signal itself is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NoiseIntervals {
+    /// Of the logits of step 3.
+    pub logits: Parts<Option<Interval>>,
+    /// Of the token scores of step 2.
+    pub scores: Parts<Option<Interval>>,
 }
 
 impl RunRecord {
@@ -74,6 +86,10 @@ impl RunRecord {
                 logits: mean_budget(repeats, |noise| &noise.logits),
                 scores: mean_budget(repeats, |noise| &noise.scores),
             },
+            noise_intervals: (repeats.len() > 1).then(|| NoiseIntervals {
+                logits: over_signal(repeats, |noise| &noise.logits),
+                scores: over_signal(repeats, |noise| &noise.scores),
+            }),
             train_seconds: mean(|repeat| repeat.train_seconds),
             data_seconds: mean(|repeat| repeat.data_seconds),
             evaluate_seconds: mean(|repeat| repeat.evaluate_seconds),
@@ -95,8 +111,29 @@ pub(crate) fn majority(signs: &[i8]) -> i8 {
 
 /// The mean of each part over the repeats that have it.
 fn mean_budget(repeats: &[Repeat], of: fn(&Noise) -> &Budget) -> Budget {
-    let values = repeats.iter().fold(Parts::<Vec<f64>>::default(), |values, repeat| {
-        values.zip(of(&repeat.noise), |values, part| values.iter().copied().chain(*part).collect())
-    });
+    let values = collected(repeats.iter().map(|repeat| *of(&repeat.noise)));
     values.map(|values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
+}
+
+/// The standard deviation of each part over the signal, with its interval. As in [`mean_budget`], squares are averaged over
+/// repeats before the root is taken.
+fn over_signal(repeats: &[Repeat], of: fn(&Noise) -> &Budget) -> Parts<Option<Interval>> {
+    let pairs = collected(repeats.iter().map(|repeat| {
+        let budget = of(&repeat.noise);
+        budget.map(|part| part.zip(budget.signal))
+    }));
+    let root = |square: Interval| Interval {
+        mean: square.mean.sqrt(),
+        low: square.low.max(0.0).sqrt(),
+        high: square.high.sqrt(),
+    };
+    Parts { signal: None, ..pairs.map(|pairs| ratio(pairs).map(root)) }
+}
+
+/// The values of each part, of the repeats that have it.
+fn collected<X: Copy>(repeats: impl Iterator<Item = Parts<Option<X>>>) -> Parts<Vec<X>> {
+    let none = Parts::<()>::default().map(|()| Vec::new());
+    repeats.fold(none, |values, repeat| {
+        values.zip(&repeat, |values, part| values.iter().copied().chain(*part).collect())
+    })
 }

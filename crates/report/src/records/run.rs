@@ -2,8 +2,9 @@
 
 use superpose_core::Measure;
 use superpose_core::config::{EarlyRule, EmbeddingSettings, Labels, Regime, Settings};
-use superpose_core::noise::Budget;
-use superpose_figure::{Axis, Bars, Figure};
+use superpose_core::noise::{Budget, Parts};
+use superpose_figure::{Axis, Bar, Bars, Figure};
+use superpose_lab::interval::Interval;
 use superpose_lab::run::{Noise, RunRecord};
 use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
@@ -33,11 +34,11 @@ pub fn run(record: &RunRecord) -> Document {
     page.note(format!("Intervals: {}.", record.interval));
     let rate = if exact { ", in the limit of a small rate" } else { "" };
     let [logits, scores] = NOISE;
-    for (title, budget) in
-        [(format!("{logits}{rate}"), &record.noise.logits), (scores.into(), &record.noise.scores)]
+    for (title, parts) in
+        [(format!("{logits}{rate}"), logit_parts(record)), (scores.into(), score_parts(record))]
     {
         page.heading(title);
-        match largest_first(budget) {
+        match parts {
             _ if config.early_rule != EarlyRule::Gradient => {
                 page.note(format!("not defined with early_rule = {}", config.early_rule));
             }
@@ -65,14 +66,14 @@ pub fn run_figure(record: &RunRecord) -> Figure {
         shares.iter().map(|(measure, _)| measure.label()),
     )
     .series("", shares.iter().map(|(_, value)| (value.mean, value.low, value.high)));
-    let noise = |title: &str, budget: &Budget| {
-        let parts = largest_first(budget);
-        Bars::new(
-            title,
-            Axis::linear("standard deviation over signal"),
-            parts.iter().map(|part| part.0.clone()),
-        )
-        .series("", parts.iter().map(|part| part.1))
+    let noise = |title: &str, parts: Vec<NoisePart>| {
+        let bar = |(_, size, interval): &NoisePart| match interval {
+            Some(Interval { low, high, .. }) => Bar::from((*size, *low, *high)),
+            None => Bar::from(*size),
+        };
+        let names = parts.iter().map(|part| part.0.clone());
+        Bars::new(title, Axis::linear("standard deviation over signal"), names)
+            .series("", parts.iter().map(bar))
     };
     let title = format!(
         "V = {}, d = {}, L = {}, N = {}",
@@ -84,8 +85,8 @@ pub fn run_figure(record: &RunRecord) -> Figure {
     Figure::new()
         .title(title)
         .panel(recall)
-        .panel(noise("Noise in the logits", &record.noise.logits))
-        .panel(noise("Noise in the token scores", &record.noise.scores))
+        .panel(noise("Noise in the logits", logit_parts(record)))
+        .panel(noise("Noise in the token scores", score_parts(record)))
 }
 
 fn about(config: &Settings) -> String {
@@ -123,8 +124,31 @@ fn about(config: &Settings) -> String {
     parts.join(", ")
 }
 
-fn largest_first(budget: &Budget) -> Vec<(String, f64)> {
-    let mut parts = noise_parts(budget);
+/// The name of a noise part, its standard deviation over the signal, and the interval over several repeats.
+type NoisePart = (String, f64, Option<Interval>);
+
+fn logit_parts(record: &RunRecord) -> Vec<NoisePart> {
+    largest_first(&record.noise.logits, record.noise_intervals.map(|intervals| intervals.logits))
+}
+
+fn score_parts(record: &RunRecord) -> Vec<NoisePart> {
+    largest_first(&record.noise.scores, record.noise_intervals.map(|intervals| intervals.scores))
+}
+
+fn largest_first(budget: &Budget, intervals: Option<Parts<Option<Interval>>>) -> Vec<NoisePart> {
+    let intervals = intervals.unwrap_or_default();
+    let interval = |name: &str| {
+        *intervals
+            .named()
+            .into_iter()
+            .find(|part| part.0.replace('_', " ") == name)
+            .map_or(&None, |part| part.1)
+    };
+    let measured = |(name, size): (String, f64)| {
+        let interval = interval(&name);
+        (name, size, interval)
+    };
+    let mut parts: Vec<NoisePart> = noise_parts(budget).into_iter().map(measured).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     parts
 }
@@ -137,7 +161,7 @@ fn verdict(record: &RunRecord) -> String {
         return "Recall is all but perfect.".into();
     }
     if mean(Measure::Accuracy) >= 0.99 {
-        let parts = largest_first(&record.noise.logits);
+        let parts = logit_parts(record);
         let noise = parts.first().map_or("none", |part| &part.0);
         return format!("Recall is all but perfect; the largest noise in the logits: {noise}.");
     }

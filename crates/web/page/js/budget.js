@@ -18,8 +18,14 @@ function bar(kind, value, scale) {
   return h('span', { class: `bar ${kind}`, style: { width: `${100 * Math.min(value / scale, 1)}%` } });
 }
 
-/** Rows of bars, largest first. `predicted` and `measured` are noise budgets; either may be left out. */
-export function budget({ predicted, measured }) {
+/** The 95% interval of a measured part, where there is one. */
+const between = (interval) => (interval ? h('small', {}, `${ratio(interval.low)} to ${ratio(interval.high)}`) : null);
+
+/**
+ * Rows of bars, largest first. `predicted` and `measured` are noise budgets; either may be left out. `intervals` has those of
+ * what was measured.
+ */
+export function budget({ predicted, measured, intervals }) {
   const kinds = [['measured', measured], ['predicted', predicted]].filter(([, noise]) => noise).map(([kind, noise]) => [kind, ratios(noise)]);
   const largest = (part) => Math.max(...kinds.map(([, all]) => all[part] ?? 0));
   const known = PARTS.filter((part) => largest(part) > 0).sort((a, b) => largest(b) - largest(a));
@@ -30,6 +36,6 @@ export function budget({ predicted, measured }) {
   const row = (part) => h('tr', {},
     h('th', { scope: 'row' }, term(part)),
     h('td', { class: 'bars', 'aria-hidden': 'true' }, kinds.map(([kind, all]) => bar(kind, all[part], scale))),
-    kinds.map(([kind, all]) => h('td', { class: `value ${kind}` }, all[part] === null ? '–' : ratio(all[part]))));
+    kinds.map(([kind, all]) => h('td', { class: `value ${kind}` }, all[part] === null ? '–' : ratio(all[part]), kind === 'measured' ? between(intervals?.[part]) : null)));
   return h('table', { class: 'budget' }, h('thead', {}, head), h('tbody', {}, known.map(row)));
 }

@@ -53,9 +53,11 @@ for (const size of Object.keys(SIZES)) {
     assert.ok(Math.abs(heights.reduce((sum, height) => sum + height, 0) - 100) < 1, 'weights add up to one');
     assert.equal(await page.locator('.margins rect').count(), result.margins.counts.length);
     const budget = page.locator('#result .budget').first();
-    const shown = await budget.locator('tr', { hasText: 'facts overlap' }).locator('td.measured').textContent();
+    const shown = await budget.locator('tr', { hasText: 'facts overlap' }).locator('td.measured').innerText();
     const { interference: part, signal } = result.record.noise.logits;
-    assert.ok(Math.abs(Number(shown) / Math.sqrt(part / signal) - 1) < 0.01, 'the measured interference is the record’s');
+    const { mean, low, high } = result.record.noise_intervals.logits.interference;
+    assert.ok(Math.abs(mean / Math.sqrt(part / signal) - 1) < 1e-9 && low < mean && mean < high);
+    assert.match(shown, new RegExp(`^${mean.toFixed(3)}\\s+${low.toFixed(3)} to ${high.toFixed(3)}$`), 'the measured interference is the record’s');
     await fits(page);
     await page.click('#result >> text=Show on the map');
     await drawn(page);

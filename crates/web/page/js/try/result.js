@@ -85,9 +85,10 @@ function details({ record, prediction, example, margins: histogram }, seeds) {
     example ? h('section', {}, h('h3', {}, 'Where the attention looks'), attention(example, ofFirst(record.config))) : null,
     histogram ? h('section', {}, h('h3', {}, term('margin', 'Margins')), margins(histogram, ofFirst(record.config))) : null,
     h('section', { class: 'pair' },
-      h('div', {}, h('h3', {}, 'Noise in the ', term('logits')), budget({ predicted: prediction.noise.logits, measured: record.noise.logits })),
-      h('div', {}, h('h3', {}, 'Noise in the token ', term('scores')), budget({ predicted: prediction.noise.scores, measured: record.noise.scores })),
-      h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), `. Measured: the mean over ${count(record.config.repeats)} ${record.config.repeats === 1 ? 'seed' : 'seeds'}, without an interval.`)),
+      [['logits', 'Noise in the '], ['scores', 'Noise in the token ']].map(([name, words]) => h('div', {}, h('h3', {}, words, term(name)),
+        budget({ predicted: prediction.noise[name], measured: record.noise[name], intervals: record.noise_intervals?.[name] }))),
+      h('p', { class: 'note' }, 'Standard deviation of each part over the ', term('signal'), '. Measured: ',
+        record.noise_intervals ? [`over ${count(record.repeats)} seeds, with the `, term('interval', '95% interval'), '.'] : 'of one seed, without an interval.')),
   ];
 }
 
