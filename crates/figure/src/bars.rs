@@ -45,6 +45,7 @@ pub struct Bars {
     axis: Axis,
     names: Vec<String>,
     series: Vec<(String, Vec<Bar>)>,
+    references: Vec<f64>,
 }
 
 impl Bars {
@@ -56,12 +57,18 @@ impl Bars {
         names: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         let names = names.into_iter().map(Into::into).collect();
-        Self { title: title.into(), axis, names, series: Vec::new() }
+        Self { title: title.into(), axis, names, series: Vec::new(), references: Vec::new() }
     }
 
     /// Adds one bar to each group, in the order of the names. Surplus bars are not shown.
     pub fn series(mut self, name: impl Into<String>, bars: impl IntoIterator<Item = impl Into<Bar>>) -> Self {
         self.series.push((name.into(), bars.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Adds a reference line at a size.
+    pub fn reference(mut self, size: f64) -> Self {
+        self.references.push(size);
         self
     }
 
@@ -93,8 +100,10 @@ impl<'a> BarsDrawing<'a> {
             let (low, high) = bar.interval.unwrap_or((bar.size, bar.size));
             [bar.size, low, high]
         });
-        let zero = (!bars.axis.log && bars.shown().next().is_some()).then_some(0.0);
-        let scale = bars.axis.scale(ends.chain(zero), 0.0, size.0 - 4.0, false);
+        let zero = (!bars.axis.log).then_some(0.0);
+        let others = bars.references.iter().copied().filter(|&size| bars.axis.shows(size)).chain(zero);
+        let others = others.filter(|_| bars.shown().next().is_some());
+        let scale = bars.axis.scale(ends.chain(others), 0.0, size.0 - 4.0, false);
         if let Some(scale) = &scale {
             frame.across.ticks = ticks(&bars.axis, scale, Direction::Across);
             let middle = |i: usize| size.1 * (i as f64 + 0.5) / bars.names.len() as f64;
@@ -129,6 +138,11 @@ impl Drawing for BarsDrawing<'_> {
                 let (y, (low, high)) = (top + height / 2.0, scale.interval(interval, end));
                 svg.interval((low, y), (high, y), (0.0, CAP), Stroke::new(palette.ink, 1.2));
             }
+        }
+        for &size in self.bars.references.iter().filter(|&&size| scale.covers(size)) {
+            let at = scale.within(size);
+            let stroke = Stroke { color: palette.axis, width: 1.0, dashes: "4 3" };
+            svg.line((at, 0.0), (at, self.frame.size.1), stroke);
         }
         self.frame.draw(svg, palette, &self.legend);
         self.legend.draw(svg, palette);

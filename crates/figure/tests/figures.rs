@@ -36,7 +36,8 @@ fn everything() -> Figure {
         .line("one half", [(0.0, 0.0), (4.0, 1.0)]);
     let bars = Bars::new("Noise", Axis::linear("size"), ["a", "b"])
         .series("measured", [Bar::from((1.0, 0.9, 1.1)), Bar::from(f64::NAN)])
-        .series("predicted", [1.0, 2.0, 3.0]);
+        .series("predicted", [1.0, 2.0, 3.0])
+        .reference(1.0);
     Figure::new().title("All of it").note("A note.").columns(2).panel(full).panel(heat).panel(bars)
 }
 
@@ -150,6 +151,14 @@ fn legend_shows_the_marker_of_the_chart() {
         checked(&Figure::new().panel(map)).matches("<circle").count()
     };
     assert_eq!((circles(true), circles(false)), (3, 0));
+}
+
+#[test]
+fn bars_have_reference_lines_inside_the_frame() {
+    let lines = |bars: Bars| checked(&Figure::new().panel(bars)).matches("stroke-dasharray").count();
+    let bars = || Bars::new("b", Axis::linear("ratio"), ["a"]).series("s", [2.0]);
+    assert_eq!((lines(bars()), lines(bars().reference(1.0)), lines(bars().reference(5.0))), (0, 1, 1));
+    assert_eq!(lines(bars().reference(f64::NAN)), 0);
 }
 
 #[test]

@@ -111,7 +111,8 @@ fn picture(bounds: &Bounds) -> Picture {
     let names: Vec<String> =
         DECODERS.iter().map(|name| name.replace('_', " ")).chain(["three steps".to_string()]).collect();
     let mut bars =
-        Bars::new("critical N over the largest bound that holds", Axis::linear("ratio to the bound"), names);
+        Bars::new("critical N over the largest bound that holds", Axis::linear("ratio to the bound"), names)
+            .reference(1.0);
     for record in &bounds.records {
         let bar = |(_, critical): (String, Option<&Critical>)| {
             let ratio = critical.and_then(ratio);
@@ -119,6 +120,6 @@ fn picture(bounds: &Bounds) -> Picture {
         };
         bars = bars.series(model(record), named(record).map(bar));
     }
-    let caption = "Critical N of each decoder over the largest lower bound that holds for it, with 95% intervals: coverage, and for argmax and MMSE the bound of linear decoders.".into();
+    let caption = "Critical N of each decoder over the largest lower bound that holds for it, with 95% intervals: coverage, and for argmax and MMSE the bound of linear decoders. The dashed line is the bound.".into();
     Picture { name: "bound", caption, figure: Figure::new().panel(bars) }
 }

@@ -34,14 +34,18 @@ pub fn section(sizes: &Sizes) -> Section {
     }
 }
 
-/// Measured over predicted critical N against the predicted one.
+/// Measured over predicted critical N against the predicted one, a panel for each number of steps.
 fn picture(sizes: &Sizes) -> Picture {
-    let ratio = Axis::log("measured over predicted N").range(0.7, 1.43).ticks([0.8, 0.9, 1.0, 1.1, 1.25]);
-    let mut chart = Chart::new("", Axis::log("predicted critical N"), ratio).horizontal(1.0, "ratio 1");
-    for name in ["one step", "three steps"] {
-        let own = sizes.findings.iter().filter(|f| steps(f) == name);
-        chart = chart.points(name, own.filter_map(|f| Some(spot(f.predicted?, &f.ratio()?))));
-    }
-    let caption = "Measured over predicted critical N at small and large d and L, with 95% intervals; the table has the sizes.".into();
-    Picture { name: "sizes", caption, figure: Figure::new().frames(440.0, 240.0).panel(chart) }
+    let panel = |name: &str| {
+        let ratio = Axis::log("measured over predicted N").range(0.7, 1.43).ticks([0.8, 0.9, 1.0, 1.1, 1.25]);
+        let mut chart = Chart::new(name, Axis::log("predicted critical N"), ratio).horizontal(1.0, "ratio 1");
+        for f in sizes.findings.iter().filter(|f| steps(f) == name) {
+            let found = f.predicted.zip(f.ratio()).map(|(predicted, ratio)| spot(predicted, &ratio));
+            chart = chart.points(format!("d = {}, L = {}", f.dim, f.length), found);
+        }
+        chart
+    };
+    let caption = "Measured over predicted critical N at small and large d and L, with 95% intervals.".into();
+    let figure = Figure::new().frames(340.0, 240.0).panel(panel("one step")).panel(panel("three steps"));
+    Picture { name: "sizes", caption, figure }
 }
