@@ -6,9 +6,27 @@ The engine reads any element type, alignment and stride, so this module only fin
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Mapping, Optional, TypedDict
 
 import numpy
+
+
+class Embeddings(TypedDict, total=False):
+    """Arrays that take the place of drawn embeddings."""
+
+    z_in: Any
+    z_out: Any
+    z_trig: Any
+    z_eos: Any
+    w_in: Any
+
+
+class Tensors(Embeddings, total=False):
+    """Arrays that take the place of what a run would draw."""
+
+    tokens: Any
+    position: Any
+    labels: Any
 
 
 class ReadOnly(numpy.ndarray):
@@ -23,9 +41,17 @@ def guarded(array: numpy.ndarray) -> numpy.ndarray:
     return array.view(ReadOnly)
 
 
-def tensors(given: Dict[str, Any]) -> Dict[str, numpy.ndarray]:
-    """Returns the tensors that are not ``None`` as NumPy arrays, by name."""
+def tensors(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
+    """Returns the tensors that are not ``None`` as NumPy arrays, by name. Another name is a ``TypeError``."""
+    for name in given:
+        if name not in Tensors.__annotations__:
+            raise TypeError(f"unexpected keyword argument {name!r}; the arrays are {', '.join(Tensors.__annotations__)}")
     return {name: array(name, value) for name, value in given.items() if value is not None}
+
+
+def embeddings(keys: Dict[str, Any]) -> Dict[str, numpy.ndarray]:
+    """Removes the embeddings from keywords, and returns them as NumPy arrays, by name."""
+    return tensors({name: keys.pop(name) for name in Embeddings.__annotations__ if name in keys})
 
 
 def maybe(name: str, value: Any) -> Optional[numpy.ndarray]:

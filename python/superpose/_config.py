@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, SupportsIndex
+from typing import TYPE_CHECKING, Optional, SupportsIndex
 
 from . import _arrays, _engine, _tables
 from ._callbacks import engine_hook, engine_loss
@@ -14,6 +14,9 @@ from ._progress import Progress, listener
 from ._result import Result
 from ._settings import Settings, described, written
 from ._training import Hook, Loss, Training
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Config(Settings):
@@ -67,18 +70,11 @@ class Config(Settings):
     def run(
         self,
         *,
-        z_in: Any = None,
-        z_out: Any = None,
-        z_trig: Any = None,
-        z_eos: Any = None,
-        w_in: Any = None,
-        tokens: Any = None,
-        position: Any = None,
-        labels: Any = None,
         export: Optional[Path] = None,
         threads: Optional[SupportsIndex] = None,
         device: Optional[str] = None,
         progress: Progress = None,
+        **arrays: Unpack[_arrays.Tensors],
     ) -> Result:
         """Trains and evaluates the model, every repeat of it: ``superpose run``.
 
@@ -86,6 +82,12 @@ class Config(Settings):
         tensors, JAX arrays or anything with DLPack or the array interface.
 
         Args:
+            export: safetensors file to write the tensors of the first repeat to.
+            threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
+            device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.
+            progress: ``None``: a tqdm bar, or a line of text without tqdm, if output is interactive; ``True``, ``False``, or a function of
+                (done, total, note) to call.
+            arrays: any of the following, by name.
             z_in: input embeddings, floating-point numbers, a row per token.
             z_out: output embeddings, a row per label.
             z_trig: the trigger, a vector.
@@ -95,11 +97,6 @@ class Config(Settings):
             position: the informative position of every sample, from 0.
             labels: the label of every sample; without them the configuration's ``labels`` decide. The test draws fresh sequences of the
                 configuration, whatever the data, and expects the label that a token has most often in them.
-            export: safetensors file to write the tensors of the first repeat to.
-            threads: from 1 to 1024; ``None``: one per core. Results are the same for any number.
-            device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.
-            progress: ``None``: a tqdm bar, or a line of text without tqdm, if output is interactive; ``True``, ``False``, or a function of
-                (done, total, note) to call.
 
         >>> import superpose
         >>> result = superpose.Config(vocab=64, dim=64, samples=4096).run()
@@ -113,28 +110,20 @@ class Config(Settings):
         >>> superpose.Config(samples=2000).run(z_in=rows).config.vocab
         50
         """
-        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
-        arrays = _arrays.tensors(given)
+        tensors = _arrays.tensors(arrays)
         with listener(progress) as tell:
-            return Result(_engine.run(self, arrays, threads, device, maybe_path("export", export), tell), "run")
+            return Result(_engine.run(self, tensors, threads, device, maybe_path("export", export), tell), "run")
 
     def train(
         self,
         *,
         checkpoint: Optional[Path] = None,
         store: Optional[Path] = None,
-        z_in: Any = None,
-        z_out: Any = None,
-        z_trig: Any = None,
-        z_eos: Any = None,
-        w_in: Any = None,
-        tokens: Any = None,
-        position: Any = None,
-        labels: Any = None,
         hook: Optional[Hook] = None,
         loss: Optional[Loss] = None,
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
+        **arrays: Unpack[_arrays.Tensors],
     ) -> Training:
         """Trains the model for the configuration's ``steps``: ``superpose train``. How (``optimiser``, ``rate``, ``schedule``,
         ``batch``, ``warm_start``, ...) and what (``heads``, ``factored``, ``train_embeddings``, ...) are keys of the configuration.
@@ -144,7 +133,7 @@ class Config(Settings):
                 from it, bit for bit; ``Config().train(checkpoint=...)`` needs nothing else. The command line reads and
                 writes the same files.
             store: SQLite file that keeps the result and its trajectory.
-            z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`. They are not in a checkpoint,
+            arrays: ``z_in`` to ``labels``, as for :meth:`run`. They are not in a checkpoint,
                 so give them again to go on.
             hook: a function that is called before every step with a :class:`Step`, which has read-only copies of the trained arrays and
                 their gradients. It returns ``None``, and the optimiser takes the step; a dictionary of arrays by name, which
@@ -173,30 +162,22 @@ class Config(Settings):
         >>> again.trajectory == training.trajectory
         True
         """
-        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
-        arrays = _arrays.tensors(given)
+        tensors = _arrays.tensors(arrays)
         paths = maybe_path("checkpoint", checkpoint), maybe_path("store", store)
         with listener(progress) as tell:
-            record, network = _engine.train(self, arrays, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
-        return Training(record, Network(network, (self, arrays)))
+            record, network = _engine.train(self, tensors, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
+        return Training(record, Network(network, (self, tensors)))
 
     def network(
         self,
         *,
-        z_in: Any = None,
-        z_out: Any = None,
-        z_trig: Any = None,
-        z_eos: Any = None,
-        w_in: Any = None,
-        tokens: Any = None,
-        position: Any = None,
-        labels: Any = None,
         threads: Optional[SupportsIndex] = None,
+        **arrays: Unpack[_arrays.Tensors],
     ) -> Network:
         """Returns the network that :meth:`train` starts from, for steps of one's own.
 
         Args:
-            z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`.
+            arrays: ``z_in`` to ``labels``, as for :meth:`run`.
             threads: as for :meth:`run`.
 
         >>> import superpose
@@ -204,9 +185,8 @@ class Config(Settings):
         >>> network.gradients().loss > network.step().gradients().loss
         True
         """
-        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
-        arrays = _arrays.tensors(given)
-        return Network(_engine.Network(self, arrays, threads), (self, arrays))
+        tensors = _arrays.tensors(arrays)
+        return Network(_engine.Network(self, tensors, threads), (self, tensors))
 
     def predict(self, *, accuracy: Number = 0.5) -> Result:
         """What :meth:`run` would measure, in closed form: ``superpose predict``.
@@ -224,21 +204,14 @@ class Config(Settings):
     def model(
         self,
         *,
-        z_in: Any = None,
-        z_out: Any = None,
-        z_trig: Any = None,
-        z_eos: Any = None,
-        w_in: Any = None,
-        tokens: Any = None,
-        position: Any = None,
-        labels: Any = None,
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
+        **arrays: Unpack[_arrays.Tensors],
     ) -> Model:
         """Trains the model of the first repeat and returns it with its arrays.
 
         Args:
-            z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels: arrays, as for :meth:`run`.
+            arrays: ``z_in`` to ``labels``, as for :meth:`run`.
             threads: as for :meth:`run`.
             progress: as for :meth:`run`.
 
@@ -247,10 +220,9 @@ class Config(Settings):
         >>> model.m1.shape, model.m1.dtype
         ((32, 32), dtype('float32'))
         """
-        given = dict(z_in=z_in, z_out=z_out, z_trig=z_trig, z_eos=z_eos, w_in=w_in, tokens=tokens, position=position, labels=labels)
-        arrays = _arrays.tensors(given)
+        tensors = _arrays.tensors(arrays)
         with listener(progress) as tell:
-            return Model(_engine.Model(self, arrays, threads, tell), (self, arrays))
+            return Model(_engine.Model(self, tensors, threads, tell), (self, tensors))
 
 
 Config.__doc__ = f"{Config.__doc__}\n    Args:\n{described()}"

@@ -109,6 +109,7 @@ def predict(config: Config, accuracy: Number) -> Record: ...
 def plan(keys: Dict[str, Any]) -> Record: ...
 def threshold(
     config: Config,
+    tensors: Dict[str, _Array],
     keys: Dict[str, Any],
     range: Optional[Sequence[Number]],
     store: Optional[str],
@@ -118,6 +119,7 @@ def threshold(
 ) -> Record: ...
 def phase(
     config: Config,
+    tensors: Dict[str, _Array],
     x: Tuple[str, Any, Any],
     y: Tuple[str, Any, Any],
     keys: Dict[str, Any],
@@ -138,6 +140,7 @@ def inspect(
 def sweep(
     text: str,
     lines: bool,
+    tensors: Dict[str, _Array],
     store: Optional[str],
     retry_failed: bool,
     threads: Optional[SupportsIndex],

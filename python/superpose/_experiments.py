@@ -12,6 +12,7 @@ from ._config import Config
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._progress import Progress, listener
 from ._result import Result
+from ._settings import _named
 from ._toml import sweep_text
 
 
@@ -103,20 +104,21 @@ def threshold(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of :class:`Config`, used without ``config`` or to change it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
+            and ``w_in`` of :meth:`Config.run`.
 
     >>> import superpose
     >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", half_width=0.2)
     >>> found.observed.low <= found.observed.estimate <= found.observed.high
     True
     """
-    base = _config(config, keys)
+    arrays, base = _arrays.embeddings(keys), _config(config, keys)
     options = dict(
         find=find, accuracy=accuracy, half_width=half_width, criterion=criterion, measure=measure, max_runs=max_runs
     )
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.threshold(base, options, range, kept, threads, device, tell), "threshold")
+        return Result(_engine.threshold(base, arrays, options, range, kept, threads, device, tell), "threshold")
 
 
 #: An axis of a phase diagram: ``("dim", 16, 256)`` or ``"dim:16..256"``.
@@ -158,14 +160,15 @@ def phase(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of :class:`Config`, used without ``config`` or to change it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
+            and ``w_in`` of :meth:`Config.run`.
 
     >>> import superpose
     >>> found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=8, vocab=40, length=4)
     >>> len(found.cells), found.measured <= 16
     (64, True)
     """
-    base = _config(config, keys)
+    arrays, base = _arrays.embeddings(keys), _config(config, keys)
     if not isinstance(scale, str):
         if not isinstance(scale, (list, tuple)) or len(scale) != 2:
             raise wrong("scale", scale, "log, linear, or one for each axis")
@@ -174,7 +177,7 @@ def phase(
     across, up = _axis("x", x), _axis("y", y)
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.phase(base, across, up, options, kept, threads, device, tell), "phase")
+        return Result(_engine.phase(base, arrays, across, up, options, kept, threads, device, tell), "phase")
 
 
 def _axis(name: str, axis: Any) -> Tuple[str, Any, Any]:
@@ -403,13 +406,15 @@ def sweep(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of all cells, as for :class:`Config`.
+        keys: settings of all cells, as for :class:`Config`, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos`` and ``w_in`` of
+            :meth:`Config.run`. With arrays or an ``embedding_file``, the keys that they decide cannot vary.
 
     >>> import superpose
     >>> found = superpose.sweep(axes={"samples": [500, 1000], "dim": [16, 32]}, vocab=32, length=4)
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
+    arrays, keys = _arrays.embeddings(keys), _named(keys)
     if isinstance(file, Config):
         given = file._given()
         keys, file = {**given, **keys}, None
@@ -427,7 +432,7 @@ def sweep(
         text = sweep_text({**keys, "repeats": repeats, "noise": noise}, axes, points, rays)
     with listener(progress) as tell:
         try:
-            record = _engine.sweep(text, source is not None, kept, retry_failed, threads, device, tell)
+            record = _engine.sweep(text, source is not None, arrays, kept, retry_failed, threads, device, tell)
         except ValueError as error:
             raise error if source is None else ValueError(f"{source}: {error}") from None
     return Result(record, "sweep")

@@ -94,7 +94,7 @@ def _refuse_arrays(source: Any) -> None:
 
 
 #: Settings that every record writes down, at their default or not. A copy of a record may leave out the names of files.
-_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"]) - {*_FILES, "output_embedding"}
+_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"]) - {*_FILES, "output_embedding", "input_digest"}
 
 
 def _setting(name: str, meaning: str) -> property:

@@ -20,6 +20,7 @@ class Settings(_engine.Config):
         activation: Literal["relu", "gelu", "tanh", "softplus", "abs", "he2", "he3", "identity"] = "relu",
         output_embedding: Optional[str] = None,
         import_: Optional[Path] = None,
+        input_digest: Optional[str] = None,
         trigger: Literal["values", "keys"] = "values",
         labels: str = "permutation",
         zipf: Optional[Number] = None,
@@ -78,6 +79,8 @@ class Settings(_engine.Config):
     def output_embedding(self) -> Optional[str]: ...
     @property
     def import_(self) -> Optional[str]: ...
+    @property
+    def input_digest(self) -> Optional[str]: ...
     @property
     def trigger(self) -> Literal["values", "keys"]: ...
     @property

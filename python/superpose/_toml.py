@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any, Iterable, Mapping, Optional
 
 from ._given import mapping, word, wrong
@@ -37,6 +38,8 @@ def _value(name: str, value: Any) -> str:
     # NumPy arrays and numbers become lists and Python numbers.
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_name(key)} = {_value(f'{name}.{key}', inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple, range)):

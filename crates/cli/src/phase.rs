@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::Args;
 use superpose_lab::phase::PhaseOptions;
+use superpose_lab::run::Inputs;
 use superpose_report::diagram as draw;
 
 use crate::arguments::{RunArguments, hide};
@@ -15,7 +16,7 @@ use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, message, print};
 
-const REJECTED: [&str; 2] = ["export", "import"];
+const REJECTED: [&str; 1] = ["export"];
 const DEFAULT_REPEATS: usize = 2;
 
 #[derive(Args, Clone, Debug)]
@@ -39,19 +40,21 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
     for name in REJECTED {
-        ensure!(!run.gives(name), "{name} is given: phase diagrams take no tensor files");
+        ensure!(!run.gives(name), "{name} is given: a phase diagram is many runs; superpose run exports one");
     }
     let mut settings = run.settings()?;
     if !run.gives("repeats") {
         settings.repeats = DEFAULT_REPEATS;
     }
-    let request = arguments.options.read()?.check(settings)?;
+    let inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let request = arguments.options.read()?.check(settings, &inputs)?;
     // An unwritable path is an error now rather than after the runs.
     arguments.csv.as_deref().map(check_writable).transpose().context("csv")?;
     let figure = FigureFile::new(arguments.svg.as_ref())?;
 
     let interrupt = Interrupt::listen()?;
-    let mut runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let mut runner = runner.with_inputs(inputs.into());
     let record = spinner(|bar| {
         request.record(threads, &mut runner, |runs| {
             bar.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use superpose_core::config::Config;
-use superpose_lab::cell::{CellError, Event, Key, Runner, deal, estimated_seconds};
+use superpose_lab::cell::{CellError, Event, Key, Results, Runner, check_input, deal, estimated_seconds};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
@@ -137,7 +138,8 @@ pub fn shards_of(store: &Path) -> PathBuf {
 /// Reads a sweep and its cells; an error names the file.
 pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
     let read = || -> anyhow::Result<(Sweep, Vec<Config>)> {
-        let sweep = Sweep::read(&read_text(file)?)?;
+        let mut sweep = Sweep::read(&read_text(file)?)?;
+        sweep.open(None)?;
         let cells = sweep.cells()?;
         Ok((sweep, cells))
     };
@@ -158,12 +160,16 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         .with_noise(sweep.noise)
         .with_retry_failed(arguments.retry_failed)
         .with_memory(available_memory())
-        .with_device(arguments.device.open()?);
+        .with_device(arguments.device.open()?)
+        .with_inputs(Arc::clone(&sweep.inputs));
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
             let path = Shard::path(&arguments.places.folder(&store), share, shares);
             let open = if arguments.dry_run { Shard::peek } else { Shard::open };
-            let shard = open(&path, Some(&store))?;
+            let mut shard = open(&path, Some(&store))?;
+            if let Some(cell) = cells.first() {
+                check_input(&shard.input_files()?, cell)?;
+            }
             if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell, runner.numerics()))) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",

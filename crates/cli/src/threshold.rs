@@ -3,6 +3,7 @@
 use anyhow::ensure;
 use clap::Args;
 use superpose_core::config::Config;
+use superpose_lab::run::Inputs;
 use superpose_lab::threshold::{Question, ThresholdOptions};
 use superpose_lab::words::grouped;
 use superpose_theory::Point;
@@ -13,10 +14,9 @@ use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, print_record};
 
-const REJECTED: [(&str, &str); 3] = [
+const REJECTED: [(&str, &str); 2] = [
     ("repeats", "the search decides how often to run"),
-    ("export", "thresholds take no tensor files"),
-    ("import", "thresholds take no tensor files"),
+    ("export", "a threshold is many runs; superpose run exports one"),
 ];
 
 #[derive(Args, Clone, Debug)]
@@ -38,9 +38,12 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     }
     let options = arguments.options.read()?;
     let find = options.find;
-    let search = options.check(run.settings()?)?;
+    let mut settings = run.settings()?;
+    let inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let search = options.check(settings, &inputs)?;
     let interrupt = Interrupt::listen()?;
-    let mut runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let mut runner = runner.with_inputs(inputs.into());
     let record = spinner(|bar| {
         search.search(&mut runner, |done, cells| {
             bar.say(format!("{done} runs done, now {find} = {}", sizes(&search.question, cells)));

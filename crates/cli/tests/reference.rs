@@ -253,8 +253,8 @@ fn help_lists_only_what_a_command_accepts() {
         ("run", "--steps --optimiser --heads"),
         ("train", "--export"),
         ("predict", "--export"),
-        ("threshold", "--export --import --repeats margin"),
-        ("phase", "--export --import margin"),
+        ("threshold", "--export --repeats margin"),
+        ("phase", "--export margin"),
         ("memory", "orthonormal low_rank file,"),
     ] {
         let text = help(command);

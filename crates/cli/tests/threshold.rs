@@ -1,6 +1,8 @@
 //! `superpose threshold` and `superpose phase`: JSON, files and errors.
 
-use crate::common::{json, refused, superpose, works};
+use superpose_tensors::{Entry, write};
+
+use crate::common::{json, refused, refused_in, superpose, works, works_in};
 
 const SMALL: &str = "--vocab 60 --dim 48 --length 4 --trigger keys --test-samples 512";
 
@@ -39,6 +41,47 @@ fn result_does_not_depend_on_the_number_of_threads() {
         record
     });
     assert_eq!(one, two);
+}
+
+/// A threshold, a phase diagram and a sweep on rows of a file; its name and the sizes that it fixes are in the errors.
+#[test]
+fn embeddings_come_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = |angle: f64| {
+        let part = |i: usize| ((i as f64 * angle).sin() * 43_758.5).rem_euclid(1.0);
+        let rows: Vec<f32> = (0..80 * 24).map(|i| (0.7 * (part(i) - 0.5)) as f32).collect();
+        write(&folder.join("e.safetensors"), &[Entry::f32("words", &[80, 24], rows)]).unwrap();
+    };
+    file(0.7);
+    let rows = "--embedding-file e.safetensors --embedding-tensor words --length 4 --test-samples 256";
+    let find = format!(
+        "threshold --find samples --vocab 30 --trigger keys {rows} --half-width 0.2 --store s.sqlite"
+    );
+    let record: serde_json::Value =
+        serde_json::from_str(&works_in(folder, &format!("{find} --json")).0).unwrap();
+    assert_eq!(record["config"]["dim"], 24);
+    assert_eq!(record["config"]["input_digest"].as_str().unwrap().len(), 64);
+    assert!(record["observed"]["estimate"].as_u64().unwrap() > 10, "{record}");
+    let map = format!("phase --x vocab:10..60 --y samples:50..2000 --resolution 6 {rows} --repeats 1");
+    let record: serde_json::Value =
+        serde_json::from_str(&works_in(folder, &format!("{map} --json")).0).unwrap();
+    assert_eq!((&record["config"]["dim"], &record["measured"]), (&24.into(), &9.into()));
+    refused_in(
+        folder,
+        &format!("threshold --find dim {rows}"),
+        &["find = dim", "columns of the embedding file"],
+    );
+    refused_in(folder, &map.replace("vocab:10", "dim:10"), &["x = dim", "columns of the embedding file"]);
+
+    let sweep = "embedding_file = 'e.safetensors'\nembedding_tensor = 'words'\ntest_samples = 50\nlength = 4\n[axes]\nvocab = [20, 40]\n";
+    std::fs::write(folder.join("s.toml"), sweep).unwrap();
+    let (out, _) = works_in(folder, "sweep s.toml");
+    assert!(out.contains("2 done"), "{out}");
+    file(0.9);
+    for command in ["sweep s.toml", "sweep s.toml --shard 1/2", &find] {
+        refused_in(folder, command, &["embedding_file = e.safetensors", "use another store"]);
+    }
 }
 
 #[test]

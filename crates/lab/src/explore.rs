@@ -83,6 +83,7 @@ impl Explore {
         check_independent(x.size, y.size)?;
         share("accuracy", level)?;
         let config = with_any_dim(settings.clone()).check()?;
+        cell::check_no_files(&config)?;
         cell::check(&config.repeat(0))?;
         let axis = |Span { size, scale, low, high }: Span| {
             Axis::new(size, scale, low, high, resolution).map(|axis| axis.at_dim(config.dim))

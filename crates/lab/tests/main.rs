@@ -5,6 +5,7 @@ mod agreement;
 mod associative;
 mod damage;
 mod device;
+mod inputs;
 mod known;
 mod shards;
 mod store;

@@ -20,7 +20,7 @@ use superpose_tensors::TensorFile;
 use crate::config::Config;
 use crate::given::{self, choice, field, file};
 use crate::record::Record;
-use crate::run::{device, threads};
+use crate::run::{device, opened, threads};
 use crate::work::{Failure, Watch, work};
 
 /// Work of unknown length: never on the caller's thread.
@@ -70,6 +70,7 @@ pub fn runner<'a>(
 pub fn threshold(
     py: Python<'_>,
     config: &Config,
+    tensors: &Bound<'_, PyDict>,
     keys: &Bound<'_, PyDict>,
     range: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
@@ -84,10 +85,11 @@ pub fn threshold(
     let range = range.map(|range| given::range("range", range)).transpose()?;
     let options = ThresholdOptions { range, ..given::options(keys)? };
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
-    let search = options.check(config.settings.clone()).map_err(Failure::from)?;
+    let (settings, inputs) = opened(config, tensors)?;
+    let search = options.check(settings, &inputs).map_err(Failure::from)?;
     let max_runs = options.max_runs;
     let record = work(py, LONG, listener, move |watch| {
-        let mut runner = runner(threads, device, store.as_deref(), watch)?;
+        let mut runner = runner(threads, device, store.as_deref(), watch)?.with_inputs(inputs.into());
         watch.begin(max_runs as u64);
         Ok(search.search(&mut runner, |done, _| {
             watch.reach(done as u64);
@@ -111,6 +113,7 @@ fn extent(name: &str, (size, low, high): &Axis<'_>) -> PyResult<Extent> {
 pub fn phase(
     py: Python<'_>,
     config: &Config,
+    tensors: &Bound<'_, PyDict>,
     x: Axis<'_>,
     y: Axis<'_>,
     keys: &Bound<'_, PyDict>,
@@ -121,14 +124,14 @@ pub fn phase(
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
     let options = PhaseOptions { x: extent("x", &x)?, y: extent("y", &y)?, ..given::options(keys)? };
-    let mut settings = config.settings.clone();
+    let (mut settings, inputs) = opened(config, tensors)?;
     if !config.gives("repeats") {
         settings.repeats = 2;
     }
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
-    let request = options.check(settings).map_err(Failure::from)?;
+    let request = options.check(settings, &inputs).map_err(Failure::from)?;
     let record = work(py, LONG, listener, move |watch| {
-        let mut runner = runner(threads, device, store.as_deref(), watch)?;
+        let mut runner = runner(threads, device, store.as_deref(), watch)?.with_inputs(inputs.into());
         watch.begin(request.max_cells as u64);
         Ok(request.record(threads, &mut runner, |runs| {
             watch.reach((runs / request.repeats) as u64);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::backend::{Backend, Device};
-use superpose_core::config::Config as Checked;
+use superpose_core::config::{Config as Checked, Settings};
 use superpose_cuda::Choice;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::memory;
@@ -51,10 +51,7 @@ impl Job {
         let open = || -> Result<Job, Failure> {
             let mut inputs = Inputs::open(&mut settings, |name| config.gives(name))?;
             if let Some(import) = shapes {
-                let names = import.names().join(", ");
-                inputs.add_import(import, &mut settings, |name| config.gives(name))?;
-                // Says so where the result is printed: this configuration alone does not make it again.
-                settings.import = Some(format!("arrays {names}"));
+                inputs.add_arrays(import, &mut settings, |name| config.gives(name))?;
             }
             let config = settings.check()?;
             let stored = keeps || inputs.import.as_ref().is_some_and(Import::has_samples);
@@ -77,6 +74,13 @@ impl Job {
     pub fn backend(&self, watch: &Watch) -> Result<Backend, Failure> {
         Ok(backend(self.threads, self.seconds, watch)?.with_device(self.device.clone()))
     }
+}
+
+/// The settings and the tensors of many runs: those of files and arrays, with their digest.
+pub fn opened(config: &Config, tensors: &Bound<'_, PyDict>) -> PyResult<(Settings, Inputs)> {
+    let (mut settings, import) = (config.settings.clone(), arrays::import(tensors)?);
+    let inputs = Inputs::opened(&mut settings, import, |name| config.gives(name)).map_err(Failure::from)?;
+    Ok((settings, inputs))
 }
 
 /// A backend that the caller can cancel; single-threaded for short work, by its expected `seconds` on one thread.

@@ -1,9 +1,11 @@
 //! Sweeps: many cells, a row each.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use superpose_core::Config;
@@ -13,6 +15,7 @@ use superpose_lab::store::{COLUMNS, values};
 use superpose_lab::sweep::{Sweep, SweepError};
 use superpose_report::{Document, Finding};
 
+use crate::arrays;
 use crate::experiments::runner;
 use crate::given::{file, flag};
 use crate::record::Record;
@@ -63,6 +66,7 @@ pub fn sweep(
     py: Python<'_>,
     text: &str,
     lines: bool,
+    tensors: &Bound<'_, PyDict>,
     store: Option<PathBuf>,
     retry_failed: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
@@ -72,16 +76,14 @@ pub fn sweep(
     file("store", store.as_deref())?;
     let retry_failed = flag("retry_failed", retry_failed)?;
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
-    let read = || -> Result<_, SweepError> {
-        let sweep = Sweep::read(text)?;
-        let cells = sweep.cells()?;
-        Ok((sweep, cells))
-    };
-    let (sweep, cells) =
-        read().map_err(|error| if lines { Failure::from(error) } else { without_line(error) })?;
+    let refused = |error| if lines { Failure::from(error) } else { without_line(error) };
+    let mut sweep = Sweep::read(text).map_err(refused)?;
+    sweep.open(arrays::import(tensors)?).map_err(Failure::from)?;
+    let cells = sweep.cells().map_err(refused)?;
     let record = work(py, f64::INFINITY, listener, move |watch| {
         let started = Instant::now();
         let runner = runner(threads, device, store.as_deref(), watch)?;
+        let runner = runner.with_inputs(Arc::clone(&sweep.inputs));
         let mut runner = runner.with_noise(sweep.noise).with_retry_failed(retry_failed);
         let (mut finished, mut todo) = (0, 0);
         let outcomes = runner.run(&cells, &mut |event| match event {

@@ -154,6 +154,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         embedding,
         output_embedding,
         import,
+        input_digest: _,
         length,
         // Recall with a large lead depends on the position with the largest score, which is always kept.
         keep,

@@ -27,6 +27,7 @@ impl RequestSettings {
     pub fn check(self) -> Result<Config, ApiError> {
         let config = self.0.check().map_err(ApiError::invalid)?;
         // A cell has one seed; a request may have several.
+        cell::check_no_files(&config).map_err(ApiError::invalid)?;
         cell::check(&config.repeat(0)).map_err(ApiError::invalid)?;
         config.three_steps_only().map_err(ApiError::invalid)?;
         if !EMBEDDINGS.contains(&config.embedding.kind()) {

@@ -1,6 +1,7 @@
 //! The page of settings: the keys of a configuration file and of a sweep, and the words that they take.
 
 use superpose_core::config::{Kind, Setting, Settings, Value};
+use superpose_lab::run::Inputs;
 use superpose_lab::store::cell_settings;
 
 use super::{cell, code, head, plain, table};
@@ -12,6 +13,7 @@ pub fn keys() -> String {
     let rows = Settings::settings().iter().map(|setting| {
         let sweep = match (setting.name, cell_settings().any(|other| other == setting), setting.kind) {
             ("repeats", ..) => "top level",
+            (name, ..) if Inputs::default().fixes(name).is_some() => "top level",
             (_, true, Kind::Count | Kind::Number) => "axis, ray",
             (_, true, _) => "axis",
             (_, false, _) => "",

@@ -14,6 +14,7 @@ mod training;
 mod value;
 mod values;
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::Deref;
 
@@ -55,6 +56,8 @@ settings! {
         output_embedding: Option<String> = None;
         /// Read any of z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this safetensors file; generate the others.
         import: Option<String> as "FILE" = None;
+        /// BLAKE3 digest of the tensors in embedding_file or import, which must have it; absent: any tensors.
+        input_digest: Option<String> as "DIGEST" = None;
         /// Trigger in keys and values (values), or in keys only (keys).
         trigger: Trigger = Trigger::Values;
         /// Labels of tokens: a random permutation, or mod:M for token mod M.
@@ -138,6 +141,27 @@ impl Settings {
         self.width.unwrap_or(self.dim)
     }
 
+    /// The setting that names a file of tensors, and the file.
+    pub fn input_file(&self) -> Option<(&'static str, &str)> {
+        match (&self.import, &self.embedding) {
+            (Some(file), _) => Some(("import", file)),
+            (None, EmbeddingSettings::File { file, .. }) => Some(("embedding_file", file)),
+            _ => None,
+        }
+    }
+
+    /// The same with the names of files left out if their digest is known, which alone decides the outcome.
+    pub fn by_digest(&self) -> Cow<'_, Settings> {
+        if self.input_digest.is_none() {
+            return Cow::Borrowed(self);
+        }
+        let mut settings = Settings { import: None, ..self.clone() };
+        if let EmbeddingSettings::File { file, .. } = &mut settings.embedding {
+            file.clear();
+        }
+        Cow::Owned(settings)
+    }
+
     /// Checks that there is no training, for commands that have the three steps of the early phase alone.
     pub fn three_steps_only(&self) -> Result<(), ConfigError> {
         let Some(training) = &self.training else { return Ok(()) };
@@ -172,6 +196,10 @@ impl Settings {
             return Err(ConfigError::value("output_embedding", name, allowed));
         }
         self.check_embedding()?;
+        if let (Some(digest), None) = (&self.input_digest, self.input_file()) {
+            let allowed = "belongs to embedding_file or import; give one of them";
+            return Err(ConfigError::value("input_digest", digest, allowed));
+        }
         if let Some(training) = &self.training {
             training.check(self.width)?;
         }

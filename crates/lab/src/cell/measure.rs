@@ -10,14 +10,25 @@ use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
 use superpose_core::with_precision;
 
-use super::{CellError, Outcome, check};
-use crate::run::{Inputs, Instance, OutputRows, RunError, budget, learn};
+use super::{CellError, Outcome, check, check_no_files};
+use crate::run::{Inputs, Instance, RunError, budget, learn};
 
 /// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again. Errors and
-/// panics inside are the cell's failure; a cancelled backend leaves the cell undone.
+/// panics inside are the cell's failure; a cancelled backend leaves the cell undone. The cell takes no files.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
+    check_no_files(config)?;
+    measure_with(config, &Inputs::default(), noise, backend)
+}
+
+/// The same with the tensors that the configuration names.
+pub fn measure_with(
+    config: &Config,
+    inputs: &Inputs,
+    noise: bool,
+    backend: &Backend,
+) -> Result<Outcome, CellError> {
     check(config)?;
-    let run = || with_precision!(config.precision, T => measure_as::<T>(config, noise, backend));
+    let run = || with_precision!(config.precision, T => measure_as::<T>(config, inputs, noise, backend));
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(outcome)) => return Ok(outcome),
         Ok(Err(RunError::Cancelled(_))) => return Err(CellError::Stopped),
@@ -32,10 +43,14 @@ pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcom
     Err(CellError::Failed { reason })
 }
 
-fn measure_as<T: Real>(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, RunError> {
+fn measure_as<T: Real>(
+    config: &Config,
+    inputs: &Inputs,
+    noise: bool,
+    backend: &Backend,
+) -> Result<Outcome, RunError> {
     let started = Instant::now();
-    let output = config.output_embedding.as_ref().map(|_| OutputRows::Tied);
-    let instance = Instance::<T>::new(config, &Inputs { output, ..Inputs::default() }, backend)?;
+    let instance = Instance::<T>::new(config, inputs, backend)?;
     let samples = instance.samples(config);
     let learned = learn(config, &instance, &*samples, backend, None, false, &mut |_| true)?;
     let mut outcome = Outcome::new(&learned.evaluation, learned.phase.trigger_sign);

@@ -3,7 +3,7 @@
 mod measure;
 mod runner;
 
-pub use measure::measure;
+pub use measure::{measure, measure_with};
 pub use runner::{Event, Runner};
 pub use superpose_store::cell::*;
 

@@ -15,10 +15,11 @@ use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
 use super::{
-    CellError, Entry, Key, Known, Memory, Outcome, Results, StoreError, check, estimated_seconds,
-    longest_first, measure, wide,
+    CellError, Entry, Key, Known, Memory, Outcome, Results, StoreError, check, check_input,
+    estimated_seconds, longest_first, measure_with, wide,
 };
 use crate::memory;
+use crate::run::Inputs;
 
 /// Finished cells are kept this often.
 const COMMIT: Duration = Duration::from_millis(100);
@@ -78,6 +79,8 @@ pub struct Runner<'a> {
     stop: Option<&'a AtomicBool>,
     leave: CancelToken,
     required: Option<Measure>,
+    inputs: Arc<Inputs>,
+    inputs_checked: bool,
 }
 
 impl<'a> Runner<'a> {
@@ -94,6 +97,8 @@ impl<'a> Runner<'a> {
             stop: None,
             leave: CancelToken::new(),
             required: None,
+            inputs: Arc::default(),
+            inputs_checked: false,
         }
     }
 
@@ -138,6 +143,21 @@ impl<'a> Runner<'a> {
         Runner { numerics, device, ..self }
     }
 
+    /// The tensors that the cells take, the same for all.
+    pub fn with_inputs(self, inputs: Arc<Inputs>) -> Runner<'a> {
+        Runner { inputs, ..self }
+    }
+
+    /// Fails if results were made with other contents of the input files, which is checked once.
+    fn check_inputs(&mut self, cells: &[Config]) -> Result<(), StoreError> {
+        let first = cells.iter().find(|cell| cell.input_digest.is_some());
+        if let (Some(cell), false) = (first, self.inputs_checked) {
+            check_input(&self.results.input_files()?, cell)?;
+            self.inputs_checked = true;
+        }
+        Ok(())
+    }
+
     /// The arithmetic that the cells run with.
     pub fn numerics(&self) -> &Numerics {
         &self.numerics
@@ -159,6 +179,7 @@ impl<'a> Runner<'a> {
         cells: &[Config],
         observe: &mut dyn FnMut(Event<'_>),
     ) -> Result<Vec<Result<Outcome, CellError>>, StoreError> {
+        self.check_inputs(cells)?;
         let mut outcomes: Vec<Option<Result<Outcome, CellError>>> = vec![None; cells.len()];
         // The first place of each cell.
         let mut first: HashMap<Key, usize> = HashMap::with_capacity(cells.len());
@@ -261,10 +282,11 @@ impl<'a> Runner<'a> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
         let (noise, available, stop, leave) = (self.noise, self.free(), self.stop, self.leave.clone());
+        let inputs = Arc::clone(&self.inputs);
         let needed: Vec<f64> = jobs.iter().map(|job| self.bytes(job.config, threads)).collect();
         let run = |place: usize, backend: &Backend| match needed[place] {
             needed if needed > available => Err(CellError::TooLarge { needed, available }),
-            _ => measure(jobs[place].config, noise, backend),
+            _ => measure_with(jobs[place].config, &inputs, noise, backend),
         };
         let device = &self.device.clone();
         std::thread::scope(|scope| {

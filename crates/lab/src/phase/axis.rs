@@ -40,6 +40,14 @@ impl Size {
         }
     }
 
+    /// The setting that varies.
+    pub(crate) fn setting(self) -> &'static str {
+        match self {
+            Size::One(parameter) => parameter.word(),
+            Size::Parameters => "width",
+        }
+    }
+
     /// Sets the size. A number of parameters sets the nearest width at the present dimension.
     pub(crate) fn set(self, settings: &mut Settings, value: u64) {
         match self {

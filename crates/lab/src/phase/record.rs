@@ -13,6 +13,7 @@ use superpose_theory::critical::Parameter;
 
 use super::{Axis, Diagram, MAX_VALUES, MIN_VALUES, Request, Scale, Size, TOLERANCE};
 use crate::cell::{Runner, check as check_cell};
+use crate::run::Inputs;
 use crate::threshold::{SearchError, SizeRange, set, shares};
 
 /// The options of an axis, not yet validated.
@@ -130,16 +131,20 @@ pub(crate) fn check_independent(x: Size, y: Size) -> Result<(), ConfigError> {
 }
 
 impl PhaseOptions {
-    /// Validates the options and the settings at the corners of the map. The repeats of the settings are the seeds at each cell.
+    /// Validates the options and the settings, with their tensors, at the corners of the map. The repeats of the settings are the
+    /// seeds at each cell.
     ///
     /// # Errors
-    /// Fails if a value is out of range; the error names the parameter.
-    pub fn check(&self, mut settings: Settings) -> Result<Request, ConfigError> {
+    /// Fails if a value is out of range or the tensors fix a size of an axis; the error names the parameter.
+    pub fn check(&self, mut settings: Settings, inputs: &Inputs) -> Result<Request, ConfigError> {
         let axis = |Extent { size, range }: Extent, scale| {
             Axis::new(size, scale, range.low, range.high, self.resolution)
         };
         let (x, y) = (axis(self.x, self.scale.x)?, axis(self.y, self.scale.y)?);
         check_independent(x.size, y.size)?;
+        for (name, axis) in [("x", &x), ("y", &y)] {
+            inputs.check_varies(name, axis.size.setting())?;
+        }
         check_ranges(self, PhaseOptions::settings())?;
         let wide = |size| matches!(size, Size::Parameters | Size::One(Parameter::Width));
         if (wide(x.size) || wide(y.size)) && settings.width.is_none() {
@@ -153,6 +158,7 @@ impl PhaseOptions {
         }
         let repeats = settings.repeats;
         let config = settings.check()?;
+        inputs.check(&config)?;
         check_cell(&config.repeat(0))?;
         let (x, y) = (x.at_dim(config.dim), y.at_dim(config.dim));
         let cells = x.values().len() * y.values().len();

@@ -7,6 +7,7 @@ use superpose_core::task::{Drawn, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 use super::RunError;
+use super::instance::digest;
 
 /// The names of the tensors.
 pub const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
@@ -90,14 +91,32 @@ impl Import {
         NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
     }
 
-    /// Returns the tensors of floating-point numbers.
-    pub(super) fn floats(&self) -> impl Iterator<Item = &Tensor<f64>> {
-        [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten()
+    /// Adds all tensors to a digest.
+    pub(super) fn digest(&self, hasher: &mut blake3::Hasher) {
+        self.floats().for_each(|tensor| digest(hasher, tensor, f64::to_le_bytes));
+        let whole = [&self.tokens, &self.position, &self.labels];
+        whole.into_iter().flatten().for_each(|tensor| digest(hasher, tensor, u32::to_le_bytes));
     }
 
-    /// Returns the tensors of whole numbers.
-    pub(super) fn whole(&self) -> impl Iterator<Item = &Tensor<u32>> {
-        [&self.tokens, &self.position, &self.labels].into_iter().flatten()
+    /// Returns why a setting cannot vary, if a tensor fixes it.
+    pub(super) fn fixes(&self, setting: &str) -> Option<&'static str> {
+        let (fixed, why) = match setting {
+            "embedding" => (self.z_in.is_some(), "the embeddings are those of z_in"),
+            "vocab" => (self.z_in.is_some() || self.z_out.is_some(), "the rows of z_in or z_out decide it"),
+            "noise_vocab" => (self.z_in.is_some(), "the rows of z_in decide it"),
+            "labels" | "output_embedding" => (self.z_out.is_some(), "the rows of z_out are those of labels"),
+            "dim" => (self.floats().next().is_some(), "the columns of the tensors decide it"),
+            "width" => (self.w_in.is_some(), "the rows of w_in decide it"),
+            "length" => (self.tokens.is_some(), "the columns of tokens decide it"),
+            "samples" => (self.has_samples(), "the rows of tokens, position or labels decide it"),
+            _ => (false, ""),
+        };
+        fixed.then_some(why)
+    }
+
+    /// Returns the tensors of floating-point numbers.
+    fn floats(&self) -> impl Iterator<Item = &Tensor<f64>> {
+        [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten()
     }
 
     /// Returns the bytes of the floating-point tensors, as a float so that very large shapes do not overflow.

@@ -20,8 +20,6 @@ pub struct Inputs {
     pub import: Option<Import>,
     /// Input embeddings from a matrix in a file.
     pub rows: Option<EmbeddingRows>,
-    /// Output embeddings other than the default.
-    pub output: Option<OutputRows>,
 }
 
 /// A matrix whose rows become embeddings.
@@ -33,13 +31,12 @@ pub struct EmbeddingRows {
     pub tensor: String,
 }
 
-/// The source of output embeddings.
-#[derive(Debug)]
-pub enum OutputRows {
-    /// The input embeddings.
-    Tied,
-    /// Rows of another tensor of the file, the same ones as for the input.
-    Tensor(String),
+/// Output embeddings that are the input embeddings; any other word is a tensor of the file.
+const TIED: &str = "tied";
+
+/// The tensor of the file that gives the output embeddings, the same rows as for the input.
+fn output_tensor(settings: &Settings) -> Option<&str> {
+    settings.output_embedding.as_deref().filter(|&name| name != TIED)
 }
 
 /// Digests of input tensors, by the setting that gives them.
@@ -54,15 +51,14 @@ impl Inputs {
         let mut digests = Digests::new();
         if let Some(source) = &self.rows {
             let mut hasher = blake3::Hasher::new();
-            for tensor in source.read(config, self.output.as_ref())? {
+            for tensor in source.read(config)? {
                 digest(&mut hasher, &tensor, f64::to_le_bytes);
             }
             digests.insert("embedding_file".into(), hasher.finalize().to_hex().to_string());
         }
         if let Some(import) = &self.import {
             let mut hasher = blake3::Hasher::new();
-            import.floats().for_each(|tensor| digest(&mut hasher, tensor, f64::to_le_bytes));
-            import.whole().for_each(|tensor| digest(&mut hasher, tensor, u32::to_le_bytes));
+            import.digest(&mut hasher);
             digests.insert("import".into(), hasher.finalize().to_hex().to_string());
         }
         Ok(digests)
@@ -84,23 +80,18 @@ impl Inputs {
                 return Err(ConfigError::value("dim", settings.dim, have).into());
             }
             settings.dim = dim;
-            if settings.token_count() > count {
-                let have =
-                    format!("tensor {tensor} has {count} rows, and vocab + noise_vocab may not exceed that");
-                return Err(ConfigError::value("vocab", settings.vocab, have).into());
+            if !given("vocab") {
+                settings.vocab = settings.vocab.min(count.saturating_sub(settings.noise_vocab.unwrap_or(0)));
             }
             inputs.rows = Some(rows);
+            inputs.check(settings)?;
         }
-        inputs.output = settings.output_embedding.as_deref().map(|name| match name {
-            "tied" => OutputRows::Tied,
-            name => OutputRows::Tensor(name.into()),
-        });
-        if let (Some(rows), Some(OutputRows::Tensor(name))) = (&inputs.rows, &inputs.output) {
+        if let (Some(rows), Some(name)) = (&inputs.rows, output_tensor(settings)) {
             let (input, output) = (rows.size(&rows.tensor)?, rows.size(name)?);
             if input != output {
                 let expected = format!("must have the shape of tensor {}, {input:?}", rows.tensor);
                 let got = vec![output.0, output.1];
-                return Err(TensorError::Shape { name: name.clone(), got, expected }.into());
+                return Err(TensorError::Shape { name: name.into(), got, expected }.into());
             }
         }
         if let Some(path) = &settings.import {
@@ -111,7 +102,109 @@ impl Inputs {
                 other => other,
             })?;
         }
+        if settings.input_digest.is_some() {
+            inputs.seal(settings)?;
+        }
         Ok(inputs)
+    }
+
+    /// Opens the files that the settings name, adds tensors from elsewhere, and sets the digest of all of them: what searches and
+    /// sweeps of many cells need.
+    ///
+    /// # Errors
+    /// As for [`Inputs::open`], [`Inputs::add_import`] and [`Inputs::seal`].
+    pub fn opened(
+        settings: &mut Settings,
+        import: Option<Import>,
+        given: impl Fn(&str) -> bool,
+    ) -> Result<Inputs, RunError> {
+        let mut inputs = Inputs::open(settings, &given)?;
+        if let Some(import) = import {
+            inputs.add_arrays(import, settings, given)?;
+        }
+        inputs.seal(settings)?;
+        Ok(inputs)
+    }
+
+    /// Adds tensors that are in no file, and notes their names where the settings would name the file.
+    ///
+    /// # Errors
+    /// As for [`Inputs::add_import`].
+    pub fn add_arrays(
+        &mut self,
+        import: Import,
+        settings: &mut Settings,
+        given: impl Fn(&str) -> bool,
+    ) -> Result<(), RunError> {
+        let names = import.names().join(", ");
+        self.add_import(import, settings, given)?;
+        settings.import = Some(format!("arrays {names}"));
+        Ok(())
+    }
+
+    /// Sets the digest of the tensors in the settings, by which the key of a cell knows them. Without tensors it does nothing.
+    ///
+    /// # Errors
+    /// Fails if the settings have another digest, or a file cannot be read.
+    pub fn seal(&self, settings: &mut Settings) -> Result<(), RunError> {
+        let Some((parameter, file)) = settings.input_file() else { return Ok(()) };
+        let mut hasher = blake3::Hasher::new();
+        if let Some(source) = &self.rows {
+            source.digest(&mut hasher, &source.tensor)?;
+            output_tensor(settings).map_or(Ok(()), |name| source.digest(&mut hasher, name))?;
+        }
+        if let Some(import) = &self.import {
+            import.digest(&mut hasher);
+        }
+        let found = hasher.finalize().to_hex().to_string();
+        match settings.input_digest.as_ref().filter(|&digest| *digest != found) {
+            Some(digest) => {
+                let allowed = format!("its tensors have the input_digest {found}, and {digest} is required");
+                Err(ConfigError::value(parameter, file, allowed).into())
+            }
+            None => {
+                settings.input_digest = Some(found);
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks that the file has a row for every token. Other sizes follow from the tensors.
+    ///
+    /// # Errors
+    /// Fails if there are too few rows.
+    pub fn check(&self, settings: &Settings) -> Result<(), ConfigError> {
+        let Some(rows) = self.row_count().filter(|&rows| settings.token_count() > rows) else {
+            return Ok(());
+        };
+        let tensor = self.rows.as_ref().map_or("", |source| &source.tensor);
+        let have = format!("tensor {tensor} has {rows} rows, and vocab + noise_vocab may not exceed that");
+        Err(ConfigError::value("vocab", settings.vocab, have))
+    }
+
+    /// Returns the rows of the embedding file.
+    pub fn row_count(&self) -> Option<usize> {
+        self.rows.as_ref().and_then(|source| Some(source.size(&source.tensor).ok()?.0))
+    }
+
+    /// Returns why a setting cannot vary, if the tensors fix it.
+    pub fn fixes(&self, setting: &str) -> Option<&'static str> {
+        let file = self.rows.as_ref().and_then(|_| match setting {
+            "dim" => Some("the columns of the embedding file are the dimension, which cannot vary"),
+            "embedding" => Some("the embeddings are rows of the embedding file, and no other kind"),
+            _ => None,
+        });
+        let names = ["embedding_file", "embedding_tensor", "import", "input_digest"];
+        let files = names.contains(&setting).then_some("the input files are the same for all runs");
+        file.or(files).or_else(|| self.import.as_ref()?.fixes(setting))
+    }
+
+    /// Checks that a setting may vary; the error is about `parameter`, which has that setting.
+    ///
+    /// # Errors
+    /// Fails if the tensors fix the setting.
+    pub fn check_varies(&self, parameter: &'static str, setting: &str) -> Result<(), ConfigError> {
+        self.fixes(setting).map_or(Ok(()), |why| Err(ConfigError::value(parameter, setting, why)))
     }
 
     /// Adds tensors that replace generated ones and takes the sizes from them.
@@ -131,9 +224,8 @@ impl Inputs {
             return Err(ConfigError::value(parameter, value, allowed).into());
         }
         import.fit(settings, given)?;
-        if import.z_out.is_some() && self.output.is_some() {
+        if let (true, Some(value)) = (import.z_out.is_some(), &settings.output_embedding) {
             let allowed = "the imported tensors include z_out; omit output_embedding";
-            let value = settings.output_embedding.as_deref().unwrap_or_default();
             return Err(ConfigError::value("output_embedding", value, allowed).into());
         }
         if settings.repeats > 1 && import.is_complete(settings.width) {
@@ -163,14 +255,25 @@ impl EmbeddingRows {
     }
 
     /// Reads the rows of the input embedding and, where a tensor gives it, of the output embedding.
-    fn read(&self, config: &Config, output: Option<&OutputRows>) -> Result<Vec<Tensor<f64>>, TensorError> {
+    fn read(&self, config: &Config) -> Result<Vec<Tensor<f64>>, TensorError> {
         let chosen = self.choose(config.seed, config.token_count())?;
-        let mut names = vec![(&self.tensor, &chosen[..])];
-        if let Some(OutputRows::Tensor(name)) = output {
+        let mut names = vec![(self.tensor.as_str(), &chosen[..])];
+        if let Some(name) = output_tensor(config) {
             names.push((name, &chosen[..config.label_count()]));
         }
-        let read = |(name, rows): (&String, &[usize])| self.file.tensors().rows(name, rows);
+        let read = |(name, rows): (&str, &[usize])| self.file.tensors().rows(name, rows);
         names.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| self.file.inside(error))
+    }
+
+    /// Adds a whole matrix to a digest, in blocks of rows.
+    fn digest(&self, hasher: &mut blake3::Hasher, name: &str) -> Result<(), TensorError> {
+        const BLOCK: usize = 1024;
+        let rows = self.size(name)?.0;
+        for first in (0..rows).step_by(BLOCK) {
+            let block = self.file.tensors().row_range(name, first, (first + BLOCK).min(rows));
+            digest(hasher, &block.map_err(|error| self.file.inside(error))?, f64::to_le_bytes);
+        }
+        Ok(())
     }
 
     fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
@@ -182,7 +285,7 @@ impl EmbeddingRows {
 }
 
 /// Adds a tensor to a digest: its name, shape and entries.
-fn digest<X: Copy, const BYTES: usize>(
+pub(super) fn digest<X: Copy, const BYTES: usize>(
     hasher: &mut blake3::Hasher,
     tensor: &Tensor<X>,
     bytes: fn(X) -> [u8; BYTES],
@@ -216,8 +319,9 @@ pub struct Instance<T> {
 fn drawn_by_device(config: &Config, inputs: &Inputs, backend: &Backend) -> bool {
     let independent =
         matches!(config.embedding.kind(), Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher);
-    let Inputs { import, rows, output } = inputs;
-    backend.device().is_some() && independent && import.is_none() && rows.is_none() && output.is_none()
+    let Inputs { import, rows } = inputs;
+    let drawn = import.is_none() && rows.is_none() && config.output_embedding.is_none();
+    backend.device().is_some() && independent && drawn
 }
 
 impl<T: Real> Instance<T> {
@@ -227,7 +331,7 @@ impl<T: Real> Instance<T> {
         }
         let mut embeddings = Embeddings::<T>::draw(config, backend)?;
         if let Some(source) = &inputs.rows {
-            let mut tensors = source.read(config, inputs.output.as_ref())?.into_iter();
+            let mut tensors = source.read(config)?.into_iter();
             for place in [&mut embeddings.z_in, &mut embeddings.z_out] {
                 if let Some(tensor) = tensors.next() {
                     *place = narrow(&tensor)?;
@@ -249,7 +353,7 @@ impl<T: Real> Instance<T> {
                 embeddings.w_in = Some(narrow(tensor)?);
             }
         }
-        if matches!(inputs.output, Some(OutputRows::Tied)) {
+        if config.output_embedding.as_deref() == Some(TIED) {
             embeddings.z_out = embeddings.z_in[..config.label_count() * config.dim].to_vec();
         }
         let task = Task::new(config);

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub use import::{Import, NAMES};
-pub use instance::{Digests, EmbeddingRows, Inputs, OutputRows};
+pub use instance::{Digests, EmbeddingRows, Inputs};
 pub use metered::{Progress, Stage, reads};
 pub use record::{NoiseIntervals, RunRecord, by_seed};
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};

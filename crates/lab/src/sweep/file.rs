@@ -1,5 +1,7 @@
 //! Parser of sweep files (TOML). Errors name the line.
 
+use std::sync::Arc;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -7,6 +9,7 @@ use superpose_core::config::{ConfigError, Kind, Setting, Value, Values, check_gi
 
 use super::expression::Expression;
 use super::{Point, Ray, Sweep, SweepError};
+use crate::run::Inputs;
 use crate::store::cell_settings;
 
 const MAX_STEPS: f64 = 1e6;
@@ -44,8 +47,8 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, table: &DeTable<'_>) -> Read<Sweep> {
-        let mut sweep =
-            Sweep { base: Values::default(), axes: Vec::new(), rays: Vec::new(), repeats: 1, noise: false };
+        let (base, axes, rays, inputs) = (Values::default(), Vec::new(), Vec::new(), Arc::default());
+        let mut sweep = Sweep { base, axes, rays, repeats: 1, noise: false, inputs };
         for (name, line, value) in self.entries(table) {
             let wrong = |allowed| wrong(line, name, &show(value.get_ref()), allowed);
             match (name, value.get_ref()) {
@@ -92,6 +95,14 @@ impl Reader<'_> {
         Ok(parameter)
     }
 
+    /// The same for a parameter that varies.
+    fn varied(&mut self, name: &str, line: usize) -> Read<&'static Setting> {
+        match Inputs::default().fixes(name) {
+            Some(why) => Err(wrong(line, name, "(several values)", why)),
+            None => self.parameter(name, line),
+        }
+    }
+
     fn value(&self, parameter: &'static Setting, line: usize, value: &Spanned<DeValue<'_>>) -> Read<Value> {
         let found = scalar(value.get_ref()).ok_or_else(|| parameter.kind.allowed());
         let converted = found.and_then(|value| parameter.convert(value));
@@ -100,7 +111,7 @@ impl Reader<'_> {
 
     /// A list of values, or a range. Equal neighbours are one value.
     fn axis(&mut self, (name, line, value): Entry<'_, '_>) -> Read<Vec<Point>> {
-        let parameter = self.parameter(name, line)?;
+        let parameter = self.varied(name, line)?;
         let mut values = match value.get_ref() {
             DeValue::Array(list) => {
                 let line = |value: &Spanned<_>| (self.line)(value.span().start);
@@ -179,7 +190,7 @@ impl Reader<'_> {
             };
             let mut values = Vec::new();
             for (name, line, value) in self.entries(table) {
-                let parameter = if i == 0 { self.parameter(name, line)? } else { known(name, line)? };
+                let parameter = if i == 0 { self.varied(name, line)? } else { known(name, line)? };
                 values.push((parameter, self.value(parameter, line, value)?));
             }
             values.sort_by_key(|(parameter, _)| parameter.name);
@@ -231,15 +242,8 @@ impl Reader<'_> {
 
 fn known(name: &str, line: usize) -> Read<&'static Setting> {
     cell_settings().find(|setting| setting.name == name).ok_or_else(|| {
-        let note = match name {
-            "import" | "embedding_file" | "embedding_tensor" => {
-                "a sweep takes no files, since a result must follow from its configuration; superpose run does".into()
-            }
-            _ => {
-                let names: Vec<&str> = cell_settings().map(|setting| setting.name).collect();
-                format!("there are axes, points, rays, repeats, noise, {}", names.join(", "))
-            }
-        };
+        let names: Vec<&str> = cell_settings().map(|setting| setting.name).collect();
+        let note = format!("there are axes, points, rays, repeats, noise, {}", names.join(", "));
         SweepError::Line { line, problem: format!("unknown key {name}: {note}") }
     })
 }

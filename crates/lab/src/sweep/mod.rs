@@ -10,11 +10,13 @@ pub(crate) use file::scalar;
 pub use superpose_store::shards::*;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use superpose_core::backend::Numerics;
 use superpose_core::config::{Config, ConfigError, Group, Setting, Settings, Value, Values, find};
 
 use crate::cell::{self, Key};
+use crate::run::{Import, Inputs, RunError};
 use expression::Expression;
 
 /// Maximum number of cells of a sweep.
@@ -29,6 +31,8 @@ pub struct Sweep {
     repeats: usize,
     /// Whether to record the noise budget.
     pub noise: bool,
+    /// The tensors that all cells take.
+    pub inputs: Arc<Inputs>,
 }
 
 /// A value on an axis: it sets one parameter or several together.
@@ -80,6 +84,37 @@ impl Sweep {
             return Err(SweepError::TooMany { cells });
         }
         Ok(sweep)
+    }
+
+    /// Opens the files that the sweep names, or takes tensors in their place, and with them the sizes that they fix.
+    ///
+    /// # Errors
+    /// Fails if a tensor is invalid, or fixes a parameter that varies.
+    pub fn open(&mut self, import: Option<Import>) -> Result<(), RunError> {
+        let mut values = self.base.clone();
+        for (parameter, value) in self.axes.iter().filter_map(|axis| axis.first()).flatten() {
+            values.set(parameter, value.clone())?;
+        }
+        if import.is_none() && !["embedding_file", "import"].iter().any(|name| values.gives(name)) {
+            return Ok(());
+        }
+        let mut settings = Settings { repeats: self.repeats, ..Settings::read(&values)? };
+        let inputs = Inputs::opened(&mut settings, import, |name| self.base.gives(name))?;
+        let axes = self.axes.iter().filter_map(|axis| axis.first()).flatten().map(|(parameter, _)| parameter);
+        for parameter in axes.chain(self.rays.iter().map(|(parameter, _)| parameter)) {
+            if let Some(why) = inputs.fixes(parameter.name) {
+                return Err(ConfigError::value(parameter.name, "(several values)", why).into());
+            }
+        }
+        // What the tensors decide, every cell has.
+        for setting in Settings::settings().iter().filter(|setting| inputs.fixes(setting.name).is_some()) {
+            match settings.get(setting.name) {
+                Value::Null => {}
+                value => self.base.set(setting, value)?,
+            }
+        }
+        self.inputs = Arc::new(inputs);
+        Ok(())
     }
 
     /// Returns the number of combinations including repeats; some may be the same cell.
@@ -141,6 +176,7 @@ impl Sweep {
         let mut settings = Settings::read(&values).map_err(failed)?;
         settings.repeats = self.repeats;
         let wrong = |error| SweepError::Config { point: text(&followed), error };
+        self.inputs.check(&settings).map_err(wrong)?;
         let config = settings.check().map_err(wrong)?;
         cell::check(&config.repeat(self.repeats - 1)).map_err(wrong)?;
         Ok(config)
@@ -193,7 +229,8 @@ mod tests {
             ("trigger = \"both\"", "line 1: trigger = \"both\": must be one of values, keys"),
             ("vocab = 1", "the cell with these values: vocab = 1: must be a whole number from 2"),
             ("vocab = ", "line 1: "),
-            ("import = \"x\"", "line 1: unknown key import: a sweep takes no files"),
+            ("[axes]\nimport = [\"x\"]", "line 2: import = (several values): the input files are the same"),
+            ("import = \"x\"", "the cell with these values: import = x: needs input_digest"),
             ("dim = 3\n\n[axes]\ndim = [1]", "line 4: dim is given twice"),
             ("[axes]\ndim = [1]\n[rays]\ndim = \"2\"", "line 4: dim is given twice"),
             ("[axes]\ndim = 4", "line 2: dim = 4: must be a list"),

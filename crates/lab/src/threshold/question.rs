@@ -129,19 +129,11 @@ impl Question {
         }
         accept(measure.to_value(), Measure::is_share)
             .map_err(|allowed| ConfigError::value("measure", measure, allowed))?;
-        let fixed = |allowed: &str| Err(ConfigError::value("find", parameter, allowed));
-        if config.import.is_some() {
-            return fixed("imported tensors have fixed sizes; leave out import");
+        if parameter == Parameter::Width && config.width.is_none() {
+            let allowed = "the attention-only model has no width; give width to begin with";
+            return Err(ConfigError::value("find", parameter, allowed));
         }
-        match parameter {
-            Parameter::Dim if config.embedding.kind() == Embedding::File => {
-                fixed("the columns of the embedding file are the dimension, which cannot vary")
-            }
-            Parameter::Width if config.width.is_none() => {
-                fixed("the attention-only model has no width; give width to begin with")
-            }
-            _ => Ok(Question { config, parameter, measure, criterion, level }),
-        }
+        Ok(Question { config, parameter, measure, criterion, level })
     }
 
     /// The configuration of run `number` at a size.

@@ -15,6 +15,7 @@ use super::question::{Criterion, Predicted, Question, SearchError, find, shares}
 use super::search::Plan;
 use super::{Estimate, Threshold, Unreached, Why};
 use crate::cell::{Runner, check as check_cell};
+use crate::run::Inputs;
 use crate::words::grouped;
 
 /// Sizes from `low` to `high`, written as `LOW..HIGH`.
@@ -72,12 +73,13 @@ settings! {
 }
 
 impl ThresholdOptions {
-    /// Validates the options and the settings at both ends of the range.
+    /// Validates the options and the settings, with their tensors, at both ends of the range.
     ///
     /// # Errors
-    /// Fails if a value is out of range; the error names the parameter.
-    pub fn check(&self, mut settings: Settings) -> Result<ThresholdSearch, ConfigError> {
+    /// Fails if a value is out of range or the tensors fix the size to find; the error names the parameter.
+    pub fn check(&self, mut settings: Settings, inputs: &Inputs) -> Result<ThresholdSearch, ConfigError> {
         check_ranges(self, ThresholdOptions::settings())?;
+        inputs.check_varies("find", self.find.word())?;
         if settings.embedding.kind() == Embedding::Orthonormal {
             // The size to find is replaced by the search, so its initial value need not be valid.
             let others = settings.noise_vocab.unwrap_or(0).saturating_add(2);
@@ -92,14 +94,17 @@ impl ThresholdOptions {
         let config = settings.check()?;
         check_cell(&config.repeat(0))?;
         let question = Question::new(config, self.find, self.measure, self.criterion, self.accuracy)?;
-        let range = self.range.map_or_else(|| question.range(), |range| (range.low, range.high));
+        let mut range = self.range.map_or_else(|| question.range(), |range| (range.low, range.high));
+        if let (Parameter::Vocab, None, Some(rows)) = (self.find, self.range, inputs.row_count()) {
+            range.1 = range.1.min(rows.saturating_sub(question.config.noise_vocab.unwrap_or(0)) as u64);
+        }
         if !(1..range.1).contains(&range.0) {
             let allowed = "must be whole numbers of at least 1, the first below the second";
             return Err(ConfigError::value("range", format!("{}..{}", range.0, range.1), allowed));
         }
         // An end that cannot be run is an error now rather than during the search.
         for end in [range.0, range.1] {
-            question.at(end, 0)?;
+            inputs.check(&*question.at(end, 0)?)?;
         }
         let predicted = question.predicted();
         let plan = question.plan(&predicted, self.half_width, range, self.max_runs);

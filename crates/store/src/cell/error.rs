@@ -31,6 +31,10 @@ pub enum StoreError {
     Busy { path: PathBuf },
     #[error("{}: the file was removed or replaced while it was in use; results since then are not in it, and a second run runs their cells again", path.display())]
     Replaced { path: PathBuf },
+    #[error(
+        "{file}: its tensors have the digest {now}..., and results that are kept under this name were made with {recorded}...; restore the file, give it another name, or use another store"
+    )]
+    OtherInput { file: String, now: String, recorded: String },
     /// Any other error of the database.
     #[error("{}: {error}", path.display())]
     Sqlite { path: PathBuf, error: rusqlite::Error },

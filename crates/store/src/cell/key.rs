@@ -24,9 +24,11 @@ impl Key {
     /// The key under a given revision.
     ///
     /// The settings that differ from their defaults are hashed as JSON, in the order of their definitions. A setting that is
-    /// added later leaves the keys of all earlier cells as they are, and so does [`Numerics::CPU`].
+    /// added later leaves the keys of all earlier cells as they are, and so does [`Numerics::CPU`]. Input files count by their
+    /// digest and not by their names.
     pub fn at(settings: &Settings, revision: u32, numerics: &Numerics) -> Key {
-        let settings = serde_json::to_string(&Sparse(settings)).expect("settings are plain values");
+        let settings =
+            serde_json::to_string(&Sparse(&settings.by_digest())).expect("settings are plain values");
         let mut text = format!("superpose cell\n{revision}\n{settings}");
         if *numerics != Numerics::default() {
             text += &format!("\n{numerics}");
@@ -68,6 +70,8 @@ impl<'de> Deserialize<'de> for Key {
 
 #[cfg(test)]
 mod tests {
+    use superpose_core::config::EmbeddingSettings;
+
     use super::*;
 
     /// Keys stay the same for ever, also when settings are added.
@@ -79,6 +83,18 @@ mod tests {
         let other = Settings { seed: 1, ..Settings::default() };
         assert_ne!(Key::new(&settings, &Numerics::CPU), Key::new(&other, &Numerics::CPU));
         assert_ne!(Key::new(&settings, &Numerics::CPU), Key::new(&settings, &Numerics::CPU_NO_FMA));
+    }
+
+    #[test]
+    fn files_count_by_their_digest() {
+        let cell = |file: &str, digest: Option<&str>| {
+            let embedding = EmbeddingSettings::File { file: file.into(), tensor: "rows".into() };
+            let input_digest = digest.map(String::from);
+            Key::new(&Settings { embedding, input_digest, ..Settings::default() }, &Numerics::CPU)
+        };
+        assert_eq!(cell("here", Some("a")), cell("there", Some("a")));
+        assert_ne!(cell("here", Some("a")), cell("here", Some("b")));
+        assert_ne!(cell("here", None), cell("there", None));
     }
 
     #[test]

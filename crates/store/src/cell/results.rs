@@ -7,7 +7,7 @@ use superpose_core::backend::Numerics;
 use superpose_core::config::schema::Sparse;
 use superpose_core::config::{Config, Settings};
 
-use super::{Key, NUMERICS_REVISION, Outcome, StoreError};
+use super::{InputFiles, Key, NUMERICS_REVISION, Outcome, StoreError};
 
 /// What is known of a cell: its outcome, or why it has none.
 pub type Known = Result<Outcome, String>;
@@ -70,6 +70,9 @@ pub trait Results {
     /// What is known of these cells; those that are not in the answer are not known.
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError>;
 
+    /// The input files that the results were made with.
+    fn input_files(&mut self) -> Result<InputFiles, StoreError>;
+
     /// Keeps all of these entries or, on an error, none. A failure gives way to an outcome, an outcome without a noise budget
     /// to one with it; otherwise what is there stays.
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
@@ -82,6 +85,11 @@ pub struct Memory(HashMap<Key, Known>);
 impl Results for Memory {
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
         Ok(keys.iter().filter_map(|key| Some((*key, self.0.get(key)?.clone()))).collect())
+    }
+
+    /// A program reads its files once, so all results in memory have the same ones.
+    fn input_files(&mut self) -> Result<InputFiles, StoreError> {
+        Ok(InputFiles::new())
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::shard::{ShardError, read};
-use crate::cell::Key;
+use crate::cell::{InputFile, InputFiles, Key, Results, check_input};
 use crate::store::{Batch, Store, StoreError};
 
 /// The result of a merge.
@@ -58,13 +58,14 @@ pub fn merge(
 ) -> Result<Merged, StoreError> {
     let mut merged = Merged::default();
     let mut firsts = HashMap::new();
+    let mut inputs = store.input_files()?;
     // Keys are in random order, so every commit writes pages all over the index. Hence few large commits, but not so large that
     // other writers wait long.
     for group in shards.chunks(SHARDS_PER_COMMIT) {
         let mut batch = store.batch()?;
         for path in group {
             each(path);
-            if let Some(first) = merge_one(path, &mut batch, &mut merged)?
+            if let Some(first) = merge_one(path, &mut batch, &mut inputs, &mut merged)?
                 && let Some(other) = firsts.insert(first, path)
             {
                 merged.copies.push((path.clone(), other.clone()));
@@ -78,7 +79,12 @@ pub fn merge(
 const SHARDS_PER_COMMIT: usize = 50;
 
 /// Merges one shard or records why not. Returns its first cell.
-fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<Option<Key>, StoreError> {
+fn merge_one(
+    path: &Path,
+    batch: &mut Batch<'_>,
+    inputs: &mut InputFiles,
+    merged: &mut Merged,
+) -> Result<Option<Key>, StoreError> {
     let content = match read(path) {
         Ok(content) => content,
         Err(error) => {
@@ -87,6 +93,12 @@ fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<
         }
     };
     let entries = &content.entries;
+    for (i, entry) in entries.iter().enumerate() {
+        if let Err(error) = check_input(inputs, &entry.config) {
+            merged.refused.push(ShardError::Input { path: path.into(), line: i + 1, error });
+            return Ok(None);
+        }
+    }
     let (mut added, mut known) = (0, 0);
     let mut conflict = None;
     let taken = batch.take(entries, |i, there| {
@@ -103,6 +115,7 @@ fn merge_one(path: &Path, batch: &mut Batch<'_>, merged: &mut Merged) -> Result<
         merged.refused.push(ShardError::Line { path: path.into(), line, problem });
     }
     if taken {
+        inputs.extend(entries.iter().filter_map(|entry| InputFile::of(&entry.config)));
         merged.shards += 1;
         merged.added += added;
         merged.known += known;

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cell::{Entry, FileId, Key, Known, Results, learn};
+use crate::cell::{Entry, FileId, InputFile, InputFiles, Key, Known, Results, learn};
 use crate::store::{Store, StoreError};
 
 /// The text between the content of a line and its checksum.
@@ -24,6 +24,9 @@ pub enum ShardError {
     Io { path: PathBuf, error: std::io::Error },
     #[error("{}, line {line}: {problem}", path.display())]
     Line { path: PathBuf, line: usize, problem: &'static str },
+    /// A cell was run with other contents of an input file.
+    #[error("{}, line {line}: {error}", path.display())]
+    Input { path: PathBuf, line: usize, error: StoreError },
 }
 
 const FOREIGN: &str = "not a record of superpose sweep";
@@ -105,6 +108,7 @@ pub struct Shard {
     id: FileId,
     length: u64,
     known: HashMap<Key, Known>,
+    inputs: InputFiles,
     store: Option<Store>,
 }
 
@@ -145,8 +149,9 @@ impl Shard {
         let mut known = HashMap::new();
         // A later line may add an outcome after a failure, or a noise budget.
         content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
+        let inputs = content.entries.iter().filter_map(|entry| InputFile::of(&entry.config)).collect();
         let store = store.and_then(|path| Store::peek(path).ok());
-        Shard { path: path.into(), id: FileId::of(path), file, length: content.whole, known, store }
+        Shard { path: path.into(), id: FileId::of(path), file, length: content.whole, known, inputs, store }
     }
 
     /// Whether the shard has this cell.
@@ -161,6 +166,11 @@ impl Shard {
 }
 
 impl Results for Shard {
+    fn input_files(&mut self) -> Result<InputFiles, StoreError> {
+        let stored = self.store.as_mut().and_then(|store| store.input_files().ok());
+        Ok(stored.unwrap_or_default().into_iter().chain(self.inputs.iter().cloned()).collect())
+    }
+
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
         // While another process writes the store, a read may fail; the cells are then run again.
         let stored = self.store.as_mut().and_then(|store| store.find(keys).ok());

@@ -38,12 +38,9 @@ pub struct Column {
     expression: String,
 }
 
-/// Settings that no cell has: a cell is one repeat, and its result follows from its configuration without files.
-const NOT_IN_CELLS: [&str; 4] = ["repeats", "import", "embedding_file", "embedding_tensor"];
-
-/// The settings of a cell.
+/// The settings of a cell, which is one repeat.
 pub fn cell_settings() -> impl Iterator<Item = &'static Setting> {
-    Settings::settings().iter().filter(|setting| !NOT_IN_CELLS.contains(&setting.name))
+    Settings::settings().iter().filter(|setting| setting.name != "repeats")
 }
 
 /// All columns, in the order of the view.

@@ -27,7 +27,7 @@ pub use export::parquet;
 pub use export::{ExportError, csv, json_lines};
 pub use summary::{Group, Summary};
 
-use crate::cell::{Entry, FileId, Key, Known, Results, replaces};
+use crate::cell::{Entry, FileId, INPUT_SETTINGS, InputFile, InputFiles, Key, Known, Results, replaces};
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(60);
@@ -277,6 +277,21 @@ impl Batch<'_> {
 }
 
 impl Results for Store {
+    fn input_files(&mut self) -> Result<InputFiles, StoreError> {
+        let failed = |error| self.failed(error);
+        let values = INPUT_SETTINGS.map(|name| format!("json_extract(config, '$.{name}')")).join(", ");
+        // Looking for the name first is faster than parsing every configuration.
+        let sql = format!("SELECT DISTINCT {values} FROM cells WHERE instr(config, '\"input_digest\"') > 0");
+        let mut statement = self.connection.prepare(&sql).map_err(failed)?;
+        let value = |row: &Row<'_>, i: usize| row.get::<_, Option<String>>(i);
+        let read = |row: &Row<'_>| {
+            Ok([value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?, value(row, 4)?])
+        };
+        let rows = statement.query_map([], read).map_err(failed)?;
+        let files = rows.filter_map(|row| row.map(InputFile::new).transpose());
+        files.collect::<rusqlite::Result<_>>().map_err(failed)
+    }
+
     fn find(&mut self, keys: &[Key]) -> Result<HashMap<Key, Known>, StoreError> {
         self.check_file()?;
         let mut known = HashMap::new();

@@ -1,0 +1,79 @@
+"""Embeddings of one's own in searches and sweeps: arrays and files."""
+
+import numpy
+import pytest
+
+import superpose
+
+SMALL = dict(length=4, test_samples=256, trigger="keys")
+
+
+def rows(count=60, dim=24, seed=0):
+    return numpy.random.default_rng(seed).standard_normal((count, dim)) / dim**0.5
+
+
+@pytest.fixture
+def file(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "e.safetensors"
+    safetensors.save_file({"words": rows().astype("float32")}, str(path))
+    return path
+
+
+def test_threshold_and_phase_take_arrays():
+    found = superpose.threshold(find="samples", half_width=0.3, z_in=rows(30), **SMALL)
+    assert (found.config.vocab, found.config.dim) == (30, 24)
+    assert found.observed.low <= found.observed.estimate <= found.observed.high
+    # The runs are those of run() with the same array.
+    size, share = found.trials[0].size, found.trials[0].share
+    assert superpose.Config(samples=size, **SMALL).run(z_in=rows(30)).accuracy.mean == share
+    found = superpose.phase(x=("length", 2, 16), y=("samples", 50, 2000), resolution=5, z_in=rows(), repeats=1, test_samples=64)
+    assert (found.config.vocab, found.config.dim) == (60, 24)
+
+
+def test_sweep_takes_arrays_and_keeps_them_by_digest(tmp_path):
+    store = tmp_path / "s.sqlite"
+
+    def sweep(array):
+        return superpose.sweep(axes={"samples": [100, 200]}, z_in=array, store=store, **SMALL).to_rows()
+
+    first, again, other = sweep(rows()), sweep(rows()), sweep(rows(seed=1))
+    assert [row["key"] for row in first] == [row["key"] for row in again]
+    assert {row["key"] for row in first}.isdisjoint(row["key"] for row in other)
+    assert first[0]["dim"] == 24 and len(first[0]["input_digest"]) == 64
+
+
+def test_files_are_taken_and_refused_after_a_change(file, tmp_path):
+    import safetensors.numpy
+
+    keys = dict(embedding_file=file, embedding_tensor="words", store=tmp_path / "s.sqlite", **SMALL)
+    assert superpose.threshold(find="samples", vocab=25, half_width=0.3, **keys).config.dim == 24
+    assert len(superpose.sweep(axes={"vocab": [20, 40]}, samples=100, **keys).to_rows()) == 2
+    safetensors.numpy.save_file({"words": rows(seed=1).astype("float32")}, str(file))
+    for call in (
+        lambda: superpose.threshold(find="samples", vocab=25, **keys),
+        lambda: superpose.sweep(axes={"vocab": [20, 40]}, samples=100, **keys),
+    ):
+        with pytest.raises((ValueError, RuntimeError, OSError), match="embedding_file = .*e.safetensors: its tensors"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: superpose.threshold(find="dim", z_in=rows()), "find = dim: the columns"),
+        (lambda: superpose.threshold(find="vocab", z_in=rows()), "find = vocab: the rows of z_in"),
+        (lambda: superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), z_in=rows()), "x = dim: the columns"),
+        (lambda: superpose.sweep(axes={"dim": [8, 16]}, z_in=rows()), "dim = .several values.: the columns"),
+        (lambda: superpose.sweep(axes={"embedding": ["sphere"]}, z_in=rows()), "embedding = "),
+    ],
+)
+def test_sizes_that_arrays_fix_cannot_vary(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_unknown_array_is_a_type_error():
+    for call in (superpose.Config().run, superpose.Config().train, superpose.Config().model, superpose.Config().network):
+        with pytest.raises(TypeError, match="z_inn.*z_in, z_out"):
+            call(z_inn=rows())
