@@ -188,18 +188,20 @@ class Config(Settings):
         tensors = _arrays.tensors(arrays)
         return Network(_engine.Network(self, tensors, threads), (self, tensors))
 
-    def predict(self, *, accuracy: Number = 0.5) -> Result:
+    def predict(self, *, accuracy: Number = 0.5, **arrays: Unpack[_arrays.Embeddings]) -> Result:
         """What :meth:`run` would measure, in closed form: ``superpose predict``.
 
         Args:
             accuracy: what the critical sizes are for, above 0 and below 1.
+            arrays: ``z_in``, input embeddings as for :meth:`run`. Their statistics, like those of an ``embedding_file``, take the place of
+                those of random vectors.
 
         >>> import superpose
         >>> prediction = superpose.Config(samples=65536).predict()
         >>> 0 < prediction.accuracy < 1
         True
         """
-        return Result(_engine.predict(self, accuracy), "predict")
+        return Result(_engine.predict(self, _arrays.tensors(arrays), accuracy), "predict")
 
     def model(
         self,

@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::picture::FigureFile;
 use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
-use crate::shared::{StoreFlag, message, print};
+use crate::shared::{StoreFlag, backend, message, print};
 
 const REJECTED: [&str; 1] = ["export"];
 const DEFAULT_REPEATS: usize = 2;
@@ -46,7 +46,8 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     if !run.gives("repeats") {
         settings.repeats = DEFAULT_REPEATS;
     }
-    let inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let mut inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    inputs.measure(&backend(threads)?)?;
     let request = arguments.options.read()?.check(settings, &inputs)?;
     // An unwritable path is an error now rather than after the runs.
     arguments.csv.as_deref().map(check_writable).transpose().context("csv")?;

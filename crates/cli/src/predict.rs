@@ -5,7 +5,7 @@ use clap::Args;
 use superpose_lab::run::Inputs;
 
 use crate::arguments::{RunArguments, hide};
-use crate::shared::print_record;
+use crate::shared::{backend, print_record};
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(["export", "device"]))]
@@ -20,12 +20,13 @@ pub struct PredictArguments {
 
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
-    run.threads()?;
+    let threads = run.threads()?;
     ensure!(run.device.device.is_none(), "device is given: predict computes a closed form on the CPU");
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let mut settings = run.settings()?;
-    // Files decide sizes, and must be there.
-    Inputs::open(&mut settings, |name| run.gives(name))?;
-    let record = superpose_lab::predict::predict(&settings.check()?, arguments.accuracy)?;
+    let mut inputs = Inputs::open(&mut settings, |name| run.gives(name))?;
+    let config = settings.check()?;
+    inputs.measure(&backend(threads)?)?;
+    let record = superpose_lab::predict::predict_with(&config, inputs.statistics, arguments.accuracy)?;
     print_record(run.json, &record, superpose_report::predict)
 }

@@ -12,7 +12,7 @@ use crate::arguments::{RunArguments, hide};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
-use crate::shared::{StoreFlag, print_record};
+use crate::shared::{StoreFlag, backend, print_record};
 
 const REJECTED: [(&str, &str); 2] = [
     ("repeats", "the search decides how often to run"),
@@ -39,7 +39,8 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
     let find = options.find;
     let mut settings = run.settings()?;
-    let inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let mut inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    inputs.measure(&backend(threads)?)?;
     let search = options.check(settings, &inputs)?;
     let interrupt = Interrupt::listen()?;
     let runner = arguments.store.runner(threads, run.device, interrupt.flag())?;

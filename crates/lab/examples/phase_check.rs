@@ -30,6 +30,7 @@ fn main() {
         max_cells: 400,
         tolerance: TOLERANCE,
         trust: true,
+        rows: None,
     };
     let (dims, samples) = (request.x.values(), request.y.values());
     let mut brute = Vec::new();

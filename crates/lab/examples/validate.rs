@@ -51,6 +51,7 @@ fn read(path: &str) -> Vec<Cell> {
                 keep: None,
                 lead: 4.0,
                 zipf: Zipf { facts: exponent("zipf"), noise: exponent("noise_zipf") },
+                rows: None,
             };
             let p = predict_at(&point);
             // Only some files have the attention mass.

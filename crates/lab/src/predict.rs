@@ -7,8 +7,8 @@ use superpose_core::{Measure, Measures};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
 use superpose_theory::laws::Law;
 use superpose_theory::plan::expected_error;
-use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered};
-use superpose_theory::{MIN_TIGHT_LEAD, Point, predict as theory};
+use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered_with};
+use superpose_theory::{MIN_TIGHT_LEAD, Point, Rows, predict_with as theory};
 
 use crate::run::Noise;
 
@@ -38,6 +38,9 @@ pub struct PredictionRecord {
     pub conditions: Vec<Condition>,
     /// What is not predicted, and why.
     pub gaps: Vec<Silence>,
+    /// The statistics of the input embeddings, if they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rows>,
     /// The full configuration.
     pub config: Settings,
     /// The version that predicted.
@@ -141,14 +144,24 @@ pub struct Silence {
 
 /// Predicts, and solves for every size at which recall reaches the accuracy.
 pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, ConfigError> {
+    predict_with(config, None, accuracy)
+}
+
+/// The same from measured statistics of the input embeddings.
+pub fn predict_with(
+    config: &Config,
+    rows: Option<Rows>,
+    accuracy: f64,
+) -> Result<PredictionRecord, ConfigError> {
     share("accuracy", accuracy)?;
-    let prediction = theory(config);
-    let point = Point::from(config);
-    let solved = uncovered(config, Measure::Accuracy)
+    let prediction = theory(config, rows);
+    let point = Point { rows, ..Point::from(config) };
+    let solved = uncovered_with(config, rows.is_some(), Measure::Accuracy)
         .map_or_else(|| Ok(solve(&point, accuracy)), |why| Err(why.text().to_owned()));
     let expected = solved.as_ref().map_err(String::clone).and_then(|_| expected_error(&point));
     let mut covered = vec![Measure::Accuracy, Measure::OneStepAccuracy];
-    covered.retain(|&measure| uncovered(config, measure).is_none());
+    // The laws are for random vectors.
+    covered.retain(|&measure| rows.is_none() && uncovered_with(config, false, measure).is_none());
     // The laws of three steps are for attention on one position.
     covered.retain(|&measure| measure == Measure::OneStepAccuracy || point.lead >= MIN_TIGHT_LEAD);
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
@@ -167,6 +180,7 @@ pub fn predict(config: &Config, accuracy: f64) -> Result<PredictionRecord, Confi
         laws: covered.into_iter().filter_map(|measure| LawRecord::of(&point, measure, accuracy)).collect(),
         conditions: prediction.conditions.iter().map(Condition::from).collect(),
         gaps: prediction.gaps.iter().map(silence).collect(),
+        rows,
         config: (**config).clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     })

@@ -11,7 +11,6 @@ use superpose_lab::inspect::InspectError;
 use superpose_lab::memory::available;
 use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
-use superpose_lab::run::Inputs;
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{SizeRange, ThresholdOptions};
 use superpose_report::{Context, EXPERIMENTS, Finding};
@@ -28,12 +27,17 @@ const LONG: f64 = f64::INFINITY;
 
 /// `superpose predict`
 #[pyfunction]
-pub fn predict(py: Python<'_>, config: &Config, accuracy: &Bound<'_, PyAny>) -> PyResult<Record> {
-    let (mut settings, accuracy) = (config.settings.clone(), field("accuracy", accuracy)?);
-    // Files decide sizes, and must be there.
-    Inputs::open(&mut settings, |name| config.gives(name)).map_err(Failure::from)?;
-    let record =
-        work(py, LONG, None, move |_| Ok(superpose_lab::predict::predict(&settings.check()?, accuracy)?))?;
+pub fn predict(
+    py: Python<'_>,
+    config: &Config,
+    tensors: &Bound<'_, PyDict>,
+    accuracy: &Bound<'_, PyAny>,
+) -> PyResult<Record> {
+    let ((settings, inputs), accuracy) = (opened(config, tensors)?, field("accuracy", accuracy)?);
+    let rows = inputs.statistics;
+    let record = work(py, LONG, None, move |_| {
+        Ok(superpose_lab::predict::predict_with(&settings.check()?, rows, accuracy)?)
+    })?;
     Ok(Record::new(record, superpose_report::predict))
 }
 

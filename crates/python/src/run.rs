@@ -79,7 +79,12 @@ impl Job {
 /// The settings and the tensors of many runs: those of files and arrays, with their digest.
 pub fn opened(config: &Config, tensors: &Bound<'_, PyDict>) -> PyResult<(Settings, Inputs)> {
     let (mut settings, import) = (config.settings.clone(), arrays::import(tensors)?);
-    let inputs = Inputs::opened(&mut settings, import, |name| config.gives(name)).map_err(Failure::from)?;
+    let open = || -> Result<Inputs, Failure> {
+        let mut inputs = Inputs::opened(&mut settings, import, |name| config.gives(name))?;
+        inputs.measure(&Backend::single())?;
+        Ok(inputs)
+    };
+    let inputs = open()?;
     Ok((settings, inputs))
 }
 

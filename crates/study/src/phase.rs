@@ -46,6 +46,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         max_cells: count * count / 4,
         tolerance: 0.02,
         trust: true,
+        rows: None,
     };
     (study.say)("phase diagram of the attention-MLP model");
     let run = |cells: &[Config]| shares(study.runner, cells, measure, &mut *study.observe);

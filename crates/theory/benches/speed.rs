@@ -25,7 +25,7 @@ fn fastest(runs: usize, mut work: impl FnMut()) -> f64 {
 fn point(embedding: Embedding, trigger: Trigger) -> Point {
     let (vocab, dim, length, samples) = (512.0, 128.0, 32.0, 20_000.0);
     let (width, activation, keep, lead, zipf) = (None, Activation::Relu, None, 4.0, Zipf::default());
-    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead, zipf }
+    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead, zipf, rows: None }
 }
 
 fn axes(mlp: bool) -> Vec<Axis> {

@@ -45,6 +45,7 @@ pub mod predict;
 mod quadrature;
 mod recall;
 pub mod rounds;
+pub mod rows;
 #[cfg(test)]
 mod testing;
 mod zipf;
@@ -54,5 +55,6 @@ pub use kernel::Measured;
 pub use memory::Memory;
 pub use plan::plan;
 pub use point::{Point, Zipf};
-pub use predict::{Prediction, predict, predict_at, predict_measured};
+pub use predict::{Prediction, predict, predict_at, predict_measured, predict_with};
 pub use recall::MIN_TIGHT_LEAD;
+pub use rows::Rows;

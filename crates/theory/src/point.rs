@@ -5,6 +5,7 @@ use superpose_core::Config;
 use superpose_core::config::{Activation, Embedding, Settings, Trigger};
 
 use crate::predict::Reason;
+use crate::rows::Rows;
 
 /// Exponents of Zipf's law: the token of rank r has a probability proportional to `r^-exponent`. By default tokens are uniform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,9 @@ pub struct Point {
     /// Frequencies of tokens.
     #[serde(default)]
     pub zipf: Zipf,
+    /// Measured statistics of the input embeddings; absent: those of random vectors.
+    #[serde(default)]
+    pub rows: Option<Rows>,
 }
 
 impl From<&Settings> for Point {
@@ -75,6 +79,7 @@ impl From<&Settings> for Point {
             keep: settings.keep.map(|keep| keep as f64),
             lead: settings.lead,
             zipf: Zipf::from(settings),
+            rows: None,
         }
     }
 }
@@ -107,6 +112,11 @@ impl Point {
         }
     }
 
+    /// Mean square overlap of a token, relative to the mean token, with a random vector of length 1.
+    pub(crate) fn overlap_with_trigger(&self) -> f64 {
+        self.rows.map_or(1.0, |rows| rows.square * rows.traces[0]) * self.overlap()
+    }
+
     /// Whether the squared length of an embedding vector varies, as chi-square over d, rather than being 1.
     pub fn lengths_vary(&self) -> bool {
         match self.embedding {
@@ -123,7 +133,7 @@ impl Point {
 
     /// Whether the formulas for tokens by Zipf's law cover the model: attention-only, with overlapping embeddings.
     pub(crate) fn has_zipf_formulas(&self) -> bool {
-        self.width.is_none() && !self.orthonormal()
+        self.width.is_none() && !self.orthonormal() && self.rows.is_none()
     }
 
     /// Samples per fact, `N/V`.
@@ -135,6 +145,6 @@ impl Point {
 #[cfg(test)]
 pub(crate) fn gaussian(vocab: f64, dim: f64, length: f64, samples: f64) -> Point {
     let (activation, embedding, trigger) = (Activation::Relu, Embedding::Gaussian, Trigger::Keys);
-    let (keep, lead, zipf) = (None, 4.0, Zipf::default());
-    Point { vocab, dim, length, samples, width: None, activation, embedding, trigger, keep, lead, zipf }
+    let (width, keep, lead, zipf, rows) = (None, None, 4.0, Zipf::default(), None);
+    Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead, zipf, rows }
 }

@@ -17,6 +17,7 @@ use crate::one_step::{one_step_accuracy, one_step_beside};
 use crate::point::{Point, Zipf, without_formula};
 use crate::recall::{MIN_TIGHT_LEAD, Nodes, Weights};
 use crate::rounds::Rounds;
+use crate::rows::Rows;
 use crate::zipf::Zipfian;
 
 /// Defines each reason by its text, which is also its description in schemas.
@@ -55,6 +56,7 @@ reasons! {
     Import: "imported tensors may be anything: measure their statistics first",
     OrthonormalMlp: "one step of an MLP over orthonormal embeddings has no formula",
     MeasuredKernel: "only memory accuracy follows from measured statistics",
+    MeasuredRows: "with measured rows the formulas are for three steps of the attention-only model on uniform tokens",
 }
 
 impl fmt::Display for Reason {
@@ -120,13 +122,18 @@ pub struct Prediction {
 
 /// Predicts the outcome of a configuration.
 pub fn predict(config: &Config) -> Prediction {
-    let reasons = PREDICTED.map(|quantity| (quantity, uncovered(config, quantity)));
+    predict_with(config, None)
+}
+
+/// Predicts the outcome of a configuration whose input embeddings were measured.
+pub fn predict_with(config: &Config, rows: Option<Rows>) -> Prediction {
+    let reasons = PREDICTED.map(|quantity| (quantity, uncovered_with(config, rows.is_some(), quantity)));
     let mut gaps = Vec::new();
     gaps.extend(reasons.iter().filter_map(|&(quantity, reason)| Some(Gap { quantity, reason: reason? })));
     if gaps.len() == PREDICTED.len() {
         return Prediction { gaps, ..Prediction::default() };
     }
-    let mut prediction = predict_at(&Point::from(config));
+    let mut prediction = predict_at(&Point { rows, ..Point::from(config) });
     prediction.gaps.retain(|gap| gaps.iter().all(|other| other.quantity != gap.quantity));
     gaps.iter().for_each(|gap| prediction.measures[gap.quantity] = None);
     let covered = gaps.iter().all(|gap| gap.reason == Reason::Rounds);
@@ -140,6 +147,11 @@ pub fn predict(config: &Config) -> Prediction {
 /// Why the formula of a measure does not cover a configuration, if it does not. Every setting is named here, so that a new one
 /// does not compile before it was decided whether the formulas cover it.
 pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
+    uncovered_with(config, false, measure)
+}
+
+/// The same where the input embeddings may have been measured.
+pub fn uncovered_with(config: &Config, measured: bool, measure: Measure) -> Option<Reason> {
     let Settings {
         zipf: _,
         noise_zipf: _,
@@ -162,7 +174,7 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         vocab: _,
         dim: _,
         samples: _,
-        width: _,
+        width,
         activation: _,
         trigger: _,
         // Without effect in the infinitesimal regime.
@@ -197,9 +209,11 @@ pub fn uncovered(config: &Config, measure: Measure) -> Option<Reason> {
         (dropped && recall && *lead < MIN_TIGHT_LEAD).then_some(Reason::SmallLeadKeep),
         (dropped && mass).then_some(Reason::Dropped),
         training.is_some().then_some(Reason::Trained),
-        without_formula(embedding.kind()),
+        without_formula(embedding.kind()).filter(|_| !measured),
         output_embedding.is_some().then_some(Reason::OutputEmbedding),
-        import.is_some().then_some(Reason::Import),
+        (import.is_some() && !measured).then_some(Reason::Import),
+        (measured && (width.is_some() || skewed || measure == Measure::OneStepAccuracy))
+            .then_some(Reason::MeasuredRows),
     ];
     reasons.into_iter().flatten().next()
 }
@@ -235,7 +249,7 @@ pub fn predict_measure(measure: Measure, point: &Point) -> Option<f64> {
 
 /// Whether one-step accuracy has a formula. With orthonormal embeddings counts decide, and an MLP transforms them.
 fn has_one_step(point: &Point) -> bool {
-    !point.orthonormal() || point.width.is_none()
+    (!point.orthonormal() || point.width.is_none()) && point.rows.is_none()
 }
 
 /// Predicts at a point. Embeddings from a file count as Gaussian here; see [`predict_measured`].
@@ -291,13 +305,18 @@ impl Prediction {
             Measure::AttentionMass => attention_mass,
             Measure::Top5Accuracy | Measure::Margin => None,
         });
-        let reason = if attention.is_some() { Reason::OrthonormalMlp } else { Reason::MeasuredKernel };
+        let reason = match (attention.is_some(), point.rows.is_some()) {
+            (true, true) => Reason::MeasuredRows,
+            (true, false) => Reason::OrthonormalMlp,
+            (false, _) => Reason::MeasuredKernel,
+        };
         Prediction {
             measures,
             kernel: Some(kernel),
             noise: Noise { logits: Some(logits), scores },
             dominant: dominant(point, memory_accuracy, lock_rate, &logits, scores.as_ref()),
-            conditions: conditions(point, &kernel),
+            // The leading-order conditions are for random vectors.
+            conditions: if point.rows.is_some() { Vec::new() } else { conditions(point, &kernel) },
             gaps: Vec::new(),
         }
         .with_gaps(reason)

@@ -39,7 +39,7 @@ proptest! {
                 Critical::Unlimited { limit } => {
                     prop_assert!(!parameter.helps() && accuracy(&parameter.set(&point, limit)) >= target);
                 }
-                Critical::Absent => {}
+                Critical::Absent | Critical::Fixed => {}
             }
         }
     }
@@ -66,6 +66,7 @@ proptest! {
             keep: None,
             lead: 4.0,
             zipf: Zipf::default(),
+            rows: None,
         };
         let needed = |length: f64| critical(&Point { length, ..point }, Parameter::Samples, 0.5).value();
         let (short, long) = (needed(length).unwrap(), needed((length * factor).round()).unwrap());

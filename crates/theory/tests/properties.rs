@@ -89,6 +89,7 @@ proptest! {
             keep: None,
             lead: 4.0,
             zipf: Zipf::default(),
+            rows: None,
         });
         let samples = (vocab * per_fact.exp()).max(1.0).round();
         let (few, many) = (memory.accuracy(samples), memory.accuracy((samples * factor).round()));
@@ -111,6 +112,7 @@ proptest! {
             vocab, dim, length, samples, width: None, activation: Activation::Relu, embedding, trigger, keep: None,
             lead: 4.0,
             zipf: Zipf::default(),
+            rows: None,
         });
         let (small, large) = (at(dim), at((dim * factor).round()));
         let (before, after) = (small.measures[Measure::MemoryAccuracy].unwrap(), large.measures[Measure::MemoryAccuracy].unwrap());

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, ConfigError, Settings};
-use superpose_theory::Point;
-use superpose_theory::predict::{Dominant, predict_measure, uncovered};
+use superpose_theory::predict::{Dominant, predict_measure, uncovered_with};
+use superpose_theory::{Point, Rows};
 
 use crate::threshold::{SearchError, Share};
 
@@ -50,6 +50,8 @@ pub struct Request {
     pub tolerance: f64,
     /// Whether the interpolation starts from the closed form, where there is one. Measured cells correct it either way.
     pub trust: bool,
+    /// Measured statistics of the input embeddings, for the prediction.
+    pub rows: Option<Rows>,
 }
 
 /// A cell of a diagram.
@@ -175,8 +177,9 @@ impl Request {
 
     /// Returns the prediction and the limiting noise term of every cell; empty if the theory does not cover the configuration.
     pub fn predicted(&self, threads: usize) -> (Vec<f64>, Vec<Option<Dominant>>) {
-        let point = Point::from(&self.config);
-        if uncovered(&self.config, self.measure).is_some() || predict_measure(self.measure, &point).is_none()
+        let point = Point { rows: self.rows, ..Point::from(&self.config) };
+        if uncovered_with(&self.config, self.rows.is_some(), self.measure).is_some()
+            || predict_measure(self.measure, &point).is_none()
         {
             return Default::default();
         }
@@ -185,7 +188,10 @@ impl Request {
             return (accuracy, dominant);
         }
         let (columns, rows) = (self.x.values(), self.y.values());
-        let value = |x, y| predict_measure(self.measure, &Point::from(&self.at(x, y))).unwrap_or(f64::NAN);
+        let value = |x, y| {
+            let point = Point { rows: self.rows, ..Point::from(&self.at(x, y)) };
+            predict_measure(self.measure, &point).unwrap_or(f64::NAN)
+        };
         let row = |r: usize| -> Vec<f64> { columns.iter().map(|&x| value(x, rows[r])).collect() };
         let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
         let values = backend.map(rows.len(), row).expect("nothing cancels this backend");

@@ -170,6 +170,7 @@ impl PhaseOptions {
             max_cells: ((self.most * cells as f64).floor() as usize).max(4),
             tolerance: TOLERANCE,
             trust: true,
+            rows: inputs.statistics,
             x,
             y,
         };

@@ -9,6 +9,7 @@ use superpose_core::embedding::Embeddings;
 use superpose_core::random::{Stream, shuffle};
 use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, TensorFile};
+use superpose_theory::Rows;
 
 use super::RunError;
 use super::import::Import;
@@ -20,6 +21,8 @@ pub struct Inputs {
     pub import: Option<Import>,
     /// Input embeddings from a matrix in a file.
     pub rows: Option<EmbeddingRows>,
+    /// What predictions need of the input embeddings; absent before [`Inputs::measure`].
+    pub statistics: Option<Rows>,
 }
 
 /// A matrix whose rows become embeddings.
@@ -64,8 +67,7 @@ impl Inputs {
         Ok(digests)
     }
 
-    /// Opens the files that the settings name and takes the sizes from them. `given(name)` tells whether the user set a parameter,
-    /// which must then agree.
+    /// Opens the files that the settings name and takes the sizes from them. A parameter that was `given` must agree.
     ///
     /// # Errors
     /// Fails if a file or tensor is invalid or contradicts a parameter that was given.
@@ -90,8 +92,8 @@ impl Inputs {
             let (input, output) = (rows.size(&rows.tensor)?, rows.size(name)?);
             if input != output {
                 let expected = format!("must have the shape of tensor {}, {input:?}", rows.tensor);
-                let got = vec![output.0, output.1];
-                return Err(TensorError::Shape { name: name.into(), got, expected }.into());
+                let (name, got) = (name.into(), vec![output.0, output.1]);
+                return Err(TensorError::Shape { name, got, expected }.into());
             }
         }
         if let Some(path) = &settings.import {
@@ -108,8 +110,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Opens the files that the settings name, adds tensors from elsewhere, and sets the digest of all of them: what searches and
-    /// sweeps of many cells need.
+    /// Opens the files that the settings name, adds tensors from elsewhere, and sets the digest of all, as many cells need it.
     ///
     /// # Errors
     /// As for [`Inputs::open`], [`Inputs::add_import`] and [`Inputs::seal`].
@@ -319,7 +320,7 @@ pub struct Instance<T> {
 fn drawn_by_device(config: &Config, inputs: &Inputs, backend: &Backend) -> bool {
     let independent =
         matches!(config.embedding.kind(), Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher);
-    let Inputs { import, rows } = inputs;
+    let Inputs { import, rows, statistics: _ } = inputs;
     let drawn = import.is_none() && rows.is_none() && config.output_embedding.is_none();
     backend.device().is_some() && independent && drawn
 }

@@ -6,6 +6,7 @@ mod learn;
 mod metered;
 mod record;
 mod seen;
+mod statistics;
 mod trained;
 
 use std::path::Path;

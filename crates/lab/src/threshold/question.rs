@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, ConfigError, Embedding, Field, Labels, Settings, accept};
 use superpose_core::measure::{Measure, Scale};
 use superpose_core::words;
-use superpose_theory::Point;
 use superpose_theory::critical::{Critical, Parameter, critical};
-use superpose_theory::predict::{predict_measure, uncovered};
+use superpose_theory::predict::{predict_measure, uncovered_with};
+use superpose_theory::{Point, Rows};
 
 use super::Threshold;
 use super::search::{Plan, Search, Step, slope_of};
@@ -109,6 +109,8 @@ pub struct Question {
     pub criterion: Criterion,
     /// The level, above 0 and below 1.
     pub level: f64,
+    /// Measured statistics of the input embeddings, for the prediction.
+    pub rows: Option<Rows>,
 }
 
 impl Question {
@@ -133,7 +135,7 @@ impl Question {
             let allowed = "the attention-only model has no width; give width to begin with";
             return Err(ConfigError::value("find", parameter, allowed));
         }
-        Ok(Question { config, parameter, measure, criterion, level })
+        Ok(Question { config, parameter, measure, criterion, level, rows: None })
     }
 
     /// The configuration of run `number` at a size.
@@ -183,10 +185,10 @@ impl Question {
     /// What the theory says.
     pub fn predicted(&self) -> Predicted {
         let silent = |reason: String| Predicted { value: None, slope: None, reason: Some(reason) };
-        if let Some(reason) = uncovered(&self.config, self.measure) {
+        if let Some(reason) = uncovered_with(&self.config, self.rows.is_some(), self.measure) {
             return silent(reason.text().into());
         }
-        let point = Point::from(&self.config);
+        let point = Point { rows: self.rows, ..Point::from(&self.config) };
         // For all facts at once, facts are taken as independent.
         let level = match self.criterion {
             Criterion::Mean => self.level,

@@ -94,6 +94,7 @@ impl ThresholdOptions {
         let config = settings.check()?;
         check_cell(&config.repeat(0))?;
         let question = Question::new(config, self.find, self.measure, self.criterion, self.accuracy)?;
+        let question = Question { rows: inputs.statistics, ..question };
         let mut range = self.range.map_or_else(|| question.range(), |range| (range.low, range.high));
         if let (Parameter::Vocab, None, Some(rows)) = (self.find, self.range, inputs.row_count()) {
             range.1 = range.1.min(rows.saturating_sub(question.config.noise_vocab.unwrap_or(0)) as u64);

@@ -346,6 +346,7 @@ pub fn tables() -> Vec<Vec<f64>> {
             keep: None,
             lead: 4.0,
             zipf: Zipf::default(),
+            rows: None,
         };
         let recall = Recall::new(&point);
         let at = |x: f64| recall.accuracy(length, x.exp().max(1.0));

@@ -19,6 +19,14 @@ pub fn predict(record: &PredictionRecord) -> Document {
     page.note(format!(
         "{model}, d = {dim}, N = {samples} samples, {embedding} embeddings, trigger in {trigger}{keep}"
     ));
+    if let Some(rows) = &record.rows {
+        let (kernel, number) = (&rows.kernel, grouped(rows.count));
+        let effective = 1.0 / (kernel.s2 + kernel.kappa * kernel.kappa);
+        page.note(format!(
+            "from the statistics of {number} rows: effective dimension {effective:.1}, mean overlap {:.4}, mean squared length {:.4}",
+            kernel.kappa, rows.square
+        ));
+    }
     page.gap();
     let mut table = values();
     for (measure, value) in measured(config, &record.measures) {

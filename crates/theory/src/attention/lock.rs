@@ -83,7 +83,7 @@ pub(crate) fn runs(point: &Point, scores: &Scores, largest: &Largest) -> Vec<Run
     }
     let noise = in_squares(&[scores.mean_bias, scores.gradient_noise, scores.mlp_noise]);
     // The part of a token's score from its overlap with the trigger is proportional to T.
-    let overlap = point.overlap().sqrt();
+    let overlap = point.overlap_with_trigger().sqrt();
     let Pairs { counts: pairs, spread, skew } = Pairs::of(scores);
     let bias_spread = scores.bias_variance.sqrt() * scores.mean_bias.powi(2)
         / (noise * noise + (overlap * scores.trigger).powi(2)).max(f64::MIN_POSITIVE);

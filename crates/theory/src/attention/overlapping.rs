@@ -33,13 +33,12 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     let Gradient { same_label, own, mutual, along_own, pair, layer } = *gradient;
     let rest = 1.0 - 1.0 / length;
     let from_pairs = rest * same_label * (1.0 - 1.0 / vocab) * (1.0 - 1.0 / samples).max(0.0);
-    let from_own = rest * t * (vocab / samples) * (1.0 + length / dim);
+    let Tokens { square, energy, m2, m3, m4, m6, n2, n3, common, lengths, drawn } = Tokens::of(point);
+    let from_pairs = energy * from_pairs;
+    let from_own = rest * t * (vocab / samples) * (1.0 + length / dim) / square;
     let trigger = from_pairs + from_own * own;
 
     let c = dim / vocab;
-    let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
-    let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
-    let m6 = 1.0 + c * (15.0 + c * (50.0 + c * (50.0 + c * (15.0 + c))));
     let (r2, r3, r4) = (m2.sqrt(), m3.sqrt(), m4.sqrt());
     // Energies in units of a head output's energy 1/L. The energy of the first layer is spread over all d directions.
     let head = 1.0 + t / length;
@@ -49,17 +48,17 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
     // Relative variance of the squared sum of all output embeddings, whose mean is N.
     let uneven = 2.0 * labels;
 
-    let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
+    let trigger_length = if point.lengths_vary() { 2.0 } else { 0.0 };
     let bias_unit = length * length * vocab.sqrt() / (samples * libm::pow(dim, 1.5));
     let bias = bias_unit * (own * own + uneven * mutual * mutual).sqrt();
     let layer_bias = bias_unit * (vocab * dim * (layer.own_mean + uneven * layer.pair_mean)).sqrt();
-    let covariance_unit = libm::pow(length, 1.5) * vocab * r2 / (samples * dim * dim);
+    let covariance_unit = libm::pow(length, 1.5) * vocab * (1.0 + c).sqrt() / (samples * dim * dim);
     let covariance = covariance_unit * (mutual * mutual * head).sqrt();
     let layer_covariance = covariance_unit * (layer_unit * layer.single).sqrt();
     let pairs_unit = length * vocab * r2 / (samples * dim);
     let single = pairs_unit * per_pair(pair * head, own * own * head);
     // Tokens that two samples share add the same vector in both orders of the pair, and the mean token is in every head output.
-    let pairs = single * ((m2 + c + length / vocab) / m2).sqrt();
+    let pairs = single * ((m2 + c + length * common) / m2).sqrt();
     let layer_pairs = pairs_unit * per_pair(layer_unit * layer.pair, layer_unit * layer.own);
     let own_lengths = length * (lengths * vocab).sqrt() * own / (samples * dim);
     let coefficient = ((1.0 + t) * dim / length).sqrt();
@@ -72,25 +71,78 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
         from_pairs,
         pairs: samples * (samples - 1.0).max(0.0) / (2.0 * vocab),
         trigger_spread: in_squares(&[
-            bias * r2,
+            square.sqrt() * bias * n2.sqrt(),
             layer_bias * r2,
-            covariance * r3,
+            square.sqrt() * covariance * r3,
             layer_covariance * r3,
-            pairs,
+            square.sqrt() * pairs,
             layer_pairs,
-            own_lengths,
+            square.sqrt() * own_lengths,
             single * coefficient,
             layer_pairs * coefficient,
             facts,
-            (2.0 * trigger - from_pairs) * (lengths / dim).sqrt(),
+            (2.0 * trigger - from_pairs) * (trigger_length / dim).sqrt(),
             from_own * mutual * uneven.sqrt(),
         ]),
-        mean_bias: bias * r3,
+        mean_bias: square * bias * n3.sqrt(),
         bias_variance: uneven * mutual * mutual / (own * own + uneven * mutual * mutual)
-            + m6 / (2.0 * dim * m3 * m3),
-        gradient_noise: in_squares(&[covariance * r4, pairs * r2, own_lengths * r2]),
+            + drawn * drawn * m6 / (2.0 * dim * m3 * m3),
+        gradient_noise: square * in_squares(&[covariance * r4, pairs * r2, own_lengths * r2]),
         mlp_noise: in_squares(&[layer_bias * r3, layer_covariance * r4, layer_pairs * r2]),
-        output_overlap: trigger / dim.sqrt(),
+        output_overlap: trigger * point.overlap_with_trigger().sqrt(),
+    }
+}
+
+/// Statistics of the tokens, those of random vectors or measured ones. Lengths are in units of the mean squared length of a token, in
+/// which T is the trigger's score in units of it.
+struct Tokens {
+    /// The mean squared length.
+    square: f64,
+    /// The part of it that is not the mean token's.
+    energy: f64,
+    /// `d^(k-1) tr C^k`
+    m2: f64,
+    m3: f64,
+    m4: f64,
+    m6: f64,
+    /// `V d^k mu^T C^k mu`, and `d mu^T C mu`, mu the mean token.
+    n2: f64,
+    n3: f64,
+    common: f64,
+    /// d times the variance of the squared length.
+    lengths: f64,
+    /// The share of n3 that differs from run to run.
+    drawn: f64,
+}
+
+impl Tokens {
+    fn of(point: &Point) -> Tokens {
+        let Point { vocab, dim, rows, .. } = *point;
+        let Some(rows) = rows else {
+            let c = dim / vocab;
+            let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
+            let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
+            let m6 = 1.0 + c * (15.0 + c * (50.0 + c * (50.0 + c * (15.0 + c))));
+            let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
+            let (square, energy, drawn, common) = (1.0, 1.0, 1.0, 1.0 / vocab);
+            return Tokens { square, energy, m2, m3, m4, m6, n2: m2, n3: m3, common, lengths, drawn };
+        };
+        let moment = |k: usize| libm::pow(dim, k as f64 - 1.0) * rows.trace(k, vocab);
+        let form = |k: usize| vocab * libm::pow(dim, k as f64) * rows.mean_form(k, vocab);
+        let drawn = rows.drawn_form(3, vocab) / rows.mean_form(3, vocab).max(f64::MIN_POSITIVE);
+        Tokens {
+            square: rows.square,
+            energy: rows.traces[0],
+            m2: moment(2),
+            m3: moment(3),
+            m4: moment(4),
+            m6: moment(6),
+            n2: form(2),
+            n3: form(3),
+            common: form(1) / vocab,
+            lengths: dim * rows.length_variance,
+            drawn,
+        }
     }
 }
 
@@ -100,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::point::gaussian;
+    use crate::rows::random;
 
     /// Compared with the noise budget of simulations, 12 seeds each: spread of T, root mean squares of mean bias and
     /// gradient noise. Without the powers of c the terms would be wrong by up to a factor of 6 at these points.
@@ -116,6 +169,26 @@ mod tests {
             let Scores { trigger_spread, mean_bias, gradient_noise, .. } = scores;
             let ratios = [trigger_spread / seen[0], mean_bias / seen[1], gradient_noise / seen[2]];
             assert!(ratios.iter().all(|r| (0.7..1.45).contains(r)), "V = {vocab}: {ratios:?}");
+        }
+    }
+
+    /// Random rows that are measured have the scores of random rows.
+    #[test]
+    fn measured_random_rows_have_the_same_scores() {
+        for trigger in [Trigger::Keys, Trigger::Values] {
+            let point = Point { trigger, ..gaussian(300.0, 64.0, 20.0, 2000.0) };
+            let measured = Point { rows: Some(random(64.0)), ..point };
+            let [a, b] = [point, measured].map(|point| Scores::of(&point));
+            for (a, b) in [
+                (a.trigger, b.trigger),
+                (a.trigger_spread, b.trigger_spread),
+                (a.mean_bias, b.mean_bias),
+                (a.bias_variance, b.bias_variance),
+                (a.gradient_noise, b.gradient_noise),
+                (a.output_overlap, b.output_overlap),
+            ] {
+                assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+            }
         }
     }
 

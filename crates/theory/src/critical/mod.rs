@@ -62,7 +62,7 @@ impl Parameter {
             Parameter::Dim => (1.0, 1e6),
             Parameter::Width | Parameter::Length => (1.0, 1e9),
             Parameter::Vocab if point.orthonormal() => (2.0, (point.dim - 2.0).clamp(2.0, 1e9)),
-            Parameter::Vocab => (2.0, 1e9),
+            Parameter::Vocab => (2.0, point.rows.map_or(1e9, |rows| rows.count)),
         }
     }
 
@@ -121,6 +121,8 @@ pub enum Critical {
     },
     /// The attention-only model has no width.
     Absent,
+    /// Measured rows have a dimension, and no other.
+    Fixed,
 }
 
 impl Critical {
@@ -149,6 +151,7 @@ impl Critical {
                 Some(format!("unreachable: {why} (accuracy {accuracy:.3} at {word} = {end})"))
             }
             Critical::Absent => Some("the attention-only model has no width".into()),
+            Critical::Fixed => Some("the columns of the embeddings are the dimension".into()),
         }
     }
 }
@@ -174,6 +177,9 @@ impl Target {
 pub fn critical(point: &Point, parameter: Parameter, accuracy: f64) -> Critical {
     if parameter == Parameter::Width && point.width.is_none() {
         return Critical::Absent;
+    }
+    if parameter == Parameter::Dim && point.rows.is_some() {
+        return Critical::Fixed;
     }
     let range = parameter.range(point);
     let recall = Recall::new(point);

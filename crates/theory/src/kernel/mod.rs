@@ -68,7 +68,12 @@ impl Kernels {
     /// The kernels at a point; of its width only the presence is used.
     pub fn of(point: &Point) -> Kernels {
         match point.width {
-            None => Kernels::Linear(Kernel { queries: linear::queries(point) }),
+            None => Kernels::Linear(Kernel {
+                queries: match &point.rows {
+                    Some(rows) => rows.queries(point),
+                    None => linear::queries(point),
+                },
+            }),
             Some(_) => Kernels::Mlp(mlp::kinds(point)),
         }
     }

@@ -68,7 +68,8 @@ impl Memory {
     /// The memory at another point. It reuses the parts that the two points share, which [`Memory::new`] would compute.
     pub fn moved(&self, point: &Point) -> Memory {
         let Some((origin, kernels)) = &self.origin else { return Memory::new(point) };
-        let same_embeddings = origin.dim == point.dim && origin.embedding == point.embedding;
+        let same_embeddings =
+            (origin.dim, origin.embedding, origin.rows) == (point.dim, point.embedding, point.rows);
         let same_labels = same_embeddings && origin.vocab == point.vocab;
         let same_kernels = same_embeddings
             && origin.trigger == point.trigger
@@ -142,7 +143,8 @@ impl Memory {
         let dim = 1.0 / output.overlap;
         let linear = self.origin.as_ref().is_some_and(|(point, _)| point.width.is_none());
         let few = samples < 6.0 * self.vocab && dim > 0.7 * self.vocab;
-        linear && self.is_biased() && (few || samples < dim.min(100.0 * self.vocab))
+        let random = self.origin.as_ref().is_some_and(|(point, _)| point.rows.is_none());
+        linear && random && self.is_biased() && (few || samples < dim.min(100.0 * self.vocab))
     }
 
     /// Memory accuracy where wrong labels' own coefficients are whole numbers times kappa. With the many dimensions of this case queries
@@ -168,19 +170,36 @@ impl Memory {
         let Memory { vocab, kernel, .. } = self;
         let Exposure { stored, moments, mislabelled, seen } = exposure;
         let overlap = race.output.overlap;
+        let rows = self.origin.as_ref().and_then(|(point, _)| point.rows);
+        let input_overlap = rows.map_or(overlap, |rows| rows.kernel.s2);
+        let all = samples / vocab;
         let mixed = loose.is_soft() || (self.is_biased() && !loose.is_tight());
         let shift =
             if mixed { mixture::shift(*vocab, race, samples, loose, stored, &kernel.mean()) } else { 0.0 };
         let mut accuracy = 0.0;
-        for query in &kernel.queries {
+        // Queries with measured rows are kinds of rows, in order.
+        let kinds = rows.as_ref().map_or(&[][..], |rows| &rows.kinds[..]);
+        let counts = (!kinds.is_empty()).then(|| {
+            let law = binomial(samples, 1.0 / vocab, Detail::Smooth);
+            Rule { points: law.points.iter().map(|&(n, weight)| (n / all, weight)).collect() }
+        });
+        for (i, query) in kernel.queries.iter().enumerate() {
             // Signals in units of 1/V, variances in units of 1/V^2.
-            let parts = stored.noise(query, loose, overlap, *vocab);
+            let parts = stored.noise(query, loose, input_overlap, *vocab);
             let variance =
                 (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * mislabelled);
+            // A neighbour's own count is not noise: it competes by itself.
+            let square = 1.0 + stored.variance;
+            let variance = variance - kinds.get(i).map_or(0.0, |kind| kind.neighbour_s2 * square);
             let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, *moments) };
             let noise = Noise::new(variance, third, fourth);
-            accuracy +=
-                query.weight * seen.mean(|f| race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
+            let unbeaten = |f: f64| match (kinds.get(i), &counts) {
+                (Some(kind), Some(counts)) => kind.chance(f, counts, variance, *vocab),
+                _ => 1.0,
+            };
+            accuracy += query.weight
+                * seen
+                    .mean(|f| unbeaten(f) * race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
         }
         accuracy
     }

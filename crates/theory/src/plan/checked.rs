@@ -88,6 +88,7 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
         });
         let kind =
             (point.embedding != Embedding::Gaussian).then(|| format!("{} embeddings", point.embedding));
+        let kind = kind.or_else(|| point.rows.map(|_| "measured rows".into()));
         let lead = (point.lead < MIN_TIGHT_LEAD).then(|| format!("lead = {}", point.lead));
         let samples = !point.zipf.is_uniform() && !(0.4..=100.0).contains(&point.coverage());
         let samples = samples.then(|| format!("N = {}", point.samples));

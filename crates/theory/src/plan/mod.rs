@@ -203,6 +203,7 @@ impl Request {
             keep: None,
             lead: Settings::default().lead,
             zipf: Zipf::default(),
+            rows: None,
         }
     }
 

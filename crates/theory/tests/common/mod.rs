@@ -24,6 +24,6 @@ prop_compose! {
     ) -> Point {
         let dim = if embedding == Embedding::Orthonormal { dim.max(vocab + 2.0) } else { dim };
         let keep = keep.map(|share| (1.0 + share * (length - 1.0)).round());
-        Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead: 4.0, zipf: Zipf::default() }
+        Point { vocab, dim, length, samples, width, activation, embedding, trigger, keep, lead: 4.0, zipf: Zipf::default(), rows: None }
     }
 }

@@ -1,0 +1,315 @@
+//! Statistics of real input embeddings, from which predictions follow (theory: attention, memory).
+//!
+//! One pass over the rows gives their mean, a second one their covariance and the overlaps with the mean. Mean overlaps of all pairs
+//! follow from the covariance, so the cost is `R d^2` for R rows, and `d^3` for its powers.
+
+use superpose_core::backend::{Backend, View};
+use superpose_core::numeric::dot;
+use superpose_core::random::{Stream, shuffle};
+use superpose_theory::Measured;
+use superpose_theory::rows::{INTERVALS, KINDS, Kind, Rows};
+
+use super::{Inputs, RunError};
+
+/// Rows read at once.
+const BLOCK: usize = 512;
+
+impl Inputs {
+    /// Measures the statistics of the input embeddings that predictions need, if they are from a file or imported without other tensors.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or the caller cancels.
+    pub fn measure(&mut self, backend: &Backend) -> Result<(), RunError> {
+        let z_in = self.import.as_ref().filter(|import| import.names() == ["z_in"]);
+        self.statistics = match (&self.rows, z_in.and_then(|import| import.z_in.as_ref())) {
+            (Some(source), None) if self.import.is_none() => {
+                let read = |first, end| {
+                    let rows = source.file.tensors().row_range(&source.tensor, first, end);
+                    Ok(rows.map_err(|error| source.file.inside(error))?.data)
+                };
+                measure(source.size(&source.tensor)?, read, backend)?
+            }
+            (None, Some(rows)) => {
+                let (count, dim) = rows.matrix()?;
+                let read = |first: usize, end: usize| Ok(rows.data[first * dim..end * dim].to_vec());
+                measure((count, dim), read, backend)?
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+}
+
+/// Measures a matrix. `read` returns the rows from the first to before the second number. `None` if all rows are 0 or the squares of
+/// their lengths are not finite.
+///
+/// # Errors
+/// Fails if a row cannot be read or the caller cancels.
+fn measure(
+    (count, dim): (usize, usize),
+    read: impl Fn(usize, usize) -> Result<Vec<f64>, RunError>,
+    backend: &Backend,
+) -> Result<Option<Rows>, RunError> {
+    let n = count as f64;
+    let blocks = || (0..count).step_by(BLOCK).map(|first| (first, (first + BLOCK).min(count)));
+    let mut mean = vec![0.0; dim];
+    for (first, end) in blocks() {
+        for row in read(first, end)?.chunks_exact(dim) {
+            mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / n);
+        }
+    }
+    let mut gram = vec![0.0; dim * dim];
+    let mut part = vec![0.0; dim * dim];
+    let mut sums = Sums::default();
+    for (first, end) in blocks() {
+        backend.check_cancelled()?;
+        let mut block = read(first, end)?;
+        for row in block.chunks_exact_mut(dim) {
+            let (own, with_mean) = (dot(row, row), dot(row, &mean));
+            sums.add(own, (n * with_mean - own) / (n - 1.0).max(1.0));
+            row.iter_mut().zip(&mean).for_each(|(x, mean)| *x -= mean);
+        }
+        let rows = View::new(&block, end - first, dim);
+        backend.product(&mut part, rows.t(), rows)?;
+        gram.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
+    }
+    let square = sums.own / n;
+    if !(square.is_normal() && sums.own2.is_finite()) {
+        return Ok(None);
+    }
+    // The covariance in units of the mean squared length, and the mean in units of its root.
+    let covariance: Vec<f64> = gram.iter().map(|x| x / (n * square)).collect();
+    mean.iter_mut().for_each(|x| *x /= square.sqrt());
+    let product = |a: &[f64], b: &[f64]| -> Result<Vec<f64>, RunError> {
+        let mut out = vec![0.0; dim * dim];
+        backend.product(&mut out, View::new(a, dim, dim), View::new(b, dim, dim))?;
+        Ok(out)
+    };
+    let second = product(&covariance, &covariance)?;
+    let third = product(&second, &covariance)?;
+    let trace = |matrix: &[f64]| matrix.iter().step_by(dim + 1).sum::<f64>();
+    // The matrices are symmetric, so the trace of a product is the sum over entries.
+    let traces = [
+        trace(&covariance),
+        trace(&second),
+        dot(&second, &covariance),
+        dot(&second, &second),
+        dot(&third, &second),
+        dot(&third, &third),
+    ];
+    let form =
+        |matrix: &[f64]| matrix.chunks_exact(dim).zip(&mean).map(|(row, x)| x * dot(row, &mean)).sum::<f64>();
+    let along_mean = [dot(&mean, &mean), form(&covariance), form(&second), form(&third)];
+    let all_pairs = n * n * (traces[1] + 2.0 * along_mean[1] + along_mean[0].powi(2));
+    let unit = square * square;
+    let square_dot = (all_pairs - sums.own2 / unit) / (n * (n - 1.0)).max(1.0);
+    let d = dim as f64;
+    let kernel = Measured {
+        kappa: sums.kappa / n / square,
+        xi: sums.xi / n / square,
+        xi_spread: (sums.xi2 / n - (sums.xi / n).powi(2)).max(0.0).sqrt() / square,
+        s2: (square_dot - sums.kappa2 / n / unit).max(0.0),
+        output_coherence: 1.0 / d,
+        output_spread: (2.0 / d).sqrt(),
+    };
+    let length_variance = (sums.own2 / n / unit - 1.0).max(0.0);
+    let kinds = kinds((count, dim), square, read, backend)?;
+    Ok(Some(Rows { count: n, square, length_variance, traces, along_mean, kernel, kinds }))
+}
+
+/// Rows whose neighbours are looked for, drawn at random.
+const QUERIES: usize = 2048;
+
+/// Sorts rows by how near their neighbours are and averages over equally many of them.
+fn kinds(
+    (count, dim): (usize, usize),
+    square: f64,
+    read: impl Fn(usize, usize) -> Result<Vec<f64>, RunError>,
+    backend: &Backend,
+) -> Result<[Kind; KINDS], RunError> {
+    let mut chosen: Vec<usize> = (0..count).collect();
+    shuffle(0, Stream::FileRows, &mut chosen);
+    chosen.truncate(QUERIES);
+    let mut queries = Vec::with_capacity(chosen.len() * dim);
+    for &row in &chosen {
+        queries.extend(read(row, row + 1)?);
+    }
+    let own: Vec<f64> = queries.chunks_exact(dim).map(|row| dot(row, row)).collect();
+    // Four standard deviations of the overlap of random vectors: what is below belongs to the normal law.
+    let near = 4.0 / (dim as f64).sqrt();
+    let mut found = vec![Neighbourhood::default(); chosen.len()];
+    for first in (0..count).step_by(BLOCK) {
+        let end = (first + BLOCK).min(count);
+        let block = read(first, end)?;
+        let mut dots = vec![0.0; chosen.len() * (end - first)];
+        let (queries, block) = (View::new(&queries, chosen.len(), dim), View::new(&block, end - first, dim));
+        backend.product(&mut dots, queries, block.t())?;
+        for (i, row) in dots.chunks_exact(end - first).enumerate() {
+            for (_, &dot) in row.iter().enumerate().filter(|(w, _)| first + w != chosen[i]) {
+                found[i].add(dot / square, dot / own[i], near);
+            }
+        }
+    }
+    let others = (count as f64 - 1.0).max(1.0);
+    let mut all: Vec<(f64, Kind)> =
+        found.iter().zip(&own).map(|(row, own)| (row.strength, row.kind(own / square, others))).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(std::array::from_fn(|i| {
+        let first = |i: usize| i * all.len() / KINDS;
+        let part = &all[first(i)..first(i + 1).max(first(i) + 1).min(all.len())];
+        let mean = |f: &dyn Fn(&Kind) -> f64| {
+            part.iter().map(|(_, kind)| f(kind)).sum::<f64>() / part.len().max(1) as f64
+        };
+        Kind {
+            kappa: mean(&|kind| kind.kappa),
+            xi: mean(&|kind| kind.xi),
+            s2: mean(&|kind| kind.s2),
+            neighbour_s2: mean(&|kind| kind.neighbour_s2),
+            neighbours: std::array::from_fn(|i| mean(&|kind| kind.neighbours[i])),
+        }
+    }))
+}
+
+/// Sums over the overlaps of a row with the others.
+#[derive(Clone, Debug, Default)]
+struct Neighbourhood {
+    sum: f64,
+    squares: f64,
+    near_squares: f64,
+    near: [f64; INTERVALS],
+    /// The sum of the fourth powers of neighbours' overlaps.
+    strength: f64,
+}
+
+impl Neighbourhood {
+    /// Adds an overlap, also in units of the row's squared length; beyond `near` it is a neighbour's.
+    fn add(&mut self, overlap: f64, relative: f64, near: f64) {
+        self.sum += overlap;
+        self.squares += overlap * overlap;
+        if let Some(i) = Kind::interval(relative).filter(|_| relative > near) {
+            self.near[i] += 1.0;
+            self.near_squares += overlap * overlap;
+            self.strength += relative.powi(4);
+        }
+    }
+
+    /// The statistics of a row with `others` other ones, whose squared length is `own`.
+    fn kind(&self, own: f64, others: f64) -> Kind {
+        let kappa = self.sum / others;
+        Kind {
+            kappa,
+            xi: own - kappa,
+            s2: (self.squares / others - kappa * kappa).max(0.0),
+            neighbour_s2: self.near_squares / others,
+            neighbours: self.near.map(|count| count / others),
+        }
+    }
+}
+
+/// Sums over rows of the squared length, of `kappa_v`, the mean overlap with the others, of `xi_v` and of squares.
+#[derive(Default)]
+struct Sums {
+    own: f64,
+    own2: f64,
+    kappa: f64,
+    kappa2: f64,
+    xi: f64,
+    xi2: f64,
+}
+
+impl Sums {
+    fn add(&mut self, own: f64, kappa: f64) {
+        let xi = own - kappa;
+        self.own += own;
+        self.own2 += own * own;
+        self.kappa += kappa;
+        self.kappa2 += kappa * kappa;
+        self.xi += xi;
+        self.xi2 += xi * xi;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::Measure;
+    use superpose_core::config::{Settings, Trigger};
+    use superpose_core::random::{Words, normals};
+    use superpose_theory::{Point, predict_at};
+
+    use super::*;
+
+    /// Gaussian rows with a common mean along the first axis.
+    fn rows(count: usize, dim: usize, shift: f64) -> Vec<f64> {
+        let mut data = vec![0.0; count * dim];
+        for (v, row) in data.chunks_mut(dim).enumerate() {
+            normals(&Words::new(5, Stream::InputEmbedding, v as u64), row);
+            row.iter_mut().for_each(|x| *x *= 2.0 / (dim as f64).sqrt());
+            row[0] += 2.0 * shift;
+        }
+        data
+    }
+
+    fn measured(data: &[f64], dim: usize) -> Rows {
+        let read = |first: usize, end: usize| Ok(data[first * dim..end * dim].to_vec());
+        measure((data.len() / dim, dim), read, &Backend::single()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn gaussian_rows_have_the_statistics_of_random_vectors() {
+        let dim = 32;
+        let found = measured(&rows(4000, dim, 0.0), dim);
+        assert!((found.square / 4.0 - 1.0).abs() < 0.02, "{found:?}");
+        for (k, &trace) in found.traces.iter().enumerate() {
+            // All rows: c = d/R.
+            let c = dim as f64 / 4000.0;
+            let moment = [1.0, 1.0 + c, 1.0 + 3.0 * c, 1.0 + 6.0 * c, 1.0 + 10.0 * c, 1.0 + 15.0 * c][k];
+            assert!((trace * (dim as f64).powi(k as i32) / moment - 1.0).abs() < 0.02, "{k}: {found:?}");
+        }
+        assert!((found.kernel.s2 * dim as f64 - 1.0).abs() < 0.02 && found.kernel.kappa.abs() < 1e-3);
+        assert!((found.length_variance * dim as f64 / 2.0 - 1.0).abs() < 0.1, "{found:?}");
+    }
+
+    /// Mean overlaps of pairs, pair by pair.
+    #[test]
+    fn overlaps_are_those_of_all_pairs() {
+        let dim = 6;
+        let data = rows(50, dim, 0.7);
+        let found = measured(&data, dim);
+        let rows: Vec<&[f64]> = data.chunks(dim).collect();
+        let (mut kappa, mut s2) = (0.0, 0.0);
+        for (v, a) in rows.iter().enumerate() {
+            let dots: Vec<f64> =
+                rows.iter().enumerate().filter(|(w, _)| *w != v).map(|(_, b)| dot(a, b)).collect();
+            let mean = dots.iter().sum::<f64>() / 49.0;
+            kappa += mean / 50.0;
+            s2 += dots.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 49.0 / 50.0;
+        }
+        assert!((found.kernel.kappa * found.square / kappa - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.kernel.s2 * found.square.powi(2) / s2 - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.along_mean[0] + found.traces[0] - 1.0).abs() < 1e-12);
+    }
+
+    /// Random rows have hardly any neighbours and about the prediction of random vectors; rows that come in pairs have one each.
+    #[test]
+    fn neighbours_are_found() {
+        let dim = 32;
+        let random = measured(&rows(400, dim, 0.0), dim);
+        let near = |found: &Rows| -> f64 {
+            let shares = found.kinds.iter().map(|kind| kind.neighbours.iter().sum::<f64>());
+            shares.sum::<f64>() / KINDS as f64 * 399.0
+        };
+        assert!(near(&random) < 0.2, "{}", near(&random));
+        let (own, other) = (rows(800, dim, 0.0), rows(200, dim, 0.0));
+        let pair = |i: usize| 2.0 * other[i / (2 * dim) * dim + i % dim] + own[400 * dim + i];
+        let pairs = measured(&(0..400 * dim).map(pair).collect::<Vec<_>>(), dim);
+        assert!((0.9..1.2).contains(&near(&pairs)), "{}", near(&pairs));
+        let settings = Settings { vocab: 100, dim, trigger: Trigger::Keys, ..Settings::default() };
+        let accuracy = |rows| {
+            let point = Point { rows, samples: 3000.0, ..Point::from(&settings) };
+            predict_at(&point).measures[Measure::Accuracy].unwrap()
+        };
+        // 0.404 and 0.470: the kinds average over the lengths of rows.
+        let (gaussian, random) = (accuracy(None), accuracy(Some(random)));
+        assert!((random - gaussian).abs() < 0.08, "{random} {gaussian}");
+    }
+}
