@@ -542,7 +542,7 @@ fn slurm_runs_command_lines_and_the_study() {
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);
 
-    assert!(here.works("submit slurm --reproduce full --out study").contains("9 tasks of 9, 1-9;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("10 tasks of 10, 1-10;"));
     let script = std::fs::read_to_string(here.at("study/study.slurm.sh")).unwrap();
     assert!(script.contains("reproduce --scale full --seed 0 --only scaling --out "), "{script}");
     here.refused("reproduce --gather study", &["no part of a study"]);
@@ -566,7 +566,7 @@ fn slurm_runs_command_lines_and_the_study() {
     assert!(here.at("study/report.html").exists() && here.at("study/store.sqlite").exists());
     assert!(out.contains("study/sizes/store.sqlite does not exist"), "{out}");
     // After an early gathering, the rest can still be submitted; a folder with another study is not changed.
-    assert!(here.works("submit slurm --reproduce full --out study").contains("9 tasks of 9, 1-9;"));
+    assert!(here.works("submit slurm --reproduce full --out study").contains("10 tasks of 10, 1-10;"));
     std::fs::remove_file(here.at("study/slurm.json")).unwrap();
     here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);
 }

@@ -125,7 +125,7 @@ impl Part {
             Part::Training => 8.0,
             Part::Anchors => 40.0,
             Part::Optimiser => 8.0,
-            Part::Questions => 10.0,
+            Part::Questions => 18.0,
         };
         (scale == Scale::Quick).then_some(quick)
     }

@@ -60,7 +60,7 @@ pub struct Recommendation {
     pub length: f64,
     /// Dimension, d.
     pub dim: f64,
-    /// Trained parameters.
+    /// Parameters of the memory, d^2.
     pub parameters: f64,
     /// Samples, N.
     pub samples: f64,
@@ -225,25 +225,28 @@ fn overlap_of(rows: &[f64], dim: usize) -> SampleMean {
     SampleMean { mean: dim as f64 * sum / pairs as f64, variance: 0.0, items: pairs }
 }
 
-/// Critical N of one step against L, with orthonormal and with random embeddings.
+/// Critical N of one step against L and V, with orthonormal and with random embeddings.
 fn product(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
-    let (vocab, dim) = study.scale.pick((128, 64), (256, 96), (512, 128));
+    let dim = study.scale.pick(64, 96, 128);
     let mut points = Vec::new();
-    for (embedding, dim) in [(EmbeddingSettings::Gaussian, dim), (EmbeddingSettings::Orthonormal, vocab + 2)]
-    {
-        for length in [2, 8, 32, 128] {
-            let settings = study.settings(Part::Questions, 10 + points.len(), [vocab, dim, length]);
-            let settings = Settings { embedding: embedding.clone(), ..settings };
-            let finding = study.samples(settings, Measure::OneStepAccuracy)?;
-            points.push(AnswerPoint {
-                question: Question::Product,
-                quantity: "critical N of one step".into(),
-                size: "sequence length L".into(),
-                series: format!("{} embeddings, d = {dim}", embedding.kind()),
-                at: length as f64,
-                measured: finding.observed(),
-                predicted: finding.predicted,
-            });
+    for embedding in [EmbeddingSettings::Gaussian, EmbeddingSettings::Orthonormal] {
+        for vocab in [2 * dim, 4 * dim] {
+            // Orthonormal vectors need a dimension for each token, the trigger and the end of the sequence.
+            let dim = if embedding == EmbeddingSettings::Orthonormal { vocab + 2 } else { dim };
+            for length in [2, 8, 32, 128] {
+                let settings = study.settings(Part::Questions, 10 + points.len(), [vocab, dim, length]);
+                let settings = Settings { embedding: embedding.clone(), ..settings };
+                let finding = study.samples(settings, Measure::OneStepAccuracy)?;
+                points.push(AnswerPoint {
+                    question: Question::Product,
+                    quantity: "critical N of one step".into(),
+                    size: "sequence length L".into(),
+                    series: format!("{}, V = {vocab}, d = {dim}", embedding.kind()),
+                    at: length as f64,
+                    measured: finding.observed(),
+                    predicted: finding.predicted,
+                });
+            }
         }
     }
     Ok(points)
@@ -301,22 +304,18 @@ fn cosine(config: &Config, backend: &Backend) -> Result<SampleMean, RunError> {
     Ok(SampleMean { mean, variance: 0.0, items: 2 })
 }
 
-/// Recall against the number of trained parameters, with and without an MLP.
+/// Recall against the number of parameters of the memory, with and without an MLP.
 fn mlp(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
     let (vocab, samples, seeds) = study.scale.pick((128, 8192, 4), (256, 32_768, 6), (512, 131_072, 6));
     let mut places = Vec::new();
-    for (number, parameters) in (8..=14).map(|i| 1_usize << i).enumerate() {
-        let parameters = parameters * vocab / 64;
-        for (ratio, name) in
-            [(1, "attention only"), (2, "MLP, m = 2d"), (4, "MLP, m = 4d"), (8, "MLP, m = 8d")]
-        {
-            // W has d^2 parameters, M has d^2 or d m.
-            let dim = (parameters as f64 / (1 + ratio) as f64).sqrt().round() as usize;
+    for (number, parameters) in (7..=13).map(|i| (1_usize << i) * vocab / 64).enumerate() {
+        for (ratio, name) in [(1, "no MLP"), (2, "m = 2d"), (4, "m = 4d"), (8, "m = 8d")] {
+            let dim = (parameters as f64 / f64::from(ratio)).sqrt().round() as usize;
+            let inputs = ratio as usize * dim;
             let settings = study.settings(Part::Questions, 60 + number, [vocab, dim, 8]);
-            let width = (ratio > 1).then_some(ratio * dim);
-            let settings = Settings { samples, width, ..settings };
-            let at = (dim * dim * (1 + ratio)) as f64;
-            places.push(Place { size: "trained parameters", series: name.into(), at, settings });
+            let settings = Settings { samples, width: (ratio > 1).then_some(inputs), ..settings };
+            let at = (dim * inputs) as f64;
+            places.push(Place { size: "parameters of the memory", series: name.into(), at, settings });
         }
     }
     measured(study, Question::Mlp, places, seeds, &[Measure::Accuracy])
@@ -324,9 +323,9 @@ fn mlp(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
 
 /// Lock rate and recall by round, for several numbers of samples.
 fn rounds(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
-    let (sizes, seeds) = study.scale.pick(([128, 64, 256], 12), ([128, 64, 256], 24), ([256, 96, 256], 24));
+    let (sizes, seeds) = study.scale.pick(([128, 64, 256], 8), ([128, 64, 256], 24), ([256, 96, 256], 24));
     let mut places = Vec::new();
-    for (number, per_fact) in [4, 12, 36].into_iter().enumerate() {
+    for (number, per_fact) in [4, 36, 144].into_iter().enumerate() {
         let samples = per_fact * sizes[0];
         for rounds in 1..=4 {
             // The same seeds for all rounds, which shows where a run goes.

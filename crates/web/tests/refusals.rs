@@ -204,7 +204,7 @@ fn errors_name_the_value() {
         (
             "/api/predict",
             config(json!({ "embedding": "file", "embedding_file": "/etc/passwd", "embedding_tensor": "x" })),
-            "embedding = file",
+            "embedding_file = /etc/passwd",
         ),
         ("/api/runs", config(json!({ "import": "/etc/passwd" })), "import = /etc/passwd"),
         ("/api/runs", config(json!({ "seed": u64::MAX })), "seed"),

@@ -190,11 +190,12 @@ impl Inputs {
 
     /// Returns why a setting cannot vary, if the tensors fix it.
     pub fn fixes(&self, setting: &str) -> Option<&'static str> {
-        let file = self.rows.as_ref().and_then(|_| match setting {
+        let file = match setting {
+            _ if self.rows.is_none() => None,
             "dim" => Some("the columns of the embedding file are the dimension, which cannot vary"),
             "embedding" => Some("the embeddings are rows of the embedding file, and no other kind"),
             _ => None,
-        });
+        };
         let names = ["embedding_file", "embedding_tensor", "import", "input_digest"];
         let files = names.contains(&setting).then_some("the input files are the same for all runs");
         file.or(files).or_else(|| self.import.as_ref()?.fixes(setting))

@@ -83,11 +83,9 @@ struct Points<'a>(Vec<&'a AnswerPoint>);
 fn picture(study: &Questions, question: Question) -> Picture {
     let points = Points(study.points.iter().filter(|p| p.question == question).collect());
     let mut figure = Figure::new().title(words(question)).columns(2);
-    let predicted = points.0.iter().any(|p| p.predicted.is_some());
-    figure = figure.note(match predicted {
-        true => "Points: measured with 95% intervals. Lines: closed form.",
-        false => "Measured, with 95% intervals over seeds.",
-    });
+    figure = figure.note(
+        "Points: measured with 95% intervals over seeds. Solid lines: closed form. Dashed lines join points.",
+    );
     for (quantity, size) in points.panels() {
         let axis = match quantity {
             "recall accuracy" | "lock rate" => Axis::linear(quantity).range(0.0, 1.0),
@@ -100,13 +98,16 @@ fn picture(study: &Questions, question: Question) -> Picture {
         for (color, curve) in points.curves(|p| p.quantity == quantity && p.size == size).iter().enumerate() {
             let name = &curve[0].series;
             let seen = curve.iter().filter_map(|p| Some(spot(p.at, p.measured.as_ref()?)));
-            let line: Vec<(f64, f64)> = match curve.iter().any(|p| p.predicted.is_some()) {
-                true => curve.iter().filter_map(|p| Some((p.at, p.predicted?))).collect(),
-                false => curve.iter().filter_map(|p| Some((p.at, p.measured?.mean))).collect(),
+            let predicted: Vec<(f64, f64)> =
+                curve.iter().filter_map(|p| Some((p.at, p.predicted?))).collect();
+            let line = match predicted.len() == curve.len() {
+                true => Series::line(name, predicted),
+                false => {
+                    let means = curve.iter().filter_map(|p| Some((p.at, p.measured?.mean)));
+                    Series::line(name, means).dashed()
+                }
             };
-            chart = chart
-                .with(Series::points(name, seen).color(color))
-                .with(Series::line(name, line).color(color));
+            chart = chart.with(Series::points(name, seen).color(color)).with(line.color(color));
         }
         figure = figure.panel(chart);
     }
@@ -147,7 +148,7 @@ fn answer(points: &Points<'_>, question: Question) -> String {
             each("cosine", "sequence", ends)
         ),
         Question::Mlp => format!(
-            "By the number of trained parameters, recall passes one half {}. The first layer of the MLP is random and fixed, and is not counted.",
+            "By the number of parameters of the memory (d^{{2}}, or d m with an MLP), recall passes one half {}. The first layer of the MLP is random and fixed, and is not counted.",
             each("recall", "", |curve| crossing(curve, ""))
         ),
         Question::Rounds => format!(
@@ -234,7 +235,7 @@ fn plans_table(study: &Questions) -> Table {
             ("facts V", |p| p.facts.into()),
             ("L", |p| p.length.into()),
             ("d", |p| p.dim.into()),
-            ("trained parameters", |p| p.parameters.into()),
+            ("parameters of the memory", |p| p.parameters.into()),
             ("samples N", |p| p.samples.into()),
             ("expected error of recall", |p| p.error.into()),
         ],

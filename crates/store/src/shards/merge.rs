@@ -95,7 +95,7 @@ fn merge_one(
     let entries = &content.entries;
     for (i, entry) in entries.iter().enumerate() {
         if let Err(error) = check_input(inputs, &entry.config) {
-            merged.refused.push(ShardError::Input { path: path.into(), line: i + 1, error });
+            merged.refused.push(ShardError::Input { path: path.into(), line: i + 1, error: error.into() });
             return Ok(None);
         }
     }

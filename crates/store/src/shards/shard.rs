@@ -26,7 +26,7 @@ pub enum ShardError {
     Line { path: PathBuf, line: usize, problem: &'static str },
     /// A cell was run with other contents of an input file.
     #[error("{}, line {line}: {error}", path.display())]
-    Input { path: PathBuf, line: usize, error: StoreError },
+    Input { path: PathBuf, line: usize, error: Box<StoreError> },
 }
 
 const FOREIGN: &str = "not a record of superpose sweep";
