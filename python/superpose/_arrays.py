@@ -42,11 +42,16 @@ def guarded(array: numpy.ndarray) -> numpy.ndarray:
 
 
 def tensors(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
-    """Returns the tensors that are not ``None`` as NumPy arrays, by name. Another name is a ``TypeError``."""
+    """Returns the tensors that are not ``None`` as NumPy arrays, by name."""
+    return {name: array(name, value) for name, value in given.items() if value is not None}
+
+
+def inputs(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
+    """Returns the keywords of a call that name inputs of a run as NumPy arrays. Another name is a ``TypeError``."""
     for name in given:
         if name not in Tensors.__annotations__:
             raise TypeError(f"unexpected keyword argument {name!r}; the arrays are {', '.join(Tensors.__annotations__)}")
-    return {name: array(name, value) for name, value in given.items() if value is not None}
+    return tensors(given)
 
 
 def embeddings(keys: Dict[str, Any]) -> Dict[str, numpy.ndarray]:

@@ -110,7 +110,7 @@ class Config(Settings):
         >>> superpose.Config(samples=2000).run(z_in=rows).config.vocab
         50
         """
-        tensors = _arrays.tensors(arrays)
+        tensors = _arrays.inputs(arrays)
         with listener(progress) as tell:
             return Result(_engine.run(self, tensors, threads, device, maybe_path("export", export), tell), "run")
 
@@ -162,7 +162,7 @@ class Config(Settings):
         >>> again.trajectory == training.trajectory
         True
         """
-        tensors = _arrays.tensors(arrays)
+        tensors = _arrays.inputs(arrays)
         paths = maybe_path("checkpoint", checkpoint), maybe_path("store", store)
         with listener(progress) as tell:
             record, network = _engine.train(self, tensors, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
@@ -185,7 +185,7 @@ class Config(Settings):
         >>> network.gradients().loss > network.step().gradients().loss
         True
         """
-        tensors = _arrays.tensors(arrays)
+        tensors = _arrays.inputs(arrays)
         return Network(_engine.Network(self, tensors, threads), (self, tensors))
 
     def predict(self, *, accuracy: Number = 0.5, **arrays: Unpack[_arrays.Embeddings]) -> Result:
@@ -201,7 +201,7 @@ class Config(Settings):
         >>> 0 < prediction.accuracy < 1
         True
         """
-        return Result(_engine.predict(self, _arrays.tensors(arrays), accuracy), "predict")
+        return Result(_engine.predict(self, _arrays.inputs(arrays), accuracy), "predict")
 
     def model(
         self,
@@ -222,7 +222,7 @@ class Config(Settings):
         >>> model.m1.shape, model.m1.dtype
         ((32, 32), dtype('float32'))
         """
-        tensors = _arrays.tensors(arrays)
+        tensors = _arrays.inputs(arrays)
         with listener(progress) as tell:
             return Model(_engine.Model(self, tensors, threads, tell), (self, tensors))
 

@@ -12,7 +12,7 @@ from ._config import Config
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._progress import Progress, listener
 from ._result import Result
-from ._settings import _named
+from ._settings import named
 from ._toml import sweep_text
 
 
@@ -414,7 +414,7 @@ def sweep(
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
-    arrays, keys = _arrays.embeddings(keys), _named(keys)
+    arrays, keys = _arrays.embeddings(keys), named(keys)
     if isinstance(file, Config):
         given = file._given()
         keys, file = {**given, **keys}, None
@@ -423,9 +423,9 @@ def sweep(
     source, kept = maybe_path("file", file), maybe_path("store", store)
     if source is not None:
         given = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **keys}
-        named = [name for name, value in given.items() if value is not None]
-        if named:
-            raise ValueError(f"{', '.join(named)} given together with a file: the file describes the sweep; put it there")
+        others = [name for name, value in given.items() if value is not None]
+        if others:
+            raise ValueError(f"{', '.join(others)} given together with a file: the file describes the sweep; put it there")
         text = text_of(source)
         kept = os.path.splitext(source)[0] + ".sqlite" if kept is None else kept
     else:

@@ -23,7 +23,7 @@ class Settings(_engine.Config):
     __slots__ = ()
 
     def __new__(cls, **keys: Any) -> "Settings":
-        keys = _named(keys)
+        keys = named(keys)
         if _ALWAYS_RECORDED <= keys.keys():
             # A whole configuration, as a record has it: settings at their defaults were not chosen.
             keys = {name: value for name, value in keys.items() if value != _default(name)}
@@ -43,7 +43,7 @@ class Settings(_engine.Config):
         Args:
             keys: those of :class:`Config`.
         """
-        return type(self)(**{**self._given(), **_named(keys)})
+        return type(self)(**{**self._given(), **named(keys)})
 
     def _given(self) -> Dict[str, Any]:
         settings = self.to_dict()
@@ -65,7 +65,7 @@ def _default(name: str) -> Any:
     return _DEFINITIONS[name]["default"] if name in _DEFINITIONS else None
 
 
-def _named(keys: Dict[str, Any]) -> Dict[str, Any]:
+def named(keys: Dict[str, Any]) -> Dict[str, Any]:
     """Keys as the engine has them. ``import`` is a keyword of Python, so it is written with a trailing underscore."""
     if "import_" not in keys:
         return keys

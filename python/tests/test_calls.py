@@ -13,7 +13,9 @@ import textwrap
 import threading
 import time
 
+import numpy
 import pytest
+from safetensors.numpy import save_file
 
 import superpose
 from superpose import Config
@@ -196,6 +198,9 @@ def test_examples_in_the_readme_and_the_book(tmp_path, monkeypatch):
     if importlib.util.find_spec("torch"):
         pages.append("how-to/pytorch.md")
     monkeypatch.chdir(tmp_path)
+    # In place of the weights of a language model.
+    words = numpy.random.default_rng(0).standard_normal((2500, 8)).astype("float32")
+    save_file({"embeddings.word_embeddings.weight": words}, "model.safetensors")
     worth = 0
     for page in pages:
         blocks = re.findall(r"```python\n(.*?)```", (docs / page).read_text(encoding="utf-8"), re.DOTALL)

@@ -21,7 +21,7 @@ pub fn stub() -> String {
         text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name(setting));
     }
     text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
-             def _given(self) -> Dict[str, Any]: ...\n\ndef described() -> str: ...\ndef written(keys: Dict[str, Any]) -> Dict[str, Any]: ...\n";
+             def _given(self) -> Dict[str, Any]: ...\n\ndef described() -> str: ...\ndef named(keys: Dict[str, Any]) -> Dict[str, Any]: ...\ndef written(keys: Dict[str, Any]) -> Dict[str, Any]: ...\n";
     text
 }
 
