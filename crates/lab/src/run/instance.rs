@@ -6,13 +6,14 @@ use std::sync::OnceLock;
 use superpose_core::backend::{Backend, Cancelled, Problem, Real};
 use superpose_core::config::{Config, ConfigError, Embedding, EmbeddingSettings, Field, Settings};
 use superpose_core::embedding::Embeddings;
-use superpose_core::random::{Stream, shuffle};
+use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, TensorFile};
 use superpose_theory::Rows;
 
 use super::RunError;
 use super::import::Import;
+use super::rows::{EmbeddingRows, TIED, output_tensor};
 
 /// The tensors that a run reads from files.
 #[derive(Debug, Default)]
@@ -23,23 +24,6 @@ pub struct Inputs {
     pub rows: Option<EmbeddingRows>,
     /// What predictions need of the input embeddings; absent before [`Inputs::measure`].
     pub statistics: Option<Rows>,
-}
-
-/// A matrix whose rows become embeddings.
-#[derive(Debug)]
-pub struct EmbeddingRows {
-    /// The file.
-    pub file: TensorFile,
-    /// The tensor's name.
-    pub tensor: String,
-}
-
-/// Output embeddings that are the input embeddings; any other word is a tensor of the file.
-const TIED: &str = "tied";
-
-/// The tensor of the file that gives the output embeddings, the same rows as for the input.
-fn output_tensor(settings: &Settings) -> Option<&str> {
-    settings.output_embedding.as_deref().filter(|&name| name != TIED)
 }
 
 /// Digests of input tensors, by the setting that gives them.
@@ -191,14 +175,15 @@ impl Inputs {
     /// Returns why a setting cannot vary, if the tensors fix it.
     pub fn fixes(&self, setting: &str) -> Option<&'static str> {
         let file = match setting {
+            "embedding_file" | "embedding_tensor" | "import" | "input_digest" => {
+                Some("the input files are the same for all runs")
+            }
             _ if self.rows.is_none() => None,
             "dim" => Some("the columns of the embedding file are the dimension, which cannot vary"),
             "embedding" => Some("the embeddings are rows of the embedding file, and no other kind"),
             _ => None,
         };
-        let names = ["embedding_file", "embedding_tensor", "import", "input_digest"];
-        let files = names.contains(&setting).then_some("the input files are the same for all runs");
-        file.or(files).or_else(|| self.import.as_ref()?.fixes(setting))
+        file.or_else(|| self.import.as_ref()?.fixes(setting))
     }
 
     /// Checks that a setting may vary; the error is about `parameter`, which has that setting.
@@ -237,52 +222,6 @@ impl Inputs {
         }
         self.import = Some(import);
         Ok(())
-    }
-}
-
-impl EmbeddingRows {
-    /// Returns the rows and columns of a matrix.
-    ///
-    /// # Errors
-    /// Fails if the tensor is missing or not a matrix.
-    pub fn size(&self, tensor: &str) -> Result<(usize, usize), TensorError> {
-        let shape = self.file.tensors().shape(tensor).map_err(|error| self.file.inside(error))?;
-        match shape[..] {
-            [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
-            _ => {
-                let expected = "must be a matrix with at least one row and column".into();
-                Err(self.file.inside(TensorError::Shape { name: tensor.into(), got: shape, expected }))
-            }
-        }
-    }
-
-    /// Reads the rows of the input embedding and, where a tensor gives it, of the output embedding.
-    fn read(&self, config: &Config) -> Result<Vec<Tensor<f64>>, TensorError> {
-        let chosen = self.choose(config.seed, config.token_count())?;
-        let mut names = vec![(self.tensor.as_str(), &chosen[..])];
-        if let Some(name) = output_tensor(config) {
-            names.push((name, &chosen[..config.label_count()]));
-        }
-        let read = |(name, rows): (&str, &[usize])| self.file.tensors().rows(name, rows);
-        names.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| self.file.inside(error))
-    }
-
-    /// Adds a whole matrix to a digest, in blocks of rows.
-    fn digest(&self, hasher: &mut blake3::Hasher, name: &str) -> Result<(), TensorError> {
-        const BLOCK: usize = 1024;
-        let rows = self.size(name)?.0;
-        for first in (0..rows).step_by(BLOCK) {
-            let block = self.file.tensors().row_range(name, first, (first + BLOCK).min(rows));
-            digest(hasher, &block.map_err(|error| self.file.inside(error))?, f64::to_le_bytes);
-        }
-        Ok(())
-    }
-
-    fn choose(&self, seed: u64, count: usize) -> Result<Vec<usize>, TensorError> {
-        let mut rows: Vec<usize> = (0..self.size(&self.tensor)?.0).collect();
-        shuffle(seed, Stream::FileRows, &mut rows);
-        rows.truncate(count);
-        Ok(rows)
     }
 }
 
