@@ -46,7 +46,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     if !run.gives("repeats") {
         settings.repeats = DEFAULT_REPEATS;
     }
-    let mut inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let mut inputs = Inputs::open_with_digest(&mut settings, None, |name| run.gives(name))?;
     inputs.measure(&backend(threads)?)?;
     let request = arguments.options.read()?.check(settings, &inputs)?;
     // An unwritable path is an error now rather than after the runs.

@@ -39,7 +39,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
     let find = options.find;
     let mut settings = run.settings()?;
-    let mut inputs = Inputs::opened(&mut settings, None, |name| run.gives(name))?;
+    let mut inputs = Inputs::open_with_digest(&mut settings, None, |name| run.gives(name))?;
     inputs.measure(&backend(threads)?)?;
     let search = options.check(settings, &inputs)?;
     let interrupt = Interrupt::listen()?;

@@ -28,7 +28,7 @@ fn settings(file: &Path) -> Settings {
 
 fn opened(file: &Path) -> (Settings, Arc<Inputs>) {
     let mut settings = settings(file);
-    let inputs = Inputs::opened(&mut settings, None, |name| name == "vocab").unwrap();
+    let inputs = Inputs::open_with_digest(&mut settings, None, |name| name == "vocab").unwrap();
     (settings, inputs.into())
 }
 
@@ -153,7 +153,7 @@ fn imported_rows_fix_the_vocabulary() {
         Import::gather::<TensorError>(floats, |_| Ok(None)).unwrap()
     };
     let mut settings = Settings { length: 4, samples: 100, test_samples: 100, ..Settings::default() };
-    let inputs = Inputs::opened(&mut settings, Some(rows()), |_| false).unwrap();
+    let inputs = Inputs::open_with_digest(&mut settings, Some(rows()), |_| false).unwrap();
     assert_eq!((settings.vocab, settings.dim), (30, 8));
     let find = "vocab".parse().unwrap();
     let error =

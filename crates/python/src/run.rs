@@ -80,7 +80,7 @@ impl Job {
 pub fn opened(config: &Config, tensors: &Bound<'_, PyDict>) -> PyResult<(Settings, Inputs)> {
     let (mut settings, import) = (config.settings.clone(), arrays::import(tensors)?);
     let open = || -> Result<Inputs, Failure> {
-        let mut inputs = Inputs::opened(&mut settings, import, |name| config.gives(name))?;
+        let mut inputs = Inputs::open_with_digest(&mut settings, import, |name| config.gives(name))?;
         inputs.measure(&Backend::single())?;
         Ok(inputs)
     };

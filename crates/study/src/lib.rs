@@ -32,7 +32,7 @@ pub use finding::{Finding, LEVEL, Verdict};
 pub use optimiser::{Optimiser, RankCurve, RankPoint, RulePoint, RuleThreshold};
 pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
-pub use questions::{AnswerPoint, Question as ReaderQuestion, Questions, Recommendation};
+pub use questions::{AnswerPoint, Questions, ReaderQuestion, Recommendation};
 pub use scaling::{Family, Scaling};
 pub use sizes::Sizes;
 pub use training::{CAPACITY_LEVEL, Training, TrainingPoint};

@@ -1,9 +1,10 @@
 //! Part 10. Questions that readers of the paper ask, each answered by a measurement (book: questions).
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, Cancelled};
+use superpose_core::backend::{Backend, Cancelled, Real};
 use superpose_core::config::{Config, EmbeddingSettings, Schedule, Training, Trigger};
 use superpose_core::measure::Scale as Mean;
+use superpose_core::numeric::dot;
 use superpose_core::{Measure, Settings, words};
 use superpose_lab::plan::PlanOptions;
 use superpose_lab::run::{Inputs, RunError, Trained};
@@ -15,8 +16,8 @@ use superpose_theory::predict;
 use super::{Part, Study, StudyError};
 
 words! {
-    /// A question.
-    Question {
+    /// A question that readers of the paper ask.
+    ReaderQuestion {
         /// How far from orthogonal are random embeddings, and what changes when they are learned?
         Overlap = "overlap",
         /// Finding the trigger needs L, storing the facts needs V: why do they multiply?
@@ -36,7 +37,7 @@ words! {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswerPoint {
     /// The question.
-    pub question: Question,
+    pub question: ReaderQuestion,
     /// What was measured.
     pub quantity: String,
     /// The size that varies.
@@ -123,7 +124,7 @@ fn recommend(options: &PlanOptions) -> Result<Option<Recommendation>, StudyError
 /// Runs several seeds of every place and returns its measures beside the predicted ones.
 fn measured(
     study: &mut Study<'_, '_>,
-    question: Question,
+    question: ReaderQuestion,
     places: Vec<Place>,
     seeds: usize,
     measures: &[Measure],
@@ -182,7 +183,7 @@ fn overlap(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
                 ("recall accuracy", share(&recalls, vocab)),
             ] {
                 points.push(AnswerPoint {
-                    question: Question::Overlap,
+                    question: ReaderQuestion::Overlap,
                     quantity: quantity.into(),
                     size: "dimension d".into(),
                     series: series.into(),
@@ -201,20 +202,16 @@ fn trained(config: &Config, backend: &Backend) -> Result<(SampleMean, SampleMean
     let Finish::Done(record, state) = train(config, &Inputs::default(), None, None, backend, &mut ())? else {
         return Err(Cancelled.into());
     };
-    let z_in: Vec<f64> = match *state {
-        AnyState::F32(state) => state.network.model().embeddings.z_in.iter().map(|&x| f64::from(x)).collect(),
-        AnyState::F64(state) => state.network.model().embeddings.z_in.clone(),
+    let overlap = match *state {
+        AnyState::F32(state) => overlap_of(&state.network.model().embeddings.z_in, config.dim),
+        AnyState::F64(state) => overlap_of(&state.network.model().embeddings.z_in, config.dim),
     };
-    Ok((overlap_of(&z_in, config.dim), record.by_seed[0].measures[Measure::Accuracy]))
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
+    Ok((overlap, record.by_seed[0].measures[Measure::Accuracy]))
 }
 
 /// The mean over pairs of rows of the squared cosine, times the dimension.
-fn overlap_of(rows: &[f64], dim: usize) -> SampleMean {
-    let rows: Vec<&[f64]> = rows.chunks_exact(dim).collect();
+fn overlap_of<T: Real>(rows: &[T], dim: usize) -> SampleMean {
+    let rows: Vec<&[T]> = rows.chunks_exact(dim).collect();
     let mut sum = 0.0;
     for (i, a) in rows.iter().enumerate() {
         for b in &rows[..i] {
@@ -238,7 +235,7 @@ fn product(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
                 let settings = Settings { embedding: embedding.clone(), ..settings };
                 let finding = study.samples(settings, Measure::OneStepAccuracy)?;
                 points.push(AnswerPoint {
-                    question: Question::Product,
+                    question: ReaderQuestion::Product,
                     quantity: "critical N of one step".into(),
                     size: "sequence length L".into(),
                     series: format!("{}, V = {vocab}, d = {dim}", embedding.kind()),
@@ -285,7 +282,7 @@ fn trigger(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
         let config = settings.check()?;
         let cosines = backend.try_map(seeds, |seed| cosine(&config.repeat(seed), &backend.alone()))?;
         points.push(AnswerPoint {
-            question: Question::Trigger,
+            question: ReaderQuestion::Trigger,
             quantity: "cosine of the query with the trigger".into(),
             size: size.into(),
             series,
@@ -318,7 +315,7 @@ fn mlp(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
             places.push(Place { size: "parameters of the memory", series: name.into(), at, settings });
         }
     }
-    measured(study, Question::Mlp, places, seeds, &[Measure::Accuracy])
+    measured(study, ReaderQuestion::Mlp, places, seeds, &[Measure::Accuracy])
 }
 
 /// Lock rate and recall by round, for several numbers of samples.
@@ -339,7 +336,7 @@ fn rounds(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
             });
         }
     }
-    measured(study, Question::Rounds, places, seeds, &[Measure::LockRate, Measure::Accuracy])
+    measured(study, ReaderQuestion::Rounds, places, seeds, &[Measure::LockRate, Measure::Accuracy])
 }
 
 /// Recall and lock rate where L passes V.
@@ -354,7 +351,7 @@ fn length(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
             places.push(Place { size: "L / V", series: format!("N = {samples}"), at, settings });
         }
     }
-    measured(study, Question::Length, places, seeds, &[Measure::LockRate, Measure::Accuracy])
+    measured(study, ReaderQuestion::Length, places, seeds, &[Measure::LockRate, Measure::Accuracy])
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use superpose_core::Config;
 use superpose_core::config::Trigger;
 use superpose_core::random::{Stream, Words, normals};
 
-use crate::attention::Scores;
+use crate::attention::{Scores, moments};
 use crate::point::{Point, Zipf};
 use crate::recall::MIN_TIGHT_LEAD;
 
@@ -279,21 +279,6 @@ impl Projection {
     fn product(&self, other: &Projection) -> f64 {
         self.rest.iter().zip(&other.rest).map(|(a, b)| a * b).sum::<f64>() / self.rest.len() as f64
     }
-}
-
-/// Moments of Marchenko and Pastur's law at the ratio `c`: Narayana's polynomials.
-fn moments(c: f64) -> [f64; 8] {
-    let mut moments = [1.0; 8];
-    for (order, moment) in moments.iter_mut().enumerate().skip(1) {
-        let (mut term, n) = (1.0, order as f64);
-        *moment = 0.0;
-        for i in 0..order {
-            *moment += term;
-            let i = i as f64;
-            term *= c * (n - i) * (n - i - 1.0) / ((i + 1.0) * (i + 2.0));
-        }
-    }
-    moments
 }
 
 #[cfg(test)]

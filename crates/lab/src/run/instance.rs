@@ -89,7 +89,7 @@ impl Inputs {
             })?;
         }
         if settings.input_digest.is_some() {
-            inputs.seal(settings)?;
+            inputs.set_digest(settings)?;
         }
         Ok(inputs)
     }
@@ -97,8 +97,8 @@ impl Inputs {
     /// Opens the files that the settings name, adds tensors from elsewhere, and sets the digest of all, as many cells need it.
     ///
     /// # Errors
-    /// As for [`Inputs::open`], [`Inputs::add_import`] and [`Inputs::seal`].
-    pub fn opened(
+    /// As for [`Inputs::open`], [`Inputs::add_import`], and if the settings have another digest.
+    pub fn open_with_digest(
         settings: &mut Settings,
         import: Option<Import>,
         given: impl Fn(&str) -> bool,
@@ -107,7 +107,7 @@ impl Inputs {
         if let Some(import) = import {
             inputs.add_arrays(import, settings, given)?;
         }
-        inputs.seal(settings)?;
+        inputs.set_digest(settings)?;
         Ok(inputs)
     }
 
@@ -131,7 +131,7 @@ impl Inputs {
     ///
     /// # Errors
     /// Fails if the settings have another digest, or a file cannot be read.
-    pub fn seal(&self, settings: &mut Settings) -> Result<(), RunError> {
+    fn set_digest(&self, settings: &mut Settings) -> Result<(), RunError> {
         let Some((parameter, file)) = settings.input_file() else { return Ok(()) };
         let mut hasher = blake3::Hasher::new();
         if let Some(source) = &self.rows {

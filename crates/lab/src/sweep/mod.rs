@@ -99,7 +99,7 @@ impl Sweep {
             return Ok(());
         }
         let mut settings = Settings { repeats: self.repeats, ..Settings::read(&values)? };
-        let inputs = Inputs::opened(&mut settings, import, |name| self.base.gives(name))?;
+        let inputs = Inputs::open_with_digest(&mut settings, import, |name| self.base.gives(name))?;
         let axes = self.axes.iter().filter_map(|axis| axis.first()).flatten().map(|(parameter, _)| parameter);
         for parameter in axes.chain(self.rays.iter().map(|(parameter, _)| parameter)) {
             if let Some(why) = inputs.fixes(parameter.name) {

@@ -1,5 +1,6 @@
 //! Part 10: questions that readers of the paper ask.
 
+use superpose_core::config::{Field, Kind};
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
 use superpose_study::{AnswerPoint, Questions, ReaderQuestion as Question};
@@ -34,18 +35,10 @@ pub fn section(study: &Questions) -> Section {
     }
 }
 
-/// The question in words.
+/// The question in words, those of its definition.
 fn words(question: Question) -> &'static str {
-    match question {
-        Question::Overlap => {
-            "How far from orthogonal are random embeddings, and what changes when they are learned?"
-        }
-        Question::Product => "Finding the trigger needs L, storing the facts needs V: why do they multiply?",
-        Question::Trigger => "Does the attention matrix learn the trigger?",
-        Question::Mlp => "Does an MLP help or hurt?",
-        Question::Rounds => "Why are three steps enough, and when are they not?",
-        Question::Length => "What if the sequence is longer than the vocabulary?",
-    }
+    let Kind::Word(choices) = Question::KIND else { return question.word() };
+    choices[question as usize].1.trim()
 }
 
 /// The points of one curve: a quantity against a size.

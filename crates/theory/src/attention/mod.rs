@@ -17,6 +17,7 @@ pub(crate) use kept::kept_rate_of;
 pub use kept::{kept_rate, tokens_to_keep};
 pub use lock::lock_rate;
 pub(crate) use lock::{Largest, Run, others, runs};
+pub(crate) use overlapping::moments;
 
 use crate::noise::ScoreNoise;
 use crate::point::Point;

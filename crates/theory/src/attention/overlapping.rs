@@ -119,10 +119,7 @@ impl Tokens {
     fn of(point: &Point) -> Tokens {
         let Point { vocab, dim, rows, .. } = *point;
         let Some(rows) = rows else {
-            let c = dim / vocab;
-            let (m2, m3) = (1.0 + c, 1.0 + c * (3.0 + c));
-            let m4 = 1.0 + c * (6.0 + c * (6.0 + c));
-            let m6 = 1.0 + c * (15.0 + c * (50.0 + c * (50.0 + c * (15.0 + c))));
+            let [_, _, m2, m3, m4, _, m6, _] = moments(dim / vocab);
             let lengths = if point.lengths_vary() { 2.0 } else { 0.0 };
             let (square, energy, drawn, common) = (1.0, 1.0, 1.0, 1.0 / vocab);
             return Tokens { square, energy, m2, m3, m4, m6, n2: m2, n3: m3, common, lengths, drawn };
@@ -144,6 +141,21 @@ impl Tokens {
             drawn,
         }
     }
+}
+
+/// Moments of Marchenko and Pastur's law at the ratio `c`, from order 0 on: Narayana's polynomials.
+pub fn moments(c: f64) -> [f64; 8] {
+    let mut moments = [1.0; 8];
+    for (order, moment) in moments.iter_mut().enumerate().skip(1) {
+        let (mut term, n) = (1.0, order as f64);
+        *moment = 0.0;
+        for i in 0..order {
+            *moment += term;
+            let i = i as f64;
+            term *= c * (n - i) * (n - i - 1.0) / ((i + 1.0) * (i + 2.0));
+        }
+    }
+    moments
 }
 
 #[cfg(test)]
