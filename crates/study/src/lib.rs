@@ -20,7 +20,7 @@ mod training;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::backend::{Backend, Numerics};
+use superpose_core::backend::{Backend, Cancelled, Numerics};
 use superpose_core::config::{Config, ConfigError, Trigger};
 use superpose_core::{Measure, Settings, words};
 use superpose_theory::critical::Parameter;
@@ -159,6 +159,12 @@ pub enum StudyError {
     /// Cancelled by the caller.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<Cancelled> for StudyError {
+    fn from(_: Cancelled) -> StudyError {
+        StudyError::Stopped
+    }
 }
 
 impl From<SearchError> for StudyError {

@@ -5,12 +5,16 @@
 
 mod cases;
 
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+
 use serde::{Deserialize, Serialize};
 use superpose_associative::MemorySettings;
+use superpose_core::backend::Backend;
 use superpose_core::random::{Stream, Words, unit};
 use superpose_core::words;
 
-use super::{Origin, Part, Study, StudyError, Verdict};
+use super::{Origin, Part, Scale, Study, StudyError, Verdict};
 use crate::fit::{Exponents, Sample, exponents};
 use cases::cases;
 use superpose_lab::associative::{CapacityOptions, CapacitySearch, over_repeats, recalls, run as repeats};
@@ -122,15 +126,32 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
     let kept = known.take().filter(|known| known.origin == origin);
     let new = Anchors { origin, anchors: Vec::new(), zipf_exponent: None, hopfield_limit: None };
     let anchors = known.insert(kept.unwrap_or(new));
-    for (i, mut anchor) in cases(study.scale).into_iter().enumerate().skip(anchors.anchors.len()) {
+    let mut missing = cases(study.scale);
+    for (i, anchor) in missing.iter_mut().enumerate() {
         anchor.settings.seed = study.seed_of(Part::Anchors, i);
-        if anchor.kind == Kind::Zipf {
-            error(study, &mut anchor)?
-        } else {
-            capacity(study, &mut anchor)?
-        }
-        anchors.anchors.push(anchor);
     }
+    missing.retain(|anchor| anchors.anchors.iter().all(|known| known.settings.seed != anchor.settings.seed));
+    let (sender, news) = channel();
+    let measurement = Measurement {
+        scale: study.scale,
+        seed: study.seed,
+        backend: study.backend,
+        stop: study.stop,
+        news: sender,
+    };
+    // All at once: a search often waits for one long training.
+    let result = std::thread::scope(|scope| {
+        let all = scope.spawn(move || measurement.all(missing));
+        for news in news {
+            match news {
+                News::Work(text) => (study.say)(&text),
+                News::Done(anchor) => anchors.anchors.push(*anchor),
+            }
+        }
+        all.join()
+    });
+    anchors.anchors.sort_by_key(|anchor| anchor.settings.seed);
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let ours = |kind: Kind| anchors.of(kind).filter_map(|a| Some((a.settings.dim as f64, a.ours?)));
     let sample = |(dim, Interval { mean, low, high }): (f64, Interval)| {
         // The fit takes logarithms; a lower end of 0 is replaced by the mirror of the upper end.
@@ -144,45 +165,113 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
     Ok(())
 }
 
-/// Measures how many facts a memory holds; for a Hopfield network, per neuron.
-fn capacity(study: &mut Study<'_, '_>, anchor: &mut Anchor) -> Result<(), StudyError> {
-    let (kind, settings, scale) = (anchor.kind, anchor.settings.clone(), study.scale);
-    let (half_width, max_runs) = match kind {
-        Kind::Mlp => scale.pick((0.08, 60), (0.04, 120), (0.03, 300)),
-        Kind::Trained => scale.pick((0.03, 60), (0.015, 300), (0.01, 600)),
-        _ => scale.pick((0.02, 400), (0.01, 2000), (0.005, 5000)),
-    };
-    let name = format!("{} at d = {}", kind.label(), settings.dim);
-    let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
-    let search = CapacitySearch::new(&settings, &options)?;
-    let found = search.search(study.backend, study.stop, &mut |runs, facts| {
-        (study.say)(&format!("{name}: {facts} facts, {runs} memories"));
-    })?;
-    let over = if kind == Kind::Hopfield { settings.dim as f64 } else { 1.0 };
-    let scaled = |x: Interval| Interval { mean: x.mean / over, low: x.low / over, high: x.high / over };
-    let curve = match found.threshold {
-        Threshold::Found(Estimate { crossing, slope, .. }) => Some((crossing, slope)),
-        Threshold::Imprecise { crossing, slope, .. } => Some((crossing, slope)),
-        Threshold::Unreached(_) => None,
-    };
-    anchor.ours = found.threshold.interval().map(scaled);
-    anchor.bisection = curve.map(|(crossing, slope)| scaled(bisections(crossing, slope, study.seed)));
-    anchor.runs = found.runs;
-    anchor.settings.repeats = 1;
-    if let Some(reference) = anchor.reference.filter(|_| anchor.variant.is_none()) {
-        (study.say)(&format!("{name}, at the reference"));
-        let config = MemorySettings {
-            facts: (reference.mean * over).round() as usize,
-            repeats: if kind == Kind::Hebbian { scale.pick(60, 400, 1000) } else { scale.pick(20, 60, 200) },
-            // Beyond the seeds of the search.
-            seed: settings.seed + 25_000,
-            ..settings
+/// What the thread that measures tells.
+enum News {
+    /// A description of the current work.
+    Work(String),
+    /// A measured anchor.
+    Done(Box<Anchor>),
+}
+
+/// Measures anchors on all threads.
+struct Measurement<'a> {
+    scale: Scale,
+    seed: u64,
+    backend: &'a Backend,
+    stop: &'a AtomicBool,
+    news: Sender<News>,
+}
+
+impl Measurement<'_> {
+    fn all(&self, anchors: Vec<Anchor>) -> Result<(), StudyError> {
+        let measure = |i: usize| -> Result<(), StudyError> {
+            let mut anchor = anchors[i].clone();
+            let name = format!("{} at d = {}", anchor.kind.label(), anchor.settings.dim);
+            match anchor.kind {
+                Kind::Zipf => self.error(&name, &mut anchor)?,
+                _ => self.capacity(&name, &mut anchor)?,
+            }
+            self.tell(News::Done(Box::new(anchor)));
+            Ok(())
         };
-        let config = config.check()?;
-        anchor.at_reference = Some(repeats(&config, study.backend, study.stop, &mut |_| {})?.success);
-        anchor.runs += config.repeats;
+        self.backend.try_map(anchors.len(), measure).map(|_| ())
     }
-    Ok(())
+
+    /// The receiver lives as long as the measurement.
+    fn tell(&self, news: News) {
+        let _ = self.news.send(news);
+    }
+
+    /// Measures how many facts a memory holds; for a Hopfield network, per neuron.
+    fn capacity(&self, name: &str, anchor: &mut Anchor) -> Result<(), StudyError> {
+        let (kind, settings, scale) = (anchor.kind, anchor.settings.clone(), self.scale);
+        let (half_width, max_runs) = match kind {
+            Kind::Mlp => scale.pick((0.08, 60), (0.04, 120), (0.03, 300)),
+            Kind::Trained => scale.pick((0.03, 60), (0.015, 300), (0.01, 600)),
+            _ => scale.pick((0.02, 400), (0.01, 2000), (0.005, 5000)),
+        };
+        let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
+        let search = CapacitySearch::new(&settings, &options)?;
+        let found = search.search(self.backend, self.stop, &mut |runs, facts| {
+            self.tell(News::Work(format!("{name}: {facts} facts, {runs} memories")));
+        })?;
+        let over = if kind == Kind::Hopfield { settings.dim as f64 } else { 1.0 };
+        let scaled = |x: Interval| Interval { mean: x.mean / over, low: x.low / over, high: x.high / over };
+        let curve = match found.threshold {
+            Threshold::Found(Estimate { crossing, slope, .. }) => Some((crossing, slope)),
+            Threshold::Imprecise { crossing, slope, .. } => Some((crossing, slope)),
+            Threshold::Unreached(_) => None,
+        };
+        anchor.ours = found.threshold.interval().map(scaled);
+        anchor.bisection = curve.map(|(crossing, slope)| scaled(bisections(crossing, slope, self.seed)));
+        anchor.runs = found.runs;
+        anchor.settings.repeats = 1;
+        if let Some(reference) = anchor.reference.filter(|_| anchor.variant.is_none()) {
+            self.tell(News::Work(format!("{name}, at the reference")));
+            let config = MemorySettings {
+                facts: (reference.mean * over).round() as usize,
+                repeats: if kind == Kind::Hebbian {
+                    scale.pick(60, 400, 1000)
+                } else {
+                    scale.pick(20, 60, 200)
+                },
+                // Beyond the seeds of the search.
+                seed: settings.seed + 25_000,
+                ..settings
+            };
+            let config = config.check()?;
+            anchor.at_reference = Some(repeats(&config, self.backend, self.stop, &mut |_| {})?.success);
+            anchor.runs += config.repeats;
+        }
+        Ok(())
+    }
+
+    /// Measures the error of a memory, weighted by how often facts are asked.
+    fn error(&self, name: &str, anchor: &mut Anchor) -> Result<(), StudyError> {
+        /// Number of seeds of the reference.
+        const REFERENCE_SEEDS: f64 = 10.0;
+        self.tell(News::Work(name.to_string()));
+        let config = anchor.settings.clone().check()?;
+        let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
+        let found = recalls(&all, self.backend, self.stop)?;
+        let accuracies = found.iter().map(|found| SampleMean::from(found.accuracy));
+        let errors: Vec<_> = accuracies.map(|found| SampleMean { mean: 1.0 - found.mean, ..found }).collect();
+        let ours = over_repeats(&errors);
+        // The reference is a mean over ten seeds and reports no error, so it gets that of ten of our seeds.
+        let count = errors.len() as f64;
+        let half = student(count - 1.0).map_or(0.0, |quantile| {
+            let variance = errors.iter().map(|e| (e.mean - ours.mean).powi(2)).sum::<f64>() / (count - 1.0);
+            quantile * (variance / REFERENCE_SEEDS).sqrt()
+        });
+        if let Some(Interval { mean, low, high }) = &mut anchor.reference {
+            *high = *mean + half;
+            *low = (*mean - half).max(*mean * *mean / *high);
+        }
+        anchor.settings = (*config).clone();
+        anchor.ours = Some(ours);
+        anchor.runs = errors.len();
+        Ok(())
+    }
 }
 
 /// Simulates plain bisection with five repeats at each number of facts and returns the median and the middle 95% of its results.
@@ -226,33 +315,6 @@ fn limit(values: &[(f64, Interval)]) -> Option<Limit> {
     let half = student(degrees)? * (xx / determinant * scatter.max(1.0)).sqrt();
     let value = Interval { mean, low: mean - half, high: mean + half };
     value.mean.is_finite().then_some(Limit { value, slope })
-}
-
-/// Measures the error of a memory, weighted by how often facts are asked.
-fn error(study: &mut Study<'_, '_>, anchor: &mut Anchor) -> Result<(), StudyError> {
-    /// Number of seeds of the reference.
-    const REFERENCE_SEEDS: f64 = 10.0;
-    (study.say)(&format!("{} at d = {}", anchor.kind.label(), anchor.settings.dim));
-    let config = anchor.settings.clone().check()?;
-    let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
-    let found = recalls(&all, study.backend, study.stop)?;
-    let accuracies = found.iter().map(|found| SampleMean::from(found.accuracy));
-    let errors: Vec<_> = accuracies.map(|found| SampleMean { mean: 1.0 - found.mean, ..found }).collect();
-    let ours = over_repeats(&errors);
-    // The reference is a mean over ten seeds and reports no error, so it gets that of ten of our seeds.
-    let count = errors.len() as f64;
-    let half = student(count - 1.0).map_or(0.0, |quantile| {
-        let variance = errors.iter().map(|e| (e.mean - ours.mean).powi(2)).sum::<f64>() / (count - 1.0);
-        quantile * (variance / REFERENCE_SEEDS).sqrt()
-    });
-    if let Some(Interval { mean, low, high }) = &mut anchor.reference {
-        *high = *mean + half;
-        *low = (*mean - half).max(*mean * *mean / *high);
-    }
-    anchor.settings = (*config).clone();
-    anchor.ours = Some(ours);
-    anchor.runs = errors.len();
-    Ok(())
 }
 
 #[cfg(test)]
