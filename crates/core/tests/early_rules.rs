@@ -215,20 +215,26 @@ fn recall_by_fact_averages_to_recall() {
     assert!(by_fact.iter().any(|x| *x < mean - 0.1) && by_fact.iter().any(|x| *x > mean + 0.1));
 }
 
-/// Attention on few tokens leaves a second moment of low rank, which 32-bit sums make indefinite.
+/// Attention on few tokens leaves a second moment of low rank, which sums of 32-bit products would make indefinite.
 #[test]
 fn newton_steps_are_finite_where_attention_is_on_few_tokens() {
-    for trigger in [Trigger::Keys, Trigger::Values] {
+    for (vocab, dim, samples, zipf, trigger, seed) in [
+        (128, 96, 4096, 2.0, Trigger::Keys, 0),
+        (128, 96, 4096, 2.0, Trigger::Values, 0),
+        (256, 128, 8192, 1.5, Trigger::Keys, 4_500_000_009),
+    ] {
+        let (zipf, early_rule) = (Some(zipf), EarlyRule::Newton);
         let settings = Settings {
-            vocab: 128,
-            dim: 96,
+            vocab,
+            dim,
             length: 16,
-            samples: 4096,
-            zipf: Some(2.0),
+            samples,
+            zipf,
             trigger,
-            early_rule: EarlyRule::Newton,
+            early_rule,
+            seed,
             ..Settings::default()
         };
-        assert!(Setting::<f32>::new(settings).run(&Backend::single()).is_finite());
+        assert!(Setting::<f32>::new(settings).run(&Backend::single()).is_finite(), "V = {vocab}");
     }
 }

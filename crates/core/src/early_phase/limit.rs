@@ -108,14 +108,15 @@ impl<'a, T: Real> Limit<'a, T> {
         Ok(total)
     }
 
-    /// The mean of `psi(h) psi(h)^T` under the given attention, `inputs` rows of `inputs`.
+    /// The mean of `psi(h) psi(h)^T` under the given attention, `inputs` rows of `inputs`. Products are in 64 bits, since the matrix
+    /// is inverted, and where attention holds one token its other eigenvalues are small.
     pub fn moment(&self, attention: &Attention<T>) -> Result<Vec<f64>> {
         let (model, inputs) = (self.model, self.model.inputs());
         let tasks = self.groups.tasks();
         let sums = self.backend.try_map(tasks.len(), |task| {
             let mut pass = Pass::default();
-            let mut part = vec![T::ZERO; inputs * inputs];
             let mut sum = vec![0.0; inputs * inputs];
+            let mut wide = Vec::new();
             let samples = self.groups.samples(&tasks[task]);
             for ids in samples.chunks(block_rows(inputs, self.samples.length())) {
                 self.backend.check_cancelled()?;
@@ -123,8 +124,10 @@ impl<'a, T: Real> Limit<'a, T> {
                 pass.work.attend(model, attention, &pass.block);
                 pass.work.activate(model);
                 let features = pass.work.features(model);
-                product(&mut part, features.t(), features, false);
-                sum.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x.to_f64());
+                wide.clear();
+                wide.extend(features.data().iter().map(|x| x.to_f64()));
+                let features = View::new(&wide, features.rows(), inputs);
+                product(&mut sum, features.t(), features, true);
             }
             Ok(sum)
         })?;
