@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 python=$(command -v python3 || command -v python)
 "$python" -m venv venv
-python=$(echo venv/bin/python venv/Scripts/python.exe | tr ' ' '\n' | while read -r file; do [ -e "$file" ] && echo "$file"; done)
+python=$(ls venv/bin/python venv/Scripts/python.exe 2> /dev/null || true)
 PATH=$(tr ':' '\n' <<< "$PATH" | grep -v cargo | paste -sd: -)
 if command -v cargo rustc; then
     echo "Rust is in the path" >&2

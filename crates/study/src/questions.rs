@@ -9,6 +9,7 @@ use superpose_core::{Measure, Settings, words};
 use superpose_lab::plan::PlanOptions;
 use superpose_lab::run::{Inputs, RunError, Trained};
 use superpose_lab::train::{AnyState, Finish, train};
+use superpose_lab::words::grouped;
 use superpose_store::interval::{Interval, SampleMean, number, share};
 use superpose_theory::plan::{Plan, plan};
 use superpose_theory::predict;
@@ -330,7 +331,7 @@ fn rounds(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
             let settings = Settings { samples, rounds, ..settings };
             places.push(Place {
                 size: "rounds",
-                series: format!("N = {samples}"),
+                series: format!("N = {}", grouped(samples as f64)),
                 at: rounds as f64,
                 settings,
             });
@@ -348,7 +349,12 @@ fn length(study: &mut Study<'_, '_>) -> Result<Vec<AnswerPoint>, StudyError> {
             let length = (vocab / 8) << i;
             let settings = study.settings(Part::Questions, 80 + places.len(), [vocab, dim, length]);
             let (at, settings) = (length as f64 / vocab as f64, Settings { samples, ..settings });
-            places.push(Place { size: "L / V", series: format!("N = {samples}"), at, settings });
+            places.push(Place {
+                size: "L / V",
+                series: format!("N = {}", grouped(samples as f64)),
+                at,
+                settings,
+            });
         }
     }
     measured(study, ReaderQuestion::Length, places, seeds, &[Measure::LockRate, Measure::Accuracy])

@@ -6,7 +6,7 @@ use superpose_lab::interval::Interval;
 use superpose_study::{Optimiser, RulePoint};
 
 use super::{Claim, Picture, Section, spot};
-use crate::numbers::{interval, significant};
+use crate::numbers::{count, interval, significant};
 use crate::table::Table;
 
 /// The exponent of text.
@@ -26,9 +26,10 @@ pub fn section(study: &Optimiser) -> Section {
         text(muon, |p| p.recall)
     );
     let others = format!(
-        "The sign recalls {}, Newton's step {}. All at V = {vocab}, d = {dim}, L = {length}, N = {samples}, trigger in keys, {seeds} seeds; only steps 1 and 3 follow the rule, and their norm is that of the gradient.",
+        "The sign recalls {}, Newton's step {}. All at V = {vocab}, d = {dim}, L = {length}, N = {}, trigger in keys, {seeds} seeds; only steps 1 and 3 follow the rule, and their norm is that of the gradient.",
         text(EarlyRule::Sign, |p| p.recall),
-        text(EarlyRule::Newton, |p| p.recall)
+        text(EarlyRule::Newton, |p| p.recall),
+        count(*samples)
     );
     let critical = study.thresholds.iter().map(|t| {
         let value = t.finding.observed().map_or("not reached".into(), |n| interval(&n));
@@ -100,6 +101,7 @@ fn by_rank(study: &Optimiser) -> Picture {
         chart = chart.points(name, seen).line(name, line);
     }
     let Optimiser { vocab, dim, length, samples, .. } = study;
+    let samples = count(*samples);
     let title =
         format!("Recall of facts ordered by frequency, V = {vocab}, d = {dim}, L = {length}, N = {samples}");
     let note =
@@ -136,6 +138,7 @@ fn by_exponent(study: &Optimiser) -> Picture {
 
 fn points_table(study: &Optimiser) -> Table {
     let Optimiser { vocab, dim, length, samples, .. } = study;
+    let samples = count(*samples);
     let caption = format!(
         "Measures by rule of the memory steps, by frequency of use, V = {vocab}, d = {dim}, L = {length}, N = {samples}."
     );

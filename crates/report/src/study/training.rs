@@ -5,7 +5,7 @@ use superpose_lab::interval::Interval;
 use superpose_study::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use super::{Claim, Picture, Section, distinct, findings, spot};
-use crate::numbers::significant;
+use crate::numbers::{count, significant};
 use crate::table::Table;
 
 pub fn section(training: &Training) -> Section {
@@ -35,7 +35,8 @@ pub fn section(training: &Training) -> Section {
         ),
     ];
     let headline = format!(
-        "Longer training needs a smaller dimension: with N = {max_samples}, recall of the {vocab} facts passes one half {trained} after {steps} steps of AdamW, and {three} after three steps."
+        "Longer training needs a smaller dimension: with N = {}, recall of the {vocab} facts passes one half {trained} after {steps} steps of AdamW, and {three} after three steps.",
+        count(max_samples)
     );
     let claim = Claim {
         claim: format!("Training is at least as good as three steps, {all} points"),
@@ -60,7 +61,7 @@ fn picture(training: &Training) -> Picture {
         Chart::new("", Axis::log("dimension d"), Axis::linear("recall").range(0.0, 1.0)).ordered();
     for (color, samples) in distinct(&training.points, |p| p.samples).into_iter().enumerate() {
         let points = || training.points.iter().filter(|p| p.samples == samples);
-        let name = format!("N = {samples}");
+        let name = format!("N = {}", count(samples));
         let line = |name: &str, of: fn(&TrainingPoint) -> Interval| {
             Series::line(name, points().map(move |p| (p.dim as f64, of(p).mean))).color(color)
         };
