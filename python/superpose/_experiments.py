@@ -37,6 +37,7 @@ def plan(
     width: Optional[Number] = None,
     activation: Optional[str] = None,
     trigger: str = "values",
+    zipf: Number = 0.0,
     samples: Optional[Number] = None,
     max_parameters: Optional[Number] = None,
 ) -> Result:
@@ -54,6 +55,7 @@ def plan(
         width: width m of the MLP; a width or an activation selects the attention-MLP model.
         activation: activation of the MLP, as for :class:`Config`; ``None``: relu if there is a width.
         trigger: ``"values"``, in keys and values, or ``"keys"``, in keys only.
+        zipf: exponent of Zipf's law; plans are for uniform tokens, so only 0 is allowed.
         samples: available training samples N; ``None``: no limit.
         max_parameters: maximum number of trained parameters: d^2, or d m with an MLP; ``None``: no limit.
 
@@ -65,7 +67,7 @@ def plan(
     True
     """
     sizes = dict(facts=facts, length=length, dim=dim, width=width, samples=samples, max_parameters=max_parameters)
-    return Result(_engine.plan(dict(sizes, accuracy=accuracy, activation=activation, trigger=trigger)), "plan")
+    return Result(_engine.plan(dict(sizes, accuracy=accuracy, activation=activation, trigger=trigger, zipf=zipf)), "plan")
 
 
 def threshold(
@@ -309,6 +311,7 @@ def memory(
     batch: Optional[Number] = None,
     convention: str = "converged",
     accuracy: Number = 1.0,
+    top: Optional[Number] = None,
     repeats: Optional[Number] = None,
     seed: Number = 0,
     find: Optional[str] = None,
@@ -334,6 +337,7 @@ def memory(
         convention: default rate of a trained linear memory: ``"converged"``, 1, at which neither a smaller rate nor more steps store more; or
             ``"literature"``, 1000, as in the references.
         accuracy: share of right answers that counts as success; full-batch training ends when it is reached.
+        top: share of the labels, those with the largest logits, among which the right one must be; ``None``: it must have the largest logit.
         repeats: number of memories, with consecutive seeds; ``None``: 20. Not together with ``find``.
         seed: the first seed.
         find: ``"facts"``: find how many facts can be stored so that half of the repeats succeed, with a 95% interval. ``None``: no search.
@@ -364,6 +368,7 @@ def memory(
         batch=batch,
         convention=convention,
         accuracy=accuracy,
+        top=top,
         repeats=repeats,
         seed=seed,
         find=find,

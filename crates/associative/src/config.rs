@@ -5,7 +5,8 @@ use std::ops::Deref;
 use serde::Serialize;
 
 use superpose_core::config::{
-    ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, check_ranges, check_seed, counts, within,
+    ConfigError, Embedding, Labels, MAX_REPEATS, Optimiser, above, between, check_ranges, check_seed, counts,
+    within,
 };
 use superpose_core::{settings, words};
 
@@ -62,6 +63,8 @@ settings! {
         convention: Convention = Convention::Converged;
         /// Share of right answers that counts as success and ends full-batch training.
         accuracy: f64 = 1.0, above(0.0, 1.0);
+        /// Share of the labels, those with the largest logits, among which the right one must be; a trained memory then learns to exceed their mean; absent: the right label must have the largest logit.
+        top: Option<f64> as "SHARE" = None, between(0.0, 1.0);
         /// Number of memories, with consecutive seeds.
         repeats: usize = 20, counts(1, MAX_REPEATS);
         /// Seed of the first memory.
@@ -86,6 +89,12 @@ impl MemorySettings {
         self.labels.count(self.facts)
     }
 
+    /// Labels of the list that must contain the right one, if there is a list: at least one, and not all.
+    pub fn list(&self) -> Option<usize> {
+        let labels = self.label_count();
+        self.top.map(|top| ((top * labels as f64) as usize).clamp(1, labels - 1))
+    }
+
     /// Features of a key.
     pub fn inputs(&self) -> usize {
         self.width.unwrap_or(self.dim)
@@ -103,6 +112,11 @@ impl MemorySettings {
     /// The training steps.
     pub fn training_steps(&self) -> usize {
         self.steps.unwrap_or(if self.width.is_some() { 1 << 15 } else { 1 << 12 })
+    }
+
+    /// Trained numbers: the matrix, and with a width also the first layer and its bias.
+    pub fn parameters(&self) -> usize {
+        self.dim * self.inputs() + self.width.map_or(0, |width| width * (self.dim + 1))
     }
 
     /// The most facts that a memory of this dimension and width may have.
@@ -128,8 +142,10 @@ impl MemorySettings {
             if self.labels != Labels::Permutation {
                 return Err(ConfigError::value("labels", self.labels, unknown));
             }
-            if let Some(zipf) = self.zipf {
-                return Err(ConfigError::value("zipf", zipf, unknown));
+            for (parameter, value) in [("zipf", self.zipf), ("top", self.top)] {
+                if let Some(value) = value {
+                    return Err(ConfigError::value(parameter, value, unknown));
+                }
             }
         }
         let given = [
@@ -195,6 +211,8 @@ mod tests {
         assert!(refusal(MemorySettings { facts: 1 << 20, dim: 1 << 14, ..trained() }).contains("at most"));
         let hopfield = || MemorySettings { rule: Rule::Hopfield, ..default() };
         assert!(refusal(MemorySettings { zipf: Some(1.0), ..hopfield() }).starts_with("zipf"));
+        assert!(refusal(MemorySettings { top: Some(0.5), ..hopfield() }).starts_with("top = 0.5: "));
+        assert!(refusal(MemorySettings { top: Some(1.0), ..default() }).starts_with("top = 1: "));
         assert!(refusal(MemorySettings { facts: 5000, dim: 5000, ..hopfield() }).contains("at most 3355"));
     }
 }

@@ -1,6 +1,6 @@
 //! Forward and backward pass of a memory, in blocks of facts.
 
-use super::{Pairs, Recall, Weights};
+use super::{Pairs, Recall, Weights, list};
 use superpose_core::backend::{Backend, Real, Result, View, product, residual, top};
 use superpose_core::config::Activation;
 use superpose_core::evaluate::Tally;
@@ -46,11 +46,14 @@ impl<T: Real> Workspace<T> {
         product(&mut self.logits, View::new(&self.output, rows, dim), values.t(), false);
     }
 
-    /// Adds a block's part to the sums of the gradient, up to the sign; returns the sum of cross-entropies.
+    /// Adds a block's part to the sums of the gradient, up to the sign; returns the sum of losses.
     fn backward(&mut self, pairs: &Pairs<T>, matrix: &[T], keys: View<'_, T>, labels: &[u32]) -> f64 {
         let (rows, dim, values) = (keys.rows(), pairs.dim, pairs.values());
         let inputs = matrix.len() / dim;
-        let loss = residual(&mut self.logits, values.rows(), labels);
+        let loss = match pairs.list {
+            None => residual(&mut self.logits, values.rows(), labels),
+            Some(list) => list::residual(&mut self.logits, values.rows(), labels, list),
+        };
         // `R V`, the descent direction of each answer.
         product(&mut self.output, View::new(&self.logits, rows, values.rows()), values, false);
         let output = View::new(&self.output, rows, dim);
@@ -70,7 +73,7 @@ impl<T: Real> Workspace<T> {
         loss
     }
 
-    /// The mean cross-entropy over rows of keys and their labels; its gradient goes to `gradient`. Runs on the caller's thread.
+    /// The mean loss over rows of keys and their labels; its gradient goes to `gradient`. Runs on the caller's thread.
     pub fn gradient(
         &mut self,
         pairs: &Pairs<T>,
@@ -109,9 +112,10 @@ impl<T: Real> Workspace<T> {
             let end = pairs.facts().min(start + rows);
             self.forward(pairs, weights, keys.rows_in(start, end));
             for (fact, row) in (start..end).zip(self.logits.chunks_exact(labels)) {
-                let place = top(row, pairs.labels[fact] as usize);
+                let right = pairs.labels[fact] as usize;
+                let place = top(row, right);
                 let weight = pairs.asked.probability(fact);
-                accuracy.add(weight, place.credit);
+                accuracy.add(weight, pairs.list.map_or(place.credit, |list| list::credit(row, right, list)));
                 margin.add(weight, place.margin);
             }
         }
@@ -151,7 +155,7 @@ mod tests {
         let rows = |facts, dim| {
             let (keys, values) = (vec![0.0_f32; dim], vec![0.0; facts * dim]);
             let asked = superpose_core::task::Distribution::new(2, None);
-            let pairs = Pairs { dim, keys, values, labels: vec![0], asked };
+            let pairs = Pairs { dim, keys, values, labels: vec![0], list: None, asked };
             block_rows(&pairs, &[vec![0.0; dim * dim], Vec::new(), Vec::new()])
         };
         assert_eq!((rows(100, 64), rows(20_000, 256)), (256, 256));

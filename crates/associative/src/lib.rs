@@ -19,6 +19,7 @@
 mod config;
 mod gradient;
 mod hopfield;
+mod list;
 mod pairs;
 mod train;
 mod weights;

@@ -16,6 +16,8 @@ pub struct Pairs<T> {
     pub values: Vec<T>,
     /// The label of each fact.
     pub labels: Vec<u32>,
+    /// Labels of the list that must contain the right one; none: the right label must have the largest logit.
+    pub list: Option<usize>,
     /// The frequency of facts in queries and mini-batches.
     pub asked: Distribution,
 }
@@ -29,6 +31,7 @@ impl<T: Real> Pairs<T> {
             keys: draw(Stream::InputEmbedding, config.facts)?,
             values: draw(Stream::OutputEmbedding, config.label_count())?,
             labels: (0..config.facts).map(|fact| (fact % config.label_count()) as u32).collect(),
+            list: config.list(),
             asked: Distribution::new(config.facts, config.zipf),
         })
     }

@@ -23,6 +23,20 @@ fn recall_has_intervals_and_the_same_bits_on_any_number_of_threads() {
     assert!(text.contains("adamw, rate 1000, "), "{text}");
 }
 
+/// 40 facts with all labels right are 40 log2(40) bits, and the best linear memory of this dimension holds 65 facts.
+#[test]
+fn stored_bits_and_the_best_memory_are_shown() {
+    let record = json("memory --facts 40 --dim 16 --rule trained --repeats 3 --json");
+    let bits = record["bits_per_parameter"]["mean"].as_f64().expect("a number");
+    assert!((bits - 40.0 * 40f64.log2() / 256.0).abs() < 1e-9, "{record}");
+    assert!(json("memory --facts 40 --dim 16 --zipf 1 --repeats 3 --json")["bits_per_parameter"].is_null());
+    let record = json("memory --find facts --dim 16 --rule trained --half-width 0.1 --json");
+    assert_eq!(record["predicted"].as_f64().map(f64::round), Some(65.0), "{record}");
+    assert!(record["bits_per_parameter"]["mean"].as_f64() > Some(1.4), "{record}");
+    let text = works("memory --facts 60 --dim 16 --rule trained --top 0.5 --repeats 3");
+    assert!(text.contains("right label in a list of the share 0.5") && !text.contains("bits"), "{text}");
+}
+
 #[test]
 fn every_rule_runs() {
     for (line, least) in [
@@ -52,6 +66,7 @@ fn capacity_has_an_interval() {
     let found = &record["threshold"]["found"];
     assert!(found["low"].as_u64() <= found["estimate"].as_u64(), "{record}");
     assert!((20..40).contains(&found["estimate"].as_u64().expect("a number")), "{record}");
+    assert!(record["predicted"].is_null(), "{record}");
     // 0.138 patterns per neuron, slightly more in a small network.
     let text = works("memory --find facts --dim 256 --rule hopfield --accuracy 0.5 --half-width 0.1");
     assert!(text.contains("patterns per neuron"), "{text}");

@@ -51,6 +51,10 @@ fn half_way(folder: &Path, arguments: &str, checkpoint: &str) -> Child {
 fn killed_run_continues_with_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let whole = record(&works(folder.path(), &format!("{RUN} --checkpoint whole.safetensors --json")));
+    // M of both heads, their two W, both tables of 64 embeddings, trigger and end of sequence.
+    let parameters = 2 * 24 * 24 + 2 * 24 * 24 + 2 * 64 * 24 + 2 * 24;
+    assert_eq!(whole["parameters"], parameters);
+    assert!(whole["bits_per_parameter"]["mean"].as_f64() > Some(0.0), "{whole}");
     let arguments = format!("{RUN} --checkpoint killed.safetensors --json");
 
     let mut child = half_way(folder.path(), &arguments, "killed.safetensors");

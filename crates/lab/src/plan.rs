@@ -1,7 +1,9 @@
 //! Planning the cheapest model for a number of facts: options, validation and the serialised result.
 
 use serde::{Deserialize, Serialize};
-use superpose_core::config::{Activation, ConfigError, Embedding, Trigger, between, check_ranges, counts};
+use superpose_core::config::{
+    Activation, ConfigError, Embedding, Trigger, between, check_ranges, counts, within,
+};
 use superpose_core::{Measures, settings};
 use superpose_theory::critical::Target;
 use superpose_theory::plan::{Plan, Request, Row, checked};
@@ -37,6 +39,8 @@ settings! {
         activation: Option<Activation> = None;
         /// Trigger in keys and values (values), or in keys only (keys).
         trigger: Trigger = Trigger::Values;
+        /// Exponent of Zipf's law; plans are for uniform tokens, so only 0 is allowed.
+        zipf: f64 as "S" = 0.0, within(0.0, 10.0);
         /// Maximum number of training samples N; absent: no limit.
         samples: Option<u64> as "N" = None, counts(1, MAX_SAMPLES);
         /// Maximum number of trained parameters: d^2, or d m with an MLP; absent: no limit.
@@ -51,6 +55,10 @@ impl PlanOptions {
     /// Fails if a value is out of range; the error names the parameter.
     pub fn check(&self) -> Result<Request, ConfigError> {
         check_ranges(self, PlanOptions::settings())?;
+        if self.zipf > 0.0 {
+            let allowed = "plans are for uniform tokens; threshold and predict take zipf";
+            return Err(ConfigError::value("zipf", self.zipf, allowed));
+        }
         let number = |count: Option<u64>| count.map(|count| count as f64);
         Ok(Request {
             facts: self.facts as f64,

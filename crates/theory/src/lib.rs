@@ -26,6 +26,7 @@
 
 pub mod attention;
 pub mod bound;
+pub mod capacity;
 pub mod conditions;
 mod counts;
 pub mod critical;

@@ -143,6 +143,11 @@ impl<T: Real> Network<T> {
         &self.trained
     }
 
+    /// Number of trained entries.
+    pub fn parameters(&self) -> usize {
+        self.trained.iter().map(|&tensor| self.tensor(tensor).len()).sum()
+    }
+
     /// The same network with other tensors trained, those of the list that it has.
     pub fn training(mut self, tensors: &[Tensor]) -> Network<T> {
         self.trained = tensors.iter().copied().filter(|&tensor| !self.tensor(tensor).is_empty()).collect();

@@ -6,10 +6,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use superpose_associative::{MemoryConfig, MemorySettings, Rule};
 use superpose_core::backend::Backend;
-use superpose_core::config::{ConfigError, Group, Labels, Values, between, check_ranges, counts};
+use superpose_core::config::{ConfigError, Embedding, Group, Labels, Values, between, check_ranges, counts};
 use superpose_core::{settings, words};
+use superpose_theory::capacity::{List, linear_capacity, list_load, stored_bits};
 
 use super::{MemoryError, reaches, recalls};
+use crate::interval::Interval;
 use crate::threshold::{Plan, Search, Step, Threshold};
 
 words! {
@@ -77,6 +79,13 @@ pub struct CapacityRecord {
     pub threshold: Threshold,
     /// Parameters per `N log N` at the crossing: `m d/(N log N)`, the width being d without an MLP.
     pub parameters_per_fact: Option<f64>,
+    /// Bits of labels stored per parameter at the crossing, all facts right (theory: capacity); none with an accuracy below 0.99, unequal
+    /// frequencies, a list or a Hopfield network.
+    #[serde(default)]
+    pub bits_per_parameter: Option<Interval>,
+    /// The number of facts that the best linear memory holds (theory: capacity), where there is a formula.
+    #[serde(default)]
+    pub predicted: Option<f64>,
     /// Memories made.
     pub runs: usize,
     /// The half width that was asked for.
@@ -158,7 +167,18 @@ impl CapacitySearch {
         let Capacity { threshold, runs, .. } = self.search(backend, stop, observe)?;
         let config = &self.config;
         let parameters = (config.inputs() * config.dim) as f64;
+        let counts = config.accuracy >= 0.99
+            && config.zipf.is_none()
+            && config.top.is_none()
+            && config.rule != Rule::Hopfield;
+        let bits = |facts: f64| {
+            let labels = config.labels.count(facts as usize).max(2);
+            facts * stored_bits(1.0, labels) / config.parameters() as f64
+        };
+        let bits = |n: Interval| Interval { mean: bits(n.mean), low: bits(n.low), high: bits(n.high) };
         Ok(CapacityRecord {
+            bits_per_parameter: threshold.interval().filter(|_| counts).map(bits),
+            predicted: predicted(config),
             parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * libm::log(n.mean))),
             threshold,
             runs,
@@ -176,9 +196,24 @@ fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig
     MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
 }
 
+/// The number of facts that the best linear memory holds; `None` for other memories, shared labels and unequal frequencies.
+fn predicted(settings: &MemorySettings) -> Option<f64> {
+    let MemorySettings { rule, width, labels, zipf, top, dim, embedding, .. } = *settings;
+    if (rule, width, labels, zipf) != (Rule::Trained, None, Labels::Permutation, None) {
+        return None;
+    }
+    match top {
+        Some(top) => Some(list_load(top, List::Mean) * (dim * dim) as f64),
+        None => linear_capacity(dim, embedding != Embedding::Gaussian),
+    }
+}
+
 /// Returns the number of facts at which the search starts, from published constants in `parameters = c N log N` and of the load of a
 /// Hopfield network.
 fn guess(settings: &MemorySettings) -> f64 {
+    if let (Rule::Trained, Some(top)) = (settings.rule, settings.top) {
+        return list_load(top, List::Mean) * (settings.inputs() * settings.dim) as f64;
+    }
     let constant = match (settings.rule, settings.width) {
         (Rule::Hopfield, _) => return 0.138 * settings.dim as f64,
         (Rule::Hebbian, _) => 8.0,
@@ -195,9 +230,8 @@ fn guess(settings: &MemorySettings) -> f64 {
 mod tests {
     use super::*;
     use superpose_associative::Convention;
-    use superpose_core::config::Embedding;
 
-    fn capacity(settings: &MemorySettings, half_width: f64) -> crate::interval::Interval {
+    fn capacity(settings: &MemorySettings, half_width: f64) -> Interval {
         let options = CapacityOptions { half_width, ..CapacityOptions::default() };
         let search = CapacitySearch::new(settings, &options).expect("settings");
         let stop = AtomicBool::new(false);
@@ -225,6 +259,23 @@ mod tests {
         assert!(60.0 <= n.mean && n.mean <= 67.0, "{n:?}");
         let n = capacity(&settings, 0.04);
         assert!(63.0 <= n.mean && n.mean <= 69.0, "{n:?}");
+        let predicted = predicted(&settings).expect("a formula");
+        assert!((n.low..n.high).contains(&predicted), "{n:?} {predicted}");
+    }
+
+    /// A list of a tenth of the labels holds more facts than the criterion of its mean, and fewer than that of its last label.
+    #[test]
+    fn list_capacity_is_between_the_formulas() {
+        let [mean, last] = [List::Mean, List::Last].map(|list| (list_load(0.1, list) * 256.0) as usize);
+        let success = |facts: usize| {
+            let settings = MemorySettings { facts, dim: 16, top: Some(0.1), ..MemorySettings::default() };
+            let config = MemorySettings { rule: Rule::Trained, steps: Some(512), repeats: 3, ..settings };
+            let stop = AtomicBool::new(false);
+            let config = config.check().expect("settings");
+            super::super::run(&config, &Backend::single(), &stop, &mut |_| {}).expect("a run").success.mean
+        };
+        assert_eq!((mean, last), (62, 98));
+        assert_eq!([mean, last].map(success), [1.0, 0.0]);
     }
 
     #[test]

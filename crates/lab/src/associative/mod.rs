@@ -10,6 +10,7 @@ use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
+use superpose_theory::capacity::stored_bits;
 
 pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Find};
 
@@ -47,6 +48,10 @@ pub struct MemoryRecord {
     pub success: Interval,
     /// Logit of the right label minus the largest other; for a Hopfield network the final overlap.
     pub margin: Interval,
+    /// Bits of labels stored per parameter, from the accuracy (theory: capacity); none with unequal frequencies, a list or a Hopfield
+    /// network.
+    #[serde(default)]
+    pub bits_per_parameter: Option<Interval>,
     /// Mean number of training steps until the best evaluation; 0 without training.
     pub steps: f64,
     /// Duration in seconds.
@@ -80,12 +85,16 @@ pub fn run(
     let measures =
         |of: fn(&Recall) -> Tally| -> Vec<SampleMean> { found.iter().map(|r| of(r).into()).collect() };
     let accuracy = measures(|found| found.accuracy);
+    // With unequal frequencies, facts are not equal items, so the interval comes from the repeats alone.
+    let accuracy = match config.zipf {
+        Some(_) if config.repeats > 1 => over_repeats(&accuracy),
+        _ => share(&accuracy, config.facts),
+    };
+    let counts = config.zipf.is_none() && config.top.is_none() && config.rule != Rule::Hopfield;
     Ok(MemoryRecord {
-        // With unequal frequencies, facts are not equal items, so the interval comes from the repeats alone.
-        accuracy: match config.zipf {
-            Some(_) if config.repeats > 1 => over_repeats(&accuracy),
-            _ => share(&accuracy, config.facts),
-        },
+        bits_per_parameter: counts
+            .then(|| bits_per_parameter(accuracy, config.facts, config.label_count(), config.parameters())),
+        accuracy,
         success: share(&[success], usize::MAX),
         margin: number(&measures(|found| found.margin)),
         steps: found.iter().map(|found| found.steps as f64).sum::<f64>() / found.len() as f64,
@@ -93,6 +102,13 @@ pub fn run(
         config: (**config).clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     })
+}
+
+/// Bits of labels that facts of this accuracy are worth, per parameter. They grow with the accuracy, so the ends of its interval are
+/// those of the bits.
+pub fn bits_per_parameter(accuracy: Interval, facts: usize, labels: usize, parameters: usize) -> Interval {
+    let bits = |accuracy| facts as f64 * stored_bits(accuracy, labels) / parameters as f64;
+    Interval { mean: bits(accuracy.mean), low: bits(accuracy.low), high: bits(accuracy.high) }
 }
 
 /// Returns an estimate of the bytes that memories take when run on this many threads.

@@ -10,16 +10,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_core::Measures;
 use superpose_core::backend::{Backend, DeviceError, Numerics};
 use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::early_phase::early_phase;
+use superpose_core::measure::Missing;
 use superpose_core::model::Model;
 use superpose_core::task::Stored;
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint, warm_start};
 use superpose_core::with_precision;
+use superpose_core::{Measure, Measures};
 use superpose_tensors::{Tensor, TensorError};
 
+use crate::associative::bits_per_parameter;
 use crate::cell::{Entry, Outcome, Results};
 use crate::interval::{Interval, intervals};
 use crate::run::{Inputs, Instance, RunError, Trained, below, learn, majority};
@@ -42,6 +44,12 @@ pub struct TrainingRecord {
     pub outcome: Summary,
     /// The same of the early phase, whose three steps use the same samples.
     pub early_phase: Summary,
+    /// Trained parameters.
+    #[serde(default)]
+    pub parameters: usize,
+    /// Bits of labels stored per trained parameter, from the accuracy (theory: capacity); none with unequal frequencies.
+    #[serde(default)]
+    pub bits_per_parameter: Option<Interval>,
     /// The measures of the trained network, repeat by repeat.
     pub by_seed: Vec<Outcome>,
     /// The trajectory of the first repeat.
@@ -170,12 +178,21 @@ pub fn train(
     let Some(One { steps_taken, stopped_early, trajectory, state, .. }) = first else {
         return Ok(Finish::Interrupted { step: 0 });
     };
+    let parameters = match &state {
+        AnyState::F32(state) => state.network.parameters(),
+        AnyState::F64(state) => state.network.parameters(),
+    };
+    let outcome = Summary::new(&outcomes, config.vocab);
+    let accuracy = outcome.measures[Measure::Accuracy];
     let record = TrainingRecord {
         config: (**config).clone(),
         repeats: config.repeats,
         steps_taken,
         stopped_early,
-        outcome: Summary::new(&outcomes, config.vocab),
+        parameters,
+        bits_per_parameter: (config.zipf.is_none() && !accuracy.is_missing())
+            .then(|| bits_per_parameter(accuracy, config.vocab, config.label_count(), parameters)),
+        outcome,
         early_phase: Summary::new(&early, config.vocab),
         by_seed: outcomes,
         trajectory,

@@ -59,11 +59,13 @@ fn memory(record: &MemoryRecord) -> Document {
         ("success", &record.success, format!("share of repeats with accuracy of at least {accuracy}")),
         (margin, &record.margin, over.into()),
     ];
-    let rows = rows.map(|(name, value, note)| {
+    let bits = record.bits_per_parameter.as_ref();
+    let bits = bits.map(|bits| ("bits/parameter", bits, "of labels, from the accuracy".into()));
+    let rows = rows.into_iter().chain(bits).map(|(name, value, note)| {
         let [low, high] = [value.low, value.high].map(decimal);
         [name.into(), decimal(value.mean), format!("[{low}, {high}]  {note}")]
     });
-    page.blocks.push(Block::Fields([16, 10], rows.to_vec()));
+    page.blocks.push(Block::Fields([16, 10], rows.collect()));
     page.note("Intervals: 95%, over repeats and facts.");
     if record.steps > 0.0 {
         page.line(format!("Steps: {} on average.", grouped(record.steps.round())));
@@ -109,6 +111,18 @@ fn capacity(record: &CapacityRecord) -> Document {
             row(name, 8, ratio, "parameters over N log N".into());
         }
     }
+    if let Some(bits) = record.bits_per_parameter {
+        let note = format!("[{:.2}, {:.2}]  of labels, all facts right", bits.low, bits.high);
+        row("bits/parameter", 7, format!("{:.2}", bits.mean), note);
+    }
+    if let Some(predicted) = record.predicted {
+        let note = if config.top.is_some() {
+            "right label above the mean of the list, d large"
+        } else {
+            "best linear memory"
+        };
+        row("predicted", 9, format!("{predicted:.1}"), note.into());
+    }
     page.paragraph(format!("{} memories in {:.1} s.", record.runs, record.seconds));
     page
 }
@@ -127,6 +141,7 @@ fn about(config: &MemorySettings) -> String {
         parts.push(format!("{classes} classes"));
     }
     parts.extend(config.zipf.map(|zipf| format!("Zipf exponent {zipf}")));
+    parts.extend(config.top.map(|top| format!("right label in a list of the share {top}")));
     let text = parts.join(", ");
     if config.rule != Rule::Trained {
         return text;

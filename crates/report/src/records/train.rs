@@ -9,7 +9,7 @@ use superpose_lab::train::TrainingRecord;
 
 use super::measured;
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::count;
+use crate::numbers::{count, decimal};
 
 /// About as many points of the trajectory are shown, the first and the last among them.
 const POINTS: usize = 12;
@@ -40,6 +40,13 @@ pub fn train(record: &TrainingRecord) -> Document {
     let over =
         if record.repeats > 1 { "repeats and test samples" } else { "test samples alone (one repeat)" };
     page.note(format!("Intervals: 95%, over {over}."));
+    if let Some(bits) = record.bits_per_parameter {
+        let (parameters, [mean, low, high]) =
+            (count(record.parameters), [bits.mean, bits.low, bits.high].map(decimal));
+        page.line(format!(
+            "Bits of labels stored per parameter: {mean} [{low}, {high}], of {parameters} parameters."
+        ));
+    }
     page.heading(if record.repeats > 1 { "Trajectory of the first repeat" } else { "Trajectory" });
     page.table(points_table(&record.trajectory));
     page.line(
