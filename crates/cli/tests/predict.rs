@@ -107,6 +107,19 @@ fn table_has_every_part() {
     }
 }
 
+/// Under Zipf's law both averages are named; with uniform tokens they are the same.
+#[test]
+fn zipf_predictions_are_by_use_and_by_fact() {
+    let record = json("predict --vocab 300 --length 4 --trigger keys --zipf 1");
+    for name in ["accuracy", "memory_accuracy", "one_step_accuracy"] {
+        assert!(record["by_fact"][name].as_f64() < record[name].as_f64(), "{name}: {record}");
+    }
+    assert!(
+        text("predict --vocab 300 --length 4 --trigger keys --zipf 1").contains("recall accuracy by fact")
+    );
+    assert!(json("predict").get("by_fact").is_none());
+}
+
 #[test]
 fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
@@ -123,6 +136,7 @@ fn invalid_arguments_are_rejected() {
         ("plan --facts 100 --length 9 --accuracy 0", ["accuracy = 0", "above 0"]),
         ("plan --facts 100 --length 9 --dim 1e7", ["dim = 10000000", "1000000"]),
         ("plan --facts 100 --length 9 --max-parameters 0", ["max_parameters = 0", "from 1"]),
+        ("plan --facts 100 --length 9 --zipf 1", ["zipf = 1", "plans are for uniform tokens"]),
         ("plan --facts 100 --length 9 --svg plan.pdf", ["svg = plan.pdf", "must end in .svg or .png"]),
         (
             "plan --facts 100 --length 9 --svg no/such/plan.svg",

@@ -7,7 +7,7 @@ use superpose_core::{Measure, Measures};
 use superpose_theory::critical::{Critical, Parameter, Target, critical};
 use superpose_theory::laws::Law;
 use superpose_theory::plan::expected_error;
-use superpose_theory::predict::{Dominant, Gap, Noise as Terms, uncovered_with};
+use superpose_theory::predict::{ByFact, Dominant, Gap, Noise as Terms, uncovered_with};
 use superpose_theory::{MIN_TIGHT_LEAD, Point, Rows, predict_with as theory};
 
 use crate::run::Noise;
@@ -18,6 +18,9 @@ pub struct PredictionRecord {
     /// The predicted measures.
     #[serde(flatten)]
     pub measures: Measures<Option<f64>>,
+    /// Accuracies under Zipf's law with the same weight for all facts; the measures weigh facts by their use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_fact: Option<ByFact>,
     /// Rms error to expect of the accuracy; absent where the formulas are extrapolated.
     pub error: Option<f64>,
     /// Why it is not known.
@@ -167,6 +170,7 @@ pub fn predict_with(
     let silence = |&gap: &Gap| Silence { gap, text: gap.reason.text().into() };
     Ok(PredictionRecord {
         measures: prediction.measures,
+        by_fact: prediction.by_fact,
         error: expected.clone().ok(),
         error_reason: expected.err(),
         noise: budgets(&prediction.noise, config),

@@ -4,7 +4,7 @@ use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::random::{Stream, Words, unit};
-use superpose_lab::run::{Inputs, evaluation};
+use superpose_lab::run::{Inputs, evaluation, recall_by_fact};
 use superpose_theory::predict;
 
 const COMPARED: [Measure; 4] =
@@ -59,4 +59,36 @@ fn simulated_accuracies_agree_with_the_theory() {
         println!("{quantity}: rms {rms:.4} over {} cells", cells.len());
         assert!(rms <= allowed, "{quantity}: rms {rms:.4}, allowed {allowed}");
     }
+}
+
+/// Under Zipf's law the predicted share of facts is that of trained models, and so is the share of uses.
+#[test]
+fn recall_by_fact_and_by_use_agree_with_the_theory() {
+    let settings = Settings {
+        vocab: 200,
+        dim: 96,
+        length: 6,
+        samples: 6000,
+        trigger: Trigger::Keys,
+        ..Settings::default()
+    };
+    let config = Settings { zipf: Some(0.7), ..settings }.check().unwrap();
+    let (seeds, each) = (6, 20);
+    let mut facts = vec![0.0; config.vocab];
+    for seed in 0..seeds {
+        let recall = recall_by_fact(&config.repeat(seed), each, &Backend::single()).unwrap();
+        facts.iter_mut().zip(recall).for_each(|(mean, recall)| *mean += recall / seeds as f64);
+    }
+    let weights: Vec<f64> = (1..=config.vocab).map(|rank| (rank as f64).powf(-0.7)).collect();
+    let uses = facts.iter().zip(&weights).map(|(recall, weight)| recall * weight);
+    let (by_fact, by_use) =
+        (facts.iter().sum::<f64>() / config.vocab as f64, uses.sum::<f64>() / weights.iter().sum::<f64>());
+    let prediction = predict(&config);
+    let [fact, used] =
+        [prediction.by_fact.unwrap().accuracy.unwrap(), prediction.measures[Measure::Accuracy].unwrap()];
+    assert!(used - fact > 0.05 && by_use - by_fact > 0.05, "{fact} {used}, measured {by_fact} {by_use}");
+    assert!(
+        (fact - by_fact).abs() < 0.04 && (used - by_use).abs() < 0.04,
+        "{fact} {used}, measured {by_fact} {by_use}"
+    );
 }

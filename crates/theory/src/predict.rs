@@ -18,7 +18,8 @@ use crate::point::{Point, Zipf, without_formula};
 use crate::recall::{MIN_TIGHT_LEAD, Nodes, Weights};
 use crate::rounds::Rounds;
 use crate::rows::Rows;
-use crate::zipf::Zipfian;
+pub use crate::zipf::ByFact;
+use crate::zipf::{Zipfian, muon};
 
 /// Defines each reason by its text, which is also its description in schemas.
 macro_rules! reasons {
@@ -108,6 +109,9 @@ pub struct Prediction {
     /// The predicted measures. Recall is the lock rate times what a run with that lock rate has stored, averaged over runs.
     #[serde(flatten)]
     pub measures: Measures<Option<f64>>,
+    /// The same with equal weights of facts; none for uniform tokens, where it makes no difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_fact: Option<ByFact>,
     /// Statistics of the kernel.
     pub kernel: Option<Summary>,
     /// Sizes of noise terms.
@@ -130,12 +134,23 @@ pub fn predict_with(config: &Config, rows: Option<Rows>) -> Prediction {
     let reasons = PREDICTED.map(|quantity| (quantity, uncovered_with(config, rows.is_some(), quantity)));
     let mut gaps = Vec::new();
     gaps.extend(reasons.iter().filter_map(|&(quantity, reason)| Some(Gap { quantity, reason: reason? })));
+    if let Some([by_use, by_fact]) = muon::memory_accuracies(config).filter(|_| rows.is_none()) {
+        gaps.retain(|gap| gap.quantity != Measure::MemoryAccuracy);
+        let skewed = !Zipf::from(&**config).is_uniform();
+        let by_fact = ByFact { accuracy: None, memory_accuracy: Some(by_fact), one_step_accuracy: None };
+        let mut prediction = Prediction { by_fact: skewed.then_some(by_fact), gaps, ..Prediction::default() };
+        prediction.measures[Measure::MemoryAccuracy] = Some(by_use);
+        return prediction;
+    }
     if gaps.len() == PREDICTED.len() {
         return Prediction { gaps, ..Prediction::default() };
     }
     let mut prediction = predict_at(&Point { rows, ..Point::from(config) });
     prediction.gaps.retain(|gap| gaps.iter().all(|other| other.quantity != gap.quantity));
-    gaps.iter().for_each(|gap| prediction.measures[gap.quantity] = None);
+    for gap in &gaps {
+        prediction.measures[gap.quantity] = None;
+        prediction.by_fact.iter_mut().for_each(|by_fact| by_fact.remove(gap.quantity));
+    }
     let covered = gaps.iter().all(|gap| gap.reason == Reason::Rounds);
     prediction.gaps.extend(gaps);
     if config.rounds > 1 && covered {
@@ -312,6 +327,7 @@ impl Prediction {
         };
         Prediction {
             measures,
+            by_fact: None,
             kernel: Some(kernel),
             noise: Noise { logits: Some(logits), scores },
             dominant: dominant(point, memory_accuracy, lock_rate, &logits, scores.as_ref()),

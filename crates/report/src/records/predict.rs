@@ -1,8 +1,10 @@
 //! A prediction: quantities, noise terms, critical values and conditions.
 
+use superpose_core::Measure;
 use superpose_lab::predict::{LawRecord, PredictionRecord};
 use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
+use superpose_theory::predict::ByFact;
 
 use super::{NOISE, measured, model, noise_parts, trigger};
 use crate::document::{Document, Grid, Left, Right};
@@ -36,6 +38,18 @@ pub fn predict(record: &PredictionRecord) -> Document {
         if value.is_some() || reason.is_some() {
             let value = value.map_or("-".into(), |x| format!("{x:.4}"));
             table.row([measure.label(), &value, reason.unwrap_or("")]);
+        }
+    }
+    if let Some(ByFact { accuracy, memory_accuracy, one_step_accuracy }) = record.by_fact {
+        for (measure, value) in [
+            (Measure::Accuracy, accuracy),
+            (Measure::MemoryAccuracy, memory_accuracy),
+            (Measure::OneStepAccuracy, one_step_accuracy),
+        ] {
+            if let Some(value) = value {
+                let note = "share of facts; the rows above are by frequency of use";
+                table.row([format!("{} by fact", measure.label()), format!("{value:.4}"), note.into()]);
+            }
         }
     }
     page.table(table);

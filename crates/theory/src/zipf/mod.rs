@@ -10,10 +10,12 @@
 mod attention;
 mod classes;
 mod memory;
+pub(crate) mod muon;
 mod one_step;
 mod race;
 mod scores;
 
+use serde::{Deserialize, Serialize};
 use superpose_core::{Measure, Measures};
 
 use crate::kernel::Kernel;
@@ -23,6 +25,30 @@ use crate::predict::{Noise, Prediction, dominant_of};
 use attention::{Rate, rates};
 use classes::Class;
 use scores::Scores;
+
+/// Accuracies under Zipf's law in which every fact has the same weight: shares of facts that are known. The measures themselves weigh
+/// facts by their use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ByFact {
+    /// Recall.
+    pub accuracy: Option<f64>,
+    /// Recall with attention placed on the informative position.
+    pub memory_accuracy: Option<f64>,
+    /// Recall from the first gradient.
+    pub one_step_accuracy: Option<f64>,
+}
+
+impl ByFact {
+    /// Takes back the prediction of a measure.
+    pub(crate) fn remove(&mut self, measure: Measure) {
+        match measure {
+            Measure::Accuracy => self.accuracy = None,
+            Measure::MemoryAccuracy => self.memory_accuracy = None,
+            Measure::OneStepAccuracy => self.one_step_accuracy = None,
+            _ => {}
+        }
+    }
+}
 
 /// A point with its classes and scores.
 pub(crate) struct Zipfian {
@@ -52,16 +78,35 @@ impl Zipfian {
         self.by_use(rates.iter().map(|rates| rates.iter().map(|rate| rate.weight * rate.locked).sum()))
     }
 
-    /// The predicted value of a measure; `None` when there is no formula for it.
-    pub fn measure(&self, measure: Measure) -> Option<f64> {
+    /// The mean of something by class, with the same weight for all facts.
+    fn by_fact(&self, values: impl IntoIterator<Item = f64>) -> f64 {
+        let shares = self.scores.classes.iter().map(|class| class.count / self.point.vocab);
+        shares.zip(values).map(|(share, value)| share * value).sum::<f64>().clamp(0.0, 1.0)
+    }
+
+    /// The predicted accuracy of each class; `None` for measures of other kinds.
+    fn accuracies(&self, measure: Measure) -> Option<Vec<f64>> {
         let Zipfian { point, scores } = self;
         let classes = &scores.classes;
         match measure {
-            Measure::Accuracy => Some(self.by_use(memory::recalled(point, classes, &self.rates(false)))),
-            Measure::MemoryAccuracy => {
-                Some(self.by_use(memory::recalled(point, classes, &memory::placed(classes))))
+            Measure::Accuracy => Some(memory::recalled(point, classes, &self.rates(false))),
+            Measure::MemoryAccuracy => Some(memory::recalled(point, classes, &memory::placed(classes))),
+            Measure::OneStepAccuracy => Some(one_step::readable(point, classes)),
+            Measure::LockRate
+            | Measure::KeptRate
+            | Measure::AttentionMass
+            | Measure::Top5Accuracy
+            | Measure::Margin => None,
+        }
+    }
+
+    /// The predicted value of a measure; `None` when there is no formula for it.
+    pub fn measure(&self, measure: Measure) -> Option<f64> {
+        let point = &self.point;
+        match measure {
+            Measure::Accuracy | Measure::MemoryAccuracy | Measure::OneStepAccuracy => {
+                self.accuracies(measure).map(|accuracies| self.by_use(accuracies))
             }
-            Measure::OneStepAccuracy => Some(self.by_use(one_step::readable(point, classes))),
             Measure::LockRate => Some(self.mean_rate(&self.rates(false))),
             Measure::AttentionMass => Some(self.mean_rate(&self.rates(true))),
             Measure::KeptRate => point.keep.is_none_or(|keep| keep >= point.length).then_some(1.0),
@@ -96,7 +141,15 @@ impl Zipfian {
 
     /// All predictions.
     pub fn predict(&self) -> Prediction {
-        let measures = Measures::from_fn(|measure| self.measure(measure));
+        let accuracies = Measures::from_fn(|measure| self.accuracies(measure));
+        let measures = Measures::from_fn(|measure| match &accuracies[measure] {
+            Some(accuracies) => Some(self.by_use(accuracies.iter().copied())),
+            None => self.measure(measure),
+        });
+        let by_fact = |measure| {
+            let accuracies: Option<&Vec<f64>> = accuracies[measure].as_ref();
+            accuracies.map(|accuracies| self.by_fact(accuracies.iter().copied()))
+        };
         let (logits, scores) = (self.logits(), self.scores.noise());
         let memory_accuracy = measures[Measure::MemoryAccuracy].unwrap_or(0.0);
         let lock_rate = measures[Measure::LockRate];
@@ -104,6 +157,11 @@ impl Zipfian {
             dominant: dominant_of(self.unseen(), memory_accuracy, lock_rate, &logits, Some(&scores)),
             kernel: Some(Kernel::of(&self.point).summary()),
             noise: Noise { logits: Some(logits), scores: Some(scores) },
+            by_fact: Some(ByFact {
+                accuracy: by_fact(Measure::Accuracy),
+                memory_accuracy: by_fact(Measure::MemoryAccuracy),
+                one_step_accuracy: by_fact(Measure::OneStepAccuracy),
+            }),
             measures,
             ..Prediction::default()
         }
@@ -155,6 +213,24 @@ mod tests {
             for measure in MEASURES {
                 let (a, b) = (uniform.measures[measure].unwrap(), zipf.measures[measure].unwrap());
                 assert!((a - b).abs() < 0.05, "L = {length}, {measure}: {a} and {b}");
+            }
+        }
+    }
+
+    /// Frequent facts are recalled more often, so the share of facts is below the share of uses; without an exponent the two are equal.
+    #[test]
+    fn accuracy_by_fact_is_below_that_by_use() {
+        let point = gaussian(300.0, 100.0, 8.0, 3000.0);
+        for (exponent, least) in [(1e-6, 0.0), (1.0, 0.2)] {
+            let prediction = Zipfian::new(&at(point, exponent, exponent)).predict();
+            let ByFact { accuracy, memory_accuracy, one_step_accuracy } = prediction.by_fact.unwrap();
+            for (measure, by_fact) in [
+                (Measure::Accuracy, accuracy),
+                (Measure::MemoryAccuracy, memory_accuracy),
+                (Measure::OneStepAccuracy, one_step_accuracy),
+            ] {
+                let below = prediction.measures[measure].unwrap() - by_fact.unwrap();
+                assert!((least - 1e-5..0.8).contains(&below), "s = {exponent}, {measure}: {below}");
             }
         }
     }
