@@ -7,6 +7,9 @@ const NAMES = { vocab: 'facts', dim: 'dimension' };
 /** A size in a word for people; most are called what the programs call them. */
 export const nameOfSize = (size) => NAMES[size] ?? size;
 
+/** Rules of the memory steps that have a name of their own. */
+export const RULES = { muon: 'Muon', newton: 'Newton' };
+
 /** The value of a size; null where the model has none. */
 export function sizeOf(config, size) {
   if (size !== 'parameters') return config[size];
@@ -36,7 +39,7 @@ export function rangeOf(about, config, size) {
 export const needsWidth = (size) => size === 'width' || size === 'parameters';
 
 /** What the page has controls for. */
-const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
+const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
 
 /** What changes how closely a run is measured, and not what is measured. */
 const CLOSENESS = ['precision', 'test_samples'];
@@ -57,7 +60,7 @@ export function unusual(config, usual) {
 export const foreign = (config, usual) => uncontrolled(config, usual).some((name) => !CLOSENESS.includes(name));
 
 /** The settings that make a point, beside the activation of an MLP. */
-const POINT = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger', 'keep'];
+const POINT = ['vocab', 'dim', 'length', 'samples', 'width', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds'];
 
 /** Whether a run has the settings of a point, but for those that are left out; how many seeds it has does not matter. */
 export function atPoint(run, config, usual, without = []) {
@@ -76,5 +79,7 @@ export function describe(config) {
   const model = config.width === null ? 'attention only' : `MLP m = ${grouped(config.width)}, ${config.activation}`;
   const trigger = config.trigger === 'keys' ? 'trigger in keys' : 'trigger in keys and values';
   const kept = (config.keep ?? null) === null ? '' : `, ${grouped(config.keep)} tokens kept`;
-  return `${sizesOf(config)}, ${model}, ${config.embedding} embeddings, ${trigger}${kept}`;
+  const rule = config.early_rule === 'gradient' ? '' : `, memory steps by ${RULES[config.early_rule] ?? config.early_rule}`;
+  const rounds = config.rounds === 1 ? '' : `, ${grouped(config.rounds)} rounds`;
+  return `${sizesOf(config)}, ${model}, ${config.embedding} embeddings, ${trigger}${kept}${rule}${rounds}`;
 }

@@ -5,7 +5,7 @@ import { wholeWords } from './number.js';
 
 export const TABS = ['explore', 'try', 'studies', 'plan', 'help'];
 export const COUNTS = ['vocab', 'dim', 'length', 'samples', 'width'];
-export const CHOICES = ['activation', 'embedding', 'trigger'];
+export const CHOICES = ['activation', 'embedding', 'trigger', 'early_rule'];
 /** What one chooses in the planner's form; empty is left to the planner, and null is as at the point of the map. */
 export const PLAN = {
   facts: null, length: null, accuracy: 0.9, trigger: null, activation: '', dim: '', width: '', samples: 1000000, max_parameters: '',
@@ -15,7 +15,7 @@ export const planOf = ({ plan, config }) => ({ ...plan, facts: plan.facts ?? con
 
 /** What whole numbers of a configuration may be; how many repeats, the server says. One fact alone is no choice. */
 const MAX_COUNT = 2 ** 31 - 1;
-export const RANGES = { size: [1, MAX_COUNT], vocab: [2, MAX_COUNT], seed: [0, 2 ** 32] };
+export const RANGES = { size: [1, MAX_COUNT], vocab: [2, MAX_COUNT], rounds: [1, 1000], seed: [0, 2 ** 32] };
 /** What a size may be. */
 export const rangeOfSize = (size) => RANGES[size] ?? RANGES.size;
 /** Where the page begins: near the boundary, at sizes where a training takes a moment. */
@@ -49,6 +49,7 @@ function fieldsOf(about) {
   const field = (key, holder, name, check) => fields.push({ key, holder, name, check });
   for (const name of COUNTS) field(name, 'config', name, wholeFrom(...rangeOfSize(name)));
   field('keep', 'config', 'keep', wholeFrom(...RANGES.size));
+  field('rounds', 'config', 'rounds', wholeFrom(...RANGES.rounds));
   for (const name of CHOICES) field(name, 'config', name, oneOf(about.choices[name]));
   field('repeats', 'config', 'repeats', wholeFrom(1, about.limits.repeats));
   field('seed', 'config', 'seed', wholeFrom(...RANGES.seed));
@@ -81,7 +82,7 @@ const quote = (text) => (text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : 
 export function makeState(about) {
   const fields = fieldsOf(about);
   const config = {};
-  for (const name of [...COUNTS, 'keep', ...CHOICES]) config[name] = about.defaults[name];
+  for (const name of [...COUNTS, 'keep', 'rounds', ...CHOICES]) config[name] = about.defaults[name];
   const defaults = {
     tab: 'explore', config: { ...config, ...START }, x: 'dim', y: 'samples', accuracy: 0.5,
     run: null, study: null, file: null, holder: null, tensor: null, plan: PLAN,

@@ -64,6 +64,28 @@ for (const size of Object.keys(SIZES)) {
     assert.ok(await page.locator(`#dots .dot[data-run="${id}"]`).isVisible());
   }));
 
+  test(`${size}: a rule of the memory steps and rounds are chosen, trained and kept in the address`, () => withPage({ size, at: '#explore?vocab=64&dim=32&samples=400&repeats=1' }, async (page) => {
+    await page.selectOption('#choose-early_rule', 'muon');
+    await page.fill('#number-rounds', '2');
+    await page.press('#number-rounds', 'Enter');
+    await drawn(page);
+    assert.match(page.url(), /rounds=2/);
+    assert.match(page.url(), /early_rule=muon/);
+    assert.match(await text(page, '#map-note'), /the formulas are for gradient steps of the memory/);
+    const run = await trained(page);
+    assert.deepEqual([run.config.early_rule, run.config.rounds], ['muon', 2]);
+    assert.equal(await page.locator(`#dots .dot[data-run="${run.id}"]`).getAttribute('class'), 'dot here');
+    await page.click('#strip-link');
+    await page.waitForSelector('#result[data-state=done] .rates');
+    assert.match(await text(page, '#train-config'), /memory steps by Muon, 2 rounds/);
+    await fits(page);
+    await page.goBack();
+    await drawn(page);
+    await page.fill('#number-rounds', '0');
+    await page.press('#number-rounds', 'Enter');
+    assert.match(await text(page, '#number-rounds-refusal'), /^Rounds = 0: must be a whole number from 1 to 1,000$/);
+  }));
+
   test(`${size}: runs queue and are cancelled`, () => withPage({ size, at: `#try?${LONG}` }, async (page) => {
     await page.click('#train');
     const first = Number(await page.waitForSelector('#result[data-state=running]').then((node) => node.getAttribute('data-run')));

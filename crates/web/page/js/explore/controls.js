@@ -1,18 +1,18 @@
 // The controls of a configuration: a slider on a logarithmic scale and a number for each size, and choices by name.
 
 import { h, $ } from '../dom.js';
-import { count } from '../format.js';
+import { count, words } from '../format.js';
 import { wholeField } from '../number.js';
 import { place, step, value, whole } from '../scale.js';
-import { CHOICES, COUNTS, rangeOfSize } from '../state.js';
-import { leastDim, lineOf, nameOfSize, needsWidth } from '../sizes.js';
+import { CHOICES, COUNTS, RANGES, rangeOfSize } from '../state.js';
+import { leastDim, lineOf, nameOfSize, needsWidth, RULES } from '../sizes.js';
 import { TERMS, term } from '../terms.js';
 
 const TRACK = 1000;
 const FINE = 1.05;
 const COARSE = 2;
 const USUAL_WIDTH = 1024;
-const LABELS = { trigger: { values: 'keys and values', keys: 'keys only' } };
+const LABELS = { trigger: { values: 'keys and values', keys: 'keys only' }, early_rule: RULES };
 
 /** The factor by which a key moves a slider; arrows are fine, pages coarse. */
 const KEYS = {
@@ -58,14 +58,14 @@ function sizeControl(state, line) {
 }
 
 /** One choice by name. */
-function choiceControl(state, name, words) {
+function choiceControl(state, name, choices) {
   const choose = () => {
     const config = { ...state.get().config, [name]: select.value };
     // Orthonormal vectors need many dimensions, so choosing them raises the dimension.
     state.set({ config: { [name]: select.value, dim: Math.max(config.dim, leastDim(config)) } });
   };
-  const select = h('select', { id: `choose-${name}`, 'aria-label': name, onchange: choose },
-    words.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));
+  const select = h('select', { id: `choose-${name}`, 'aria-label': words(name), onchange: choose },
+    choices.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));
   const row = h('div', { class: 'control choice' }, term(name), select);
   const show = ({ config }) => {
     select.value = config[name];
@@ -83,6 +83,15 @@ function keepControl(state) {
   const field = wholeField(number, { name: 'k', low: 1, put, optional: true, most });
   const row = h('div', { class: 'control' }, term('keep', 'k'), h('label', { for: number.id }, 'tokens kept'), number, field.refusal);
   return { row, show: ({ config }, anew) => field.show(config.keep, anew) };
+}
+
+/** How often the pair of an attention step and a memory step is repeated. */
+function roundsControl(state) {
+  const number = h('input', { type: 'text', inputmode: 'numeric', id: 'number-rounds', class: 'number', autocomplete: 'off' });
+  const [low, high] = RANGES.rounds;
+  const field = wholeField(number, { name: 'Rounds', low, high, put: (rounds) => state.set({ config: { rounds } }) });
+  const row = h('div', { class: 'control' }, term('rounds', 'r'), h('label', { for: number.id }, 'rounds of training'), number, field.refusal);
+  return { row, show: ({ config }, anew) => field.show(config.rounds, anew) };
 }
 
 /** The switch between attention alone and attention with an MLP. */
@@ -127,8 +136,9 @@ export function makeControls(state, about) {
   const width = sizes.pop();
   const mlp = mlpSwitch(state);
   const keep = keepControl(state);
+  const rounds = roundsControl(state);
   $('sizes').append(...sizes.map(({ row }) => row));
-  $('choices').append(...[keep, ...rest, mlp, width, activation].map(({ row }) => row));
+  $('choices').append(...[keep, ...rest, rounds, mlp, width, activation].map(({ row }) => row));
   const level = $('level');
   level.addEventListener('change', () => state.set({ accuracy: Number(level.value) }));
   // A plan or a link may ask for an accuracy between those of the list.
@@ -137,7 +147,7 @@ export function makeControls(state, about) {
     if (!listed()) level.append(h('option', { value: accuracy }, accuracy));
     level.value = accuracy;
   };
-  const shows = [...sizes, keep, width, mlp, ...choices].map(({ show }) => show);
+  const shows = [...sizes, keep, rounds, width, mlp, ...choices].map(({ show }) => show);
   shows.push(axisControl(state, about, 'x'), axisControl(state, about, 'y'), showLevel);
   const show = (now, anew = false) => shows.forEach((each) => each(now, anew));
   $('reset').addEventListener('click', () => state.replace({ ...state.defaults, tab: 'explore', run: state.get().run }));

@@ -65,7 +65,7 @@ const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} r
 const measures = ({ record, prediction }) => ratesOf(record)
   .map((name) => [name, record[name].mean, record[name].low, record[name].high, prediction[name]]);
 
-const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'repeats', 'seed'];
+const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
 
 /** Files of a result. */
 function files(id, result) {
