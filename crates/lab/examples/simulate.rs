@@ -1,7 +1,8 @@
 //! Simulates random configurations near their critical number of samples, to validate the predictions.
 //!
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
-//! (kind: attention, crossing, mlp, sphere, orthonormal, zipf or noise_zipf; configurations; seeds per cell; output).
+//! (kind: attention, crossing, mlp, sphere, orthonormal, zipf or noise_zipf; configurations; seeds per cell; output; then, if given, the
+//! number of the first configuration, 0 otherwise, and of threads, all otherwise). Configurations with other numbers are fresh ones.
 //!
 //! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d and L to 128, m from 64
 //! to 2048, any activation); the trigger in the values or not. A pilot finds the number of samples at which recall crosses one half;
@@ -183,16 +184,18 @@ fn columns(kind: &str) -> Vec<Measure> {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, count, seeds, path] = &arguments[..] else {
+    let [kind, count, seeds, path, more @ ..] = &arguments[..] else {
         eprintln!(
-            "usage: simulate attention|crossing|mlp|sphere|orthonormal|zipf|noise_zipf CONFIGURATIONS SEEDS OUT.csv"
+            "usage: simulate attention|crossing|mlp|sphere|orthonormal|zipf|noise_zipf CONFIGURATIONS SEEDS OUT.csv [FIRST [THREADS]]"
         );
         std::process::exit(2);
     };
     let (count, seeds): (usize, u64) = (count.parse().unwrap(), seeds.parse().unwrap());
-    let next = AtomicUsize::new(0);
+    assert!((2..=1000).contains(&seeds), "seeds = {seeds}: a configuration has 1,000");
+    let next = AtomicUsize::new(more.first().map_or(0, |first| first.parse().unwrap()));
     let done = Mutex::new(Vec::<(usize, String)>::new());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = more.get(1).map_or_else(all, |threads| threads.parse().unwrap());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
