@@ -68,7 +68,7 @@ fn document_has_the_ranges_of_the_checks() {
         body[name] = value.clone();
         body
     });
-    assert_eq!(checked, 12);
+    assert_eq!(checked, 14);
     let checked = check("/api/map", &schema("MapRequest"), |name, value| {
         let mut body = json!({ "x": { "size": "dim", "low": 4, "high": 2000 }, "y": { "size": "samples", "low": 10, "high": 20_000 } });
         body[name] = value.clone();
