@@ -46,17 +46,24 @@ function styleOf(canvas) {
   return { font: css.fontFamily, ink, muted, axis, paper: getComputedStyle(document.documentElement).backgroundColor };
 }
 
-/** The colour bar and the hatchings in words. */
-function legend(map, { region }, frame) {
+/** What the colour bar and the hatchings in words show now. */
+let explained = null;
+
+/** The colour bar and the hatchings in words, drawn again only if they change: it runs for every move of a slider. */
+function legend(map, { shown }, frame) {
+  const part = checkedPart(map, frame);
+  const whole = part && part.left <= frame.left + 1 && part.top <= frame.top + 1 && part.right >= frame.left + frame.across - 1 && part.bottom >= frame.top + frame.down - 1;
+  $('key-unchecked').hidden = Boolean(whole);
+  const next = JSON.stringify([theme(), shown]);
+  if (next === explained) return;
+  explained = next;
   const bar = $('ramp');
   const pen = bar.getContext('2d');
   for (let at = 0; at < bar.width; at++) {
     pen.fillStyle = colour(at / (bar.width - 1), theme());
     pen.fillRect(at, 0, 1, bar.height);
   }
-  const shown = new Set(region);
-  fill($('hatchings'), map.dominants.map((dominant, kind) => {
-    if (!shown.has(kind)) return null;
+  fill($('hatchings'), shown.map((dominant) => {
     const swatch = h('canvas', { width: 56, height: 32, 'aria-hidden': 'true' });
     const brush = swatch.getContext('2d');
     brush.scale(2, 2);
@@ -64,9 +71,6 @@ function legend(map, { region }, frame) {
     brush.fillRect(0, 0, 28, 16);
     return h('li', {}, swatch, term(dominant.term, nameOf(dominant)));
   }));
-  const part = checkedPart(map, frame);
-  const whole = part && part.left <= frame.left + 1 && part.top <= frame.top + 1 && part.right >= frame.left + frame.across - 1 && part.bottom >= frame.top + frame.down - 1;
-  $('key-unchecked').hidden = Boolean(whole);
 }
 
 /** The map in words, for those who do not see it. */
@@ -86,7 +90,7 @@ export function makeMap(state, about) {
   let shown = null;
 
   const point = makePoint(state, about);
-  const dots = makeDots(state, write);
+  const dots = makeDots(state, () => write());
 
   function frame() {
     const width = figure.clientWidth;
@@ -107,13 +111,14 @@ export function makeMap(state, about) {
       paint(canvas, shown.map, shown.fine, held, theme(), styleOf(canvas));
       legend(shown.map, shown.fine, held);
     }
-    place();
-    write();
+    place(at);
+    write(at);
   }
 
+  // The frame is asked for once per picture where possible: after a change of the page it makes the browser lay it out.
+
   /** Writes the names of the regions beside the measured points. */
-  function write() {
-    const at = frame();
+  function write(at = frame()) {
     if (!shown?.fine || at.width <= 0) return;
     const held = frameOf(at.width, at.height, shown.asked.x, shown.asked.y);
     const ring = point.box();
@@ -122,10 +127,11 @@ export function makeMap(state, about) {
     dots.leave([...shown.written, ...(ring ? [{ ...ring, across: NEAR, up: NEAR }] : [])]);
   }
 
-  function place() {
+  function place(at) {
     if (state.get().tab !== 'explore') return;
-    point.place(frame());
-    dots.place(frame());
+    const here = at ?? frame();
+    point.place(here);
+    dots.place(here);
   }
 
   const ask = newest('/api/map', {

@@ -25,7 +25,8 @@ function along(values, { low, high }) {
 
 /**
  * Accuracy (NaN where there is no model) and region of every pixel, row by row from the smallest y. A region is an index into
- * the map's `dominants`, -1 for nothing, REACHED or NONE; its lead is how far it holds more there than the second.
+ * the map's `dominants`, -1 for nothing, REACHED or NONE; its lead is how far it holds more there than the second. `shown` are the
+ * `dominants` that have a region.
  */
 export function raster(map, xRange, yRange) {
   const columns = map.x.values.length;
@@ -37,6 +38,7 @@ export function raster(map, xRange, yRange) {
   const accuracy = new Float32Array(FINE * FINE);
   const region = new Int8Array(FINE * FINE);
   const lead = new Float32Array(FINE * FINE);
+  const seen = new Uint8Array(spread.length);
   // Numbers instead of null, and no small arrays in the loop: it runs for every pixel while a slider moves.
   const values = Float32Array.from(map.accuracy, (value) => value ?? NaN);
   const { dominant, level } = map;
@@ -74,11 +76,12 @@ export function raster(map, xRange, yRange) {
           } else if (weight > second) second = weight;
         }
         region[pixel] = best;
+        seen[best] = 1;
         lead[pixel] = most - second;
       }
     }
   }
-  return { accuracy, region, lead };
+  return { accuracy, region, lead, shown: map.dominants.filter((_, kind) => seen[kind]) };
 }
 
 /** The mean of those of four cells where there is a model; NaN where the nearest has none. */

@@ -115,11 +115,14 @@ export function roomFor(region, mask, kind, width, height) {
       for (let column = 0; column + across <= FINE; column += 2) {
         const inside = table[(row + up) * side + column + across] - table[row * side + column + across]
           - table[(row + up) * side + column] + table[row * side + column];
-        if (inside === across * up) found.push([(column + across / 2) / FINE, (row + up / 2) / FINE]);
+        if (inside === across * up) found.push(row * FINE + column);
       }
     }
     // The middle one of those that fit does not jump about as the map changes.
-    if (found.length) return found[Math.floor(found.length / 2)];
+    if (found.length) {
+      const corner = found[Math.floor(found.length / 2)];
+      return [(corner % FINE + across / 2) / FINE, (Math.floor(corner / FINE) + up / 2) / FINE];
+    }
   }
   return null;
 }
