@@ -183,7 +183,7 @@ pub fn list_load(share: f64, list: List) -> f64 {
 /// answers of this accuracy tell. 0 where guessing is as good.
 pub fn stored_bits(accuracy: f64, labels: usize) -> f64 {
     let others = labels as f64 - 1.0;
-    if !(accuracy * (others + 1.0) > 1.0) {
+    if accuracy * (others + 1.0) <= 1.0 {
         return 0.0;
     }
     let term = |share: f64, among: f64| if share > 0.0 { share * libm::log2(share / among) } else { 0.0 };
