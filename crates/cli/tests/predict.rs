@@ -1,7 +1,8 @@
 //! `superpose predict` and `superpose plan`: text, JSON, figures and errors.
 
-use crate::common::{refused, superpose};
+use crate::common::{refused, superpose, works_in};
 use serde_json::Value;
+use superpose_tensors::{Entry, write};
 
 fn json(arguments: &str) -> Value {
     crate::common::json(&format!("{arguments} --json"))
@@ -145,6 +146,33 @@ fn invalid_arguments_are_rejected() {
     ] {
         refused(arguments, &words);
     }
+}
+
+/// Rows of a file are measured: random rows give the prediction of random vectors, rows with a common mean and near pairs a lower one.
+#[test]
+fn predictions_follow_from_the_rows_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |i: usize| ((i as f64 * 0.7).sin() * 43_758.5).rem_euclid(1.0) - 0.5;
+    let row = |v: usize, shared: f64| (0..32).map(move |j| (0.6 * part(32 * v + j) + shared) as f32);
+    let random: Vec<f32> = (0..200).flat_map(|v| row(v, 0.0)).collect();
+    // Every second row is near the one before.
+    let near: Vec<f32> = (0..200)
+        .flat_map(|v| row(v / 2, 0.08).zip(row(v + 300, 0.0)).map(|(pair, own)| pair + 0.5 * own))
+        .collect();
+    let entries = [("random", random), ("near", near)].map(|(name, rows)| Entry::f32(name, &[200, 32], rows));
+    write(&folder.path().join("e.safetensors"), &entries).unwrap();
+    let rest = "--vocab 100 --samples 3000 --trigger keys --json";
+    let predict = |source: &str| -> Value {
+        serde_json::from_str(&works_in(folder.path(), &format!("predict {source} {rest}")).0).unwrap()
+    };
+    let file = |tensor: &str| predict(&format!("--embedding-file e.safetensors --embedding-tensor {tensor}"));
+    let accuracy = |record: &Value| record["accuracy"].as_f64().unwrap();
+    let (gaussian, random, near) = (predict("--dim 32"), file("random"), file("near"));
+    assert_eq!((&random["config"]["dim"], &random["rows"]["count"]), (&32.into(), &200.0.into()));
+    assert!((accuracy(&random) - accuracy(&gaussian)).abs() < 0.08, "{random} {gaussian}");
+    assert!(accuracy(&near) < accuracy(&random) - 0.1, "{near}");
+    let dim = near["critical_reason"]["dim"].as_str().unwrap();
+    assert!(dim.contains("columns") && near["critical"]["samples"].is_u64(), "{near}");
 }
 
 #[test]
