@@ -16,8 +16,9 @@ from ._config import Config
 from ._engine import version as __version__
 from ._experiments import bound, estimate, inspect, memory, phase, plan, sweep, threshold
 from ._model import Gradients, Model
-from ._network import Data, LossGradients, Network
+from ._network import LossGradients, Network
 from ._result import Fields, Result, load
+from ._task import Data, Task
 from ._training import STOP, Step, Training
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Network",
     "Result",
     "Step",
+    "Task",
     "Training",
     "__version__",
     "bound",

@@ -27,6 +27,9 @@ class Tensors(Embeddings, total=False):
     tokens: Any
     position: Any
     labels: Any
+    test_tokens: Any
+    test_position: Any
+    test_labels: Any
 
 
 class ReadOnly(numpy.ndarray):

@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping, Optional, Tuple
 
 from . import _arrays
 from ._given import wrong
-from ._network import Array
+from ._task import Array
 from ._training import Hook, Loss, Step, Stop
 
 

@@ -11,9 +11,10 @@ from ._given import path as _path
 from ._model import Model
 from ._network import Network
 from ._progress import Progress, listener
-from ._result import Result
 from ._settings import Settings, described, written
+from ._task import Task, inputs
 from ._training import Hook, Loss, Training
+from .results import PredictResult, RunResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -74,8 +75,9 @@ class Config(Settings):
         threads: Optional[SupportsIndex] = None,
         device: Optional[str] = None,
         progress: Progress = None,
+        task: Optional[Task] = None,
         **arrays: Unpack[_arrays.Tensors],
-    ) -> Result:
+    ) -> RunResult:
         """Trains and evaluates the model, every repeat of it: ``superpose run``.
 
         Arrays take the place of what would be drawn, as with ``--import``, and decide the sizes. They may be NumPy arrays, torch
@@ -87,6 +89,7 @@ class Config(Settings):
             device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``, a GPU where one works; ``None``: the CPU.
             progress: ``None``: a tqdm bar, or a line of text without tqdm, if output is interactive; ``True``, ``False``, or a function of
                 (done, total, note) to call.
+            task: training and test sequences, in place of the arrays ``tokens`` to ``test_labels``.
             arrays: any of the following, by name.
             z_in: input embeddings, floating-point numbers, a row per token.
             z_out: output embeddings, a row per label.
@@ -95,8 +98,11 @@ class Config(Settings):
             w_in: first layer of the MLP, a row per unit.
             tokens: the dataset, whole numbers from 0, a row per sample; with ``position``.
             position: the informative position of every sample, from 0.
-            labels: the label of every sample; without them the configuration's ``labels`` decide. The test draws fresh sequences of the
-                configuration, whatever the data, and expects the label that a token has most often in them.
+            labels: the label of every sample; without them the configuration's ``labels`` decide.
+            test_tokens: the sequences of the test, a row per sample; with ``test_position``. Without them the test draws fresh sequences of the
+                configuration, whatever the training data, and a token must have the same label in all training samples.
+            test_position: the informative position of every test sample.
+            test_labels: the label of every test sample; without them a token has the label that it has in training.
 
         >>> import superpose
         >>> result = superpose.Config(vocab=64, dim=64, samples=4096).run()
@@ -110,9 +116,9 @@ class Config(Settings):
         >>> superpose.Config(samples=2000).run(z_in=rows).config.vocab
         50
         """
-        tensors = _arrays.inputs(arrays)
+        tensors = inputs(task, arrays)
         with listener(progress) as tell:
-            return Result(_engine.run(self, tensors, threads, device, maybe_path("export", export), tell), "run")
+            return RunResult(_engine.run(self, tensors, threads, device, maybe_path("export", export), tell), "run")
 
     def train(
         self,
@@ -123,6 +129,7 @@ class Config(Settings):
         loss: Optional[Loss] = None,
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
+        task: Optional[Task] = None,
         **arrays: Unpack[_arrays.Tensors],
     ) -> Training:
         """Trains the model for the configuration's ``steps``: ``superpose train``. How (``optimiser``, ``rate``, ``schedule``,
@@ -133,7 +140,8 @@ class Config(Settings):
                 from it, bit for bit; ``Config().train(checkpoint=...)`` needs nothing else. The command line reads and
                 writes the same files.
             store: SQLite file that keeps the result and its trajectory.
-            arrays: ``z_in`` to ``labels``, as for :meth:`run`. They are not in a checkpoint,
+            task: as for :meth:`run`.
+            arrays: ``z_in`` to ``test_labels``, as for :meth:`run`. They are not in a checkpoint,
                 so give them again to go on.
             hook: a function that is called before every step with a :class:`Step`, which has read-only copies of the trained arrays and
                 their gradients. It returns ``None``, and the optimiser takes the step; a dictionary of arrays by name, which
@@ -162,7 +170,7 @@ class Config(Settings):
         >>> again.trajectory == training.trajectory
         True
         """
-        tensors = _arrays.inputs(arrays)
+        tensors = inputs(task, arrays)
         paths = maybe_path("checkpoint", checkpoint), maybe_path("store", store)
         with listener(progress) as tell:
             record, network = _engine.train(self, tensors, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
@@ -172,12 +180,14 @@ class Config(Settings):
         self,
         *,
         threads: Optional[SupportsIndex] = None,
+        task: Optional[Task] = None,
         **arrays: Unpack[_arrays.Tensors],
     ) -> Network:
         """Returns the network that :meth:`train` starts from, for steps of one's own.
 
         Args:
-            arrays: ``z_in`` to ``labels``, as for :meth:`run`.
+            task: as for :meth:`run`.
+            arrays: ``z_in`` to ``test_labels``, as for :meth:`run`.
             threads: as for :meth:`run`.
 
         >>> import superpose
@@ -185,10 +195,24 @@ class Config(Settings):
         >>> network.gradients().loss > network.step().gradients().loss
         True
         """
-        tensors = _arrays.inputs(arrays)
+        tensors = inputs(task, arrays)
         return Network(_engine.Network(self, tensors, threads), (self, tensors))
 
-    def predict(self, *, accuracy: Number = 0.5, **arrays: Unpack[_arrays.Embeddings]) -> Result:
+    def task(self, *, threads: Optional[SupportsIndex] = None, **arrays: Unpack[_arrays.Tensors]) -> Task:
+        """Returns the training and the test sequences that :meth:`run` would use, to look at, to change, or to share.
+
+        Args:
+            arrays: as for :meth:`run`.
+            threads: as for :meth:`run`.
+
+        >>> import superpose
+        >>> config = superpose.Config(vocab=64, dim=64, samples=4096)
+        >>> config.run(task=config.task()).accuracy == config.run().accuracy
+        True
+        """
+        return Task(*_engine.draw_task(self, _arrays.inputs(arrays), threads))
+
+    def predict(self, *, accuracy: Number = 0.5, **arrays: Unpack[_arrays.Embeddings]) -> PredictResult:
         """What :meth:`run` would measure, in closed form: ``superpose predict``.
 
         Args:
@@ -201,19 +225,21 @@ class Config(Settings):
         >>> 0 < prediction.accuracy < 1
         True
         """
-        return Result(_engine.predict(self, _arrays.inputs(arrays), accuracy), "predict")
+        return PredictResult(_engine.predict(self, _arrays.inputs(arrays), accuracy), "predict")
 
     def model(
         self,
         *,
         threads: Optional[SupportsIndex] = None,
         progress: Progress = None,
+        task: Optional[Task] = None,
         **arrays: Unpack[_arrays.Tensors],
     ) -> Model:
         """Trains the model of the first repeat and returns it with its arrays.
 
         Args:
-            arrays: ``z_in`` to ``labels``, as for :meth:`run`.
+            task: as for :meth:`run`.
+            arrays: ``z_in`` to ``test_labels``, as for :meth:`run`.
             threads: as for :meth:`run`.
             progress: as for :meth:`run`.
 
@@ -222,7 +248,7 @@ class Config(Settings):
         >>> model.m1.shape, model.m1.dtype
         ((32, 32), dtype('float32'))
         """
-        tensors = _arrays.inputs(arrays)
+        tensors = inputs(task, arrays)
         with listener(progress) as tell:
             return Model(_engine.Model(self, tensors, threads, tell), (self, tensors))
 

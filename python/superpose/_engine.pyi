@@ -28,6 +28,9 @@ __all__ = [
     "experiment",
     "inspect",
     "sweep",
+    "draw_task",
+    "read_sequences",
+    "write_sequences",
 ]
 
 @disjoint_base
@@ -59,6 +62,9 @@ class Model:
     def tensor(self, name: str) -> _Array: ...
     def attention(self, w: Any, tokens: Any, position: Any, threads: Optional[SupportsIndex] = None) -> _Array: ...
     def logits(self, m: Any, w: Any, tokens: Any, position: Any, threads: Optional[SupportsIndex] = None) -> _Array: ...
+    def noise_parts(
+        self, tokens: Any, position: Any, threads: Optional[SupportsIndex] = None
+    ) -> Tuple[List[str], _Array]: ...
     def gradients(
         self, m: Any, w: Any, threads: Optional[SupportsIndex] = None, listener: _Listener = None
     ) -> Tuple[float, _Array, _Array]: ...
@@ -134,6 +140,8 @@ def inspect(
     tensor: Optional[str],
     output_tensor: Optional[str],
     accuracy: Number,
+    facts: Optional[Number],
+    length: Number,
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...
@@ -147,3 +155,8 @@ def sweep(
     device: Optional[str],
     listener: _Listener,
 ) -> Record: ...
+def draw_task(
+    config: Config, tensors: Dict[str, _Array], threads: Optional[SupportsIndex]
+) -> Tuple[Tuple[_Array, _Array, _Array], Tuple[_Array, _Array, _Array]]: ...
+def read_sequences(file: str, names: List[str]) -> List[_Array]: ...
+def write_sequences(file: str, arrays: List[Tuple[str, _Array]]) -> None: ...

@@ -5,15 +5,35 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
+from typing import Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from . import _arrays, _engine
 from ._config import Config
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._progress import Progress, listener
-from ._result import Result
 from ._settings import named
+from ._task import taken
 from ._toml import sweep_text
+from .results import (
+    BoundResult,
+    EstimateResult,
+    InspectResult,
+    MemoryConvention,
+    MemoryEmbedding,
+    MemoryOptimiser,
+    MemoryResult,
+    MemoryRule,
+    PhaseMeasure,
+    PhaseResult,
+    PlanActivation,
+    PlanResult,
+    PlanTrigger,
+    SweepResult,
+    ThresholdCriterion,
+    ThresholdFind,
+    ThresholdMeasure,
+    ThresholdResult,
+)
 
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
@@ -22,10 +42,10 @@ def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
     return Config(**keys) if config is None else config.replace(**keys) if keys else config
 
 
-def _experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], progress: Progress) -> Result:
+def _experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], progress: Progress) -> _engine.Record:
     """The experiment that the engine has under this name."""
     with listener(progress) as tell:
-        return Result(_engine.experiment(name, keys, threads, tell), name)
+        return _engine.experiment(name, keys, threads, tell)
 
 
 def plan(
@@ -35,12 +55,12 @@ def plan(
     accuracy: Number = 0.99,
     dim: Optional[Number] = None,
     width: Optional[Number] = None,
-    activation: Optional[str] = None,
-    trigger: str = "values",
+    activation: Optional[PlanActivation] = None,
+    trigger: PlanTrigger = "values",
     zipf: Number = 0.0,
     samples: Optional[Number] = None,
     max_parameters: Optional[Number] = None,
-) -> Result:
+) -> PlanResult:
     """Finds the cheapest model for a number of facts, the limiting condition and the trade-off: ``superpose plan``. The table has a row per
     dimension.
 
@@ -67,17 +87,17 @@ def plan(
     True
     """
     sizes = dict(facts=facts, length=length, dim=dim, width=width, samples=samples, max_parameters=max_parameters)
-    return Result(_engine.plan(dict(sizes, accuracy=accuracy, activation=activation, trigger=trigger, zipf=zipf)), "plan")
+    return PlanResult(_engine.plan(dict(sizes, accuracy=accuracy, activation=activation, trigger=trigger, zipf=zipf)), "plan")
 
 
 def threshold(
     config: Optional[Config] = None,
     *,
-    find: str,
+    find: ThresholdFind,
     accuracy: Number = 0.5,
     half_width: Number = 0.05,
-    criterion: str = "mean",
-    measure: str = "accuracy",
+    criterion: ThresholdCriterion = "mean",
+    measure: ThresholdMeasure = "accuracy",
     max_runs: Number = 400,
     range: Optional[Sequence[Number]] = None,
     store: Optional[Path] = None,
@@ -85,7 +105,7 @@ def threshold(
     device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
-) -> Result:
+) -> ThresholdResult:
     """Measures the size at which an accuracy is reached, with a 95% interval and the prediction: ``superpose threshold``.
 
     The result has ``observed``, or ``unreached`` if the level is not crossed. ``observed.precise`` is ``False`` if ``max_runs`` was
@@ -106,21 +126,21 @@ def threshold(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
-            and ``w_in`` of :meth:`Config.run`.
+        keys: settings of :class:`Config`, used without ``config`` or to change it, and the ``task`` and the arrays
+            ``z_in``, ``z_out``, ``z_trig``, ``z_eos`` and ``w_in`` of :meth:`Config.run`.
 
     >>> import superpose
     >>> found = superpose.threshold(find="samples", vocab=60, dim=40, length=4, trigger="keys", half_width=0.2)
     >>> found.observed.low <= found.observed.estimate <= found.observed.high
     True
     """
-    arrays, base = _arrays.embeddings(keys), _config(config, keys)
+    arrays, base = taken(keys), _config(config, keys)
     options = dict(
         find=find, accuracy=accuracy, half_width=half_width, criterion=criterion, measure=measure, max_runs=max_runs
     )
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.threshold(base, arrays, options, range, kept, threads, device, tell), "threshold")
+        return ThresholdResult(_engine.threshold(base, arrays, options, range, kept, threads, device, tell), "threshold")
 
 
 #: An axis of a phase diagram: ``("dim", 16, 256)`` or ``"dim:16..256"``.
@@ -133,16 +153,16 @@ def phase(
     x: Axis,
     y: Axis,
     resolution: Number = 40,
-    scale: Union[str, Sequence[str]] = "log",
+    scale: Union[Literal["log", "linear"], Sequence[Literal["log", "linear"]]] = "log",
     accuracy: Number = 0.5,
-    measure: str = "accuracy",
+    measure: PhaseMeasure = "accuracy",
     most: Number = 0.25,
     store: Optional[Path] = None,
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
-) -> Result:
+) -> PhaseResult:
     """Makes a phase diagram over two sizes, measured along the boundary and interpolated elsewhere, with the closed form:
     ``superpose phase``. The table has a row per cell; a notebook shows a picture. Ctrl-C ends the call; with a ``store`` the same call
     continues it.
@@ -162,24 +182,25 @@ def phase(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
-            and ``w_in`` of :meth:`Config.run`.
+        keys: settings of :class:`Config`, used without ``config`` or to change it, and the ``task`` and the arrays
+            ``z_in``, ``z_out``, ``z_trig``, ``z_eos`` and ``w_in`` of :meth:`Config.run`.
 
     >>> import superpose
     >>> found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=8, vocab=40, length=4)
     >>> len(found.cells), found.measured <= 16
     (64, True)
     """
-    arrays, base = _arrays.embeddings(keys), _config(config, keys)
-    if not isinstance(scale, str):
+    arrays, base = taken(keys), _config(config, keys)
+    spacing: str = scale if isinstance(scale, str) else ""
+    if not spacing:
         if not isinstance(scale, (list, tuple)) or len(scale) != 2:
             raise wrong("scale", scale, "log, linear, or one for each axis")
-        scale = ",".join(word("scale", one) for one in scale)
-    options = dict(resolution=resolution, scale=scale, accuracy=accuracy, measure=measure, most=most)
+        spacing = ",".join(word("scale", one) for one in scale)
+    options = dict(resolution=resolution, scale=spacing, accuracy=accuracy, measure=measure, most=most)
     across, up = _axis("x", x), _axis("y", y)
     kept = maybe_path("store", store)
     with listener(progress) as tell:
-        return Result(_engine.phase(base, arrays, across, up, options, kept, threads, device, tell), "phase")
+        return PhaseResult(_engine.phase(base, arrays, across, up, options, kept, threads, device, tell), "phase")
 
 
 def _axis(name: str, axis: Any) -> Tuple[str, Any, Any]:
@@ -204,7 +225,7 @@ def bound(
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
     **keys: Any,
-) -> Result:
+) -> BoundResult:
     """Compares decoders of the first gradient and the three-step algorithm with lower bounds: ``superpose bound``. The table has a row
     for each bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples, ``bound`` the largest lower
     bound that holds for the decoder, ``ratio`` the estimate over it, and ``limit`` the accuracy with unlimited data.
@@ -227,13 +248,19 @@ def bound(
     True
     """
     given = config._given() if _config(config, {}) is config else {}
+    for name in (*_arrays.Tensors.__annotations__, "task", "embedding_file", "embedding_tensor"):
+        if name != "labels" and (name in keys or given.get(name) is not None):
+            raise ValueError(
+                f"{name} is given: the lower bounds and the decoders' covariance are those of random vectors and drawn sequences; "
+                "threshold and inspect take your own"
+            )
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
     given.update(keys)
-    return _experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress)
+    return BoundResult(_experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress), "bound")
 
 
-def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Any) -> Result:
+def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Any) -> EstimateResult:
     """Estimates the time and the memory of a run without running it: ``superpose estimate``.
 
     Args:
@@ -246,7 +273,7 @@ def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex
     >>> cost.fits, cost.thread_seconds < 60
     (True, True)
     """
-    return _experiment("estimate", _config(config, keys)._given(), threads, False)
+    return EstimateResult(_experiment("estimate", _config(config, keys)._given(), threads, False), "estimate")
 
 
 def inspect(
@@ -255,9 +282,11 @@ def inspect(
     *,
     output_tensor: Optional[str] = None,
     accuracy: Number = 0.99,
+    facts: Optional[Number] = None,
+    length: Number = 16,
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
-) -> Result:
+) -> InspectResult:
     """Measures how the rows of a real embedding matrix overlap, and predicts how many facts they can hold: ``superpose inspect``.
 
     Args:
@@ -265,6 +294,9 @@ def inspect(
         tensor: name of the matrix of input embeddings, one row per token; ``None``: the largest matrix of the file.
         output_tensor: name of the matrix of output embeddings, one row per label; ``None``: Gaussian vectors of the same dimension.
         accuracy: memory accuracy that the facts must reach, above 0 and below 1.
+        facts: also predict the recall of this many facts, the fewest samples and the longest sequences with which it reaches the accuracy;
+            they are in ``sizes``. Output embeddings are then Gaussian.
+        length: sequence length L, with ``facts``.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
 
@@ -293,33 +325,33 @@ def inspect(
         else:
             source = path("file", file)
         tell = stack.enter_context(listener(progress))
-        return Result(_engine.inspect(source, names[0], names[1], accuracy, threads, tell), "inspect")
+        return InspectResult(_engine.inspect(source, names[0], names[1], accuracy, facts, length, threads, tell), "inspect")
 
 
 def memory(
     *,
     facts: Optional[Number] = None,
     dim: Number = 64,
-    rule: str = "hebbian",
+    rule: MemoryRule = "hebbian",
     width: Optional[Number] = None,
-    embedding: str = "sphere",
+    embedding: MemoryEmbedding = "sphere",
     labels: str = "permutation",
     zipf: Optional[Number] = None,
-    optimiser: str = "adamw",
+    optimiser: MemoryOptimiser = "adamw",
     rate: Optional[Number] = None,
     steps: Optional[Number] = None,
     batch: Optional[Number] = None,
-    convention: str = "converged",
+    convention: MemoryConvention = "converged",
     accuracy: Number = 1.0,
     top: Optional[Number] = None,
     repeats: Optional[Number] = None,
     seed: Number = 0,
-    find: Optional[str] = None,
+    find: Optional[Literal["facts"]] = None,
     half_width: Optional[Number] = None,
     max_runs: Optional[Number] = None,
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
-) -> Result:
+) -> MemoryResult:
     """Measures what an associative memory recalls or, with ``find="facts"``, how many facts it holds: ``superpose memory``.
 
     Args:
@@ -375,7 +407,8 @@ def memory(
         half_width=half_width,
         max_runs=max_runs,
     )
-    return _experiment("memory", {name: value for name, value in keys.items() if value is not None}, threads, progress)
+    given = {name: value for name, value in keys.items() if value is not None}
+    return MemoryResult(_experiment("memory", given, threads, progress), "memory")
 
 
 def sweep(
@@ -392,7 +425,7 @@ def sweep(
     device: Optional[str] = None,
     progress: Progress = None,
     **keys: Any,
-) -> Result:
+) -> SweepResult:
     """Runs the sweep that a TOML file or the arguments describe: ``superpose sweep``. The table has a row per cell.
 
     A store keeps every cell; after Ctrl-C the same call runs the missing ones.
@@ -411,15 +444,15 @@ def sweep(
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of all cells, as for :class:`Config`, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos`` and ``w_in`` of
-            :meth:`Config.run`. With arrays or an ``embedding_file``, the keys that they decide cannot vary.
+        keys: settings of all cells, as for :class:`Config`, and the ``task`` and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
+            and ``w_in`` of :meth:`Config.run`. With arrays or an ``embedding_file``, the keys that they decide cannot vary.
 
     >>> import superpose
     >>> found = superpose.sweep(axes={"samples": [500, 1000], "dim": [16, 32]}, vocab=32, length=4)
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
-    arrays, keys = _arrays.embeddings(keys), named(keys)
+    arrays, keys = taken(keys), named(keys)
     if isinstance(file, Config):
         given = file._given()
         keys, file = {**given, **keys}, None
@@ -440,4 +473,4 @@ def sweep(
             record = _engine.sweep(text, source is not None, arrays, kept, retry_failed, threads, device, tell)
         except ValueError as error:
             raise error if source is None else ValueError(f"{source}: {error}") from None
-    return Result(record, "sweep")
+    return SweepResult(record, "sweep")

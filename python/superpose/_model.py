@@ -10,7 +10,7 @@ import numpy
 
 from . import _arrays, _engine
 from ._progress import Progress, listener
-from ._result import Fields
+from .results import Settings
 
 
 class Gradients(NamedTuple):
@@ -59,9 +59,9 @@ class Model:
         return None if array is None else _arrays.guarded(array)
 
     @cached_property
-    def config(self) -> Fields:
+    def config(self) -> Settings:
         """The configuration, with sizes from the arrays that were passed."""
-        return Fields(json.loads(self._model.config()))
+        return Settings(json.loads(self._model.config()))
 
     @property
     def z_in(self) -> numpy.ndarray:
@@ -161,6 +161,26 @@ class Model:
         m, w = _arrays.maybe("m", m), _arrays.maybe("w", w)
         tokens, position = _arrays.maybe("tokens", tokens), _arrays.maybe("position", position)
         return self._model.logits(m, w, tokens, position, threads)
+
+    def noise_parts(self, tokens: Any = None, position: Any = None, *, threads: Optional[int] = None) -> Dict[str, numpy.ndarray]:
+        """Returns the parts of the logits by name, one row per sequence and one column per label, for the sequences of :meth:`attention`:
+        ``signal``, ``mean_bias``, ``interference``, ``gradient_noise``, ``output_overlap``, ``mlp_noise`` and ``attention_leak``. They add up to
+        the logits, in the infinitesimal regime and for labels that depend on the informative token alone.
+
+        Args:
+            tokens: sequences, a row each; ``None``: the training samples.
+            position: the position of the trigger in each.
+            threads: as for :meth:`Config.run`.
+
+        >>> import numpy, superpose
+        >>> model = superpose.Config(vocab=64, dim=32, samples=1000, precision="f64").model()
+        >>> parts = model.noise_parts()
+        >>> bool(numpy.allclose(sum(parts.values()), model.logits()))
+        True
+        """
+        names, rows = self._model.noise_parts(_arrays.maybe("tokens", tokens), _arrays.maybe("position", position), threads)
+        parts = rows.reshape(len(rows), len(names), -1)
+        return {name: parts[:, i] for i, name in enumerate(names)}
 
     def gradients(self, m: Any, w: Any, *, threads: Optional[int] = None, progress: Progress = None) -> Gradients:
         """Returns the exact loss over the training samples and its gradients at any value matrix ``m`` and attention matrix ``w``.

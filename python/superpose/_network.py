@@ -9,17 +9,8 @@ from typing import Any, Dict, Iterable, NamedTuple, Optional, Tuple
 import numpy
 
 from . import _arrays, _engine
-from ._result import Fields
-
-Array = numpy.ndarray[Any, numpy.dtype[Any]]
-
-
-class Data(NamedTuple):
-    """Sequences: tokens, a row each, the informative position and the label of each."""
-
-    tokens: Array
-    position: Array
-    labels: Array
+from ._task import Array, Data
+from .results import Settings
 
 
 class LossGradients(NamedTuple):
@@ -55,9 +46,9 @@ class Network:
         self._source = source
 
     @cached_property
-    def config(self) -> Fields:
+    def config(self) -> Settings:
         """The configuration, with sizes from the arrays that were passed."""
-        return Fields(json.loads(self._network.config()))
+        return Settings(json.loads(self._network.config()))
 
     @cached_property
     def data(self) -> Data:

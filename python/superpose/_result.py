@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-from typing import Any, Dict, Iterator, KeysView, List, Optional, Tuple, Type
+import math
+from typing import TYPE_CHECKING, Any, Dict, Iterator, KeysView, List, Optional, Tuple, Type
 
 import numpy
 
@@ -29,13 +30,16 @@ class Fields:
     def __init__(self, values: Dict[str, Any]) -> None:
         self._values = values
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_values":
-            raise AttributeError(name)
-        try:
-            return _wrapped(self._values[name])
-        except KeyError:
-            raise AttributeError(f"no field {name}: there are {', '.join(self._values)}") from None
+    # Type checkers know the fields by superpose.results.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name == "_values":
+                raise AttributeError(name)
+            try:
+                return _wrapped(self._values[name])
+            except KeyError:
+                raise AttributeError(f"no field {name}: there are {', '.join(self._values)}") from None
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
@@ -104,27 +108,33 @@ class Result(Fields):
 
     __slots__ = ("_record", "_text", "_html", "_figure", "_kind")
 
+    _text: str
+    _html: str
+    _figure: Optional[Tuple[str, str]]
+
     def __init__(self, record: _engine.Record, kind: str) -> None:
         self._record = record
         self._kind = kind
 
-    def __getattr__(self, name: str) -> Any:
-        # Made from the engine's record at first use.
-        if name == "_values":
-            self._values = json.loads(self._record.json())
-            return self._values
-        if name == "_text":
-            self._text = self._record.text()
-            return self._text
-        if name == "_html":
-            self._html = self._record.html()
-            return self._html
-        if name == "_figure":
-            self._figure: Optional[Tuple[str, str]] = self._record.figure() if hasattr(self._record, "figure") else None
-            return self._figure
-        if name.startswith("__") or name in ("_record", "_kind"):
-            raise AttributeError(name)
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            # Made from the engine's record at first use.
+            if name == "_values":
+                self._values = json.loads(self._record.json())
+                return self._values
+            if name == "_text":
+                self._text = self._record.text()
+                return self._text
+            if name == "_html":
+                self._html = self._record.html()
+                return self._html
+            if name == "_figure":
+                self._figure = self._record.figure() if hasattr(self._record, "figure") else None
+                return self._figure
+            if name.startswith("__") or name in ("_record", "_kind"):
+                raise AttributeError(name)
+            return super().__getattr__(name)
 
     def __str__(self) -> str:
         return self._text.rstrip("\n")
@@ -133,7 +143,8 @@ class Result(Fields):
         accuracy = self._values.get("accuracy")
         interval = ""
         if isinstance(accuracy, dict) and "mean" in accuracy:
-            interval = "; accuracy {mean:.4f} [{low:.4f}, {high:.4f}]".format(**accuracy)
+            mean, low, high = (_share(accuracy[name]) for name in ("mean", "low", "high"))
+            interval = f"; accuracy {mean} [{low}, {high}]"
         return f"<superpose {self._kind}: {str(self).strip().splitlines()[0]}{interval}>"
 
     def __reduce__(self) -> Any:
@@ -206,7 +217,7 @@ def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, 
 
 
 def load(file: Path) -> Result:
-    """Reads a result that :meth:`Result.save` wrote. The trained network of a training run is not in it; a
+    """Reads a result that :meth:`Result.save` wrote, of the class in ``superpose.results`` for its kind. The trained network of a training run is not in it; a
     checkpoint or a pickle has it.
 
     Args:
@@ -225,7 +236,9 @@ def load(file: Path) -> Result:
         parts = [saved[part] for part in ("record", "text", "html", "figure", "kind")]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a result that save() wrote ({type(error).__name__}: {error})") from None
-    return _restored(Result, *parts)
+    from .results import KINDS
+
+    return _restored(KINDS.get(parts[-1], Result), *parts)
 
 
 def _module(name: str) -> Any:
@@ -241,6 +254,14 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, list):
         return [_wrapped(item) for item in value]
     return value
+
+
+def _share(share: float) -> str:
+    """Four decimals, or two digits of what the share differs from 0 or 1 by where those would show none."""
+    rest = min(share, 1 - share)
+    if not 0 < rest < 5e-5:
+        return f"{share:.4f}"
+    return f"{share:.1e}" if share < 0.5 else f"{share:.{1 - math.floor(math.log10(rest))}f}"
 
 
 def _untimed(value: Any) -> Any:

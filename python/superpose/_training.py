@@ -7,8 +7,9 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 import numpy
 
 from . import _engine
-from ._network import Array, Data, Network
-from ._result import Result
+from ._network import Network
+from ._task import Array, Data
+from .results import TrainResult
 
 
 class Stop:
@@ -53,7 +54,7 @@ Hook = Callable[[Step], Union[None, Stop, Mapping[str, Any]]]
 Loss = Callable[[Array, Array], Tuple[float, Any]]
 
 
-class Training(Result):
+class Training(TrainResult):
     """The result of ``superpose train``: the fields of its ``--json``, the trajectory as a table, the network as arrays.
 
     ``outcome`` has the measures of the trained network with 95% intervals, ``early_phase`` those after the three steps on the same samples,

@@ -77,3 +77,33 @@ def test_unknown_array_is_a_type_error():
     for call in (superpose.Config().run, superpose.Config().train, superpose.Config().model, superpose.Config().network):
         with pytest.raises(TypeError, match="z_inn.*z_in, z_out"):
             call(z_inn=rows())
+
+
+def test_predict_measures_the_rows(file):
+    plain = superpose.Config(vocab=60, dim=24, samples=2000, length=4, trigger="keys").predict().accuracy
+    config = superpose.Config(vocab=60, samples=2000, embedding_file=file, embedding_tensor="words", length=4, trigger="keys")
+    array = superpose.Config(samples=2000, length=4, trigger="keys").predict(z_in=rows())
+    for found in (config.predict(), array):
+        assert (found.config.dim, found.rows.count) == (24, 60)
+        assert abs(found.accuracy - plain) < 0.1
+    with pytest.raises(TypeError, match="z_inn"):
+        superpose.Config().predict(z_inn=rows())
+
+
+def test_inspect_predicts_sizes(file):
+    found = superpose.inspect(file, accuracy=0.5, facts=40, length=4).sizes
+    same = superpose.inspect(rows().astype("float32"), accuracy=0.5, facts=40, length=4).sizes
+    predicted = superpose.Config(vocab=40, samples=4000, length=4, trigger="keys", embedding_file=file, embedding_tensor="words").predict()
+    assert found == same and found.accuracy == predicted.accuracy
+    assert (found.fewest_samples, found.largest_length) == (predicted.critical.samples, predicted.critical.length)
+    assert "sizes" not in superpose.inspect(file)
+    with pytest.raises(ValueError, match="facts = 61: must be a whole number from 2 to 60"):
+        superpose.inspect(file, facts=61)
+    with pytest.raises(ValueError, match="output_tensor is given together with facts"):
+        superpose.inspect(file, output_tensor="words", facts=9)
+
+
+@pytest.mark.parametrize("keys", [{"z_in": 1}, {"task": 1}, {"embedding_file": "a"}])
+def test_bound_says_why_it_takes_random_vectors(keys):
+    with pytest.raises(ValueError, match=f"{next(iter(keys))} is given: the lower bounds .* random vectors"):
+        superpose.bound(vocab=40, dim=20, length=4, **keys)

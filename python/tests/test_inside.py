@@ -267,3 +267,28 @@ def test_repeats_have_values_for_each_seed():
     assert [one.accuracy.mean for one in training.by_seed] == [Config(**SMALL, seed=seed).train().outcome.accuracy.mean for seed in range(3)]
     accuracy = training.outcome.accuracy
     assert accuracy.low < accuracy.mean < accuracy.high and training.repeats == 3
+
+
+@pytest.mark.parametrize("keys", [{}, {"width": 40}, {"trigger": "keys", "zipf": 1.0}, {"noise_vocab": 9}])
+def test_noise_parts_add_up_to_the_logits(keys):
+    config = Config(vocab=30, dim=16, length=4, samples=500, precision="f64", **keys)
+    model = config.model()
+    for given in ((), (model.tokens[:70], model.position[:70])):
+        parts = model.noise_parts(*given)
+        assert list(parts)[0] == "signal" and all(part.shape == model.logits(*given).shape for part in parts.values())
+        assert numpy.allclose(sum(parts.values()), model.logits(*given), atol=1e-12)
+    # Mean squares over test sequences are the budget of a run.
+    task, budget = config.task(), config.run().noise.logits
+    parts = model.noise_parts(task.test.tokens[:256], task.test.position[:256])
+    right = numpy.arange(256), task.test.labels[:256]
+    assert numpy.isclose((parts["signal"][right] ** 2).mean(), budget.signal)
+    wrong = parts["interference"].copy()
+    wrong[right] = 0
+    assert numpy.isclose((wrong**2).sum() / 256 / 29, budget.interference)
+
+
+def test_noise_parts_need_sums_over_facts():
+    with pytest.raises(ValueError, match="regime = exact: the parts of a logit are defined in the infinitesimal regime"):
+        Config(vocab=30, dim=16, samples=500, regime="exact").model().noise_parts()
+    with pytest.raises(ValueError, match="early_rule = sign: the parts of a logit are defined for gradient steps"):
+        Config(vocab=30, dim=16, samples=500, early_rule="sign").model().noise_parts()

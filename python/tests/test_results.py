@@ -63,3 +63,10 @@ def test_data_frames_of_tables():
     assert found.to_polars()["noise_logits_signal"][0] > 0
     page = found._repr_html_()
     assert "<th>samples</th>" in page and "2 done, 0 failed" in page
+
+
+def test_small_errors_have_digits():
+    values = {"accuracy": {"mean": 0.99997, "low": 1.2e-5, "high": 1.0}}
+    result = superpose.Config(vocab=64, dim=64, samples=4096).run()
+    shown = superpose._result._restored(type(result), values, str(result), "", None, "run")
+    assert repr(shown).endswith("accuracy 0.999970 [1.2e-05, 1.0000]>")

@@ -371,8 +371,27 @@ def test_stubs_agree_with_the_package(tmp_path):
         'superpose.threshold(find="samples", max_runs=1e3, range=[10, 20], threads=numpy.int64(2))\n'
         "def hook(step: superpose.Step) -> None: ...\n"
         "superpose.Config(steps=3).train(hook=hook).model.cache()['logits'].shape\n"
+        "result = superpose.Config().run(task=superpose.Config().task())\n"
+        "mean: float = result.accuracy.mean\n"
+        "vocab: int = result.config.vocab\n"
+        "low: float = superpose.Config(steps=3).train().outcome.lock_rate.low\n"
+        "cheapest = superpose.plan(10, 4).cheapest\n"
+        "dim: float = cheapest.dim if cheapest else 0\n"
+        "found: bool = superpose.inspect('a', facts=50).raw.facts > 3\n"
+    )
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "import superpose\n"
+        "superpose.Config().run().acuracy\n"
+        "superpose.Config().run().accuracy.median\n"
+        'superpose.threshold(find="sample")\n'
+        'superpose.memory(rule="hebb")\n'
+        'superpose.plan(10, 4, trigger="key")\n'
     )
     cache = f"--cache-dir={tmp_path}"
     for arguments in (["mypy", "--strict", cache, "-p", "superpose"], ["mypy", "--strict", cache, str(script)], ["mypy.stubtest", "superpose"]):
         done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", cache, str(wrong)], capture_output=True, text=True, cwd=tmp_path)
+    lines = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
+    assert lines == ["2", "3", "4", "5", "6"], done.stdout

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use superpose_lab::inspect::InspectError;
+use superpose_lab::inspect::{InspectError, sizes};
 use superpose_tensors::TensorFile;
 
 use crate::progress::Bar;
@@ -23,6 +23,12 @@ pub struct InspectArguments {
     /// Memory accuracy that the counted facts must reach
     #[arg(long, value_name = "SHARE", default_value = "0.99", allow_hyphen_values = true)]
     accuracy: f64,
+    /// Also predict the recall of this many facts, the samples that they need and the longest sequences
+    #[arg(long, value_name = "V", conflicts_with = "output_tensor")]
+    facts: Option<usize>,
+    /// Sequence length L, with --facts
+    #[arg(long, value_name = "L", default_value = "16", requires = "facts")]
+    length: usize,
     #[command(flatten)]
     threads: Threads,
     /// Print one JSON object instead of a table
@@ -44,8 +50,15 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
         &backend,
         &mut |done, total| bar.set(done as u64, total as u64),
     );
+    let found = found.and_then(|(mut found, _)| {
+        if let Some(facts) = arguments.facts {
+            let at = [facts, arguments.length];
+            found.sizes = Some(sizes(&tensors, &found.tensor, at, arguments.accuracy, &backend)?);
+        }
+        Ok(found)
+    });
     bar.finish();
-    let (found, _) = found.map_err(|error| match error {
+    let found = found.map_err(|error| match error {
         InspectError::Tensors(error) => file.inside(error).into(),
         other => anyhow::Error::from(other),
     })?;

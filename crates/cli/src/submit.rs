@@ -161,9 +161,12 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let title = format!("{} in {}", file.display(), plural(tasks, "share", "shares"));
     let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
     let (program, store, out) = (shell(&program()?), shell(&store), shell(&folder));
+    // A worker refuses embedding files that have changed since.
+    let digest = cells.first().and_then(|cell| cell.input_digest.as_ref());
+    let digest = digest.map(|digest| format!(" --input-digest {digest}")).unwrap_or_default();
     let (sweep, cpus) = (shell(&file), plan.now.cpus);
     let body = format!(
-        "exec {program} sweep {sweep} \\\n  --store {store} --out {out} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {cpus}{retry}\n"
+        "exec {program} sweep {sweep} \\\n  --store {store} --out {out} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {cpus}{retry}{digest}\n"
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");

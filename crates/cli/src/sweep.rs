@@ -36,6 +36,9 @@ pub struct SweepArguments {
     /// Show what would be run, and how long it would take
     #[arg(long)]
     dry_run: bool,
+    /// Refuse embedding files whose tensors have another BLAKE3 digest, as `submit slurm` records it
+    #[arg(long, value_name = "DIGEST")]
+    input_digest: Option<String>,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -146,9 +149,24 @@ pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
     read().with_context(|| file.display().to_string())
 }
 
+/// Fails if the tensors that the cells read have another digest than the required one.
+fn check_digest(required: Option<&str>, cell: Option<&Config>) -> anyhow::Result<()> {
+    let (Some(required), Some(cell)) = (required, cell) else { return Ok(()) };
+    let Some((parameter, file)) = cell.input_file() else {
+        bail!("input_digest = {required}: the sweep reads no embedding file");
+    };
+    match cell.input_digest.as_deref() {
+        Some(found) if found != required => bail!(
+            "{parameter} = {file}: its tensors have the input_digest {found}, and {required} is required; the file was changed"
+        ),
+        _ => Ok(()),
+    }
+}
+
 pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     let (sweep, mut cells) = read_sweep(file)?;
+    check_digest(arguments.input_digest.as_deref(), cells.first())?;
     let threads = arguments.threads.count()?;
     let store = arguments.places.store(file);
     let share = arguments.shard.map_or_else(Share::of_slurm, |share| Ok(Some(share)))?;

@@ -354,3 +354,27 @@ fn documented_example_is_a_sweep() {
         "docs/sweeps.md shows another sweep.toml"
     );
 }
+
+/// A worker gets the digest of the embeddings at submission, and refuses another file under the same name.
+#[test]
+fn required_digest_refuses_a_changed_file() {
+    use superpose_tensors::{Entry, write};
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let embeddings = |angle: f32| {
+        let rows = (0..40 * 8).map(|i| (i as f32 * angle).sin()).collect();
+        write(&folder.join("e.safetensors"), &[Entry::f32("words", &[40, 8], rows)]).unwrap();
+    };
+    embeddings(0.7);
+    let text = "vocab = 30\nlength = 4\nsamples = 100\nembedding_file = 'e.safetensors'\nembedding_tensor = 'words'\n[axes]\nseed = [0, 1]\n";
+    std::fs::write(folder.join("a.toml"), text).unwrap();
+    let (script, _) = works(folder, "submit slurm a.toml --tasks 2 --dry-run");
+    let digest = script.split("--input-digest ").nth(1).unwrap().split_whitespace().next().unwrap();
+    assert_eq!(digest.len(), 64, "{script}");
+    works(folder, &format!("sweep a.toml --shard 1/2 --input-digest {digest}"));
+    embeddings(0.9);
+    let words = ["embedding_file = e.safetensors", "input_digest", digest, "the file was changed"];
+    refused(folder, &format!("sweep a.toml --shard 2/2 --input-digest {digest}"), &words);
+    std::fs::write(folder.join("b.toml"), TINY).unwrap();
+    refused(folder, &format!("sweep b.toml --input-digest {digest}"), &["the sweep reads no embedding file"]);
+}

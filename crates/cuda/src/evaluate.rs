@@ -3,6 +3,7 @@
 use superpose_core::Measure;
 use superpose_core::config::{Regime, Trigger};
 use superpose_core::evaluate::{Evaluation, Tally, queries};
+use superpose_core::task::Fact;
 
 use crate::exact::{Features, Readout, Work};
 use crate::geometry::{block_rows, linear, rows};
@@ -54,7 +55,7 @@ impl<T: Element> Session<'_, T> {
             queries
                 .iter()
                 .zip(found.chunks_exact(3))
-                .for_each(|((_, weight), found)| tally.add(*weight, found[0]));
+                .for_each(|(query, found)| tally.add(query.weight, found[0]));
             measures[measure] = tally;
         }
         Ok(measures)
@@ -195,8 +196,8 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// Asks tokens with attention on the informative position. Three numbers per token, as [`Session::judge`] writes them.
-    fn ask(&self, m: &Buffer<T>, trigger: Trigger, queries: &[(usize, f64)]) -> Done<Buffer<f64>> {
-        let all = queries.iter().enumerate().all(|(i, &(token, _))| i == token);
+    fn ask(&self, m: &Buffer<T>, trigger: Trigger, queries: &[Fact]) -> Done<Buffer<f64>> {
+        let all = queries.iter().enumerate().all(|(i, query)| i == query.token);
         let readout = self.readout(m, queries.len())?;
         let size = self.block(queries.len());
         let (work, found) = (self.work(size, true)?, self.lane.alloc::<f64>(3 * queries.len())?);
@@ -213,9 +214,9 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// Tokens and their labels on the device.
-    fn chosen(&self, asked: &[(usize, f64)]) -> Done<(Buffer<u32>, Buffer<u32>)> {
-        let tokens: Vec<u32> = asked.iter().map(|&(token, _)| token as u32).collect();
-        let facts: Vec<u32> = asked.iter().map(|&(token, _)| self.problem.task.facts()[token]).collect();
+    fn chosen(&self, asked: &[Fact]) -> Done<(Buffer<u32>, Buffer<u32>)> {
+        let tokens: Vec<u32> = asked.iter().map(|query| query.token as u32).collect();
+        let facts: Vec<u32> = asked.iter().map(|query| query.label).collect();
         Ok((self.lane.upload(&tokens)?, self.lane.upload(&facts)?))
     }
 }

@@ -167,3 +167,36 @@ fn imported_rows_fix_the_vocabulary() {
     let found = Runner::new(2).with_inputs(inputs).run(&cells, &mut |_| {}).unwrap();
     assert!(found.len() == 4 && found.iter().all(Result::is_ok));
 }
+
+/// Tokens, positions and labels under these names, 30 rows of 4 positions and 10 tokens.
+fn sequences(names: [&'static str; 3], label: impl Fn(u32, u32) -> u32) -> Vec<Tensor<u32>> {
+    let tokens: Vec<u32> = (0..120).map(|i| (i * 7 + i / 11) % 10).collect();
+    let position: Vec<u32> = (0..30).map(|i| i % 4).collect();
+    let at = |n: u32, shift: u32| tokens[(4 * n + (position[n as usize] + shift) % 4) as usize];
+    let labels = (0..30).map(|n| label(at(n, 0), at(n, 1))).collect();
+    let shapes = [vec![30, 4], vec![30], vec![30]];
+    let data = [tokens.clone(), position.clone(), labels];
+    let tensor = |((name, shape), data): ((&str, _), _)| Tensor { name: name.into(), shape, data };
+    names.into_iter().zip(shapes).zip(data).map(tensor).collect()
+}
+
+#[test]
+fn test_sequences_are_given_where_labels_contradict() {
+    let (train, test) = (["tokens", "position", "labels"], ["test_tokens", "test_position", "test_labels"]);
+    let measured = |given: Vec<Tensor<u32>>| {
+        let whole = |name: &str| Ok(given.iter().find(|tensor| tensor.name == name).cloned());
+        let import = Import::gather::<TensorError>(|_| Ok(None), whole).unwrap();
+        let mut settings = Settings { vocab: 10, dim: 16, ..Settings::default() };
+        let inputs = Inputs::open_with_digest(&mut settings, Some(import), |name| name == "vocab").unwrap();
+        assert_eq!((settings.length, settings.samples), (4, 30));
+        evaluation(&settings.check().unwrap(), &inputs, &Backend::single()).map_err(|e| e.to_string())
+    };
+    let (one, two) = (|a: u32, _: u32| (a + 3) % 10, |a: u32, b: u32| (a + b) % 10);
+    measured(sequences(train, one)).unwrap();
+    let error = measured(sequences(train, two)).unwrap_err();
+    assert!(error.starts_with("tensor labels holds") && error.contains("give test_tokens"), "{error}");
+    let both = [sequences(train, two), sequences(test, two)].concat();
+    let found = measured(both).unwrap();
+    assert_eq!(found[Measure::Accuracy].items(), 30);
+    assert_eq!(found[Measure::MemoryAccuracy].items(), 30);
+}

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::backend::Device;
 use superpose_lab::cell::Runner;
-use superpose_lab::inspect::InspectError;
+use superpose_lab::inspect::{InspectError, sizes};
 use superpose_lab::memory::available;
 use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
@@ -172,16 +172,27 @@ pub fn experiment(
 
 /// `superpose inspect`
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn inspect(
     py: Python<'_>,
     file: PathBuf,
     tensor: Option<String>,
     output_tensor: Option<String>,
     accuracy: &Bound<'_, PyAny>,
+    facts: Option<&Bound<'_, PyAny>>,
+    length: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let (threads, accuracy) = (self::threads(threads)?, field("accuracy", accuracy)?);
+    let (facts, length) =
+        (facts.map(|facts| field::<usize>("facts", facts)).transpose()?, field::<usize>("length", length)?);
+    if facts.is_some() && output_tensor.is_some() {
+        return Err(Failure::new(
+            "output_tensor is given together with facts: what they need is predicted for Gaussian output embeddings",
+        )
+        .into());
+    }
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;
@@ -191,7 +202,13 @@ pub fn inspect(
         };
         let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
         superpose_lab::inspect::inspect(&file.tensors(), tensor, output, accuracy, &backend, &mut progress)
-            .map(|(found, _)| found)
+            .and_then(|(mut found, _)| {
+                let tensors = file.tensors();
+                let at = |facts| sizes(&tensors, &found.tensor, [facts, length], accuracy, &backend);
+                let sizes = facts.map(at).transpose()?;
+                found.sizes = sizes;
+                Ok(found)
+            })
             .map_err(|error| match error {
                 InspectError::Tensors(error) => Failure::from(file.inside(error)),
                 other => Failure::from(other),

@@ -13,6 +13,7 @@ mod network;
 mod record;
 mod run;
 mod sweep;
+mod task;
 mod train;
 mod work;
 
@@ -40,6 +41,8 @@ mod _engine {
     use crate::run::{run, time_runs};
     #[pymodule_export]
     use crate::sweep::sweep;
+    #[pymodule_export]
+    use crate::task::{draw_task, read_sequences, write_sequences};
     #[pymodule_export]
     use crate::train::train;
 }

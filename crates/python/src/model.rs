@@ -3,8 +3,9 @@
 use numpy::Element;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use superpose_core::backend::{Backend, Cancelled, Real};
+use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Precision;
+use superpose_core::noise::Parts;
 use superpose_core::task::{Samples, Stored};
 use superpose_lab::memory;
 use superpose_lab::run::Trained;
@@ -114,6 +115,27 @@ impl Model {
         })
     }
 
+    /// Names of the parts of a logit, and the parts on the given sequences, or on the training samples: a row per sequence with the
+    /// labels of each part.
+    #[pyo3(signature = (tokens, position, threads=None))]
+    fn noise_parts<'py>(
+        &self,
+        py: Python<'py>,
+        tokens: Option<&Bound<'py, PyAny>>,
+        position: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<&'static str>, Bound<'py, PyAny>)> {
+        let names: Vec<&str> = Parts::<()>::default().named().map(|(name, ())| name).to_vec();
+        let parts = either!(self, trained => {
+            let columns = names.len() * trained.model().labels();
+            let given = sequences(trained, tokens, position, |_| columns)?;
+            read(py, trained, given, threads, |_| columns, move |trained, samples, backend| {
+                trained.noise_parts(samples, backend)
+            })?
+        });
+        Ok((names, parts))
+    }
+
     /// Loss and gradients by `m` and `w` over the training samples.
     #[pyo3(signature = (m, w, threads=None, listener=None))]
     fn gradients<'py>(
@@ -205,13 +227,13 @@ fn sequences<T: Real>(
 }
 
 /// Rows for every sequence, `columns` wide.
-fn read<'py, T: Real + Element>(
+fn read<'py, T: Real + Element, E: std::error::Error + 'static>(
     py: Python<'py>,
     trained: &Arc<Trained<T>>,
     given: Option<Stored>,
     threads: Option<&Bound<'_, PyAny>>,
     columns: impl Fn(&Stored) -> usize,
-    rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Result<Vec<T>, Cancelled> + Send + 'static,
+    rows: impl FnOnce(&Trained<T>, &Stored, &Backend) -> Result<Vec<T>, E> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = self::threads(threads)?;
     let samples = given.as_ref().unwrap_or(&trained.samples);

@@ -7,13 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Field;
+use superpose_core::random::Stream;
 use superpose_core::task::{Samples, Stored};
 use superpose_core::train::{Activation, Moments, Network as Trained, State, Tensor, activations, gradient};
 use superpose_lab::train::{AnyState, batch, samples, untrained};
 
-use crate::arrays::{Refusal, floats, indices, view, whole};
+use crate::arrays::{Refusal, floats, view, whole};
 use crate::config::Config;
 use crate::run::{Job, threads};
+use crate::task::sequences;
 use crate::work::{Failure, work};
 
 /// A network with its optimiser's state and the source of its data. It never changes.
@@ -106,12 +108,7 @@ impl Network {
         py: Python<'py>,
         threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (threads, job) = (self::threads(threads)?, Arc::clone(&self.job));
-        let stored = work(py, job.seconds, None, move |watch| {
-            Ok(samples(&job.config, &job.inputs, &watch.backend(threads)?)?)
-        })?;
-        let tokens = indices(py, stored.tokens(), Some(stored.length()))?;
-        (tokens, indices(py, stored.position(), None)?, indices(py, stored.labels(), None)?).into_pyobject(py)
+        sequences(py, &self.job, Stream::Train, self::threads(threads)?)
     }
 
     /// Activations by name on the given sequences, or on the training samples.
@@ -220,7 +217,7 @@ impl Network {
             let backend = Backend::cpu(threads)?;
             let batch = match given {
                 Some(batch) => batch,
-                None => samples(&job.config, &job.inputs, &backend)?,
+                None => samples(&job.config, &job.inputs, Stream::Train, &backend)?,
             };
             let ids: Vec<u32> = (0..batch.count() as u32).collect();
             pass(&batch, &ids, &backend)

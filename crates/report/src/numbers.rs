@@ -15,6 +15,16 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
+/// A share with four decimals, or with two digits of what it differs from 0 or 1 by where those would show none.
+pub(crate) fn share(x: f64) -> String {
+    let rest = x.min(1.0 - x);
+    match rest > 0.0 && rest < 5e-5 {
+        true if x < 0.5 => format!("{x:.1e}"),
+        true => format!("{x:.*}", (1.0 - rest.log10().floor()) as usize),
+        false => format!("{x:.4}"),
+    }
+}
+
 /// Four decimals; one decimal from 100 on; powers of ten below 0.001 and from a million on.
 pub(crate) fn decimal(x: f64) -> String {
     match x.abs() {
@@ -104,6 +114,15 @@ mod tests {
             (0.0, "0"),
         ] {
             assert_eq!(significant(x), text);
+        }
+        for (x, text) in [
+            (1.0, "1.0000"),
+            (0.0, "0.0000"),
+            (0.9999, "0.9999"),
+            (0.999_966, "0.999966"),
+            (1.2e-5, "1.2e-5"),
+        ] {
+            assert_eq!(share(x), text);
         }
         assert_eq!(short(999_999.0), "999,999");
         assert_eq!(short(222_259_324.0), "2.2×10^{8}");

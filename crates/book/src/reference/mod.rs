@@ -6,6 +6,7 @@
 mod commands;
 mod keys;
 mod python;
+mod records;
 mod results;
 mod store;
 mod stub;
@@ -13,6 +14,7 @@ mod stub;
 use commands::commands;
 use keys::keys;
 use python::python;
+use records::records;
 pub use results::results;
 use store::store;
 use stub::stub;
@@ -26,6 +28,7 @@ pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
         ("docs/reference/results.md", results()?),
         ("docs/reference/python.md", python()?),
         ("python/superpose/_settings.pyi", stub()),
+        ("python/superpose/results.py", records()?),
     ])
 }
 

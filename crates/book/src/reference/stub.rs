@@ -30,18 +30,20 @@ fn name(setting: &Setting) -> &'static str {
     if setting.name == "import" { "import_" } else { setting.name }
 }
 
+/// The words of a setting as a type.
+fn words(setting: &Setting) -> String {
+    let words: Vec<String> = setting.words().map(|(word, _)| format!("\"{word}\"")).collect();
+    format!("Literal[{}]", words.join(", "))
+}
+
 /// The types that a setting is given as and read as.
 fn types(setting: &Setting) -> [String; 2] {
-    let words = || {
-        let words: Vec<String> = setting.words().map(|(word, _)| format!("\"{word}\"")).collect();
-        format!("Literal[{}]", words.join(", "))
-    };
     match setting.kind {
         Kind::Flag => ["bool", "bool"].map(String::from),
         Kind::Count => ["Number", "int"].map(String::from),
         Kind::Number => ["Number", "float"].map(String::from),
         Kind::Text if setting.symbol == Some("FILE") => ["Path", "str"].map(String::from),
-        Kind::Word(_) => [words(), words()],
+        Kind::Word(_) => [words(setting), words(setting)],
         Kind::Pattern { .. } | Kind::Text => ["str", "str"].map(String::from),
     }
 }

@@ -54,7 +54,7 @@ settings! {
         activation: Activation = Activation::Relu;
         /// Output embeddings: tied, or a matrix of the embedding file; absent: drawn like the input, or Gaussian if that is a file.
         output_embedding: Option<String> = None;
-        /// Read any of z_in, z_out, z_trig, z_eos, tokens, position, labels, w_in from this safetensors file; generate the others.
+        /// Read any of z_in, z_out, z_trig, z_eos, w_in, tokens, position, labels, test_tokens, test_position, test_labels from this safetensors file; generate the others.
         import: Option<String> as "FILE" = None;
         /// BLAKE3 digest of the tensors in embedding_file or import, which must have it; absent: any tensors.
         input_digest: Option<String> as "DIGEST" = None;

@@ -4,7 +4,7 @@
 
 use crate::backend::{Backend, Real, Result, View, product, residual};
 use crate::model::{Model, Readout, Workspace, block_rows, centred};
-use crate::task::Samples;
+use crate::task::{Fact, Samples};
 
 /// The frequency of each fact's token as the informative one: `f_w = n_w / N`.
 ///
@@ -42,23 +42,18 @@ pub fn fact_frequency_of(counts: &[u32], samples: usize) -> Vec<f64> {
 ///
 /// # Errors
 /// When the backend's token was cancelled.
-pub fn placed_moment<T: Real>(
-    model: &Model<'_, T>,
-    frequency: &[f64],
-    backend: &Backend,
-) -> Result<Vec<f64>> {
+pub fn placed_moment<T: Real>(model: &Model<'_, T>, seen: &[Fact], backend: &Backend) -> Result<Vec<f64>> {
     let inputs = model.inputs();
     let mut total = vec![0.0; inputs * inputs];
     let mut work = Workspace::default();
-    let seen: Vec<usize> = (0..frequency.len()).filter(|&w| frequency[w] > 0.0).collect();
     let mut part = vec![0.0; inputs * inputs];
-    for tokens in seen.chunks(block_rows(inputs, 1)) {
-        work.place(model, tokens.iter().copied());
+    for facts in seen.chunks(block_rows(inputs, 1)) {
+        work.place(model, facts.iter().map(|fact| fact.token));
         work.activate(model);
-        let rows = work.features(model).data().chunks_exact(inputs).zip(tokens);
+        let rows = work.features(model).data().chunks_exact(inputs).zip(facts);
         let weighted: Vec<f64> =
-            rows.flat_map(|(row, &w)| row.iter().map(move |x| x.to_f64() * frequency[w].sqrt())).collect();
-        let weighted = View::new(&weighted, tokens.len(), inputs);
+            rows.flat_map(|(row, fact)| row.iter().map(move |x| x.to_f64() * fact.weight.sqrt())).collect();
+        let weighted = View::new(&weighted, facts.len(), inputs);
         backend.product(&mut part, weighted.t(), weighted)?;
         total.iter_mut().zip(&part).for_each(|(sum, x)| *sum += x);
     }
@@ -70,13 +65,11 @@ pub fn placed_moment<T: Real>(
 pub fn placed_step<T: Real>(
     model: &Model<'_, T>,
     m: Option<&[T]>,
-    facts: &[u32],
-    frequency: &[f64],
+    seen: &[Fact],
     backend: &Backend,
 ) -> Result<Vec<f64>> {
     const TASKS: usize = 16;
     let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
-    let seen: Vec<usize> = (0..facts.len()).filter(|&w| frequency[w] > 0.0).collect();
     let readout = m.map(|m| Readout::new(model, m, seen.len(), backend)).transpose()?;
     let z_centred = centred(&model.embeddings.z_out, dim, backend)?;
     let rows = block_rows(labels.max(inputs), 1);
@@ -87,18 +80,18 @@ pub fn placed_step<T: Real>(
         let mut step = vec![T::ZERO; dim * inputs];
         let mut sum = vec![0.0; dim * inputs];
         let mine = &seen[task * seen.len() / tasks..(task + 1) * seen.len() / tasks];
-        for tokens in mine.chunks(rows) {
+        for facts in mine.chunks(rows) {
             backend.check_cancelled()?;
-            let right: Vec<u32> = tokens.iter().map(|&w| facts[w]).collect();
-            work.place(model, tokens.iter().copied());
+            let right: Vec<u32> = facts.iter().map(|fact| fact.label).collect();
+            work.place(model, facts.iter().map(|fact| fact.token));
             work.activate(model);
             let features = work.features(model);
-            output.resize(tokens.len() * dim, T::ZERO);
+            output.resize(facts.len() * dim, T::ZERO);
             match &readout {
                 Some(readout) => {
                     readout.logits(features, &mut between, &mut logits);
                     residual(&mut logits, labels, &right);
-                    product(&mut output, View::new(&logits, tokens.len(), labels), model.z_out(), false);
+                    product(&mut output, View::new(&logits, facts.len(), labels), model.z_out(), false);
                 }
                 None => {
                     for (out, &fact) in output.chunks_exact_mut(dim).zip(&right) {
@@ -106,11 +99,11 @@ pub fn placed_step<T: Real>(
                     }
                 }
             }
-            for (out, &w) in output.chunks_exact_mut(dim).zip(tokens) {
-                let weight = T::from_f64(frequency[w]);
+            for (out, fact) in output.chunks_exact_mut(dim).zip(facts) {
+                let weight = T::from_f64(fact.weight);
                 out.iter_mut().for_each(|x| *x *= weight);
             }
-            product(&mut step, View::new(&output, tokens.len(), dim).t(), features, false);
+            product(&mut step, View::new(&output, facts.len(), dim).t(), features, false);
             sum.iter_mut().zip(&step).for_each(|(sum, x)| *sum += x.to_f64());
         }
         Ok(sum)

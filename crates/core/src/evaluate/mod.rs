@@ -15,7 +15,7 @@ use crate::early_phase::{EarlyPhase, narrow, placed_moment, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
-use crate::task::{Block, Samples, Task};
+use crate::task::{Block, Fact, Samples, Task};
 
 /// What is measured on one trained model: means over test items with what an interval needs.
 pub type Evaluation = Measures<Tally>;
@@ -36,21 +36,33 @@ pub fn evaluate<T: Real>(
     })?;
     let mut measures = Evaluation::default();
     parts.iter().for_each(|part| measures.merge(part));
-    let (exact, plain) = (config.regime == Regime::Exact, Model { trigger: Trigger::Keys, ..*model });
-    let gradient = placed_step(model, exact.then_some(&phase.m1[..]), task.facts(), frequency, backend)?;
-    let moment = || placed_moment(model, frequency, backend);
+    let plain = Model { trigger: Trigger::Keys, ..*model };
+    let ask = |model, m| memory_accuracy(config, model, task, m, test.count(), backend);
+    measures[Measure::OneStepAccuracy] = ask(&plain, &phase.m1)?;
+    let memory = placed_memory(config, model, &task.seen(frequency), phase, backend)?;
+    measures[Measure::MemoryAccuracy] = ask(model, &memory)?;
+    Ok(measures)
+}
+
+/// The value matrix of step 3 if attention were on the informative token of every sample.
+fn placed_memory<T: Real>(
+    config: &Config,
+    model: &Model<'_, T>,
+    seen: &[Fact],
+    phase: &EarlyPhase<T>,
+    backend: &Backend,
+) -> Result<Vec<T>> {
+    let exact = config.regime == Regime::Exact;
+    let gradient = placed_step(model, exact.then_some(&phase.m1[..]), seen, backend)?;
+    let moment = || placed_moment(model, seen, backend);
     let step = config.early_rule.step(gradient, model, moment, backend)?;
-    let memory: Vec<T> = match config.regime {
+    Ok(match config.regime {
         Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {
             let pairs = phase.m1.iter().zip(step);
             pairs.map(|(m1, step)| T::from_f64(m1.to_f64() + phase.eta2 * step)).collect()
         }
-    };
-    let ask = |model, m| memory_accuracy(config, model, task, m, test.count(), backend);
-    measures[Measure::MemoryAccuracy] = ask(model, &memory)?;
-    measures[Measure::OneStepAccuracy] = ask(&plain, &phase.m1)?;
-    Ok(measures)
+    })
 }
 
 impl Evaluation {
@@ -129,19 +141,23 @@ fn answers<T: Real, R: Default + Send>(
     })
 }
 
-/// Tokens to ask and their weights: all of them where that is affordable, else a random choice.
-pub fn queries(config: &Config, task: &Task, test_samples: usize) -> Vec<(usize, f64)> {
+/// The tokens to ask: those of a given test set, else all of them where that is affordable, else a random choice.
+pub fn queries(config: &Config, task: &Task, test_samples: usize) -> Vec<Fact> {
     /// Multiply-adds for asking every token: about a second on two cores.
     const AFFORDABLE: f64 = 1.4e11;
+    if let Some(test) = task.given_test() {
+        return test.to_vec();
+    }
+    let query = |token: usize, weight| Fact { token, label: task.facts()[token], weight };
     let vocab = task.facts().len();
     let (inner, inputs) = (config.dim.min(config.inputs()) as f64, config.inputs() as f64);
     let first_layer = if config.width.is_some() { vocab as f64 * inner * inputs } else { 0.0 };
     if vocab as f64 * config.label_count() as f64 * inner + first_layer <= AFFORDABLE {
-        return (0..vocab).map(|token| (token, task.informative().probability(token))).collect();
+        return (0..vocab).map(|token| query(token, task.informative().probability(token))).collect();
     }
     let choose = |i| {
         let words = Words::new(config.seed, Stream::TestTokens, i as u64).block(0);
-        (task.informative().draw(&words) as usize, 1.0)
+        query(task.informative().draw(&words) as usize, 1.0)
     };
     (0..test_samples).map(choose).collect()
 }
@@ -162,12 +178,12 @@ pub(crate) fn memory_accuracy<T: Real>(
         let queries = &queries[i * rows..((i + 1) * rows).min(queries.len())];
         let mut work = Workspace::default();
         let (mut between, mut logits) = (Vec::new(), Vec::new());
-        work.place(model, queries.iter().map(|&(token, _)| token));
+        work.place(model, queries.iter().map(|query| query.token));
         work.activate(model);
         readout.logits(work.features(model), &mut between, &mut logits);
         let mut tally = Tally::default();
-        for (row, &(token, weight)) in logits.chunks_exact(model.labels()).zip(queries) {
-            tally.add(weight, top(row, task.facts()[token] as usize).credit);
+        for (row, query) in logits.chunks_exact(model.labels()).zip(queries) {
+            tally.add(query.weight, top(row, query.label as usize).credit);
         }
         tally
     })?;

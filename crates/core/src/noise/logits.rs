@@ -53,6 +53,34 @@ pub fn logit_budget<T: Real>(
     Ok(budget)
 }
 
+/// Parts of the logits of all samples, as [`split_logits`]: for each sample a row per part, in the order of [`Parts::named`].
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn logit_parts<T: Real>(
+    model: &Model<'_, T>,
+    task: &Task,
+    phase: &EarlyPhase<T>,
+    frequency: &[f64],
+    samples: &dyn Samples,
+    backend: &Backend,
+) -> Result<Vec<T>> {
+    const AT_ONCE: usize = 32;
+    let (count, labels) = (samples.count(), model.labels());
+    let split = Split::new(model, task, phase, frequency, backend)?;
+    let blocks = backend.try_map(count.div_ceil(AT_ONCE), |i| {
+        let ids: Vec<u32> = ((i * AT_ONCE) as u32..((i + 1) * AT_ONCE).min(count) as u32).collect();
+        let mut block = Block::default();
+        samples.fill(&ids, &mut block);
+        let parts = split.parts(&block)?;
+        let rows = (0..ids.len()).flat_map(|b| {
+            parts.named().into_iter().flat_map(move |(_, part)| part[b * labels..][..labels].iter().copied())
+        });
+        Ok(rows.collect::<Vec<T>>())
+    })?;
+    Ok(blocks.concat())
+}
+
 fn wrong_squares<T: Real>(part: &[T], right: &[u32], labels: usize) -> f64 {
     let rows = part.chunks_exact(labels).zip(right);
     rows.flat_map(|(row, &right)| row.iter().enumerate().filter(move |(j, _)| *j != right as usize))

@@ -9,6 +9,17 @@ pub use samples::{Block, Drawn, Samples, Stored};
 use crate::config::{Config, Labels};
 use crate::random::{Stream, shuffle};
 
+/// A token, its label, and its weight in a mean over facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fact {
+    /// The informative token.
+    pub token: usize,
+    /// Its label.
+    pub label: u32,
+    /// Its weight.
+    pub weight: f64,
+}
+
 /// The facts and the token distributions of one seed.
 #[derive(Clone, Debug)]
 pub struct Task {
@@ -18,6 +29,10 @@ pub struct Task {
     noise: Distribution,
     /// Number of the first noise token: 0 when noise shares the facts' vocabulary.
     noise_start: u32,
+    /// What the training samples ask, if labels are not those of `facts`.
+    seen: Option<Vec<Fact>>,
+    /// What the test samples ask; absent: they are drawn.
+    test: Option<Vec<Fact>>,
 }
 
 impl Task {
@@ -35,13 +50,42 @@ impl Task {
         let (size, noise_start) =
             config.noise_vocab.map_or((config.vocab, 0), |size| (size, config.vocab as u32));
         let noise = Distribution::new(size, config.noise_zipf.or(config.zipf));
-        Task { length: config.length, facts, informative, noise, noise_start }
+        Task { length: config.length, facts, informative, noise, noise_start, seen: None, test: None }
     }
 
     /// The same task with other facts: `facts[token]` is the token's label.
     pub fn with_facts(self, facts: Vec<u32>) -> Task {
         assert_eq!(facts.len(), self.facts.len());
         Task { facts, ..self }
+    }
+
+    /// The same task for given samples: what those of training ask, if a label is not that of the informative token, and what those of
+    /// the test ask, if they are not drawn.
+    pub fn with_samples(self, seen: Option<Vec<Fact>>, test: Option<Vec<Fact>>) -> Task {
+        Task { seen, test, ..self }
+    }
+
+    /// Whether every sample has the label of its informative token, so that the facts describe the data.
+    pub fn by_token(&self) -> bool {
+        let holds = |fact: &Fact| self.facts.get(fact.token) == Some(&fact.label);
+        self.seen.is_none() && self.test.iter().flatten().all(holds)
+    }
+
+    /// What training samples ask, given the frequency of each fact's token.
+    pub fn seen(&self, frequency: &[f64]) -> Vec<Fact> {
+        let fact = |(token, (&label, &weight))| Fact { token, label, weight };
+        match &self.seen {
+            Some(seen) => seen.clone(),
+            None => {
+                let facts = self.facts.iter().zip(frequency).enumerate().map(fact);
+                facts.filter(|fact| fact.weight > 0.0).collect()
+            }
+        }
+    }
+
+    /// What given test samples ask; absent: they are drawn.
+    pub fn given_test(&self) -> Option<&[Fact]> {
+        self.test.as_deref()
     }
 
     /// Sequence length.

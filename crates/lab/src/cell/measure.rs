@@ -6,8 +6,6 @@ use std::time::Instant;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::Config;
 use superpose_core::model::Model;
-use superpose_core::random::Stream;
-use superpose_core::task::Drawn;
 use superpose_core::with_precision;
 
 use super::{CellError, Outcome, check, check_no_files};
@@ -57,9 +55,9 @@ fn measure_as<T: Real>(
     // The budget is the early phase's, also of a model that was trained after it.
     if noise {
         let (model, task) = (Model::new(config, instance.embeddings(config, backend)?), &instance.task);
-        let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+        let test = instance.test(config);
         let (phase, frequency) = (learned.phase, &learned.frequency);
-        outcome.noise = Some(budget(config, &model, task, phase, frequency, &*samples, &test, backend)?);
+        outcome.noise = Some(budget(config, &model, task, phase, frequency, &*samples, &*test, backend)?);
     }
     outcome.seconds = started.elapsed().as_secs_f64();
     Ok(outcome)

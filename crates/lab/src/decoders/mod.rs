@@ -197,7 +197,7 @@ impl Seed {
         let m1 = expected_gradient(&model, facts, self.config.length, backend)?;
         let [a, b, c, d] = self.read(&m1, f64::INFINITY, backend)?;
         let even = vec![1.0 / facts.len() as f64; facts.len()];
-        let m = placed_step(&model, None, facts, &even, backend)?;
+        let m = placed_step(&model, None, &self.task.seen(&even), backend)?;
         Ok([a, b, c, d, argmax_accuracy(&placed_scores(&model, &m, backend)?, facts)])
     }
 

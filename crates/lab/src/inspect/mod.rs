@@ -17,9 +17,11 @@ mod cost;
 mod facts;
 mod matrix;
 mod pairs;
+mod sizes;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Cancelled};
+use superpose_core::config::ConfigError;
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
@@ -29,6 +31,7 @@ use facts::{gaussian_accuracy, largest};
 use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
 use pairs::Outputs;
 pub use pairs::Pairs;
+pub use sizes::{Sizes, sizes};
 
 /// Samples per fact in the predictions: enough for coverage, few enough that a shared mean direction matters.
 pub const SAMPLES_PER_FACT: f64 = 100.0;
@@ -49,6 +52,9 @@ pub enum InspectError {
     /// No tensor was named and the file has no matrix.
     #[error("tensor is not given, and the file has no matrix of floating-point numbers, only {0}")]
     NoMatrix(String),
+    /// A size is out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The inspection was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -81,6 +87,9 @@ pub struct Inspection {
     /// The output matrix; absent for Gaussian output embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputMatrix>,
+    /// What a number of facts needs, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
     /// The version of superpose.
     pub version: String,
 }
@@ -250,6 +259,7 @@ pub fn inspect(
         raw: vectors[0],
         centred: vectors[1],
         output,
+        sizes: None,
         version: env!("CARGO_PKG_VERSION").into(),
     };
     Ok((found, both))

@@ -3,14 +3,24 @@
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Labels, Settings};
 use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Stored, Task};
+use superpose_core::task::{Fact, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 use super::RunError;
+use super::data::{Sequences, asked, facts, shares};
 use super::instance::digest;
 
+/// The names of the tensors of floating-point numbers.
+const FLOATS: [&str; 5] = ["z_in", "z_out", "z_trig", "z_eos", "w_in"];
+/// The names of the training sequences.
+const TRAIN: [&str; 3] = ["tokens", "position", "labels"];
+/// The names of the test sequences.
+const TEST: [&str; 3] = ["test_tokens", "test_position", "test_labels"];
+
 /// The names of the tensors.
-pub const NAMES: [&str; 8] = ["z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"];
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FLOATS.into_iter().chain(TRAIN).chain(TEST)
+}
 
 /// The tensors found; missing ones are generated.
 #[derive(Clone, Debug, Default)]
@@ -25,9 +35,10 @@ pub struct Import {
     pub z_eos: Option<Tensor<f64>>,
     /// `[m, d]`
     pub w_in: Option<Tensor<f64>>,
-    tokens: Option<Tensor<u32>>,
-    position: Option<Tensor<u32>>,
-    labels: Option<Tensor<u32>>,
+    /// Training sequences.
+    train: Sequences,
+    /// Test sequences.
+    test: Sequences,
 }
 
 /// Sizes that the tensors determine; `None` where they do not.
@@ -39,7 +50,15 @@ struct Sizes {
     dim: Option<usize>,
     length: Option<usize>,
     samples: Option<usize>,
+    test_samples: Option<usize>,
     width: Option<usize>,
+}
+
+/// The sequences of a run that are not drawn, and the task with the facts in them.
+pub struct Data {
+    pub train: Option<Stored>,
+    pub test: Option<Stored>,
+    pub task: Task,
 }
 
 impl Import {
@@ -50,8 +69,9 @@ impl Import {
     pub fn read(tensors: &Tensors<'_>) -> Result<Import, TensorError> {
         let floats = |name| if tensors.has(name) { tensors.floats(name).map(Some) } else { Ok(None) };
         let whole = |name| if tensors.has(name) { tensors.whole(name).map(Some) } else { Ok(None) };
-        if !NAMES.iter().any(|name| tensors.has(name)) {
-            return Err(TensorError::Missing { name: NAMES.join(" or "), present: tensors.listed() });
+        if !names().any(|name| tensors.has(name)) {
+            let name = names().collect::<Vec<_>>().join(" or ");
+            return Err(TensorError::Missing { name, present: tensors.listed() });
         }
         Import::gather(floats, whole)
     }
@@ -65,37 +85,27 @@ impl Import {
         floats: impl Fn(&'static str) -> Result<Option<Tensor<f64>>, E>,
         whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, E>,
     ) -> Result<Import, E> {
-        let import = Import {
+        Ok(Import {
             z_in: floats("z_in")?,
             z_out: floats("z_out")?,
             z_trig: floats("z_trig")?,
             z_eos: floats("z_eos")?.map(not_zero).transpose()?,
             w_in: floats("w_in")?,
-            tokens: whole("tokens")?,
-            position: whole("position")?,
-            labels: whole("labels")?,
-        };
-        if import.labels.is_some() && !(import.tokens.is_some() && import.position.is_some()) {
-            let missing = if import.tokens.is_none() { "tokens" } else { "position" };
-            let name = format!("{missing} (needed with labels: a label belongs to the token at a position)");
-            return Err(TensorError::Missing { name, present: import.names().join(", ") }.into());
-        }
-        Ok(import)
+            train: Sequences::gather(TRAIN, &whole)?,
+            test: Sequences::gather(TEST, &whole)?,
+        })
     }
 
     /// Returns the names of the tensors found.
-    pub fn names(&self) -> Vec<&'static str> {
-        let floats = [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in];
-        let whole = [&self.tokens, &self.position, &self.labels];
-        let there = floats.map(Option::is_some).into_iter().chain(whole.map(Option::is_some));
-        NAMES.into_iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name).collect()
+    pub fn names(&self) -> Vec<String> {
+        let floats = self.floats().map(|tensor| tensor.name.clone());
+        floats.chain(self.whole().map(|tensor| tensor.name.clone())).collect()
     }
 
     /// Adds all tensors to a digest.
     pub(super) fn digest(&self, hasher: &mut blake3::Hasher) {
         self.floats().for_each(|tensor| digest(hasher, tensor, f64::to_le_bytes));
-        let whole = [&self.tokens, &self.position, &self.labels];
-        whole.into_iter().flatten().for_each(|tensor| digest(hasher, tensor, u32::to_le_bytes));
+        self.whole().for_each(|tensor| digest(hasher, tensor, u32::to_le_bytes));
     }
 
     /// Returns why a setting cannot vary, if a tensor fixes it.
@@ -107,8 +117,11 @@ impl Import {
             "labels" | "output_embedding" => (self.z_out.is_some(), "the rows of z_out are those of labels"),
             "dim" => (self.floats().next().is_some(), "the columns of the tensors decide it"),
             "width" => (self.w_in.is_some(), "the rows of w_in decide it"),
-            "length" => (self.tokens.is_some(), "the columns of tokens decide it"),
+            "length" => (self.gives_length(), "the columns of tokens or test_tokens decide it"),
             "samples" => (self.has_samples(), "the rows of tokens, position or labels decide it"),
+            "test_samples" => {
+                (!self.test.is_empty(), "the rows of test_tokens, test_position or test_labels decide it")
+            }
             _ => (false, ""),
         };
         fixed.then_some(why)
@@ -119,22 +132,30 @@ impl Import {
         [&self.z_in, &self.z_out, &self.z_trig, &self.z_eos, &self.w_in].into_iter().flatten()
     }
 
+    /// Returns the tensors of whole numbers.
+    fn whole(&self) -> impl Iterator<Item = &Tensor<u32>> {
+        self.train.tensors().chain(self.test.tensors())
+    }
+
+    fn gives_length(&self) -> bool {
+        self.whole().any(|tensor| tensor.name.ends_with("tokens"))
+    }
+
     /// Returns the bytes of the floating-point tensors, as a float so that very large shapes do not overflow.
     pub fn float_bytes(&self) -> f64 {
         self.floats().map(|tensor| tensor.shape.iter().map(|&n| n as f64).product::<f64>() * 8.0).sum()
     }
 
-    /// Whether nothing is left to draw, so that all repeats would be the same.
+    /// Whether nothing is left to draw in training, so that all repeats would be the same.
     pub fn is_complete(&self, width: Option<usize>) -> bool {
         let found = self.names();
-        let needed = |name: &&&str| **name != "labels" && (**name != "w_in" || width.is_some());
-        NAMES.iter().filter(needed).all(|name| found.contains(name))
+        let needed = |name: &&str| *name != "labels" && (*name != "w_in" || width.is_some());
+        FLOATS.into_iter().chain(TRAIN).filter(needed).all(|name| found.iter().any(|have| have == name))
     }
 
     fn sizes(&self) -> Result<Sizes, TensorError> {
         let mut sizes = Sizes::default();
         let mut dim = Shared { parameter: "dim", first: None };
-        let mut samples = Shared { parameter: "samples", first: None };
         for (tensor, rows) in [
             (&self.z_in, &mut sizes.token_rows),
             (&self.z_out, &mut sizes.label_rows),
@@ -149,27 +170,11 @@ impl Import {
         for tensor in [&self.z_trig, &self.z_eos].into_iter().flatten() {
             dim.agree(tensor, tensor.vector()?)?;
         }
-        if let Some(tokens) = &self.tokens {
-            let [count, length] = tokens.shape[..] else {
-                return Err(tokens.shaped("must be a matrix, a row per sample"));
-            };
-            if count == 0 || length == 0 {
-                return Err(tokens.shaped("must have at least one sample and one position"));
-            }
-            sizes.length = Some(length);
-            samples.agree(tokens, count)?;
-        }
-        for tensor in [&self.position, &self.labels].into_iter().flatten() {
-            let [count] = tensor.shape[..] else {
-                return Err(tensor.shaped("must be a vector, an entry per sample"));
-            };
-            if count == 0 {
-                return Err(tensor.shaped("must have at least one entry"));
-            }
-            samples.agree(tensor, count)?;
-        }
         sizes.dim = dim.first.map(|(_, size)| size);
-        sizes.samples = samples.first.map(|(_, size)| size);
+        let mut length = Shared { parameter: "length", first: None };
+        sizes.samples = self.train.count("samples", &mut length)?;
+        sizes.test_samples = self.test.count("test_samples", &mut length)?;
+        sizes.length = length.first.map(|(_, size)| size);
         Ok(sizes)
     }
 
@@ -195,6 +200,8 @@ impl Import {
         set("dim", &dim_of, &mut settings.dim, sizes.dim)?;
         set("length", "tokens (columns)", &mut settings.length, sizes.length)?;
         set("samples", "tokens, position, labels (rows)", &mut settings.samples, sizes.samples)?;
+        let test = "test_tokens, test_position, test_labels (rows)";
+        set("test_samples", test, &mut settings.test_samples, sizes.test_samples)?;
         if sizes.width.is_some() {
             let mut width = settings.width.unwrap_or(0);
             set("width", "w_in (rows)", &mut width, sizes.width)?;
@@ -219,67 +226,52 @@ impl Import {
         Ok(())
     }
 
-    /// Whether any part of the dataset is given.
+    /// Whether any part of the training data is given.
     pub fn has_samples(&self) -> bool {
-        self.tokens.is_some() || self.position.is_some() || self.labels.is_some()
+        !self.train.is_empty()
     }
 
-    /// Returns the dataset, with the given parts instead of generated ones, and the task with the facts in it.
+    /// Whether any part of the test data is given.
+    pub fn has_test(&self) -> bool {
+        !self.test.is_empty()
+    }
+
+    /// Returns the sequences that are given, and the task with the facts in them.
     ///
     /// # Errors
-    /// Fails if an entry is out of range.
-    pub fn samples(
-        &self,
-        config: &Config,
-        task: Task,
-        backend: &Backend,
-    ) -> Result<(Stored, Task), RunError> {
-        let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-        let all_given = self.tokens.is_some() && self.position.is_some();
-        let generated = (!all_given).then(|| Stored::copy(&drawn, backend)).transpose()?;
-        let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match own {
-            Some(own) => own.data.clone(),
-            None => generated.as_ref().map_or(Vec::new(), |generated| other(generated).to_vec()),
+    /// Fails if an entry is out of range, or a token has two labels in training and the test is drawn.
+    pub(super) fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
+        let complete = |sequences: &Sequences, task: &Task, stream| {
+            let given = !sequences.is_empty();
+            given.then(|| sequences.complete(config, task, stream, backend)).transpose()
         };
-        let tokens = pick(&self.tokens, Stored::tokens);
-        let position = pick(&self.position, Stored::position);
-        drop(generated);
-        below("tokens", &tokens, config.token_count(), "vocab + noise_vocab")?;
-        below("position", &position, config.length, "length")?;
-        let informative = |n: usize| tokens[n * config.length + position[n] as usize];
-        let labels = match &self.labels {
-            Some(labels) => labels.data.clone(),
-            None => {
-                let points: Vec<u32> = (0..position.len()).map(informative).collect();
-                below("tokens (at the informative position)", &points, config.vocab, "vocab")?;
-                points.iter().map(|&token| task.facts()[token as usize]).collect()
+        let train = complete(&self.train, &task, Stream::Train)?;
+        let trained = train.as_ref().map(asked).unwrap_or_default();
+        let seen = shares(&trained);
+        let task = match &train {
+            Some(_) => {
+                let facts = facts(config, &task, &seen);
+                task.with_facts(facts)
             }
+            None => task,
         };
-        below("labels", &labels, config.label_count(), "the number of labels")?;
-        let facts = facts(config, &task, (0..labels.len()).map(|n| (informative(n), labels[n])));
-        Ok((Stored::new(config.length, tokens, position, labels), task.with_facts(facts)))
-    }
-}
-
-/// Returns the label of each token: the most frequent one, the smallest of equally frequent ones; for a token that never occurs, an
-/// unused label or, if there is none, that of the task.
-fn facts(config: &Config, task: &Task, seen: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
-    let mut pairs: Vec<(u32, u32)> = seen.filter(|&(token, _)| (token as usize) < config.vocab).collect();
-    pairs.sort_unstable();
-    let mut best: Vec<Option<(usize, u32)>> = vec![None; config.vocab];
-    for run in pairs.chunk_by(|a, b| a == b) {
-        let (token, label) = run[0];
-        let best = &mut best[token as usize];
-        if best.is_none_or(|(count, _)| run.len() > count) {
-            *best = Some((run.len(), label));
+        let test = complete(&self.test, &task, Stream::Test)?;
+        let tested = test.as_ref().map(asked);
+        // A noise token at the informative position has no fact; in training it adds to no fact either.
+        let differs = |fact: &Fact| task.facts().get(fact.token).map(|&label| label != fact.label);
+        let contradiction = trained.iter().position(|fact| differs(fact) == Some(true));
+        if let (Some(index), None) = (contradiction, &tested) {
+            let Fact { token, label, .. } = trained[index];
+            let expected = format!(
+                "token {token} has the label {} in other samples, and a test that is drawn needs one label per token; give test_tokens, test_position and test_labels",
+                task.facts()[token]
+            );
+            let (name, value) = ("labels".into(), label.to_string());
+            return Err(TensorError::Value { name, value, index, expected }.into());
         }
+        let task = task.with_samples(contradiction.map(|_| seen), tested);
+        Ok(Data { train, test, task })
     }
-    let mut used = vec![false; config.label_count()];
-    best.iter().flatten().for_each(|&(_, label)| used[label as usize] = true);
-    let mut free = (0..config.label_count() as u32).filter(|&label| !used[label as usize]);
-    let mut label =
-        |best: &Option<(usize, u32)>, own| best.map_or_else(|| free.next().unwrap_or(own), |b| b.1);
-    best.iter().zip(task.facts()).map(|(best, &own)| label(best, own)).collect()
 }
 
 /// Rejects a zero vector, because scores and gamma are proportional to the length of `z_eos`. A tensor without entries passes.
@@ -298,13 +290,13 @@ pub(crate) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Res
 }
 
 /// A size that several tensors must share.
-struct Shared {
-    parameter: &'static str,
-    first: Option<(String, usize)>,
+pub(super) struct Shared {
+    pub parameter: &'static str,
+    pub first: Option<(String, usize)>,
 }
 
 impl Shared {
-    fn agree<X>(&mut self, tensor: &Tensor<X>, size: usize) -> Result<(), TensorError> {
+    pub fn agree<X>(&mut self, tensor: &Tensor<X>, size: usize) -> Result<(), TensorError> {
         let (other, have) = self.first.get_or_insert_with(|| (tensor.name.clone(), size));
         match *have == size {
             true => Ok(()),

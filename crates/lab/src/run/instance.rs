@@ -12,7 +12,7 @@ use superpose_tensors::{Tensor, TensorError, TensorFile};
 use superpose_theory::Rows;
 
 use super::RunError;
-use super::import::Import;
+use super::import::{Data, Import};
 use super::rows::{EmbeddingRows, TIED, output_tensor};
 
 /// The tensors that a run reads from files.
@@ -194,6 +194,17 @@ impl Inputs {
         self.fixes(setting).map_or(Ok(()), |why| Err(ConfigError::value(parameter, setting, why)))
     }
 
+    /// Returns where the test sequences come from, in words.
+    pub fn test_source(&self) -> &'static str {
+        match &self.import {
+            Some(import) if import.has_test() => "given sequences",
+            Some(import) if import.has_samples() => {
+                "sequences drawn from the configuration, although training sequences were given"
+            }
+            _ => "sequences drawn from the configuration",
+        }
+    }
+
     /// Adds tensors that replace generated ones and takes the sizes from them.
     ///
     /// # Errors
@@ -254,6 +265,7 @@ pub struct Instance<T> {
     embeddings: OnceLock<Embeddings<T>>,
     pub task: Task,
     stored: Option<Stored>,
+    test: Option<Stored>,
 }
 
 /// Whether a device draws the embeddings itself: rows are independent, and none come from files.
@@ -268,7 +280,12 @@ fn drawn_by_device(config: &Config, inputs: &Inputs, backend: &Backend) -> bool 
 impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, RunError> {
         if drawn_by_device(config, inputs, backend) {
-            return Ok(Instance { embeddings: OnceLock::new(), task: Task::new(config), stored: None });
+            return Ok(Instance {
+                embeddings: OnceLock::new(),
+                task: Task::new(config),
+                stored: None,
+                test: None,
+            });
         }
         let mut embeddings = Embeddings::<T>::draw(config, backend)?;
         if let Some(source) = &inputs.rows {
@@ -298,11 +315,11 @@ impl<T: Real> Instance<T> {
             embeddings.z_out = embeddings.z_in[..config.label_count() * config.dim].to_vec();
         }
         let task = Task::new(config);
-        let Some(import) = inputs.import.as_ref().filter(|import| import.has_samples()) else {
-            return Ok(Instance { embeddings: embeddings.into(), task, stored: None });
+        let data = match &inputs.import {
+            Some(import) => import.data(config, task, backend)?,
+            None => Data { train: None, test: None, task },
         };
-        let (stored, task) = import.samples(config, task, backend)?;
-        Ok(Instance { embeddings: embeddings.into(), task, stored: Some(stored) })
+        Ok(Instance { embeddings: embeddings.into(), task: data.task, stored: data.train, test: data.test })
     }
 
     /// Returns the embeddings, drawn now if they have not been needed on the host before.
@@ -335,6 +352,14 @@ impl<T: Real> Instance<T> {
         match &self.stored {
             Some(stored) => Box::new(stored),
             None => Box::new(Drawn::new(&self.task, config.seed, Stream::Train, config.samples)),
+        }
+    }
+
+    /// Returns the test samples.
+    pub fn test<'a>(&'a self, config: &Config) -> Box<dyn Samples + 'a> {
+        match &self.test {
+            Some(stored) => Box::new(stored),
+            None => Box::new(Drawn::new(&self.task, config.seed, Stream::Test, config.test_samples)),
         }
     }
 }

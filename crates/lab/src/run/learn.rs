@@ -8,8 +8,7 @@ use superpose_core::config::Config;
 use superpose_core::early_phase::{EarlyPhase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, evaluate};
 use superpose_core::model::Model;
-use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Samples};
+use superpose_core::task::Samples;
 use superpose_core::train::{End, Event, Network, State, Trainer, read, warm_start};
 
 use super::{Instance, Progress, RunError, Stage, not_finite, train};
@@ -64,9 +63,9 @@ pub(crate) fn learn<T: Real>(
     observe: &mut dyn FnMut(Event<'_, T>) -> bool,
 ) -> Result<Learned<T>, RunError> {
     let task = &instance.task;
-    let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
+    let test = instance.test(config);
     let Solution { phase, frequency, evaluation: early, .. } =
-        early(config, instance, samples, &test, backend, &())?;
+        early(config, instance, samples, &*test, backend, &())?;
     let Some(training) = &config.training else {
         return Ok(Learned { phase, frequency, evaluation: early, early, trained: None });
     };
@@ -82,9 +81,9 @@ pub(crate) fn learn<T: Real>(
         }
     };
     let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
-    let trainer = Trainer { config, training, task, samples, test: &test, early: &direction, own_loss };
+    let trainer = Trainer { config, training, task, samples, test: &*test, early: &direction, own_loss };
     let end = trainer.run(&mut state, backend, observe)?;
-    let reading = read(config, &state.network, task, &test, backend)?;
+    let reading = read(config, &state.network, task, &*test, backend)?;
     let mut evaluation = reading.measures;
     evaluation[Measure::OneStepAccuracy] = early[Measure::OneStepAccuracy];
     Ok(Learned { phase, frequency, early, evaluation, trained: Some((state, end)) })

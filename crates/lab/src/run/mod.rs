@@ -1,5 +1,6 @@
 //! Runs of one configuration: every repeat is trained and evaluated, and its noise is decomposed into terms.
 
+mod data;
 mod import;
 mod instance;
 mod learn;
@@ -13,7 +14,7 @@ mod trained;
 use std::path::Path;
 use std::time::Instant;
 
-pub use import::{Import, NAMES};
+pub use import::{Import, names};
 pub use instance::{Digests, Inputs};
 pub use metered::{Progress, Stage, reads};
 pub use record::{NoiseIntervals, RunRecord, by_seed};
@@ -29,6 +30,7 @@ pub(crate) use instance::Instance;
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;
+pub(crate) use statistics::measure;
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase};
@@ -213,8 +215,8 @@ fn run_repeat<T: Real + Element>(
     progress.stage(Stage::Training);
     let started = Instant::now();
     let task = &instance.task;
-    let test = Drawn::new(task, config.seed, Stream::Test, config.test_samples);
-    let test = Metered::new(&test, progress);
+    let test = instance.test(config);
+    let test = Metered::new(&*test, progress);
     let Solution { phase, frequency, evaluation, train_seconds: trained } =
         early(config, &instance, &samples, &test, backend, progress)?;
     let data = samples.seconds() / backend.threads() as f64;
@@ -242,7 +244,7 @@ fn run_repeat<T: Real + Element>(
 }
 
 /// Returns the noise budget of a trained model. It is defined in the infinitesimal regime; for an exact run it is the budget of the
-/// infinitesimal limit on the same data. It is empty unless the memory steps are gradient steps: only those are sums over facts.
+/// infinitesimal limit on the same data. It is empty unless the memory steps are gradient steps and labels depend on one token: only those are sums over facts.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn budget<T: Real>(
     config: &Config,
@@ -254,7 +256,7 @@ pub(crate) fn budget<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Noise, Cancelled> {
-    if config.early_rule != EarlyRule::Gradient {
+    if config.early_rule != EarlyRule::Gradient || !task.by_token() {
         return Ok(Noise { logits: Budget::default(), scores: Budget::default() });
     }
     let limit = match config.regime {

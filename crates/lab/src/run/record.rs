@@ -21,6 +21,9 @@ pub struct RunRecord {
     pub repeats: usize,
     /// What the intervals cover.
     pub interval: String,
+    /// Where the test sequences come from.
+    #[serde(default)]
+    pub test: String,
     /// The measures, means over repeats.
     #[serde(flatten)]
     pub measures: Measures<Interval>,
@@ -76,6 +79,7 @@ impl RunRecord {
             config: (**config).clone(),
             repeats: repeats.len(),
             interval: interval.into(),
+            test: inputs.test_source().into(),
             measures: intervals(&evaluations, config.vocab),
             by_seed: by_seed(&evaluations),
             trigger_sign: majority(&trigger_signs),
@@ -96,6 +100,13 @@ impl RunRecord {
             numerics,
             version: env!("CARGO_PKG_VERSION").into(),
         }
+    }
+}
+
+impl RunRecord {
+    /// Whether labels are those of the informative tokens, without which logits have no noise budget.
+    pub fn by_token(&self) -> bool {
+        self.noise.logits.signal.is_some()
     }
 }
 

@@ -3,7 +3,7 @@
 //! One pass over the rows gives their mean, a second one their covariance and the overlaps with the mean. Mean overlaps of all pairs
 //! follow from the covariance, so the cost is `R d^2` for R rows, and `d^3` for its powers.
 
-use superpose_core::backend::{Backend, View};
+use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::numeric::dot;
 use superpose_core::random::{Stream, shuffle};
 use superpose_theory::Measured;
@@ -23,7 +23,7 @@ impl Inputs {
         let z_in = self.import.as_ref().filter(|import| import.names() == ["z_in"]);
         self.statistics = match (&self.rows, z_in.and_then(|import| import.z_in.as_ref())) {
             (Some(source), None) if self.import.is_none() => {
-                let read = |first, end| {
+                let read = |first, end| -> Result<_, RunError> {
                     let rows = source.file.tensors().row_range(&source.tensor, first, end);
                     Ok(rows.map_err(|error| source.file.inside(error))?.data)
                 };
@@ -31,7 +31,8 @@ impl Inputs {
             }
             (None, Some(rows)) => {
                 let (count, dim) = rows.matrix()?;
-                let read = |first: usize, end: usize| Ok(rows.data[first * dim..end * dim].to_vec());
+                let read =
+                    |first: usize, end: usize| Ok::<_, RunError>(rows.data[first * dim..end * dim].to_vec());
                 measure((count, dim), read, backend)?
             }
             _ => None,
@@ -45,11 +46,11 @@ impl Inputs {
 ///
 /// # Errors
 /// Fails if a row cannot be read or the caller cancels.
-fn measure(
+pub(crate) fn measure<E: From<Cancelled>>(
     (count, dim): (usize, usize),
-    read: impl Fn(usize, usize) -> Result<Vec<f64>, RunError>,
+    read: impl Fn(usize, usize) -> Result<Vec<f64>, E>,
     backend: &Backend,
-) -> Result<Option<Rows>, RunError> {
+) -> Result<Option<Rows>, E> {
     let n = count as f64;
     let blocks = || (0..count).step_by(BLOCK).map(|first| (first, (first + BLOCK).min(count)));
     let mut mean = vec![0.0; dim];
@@ -80,7 +81,7 @@ fn measure(
     // The covariance in units of the mean squared length, and the mean in units of its root.
     let covariance: Vec<f64> = gram.iter().map(|x| x / (n * square)).collect();
     mean.iter_mut().for_each(|x| *x /= square.sqrt());
-    let product = |a: &[f64], b: &[f64]| -> Result<Vec<f64>, RunError> {
+    let product = |a: &[f64], b: &[f64]| -> Result<Vec<f64>, E> {
         let mut out = vec![0.0; dim * dim];
         backend.product(&mut out, View::new(a, dim, dim), View::new(b, dim, dim))?;
         Ok(out)
@@ -121,12 +122,12 @@ fn measure(
 const QUERIES: usize = 2048;
 
 /// Sorts rows by how near their neighbours are and averages over equally many of them.
-fn kinds(
+fn kinds<E: From<Cancelled>>(
     (count, dim): (usize, usize),
     square: f64,
-    read: impl Fn(usize, usize) -> Result<Vec<f64>, RunError>,
+    read: impl Fn(usize, usize) -> Result<Vec<f64>, E>,
     backend: &Backend,
-) -> Result<[Kind; KINDS], RunError> {
+) -> Result<[Kind; KINDS], E> {
     let mut chosen: Vec<usize> = (0..count).collect();
     shuffle(0, Stream::FileRows, &mut chosen);
     chosen.truncate(QUERIES);
@@ -250,7 +251,7 @@ mod tests {
     }
 
     fn measured(data: &[f64], dim: usize) -> Rows {
-        let read = |first: usize, end: usize| Ok(data[first * dim..end * dim].to_vec());
+        let read = |first: usize, end: usize| Ok::<_, Cancelled>(data[first * dim..end * dim].to_vec());
         measure((data.len() / dim, dim), read, &Backend::single()).unwrap().unwrap()
     }
 

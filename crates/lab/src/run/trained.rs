@@ -1,11 +1,12 @@
 //! A trained model for analysis: its tensors, its attention and logits on any sequences, its loss and gradients at any parameters.
 
 use superpose_core::backend::{Backend, Real, Result};
-use superpose_core::config::Config;
-use superpose_core::early_phase::EarlyPhase;
+use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
+use superpose_core::early_phase::{EarlyPhase, fact_frequency};
 use superpose_core::embedding::Embeddings;
 use superpose_core::model::{Attention, Model, Response, Want, attention_weights, descent, logits};
-use superpose_core::task::{Samples, Stored};
+use superpose_core::noise::logit_parts;
+use superpose_core::task::{Samples, Stored, Task};
 use superpose_tensors::{Tensor, TensorError};
 
 use super::import::below;
@@ -24,6 +25,8 @@ pub struct Trained<T> {
     pub phase: EarlyPhase<T>,
     /// `W1`, `dim` rows of `dim`.
     pub w1: Vec<T>,
+    /// The facts.
+    task: Task,
 }
 
 /// Loss and gradients at some parameters.
@@ -65,8 +68,9 @@ impl<T: Real> Trained<T> {
             None => train(config, &model, &Metered::new(&samples, progress), backend)?,
         };
         let w1 = phase.w1_matrix(&model);
+        let task = instance.task.clone();
         let embeddings = instance.into_embeddings();
-        Ok(Trained { config: config.clone(), embeddings, samples, phase, w1 })
+        Ok(Trained { config: config.clone(), embeddings, samples, phase, w1, task })
     }
 
     /// Returns the model.
@@ -152,6 +156,31 @@ impl<T: Real> Trained<T> {
     ) -> Result<Vec<T>> {
         let m = m.unwrap_or(&self.phase.m2);
         logits(&self.model(), m, &self.attention_at(w, backend)?, sequences, backend)
+    }
+
+    /// Returns the parts of the logits of each sequence, a row per part in the order of [`Parts::named`](superpose_core::noise::Parts::named).
+    ///
+    /// # Errors
+    /// Fails if the logits are not a sum over facts.
+    pub fn noise_parts(&self, sequences: &Stored, backend: &Backend) -> Result<Vec<T>, RunError> {
+        let config = &self.config;
+        let sum = "the parts of a logit are defined";
+        if config.regime != Regime::Infinitesimal {
+            let allowed = format!("{sum} in the infinitesimal regime");
+            return Err(ConfigError::value("regime", config.regime, allowed).into());
+        }
+        if config.early_rule != EarlyRule::Gradient {
+            let allowed = format!("{sum} for gradient steps");
+            return Err(ConfigError::value("early_rule", config.early_rule, allowed).into());
+        }
+        if !self.task.by_token() {
+            let allowed = format!("{sum} if every label is that of the informative token");
+            return Err(ConfigError::value("labels", "given", allowed).into());
+        }
+        let asked: Vec<u32> = (0..sequences.count() as u32).map(|id| sequences.fact(id).0).collect();
+        below("tokens (at the informative position)", &asked, config.vocab, "vocab")?;
+        let frequency = fact_frequency(&self.samples, config.vocab, backend)?;
+        Ok(logit_parts(&self.model(), &self.task, &self.phase, &frequency, sequences, backend)?)
     }
 
     /// Returns the loss and the gradients over the training samples at the matrices `m` and `w`.

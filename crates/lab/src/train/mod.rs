@@ -15,6 +15,7 @@ use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::early_phase::early_phase;
 use superpose_core::measure::Missing;
 use superpose_core::model::Model;
+use superpose_core::random::Stream;
 use superpose_core::task::Stored;
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint, warm_start};
 use superpose_core::with_precision;
@@ -36,6 +37,9 @@ pub struct TrainingRecord {
     pub config: Settings,
     /// Repeats run, with seeds `seed`, `seed + 1`, ...
     pub repeats: usize,
+    /// Where the test sequences come from.
+    #[serde(default)]
+    pub test: String,
     /// Number of steps taken by the first repeat.
     pub steps_taken: usize,
     /// Whether it stopped before all steps were taken: the loss on the test samples stopped falling, or the caller stopped it.
@@ -187,6 +191,7 @@ pub fn train(
     let record = TrainingRecord {
         config: (**config).clone(),
         repeats: config.repeats,
+        test: inputs.test_source().into(),
         steps_taken,
         stopped_early,
         parameters,
@@ -297,13 +302,19 @@ pub fn untrained(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<
     })
 }
 
-/// The training samples of a configuration.
+/// The test samples of a configuration, for the stream of the test, or its training samples.
 ///
 /// # Errors
 /// Fails if an input tensor is invalid or the backend's token was cancelled.
-pub fn samples(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Stored, RunError> {
+pub fn samples(
+    config: &Config,
+    inputs: &Inputs,
+    stream: Stream,
+    backend: &Backend,
+) -> Result<Stored, RunError> {
     let instance = Instance::<f64>::new(config, inputs, backend)?;
-    Ok(Stored::copy(&*instance.samples(config), backend)?)
+    let samples = if stream == Stream::Test { instance.test(config) } else { instance.samples(config) };
+    Ok(Stored::copy(&*samples, backend)?)
 }
 
 fn steps_of(config: &Config) -> Result<&Training, ConfigError> {

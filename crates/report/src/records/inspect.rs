@@ -1,10 +1,10 @@
 //! The embedding matrix of a real model.
 
 use superpose_figure::{Axis, Chart, Figure, Series};
-use superpose_lab::inspect::{Geometry, Held, Inspection};
+use superpose_lab::inspect::{Geometry, Held, Inspection, Sizes};
 
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::{count, fixed};
+use crate::numbers::{count, fixed, grouped, share};
 
 const PREDICTED: &str = "Predicted for attention on the trigger, trigger in the keys";
 
@@ -56,7 +56,33 @@ pub fn inspect(found: &Inspection) -> Document {
         ));
     }
     page.line(format!("{PREDICTED}, {} samples per fact, {outputs}.", found.samples_per_fact));
+    found.sizes.iter().for_each(|sizes| page.paragraph(needs(sizes, found.accuracy)));
     page
+}
+
+/// What a number of facts needs, in sentences.
+fn needs(sizes: &Sizes, accuracy: f64) -> String {
+    let [facts, length, samples] = [sizes.facts, sizes.length, sizes.samples].map(count);
+    let Some(predicted) = sizes.accuracy else {
+        return format!("There is no prediction for {facts} facts: the rows have no finite length.");
+    };
+    let fewest = match sizes.fewest_samples {
+        Some(fewest) => format!(
+            "Accuracy {accuracy} needs at least N = {} samples at L = {length}",
+            grouped(fewest as f64)
+        ),
+        None => format!("No number of samples gives accuracy {accuracy} at L = {length}"),
+    };
+    let longest = match sizes.largest_length {
+        Some(longest) => {
+            format!("with N = {samples} sequences may have up to L = {} tokens", grouped(longest as f64))
+        }
+        None => format!("with N = {samples} no length gives it"),
+    };
+    format!(
+        "{facts} facts in sequences of L = {length} tokens: predicted recall {} with N = {samples} samples. {fewest}; {longest}.",
+        share(predicted)
+    )
 }
 
 /// Memory accuracy against facts: the rows as they are, minus their mean, and Gaussian vectors beside them.

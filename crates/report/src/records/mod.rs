@@ -49,6 +49,16 @@ fn measured<'a, T>(config: &Settings, measures: &'a Measures<T>) -> impl Iterato
     measures.iter().filter(move |(measure, _)| !(whole && *measure == Measure::KeptRate))
 }
 
+/// Where the test sequences come from, if the configuration alone does not tell, and how to give them.
+fn tested_on(config: &Settings, test: &str) -> Option<String> {
+    let given = "give test_tokens, test_position and test_labels to test on your own";
+    match (&config.import, test) {
+        (None, _) | (_, "" | "sequences drawn from the configuration") => None,
+        (_, "given sequences") => Some("Test: given sequences.".into()),
+        (_, test) => Some(format!("Test: {test}; {given}.")),
+    }
+}
+
 /// The parts of a token's vector that hold the trigger.
 fn trigger(trigger: Trigger) -> &'static str {
     match trigger {

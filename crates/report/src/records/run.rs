@@ -10,9 +10,9 @@ use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{NOISE, measured, model, noise_parts, trigger};
+use super::{NOISE, measured, model, noise_parts, tested_on, trigger};
 use crate::document::{Block, Document, Grid, Left, Right};
-use crate::numbers::{count, percent, seconds};
+use crate::numbers::{count, percent, seconds, share};
 
 /// Measurements with intervals, the noise budget as bars, and one sentence on what limits recall.
 pub fn run(record: &RunRecord) -> Document {
@@ -25,13 +25,14 @@ pub fn run(record: &RunRecord) -> Document {
     let exact = config.regime == Regime::Exact;
     for (measure, value) in measured(config, &record.measures) {
         // A margin has the size of a signal, which may be tiny.
-        let digits = |x: f64| if measure.is_share() { format!("{x:.4}") } else { format!("{x:.2e}") };
+        let digits = |x: f64| if measure.is_share() { share(x) } else { format!("{x:.2e}") };
         let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
         let unit = if measure.is_share() || exact { "" } else { ", per unit of rate" };
         table.row([measure.label(), &digits(value.mean), &interval, &format!("{}{unit}", measure.note())]);
     }
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
+    tested_on(config, &record.test).into_iter().for_each(|test| page.note(test));
     let rate = if exact { ", in the limit of a small rate" } else { "" };
     let [logits, scores] = NOISE;
     for (title, parts) in
@@ -43,6 +44,9 @@ pub fn run(record: &RunRecord) -> Document {
                 page.note(format!("not defined with early_rule = {}", config.early_rule));
             }
             parts if parts.is_empty() && config.rounds > 1 => page.note("not defined with rounds above 1"),
+            parts if parts.is_empty() && !record.by_token() => {
+                page.note("not defined for labels that depend on more than the informative token");
+            }
             parts if parts.is_empty() => page.note("none"),
             parts => page.blocks.push(Block::Bars(parts)),
         }
@@ -156,7 +160,7 @@ fn largest_first(budget: &Budget, intervals: Option<Parts<Option<Interval>>>) ->
 /// What limits recall in one sentence.
 fn verdict(record: &RunRecord) -> String {
     let mean = |measure| record.measures[measure].mean;
-    let has_budget = record.config.early_rule == EarlyRule::Gradient;
+    let has_budget = record.config.early_rule == EarlyRule::Gradient && record.by_token();
     if mean(Measure::Accuracy) >= 0.99 && !has_budget {
         return "Recall is all but perfect.".into();
     }

@@ -7,9 +7,9 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
 use superpose_lab::train::TrainingRecord;
 
-use super::measured;
+use super::{measured, tested_on};
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::{count, decimal};
+use crate::numbers::{count, decimal, share};
 
 /// About as many points of the trajectory are shown, the first and the last among them.
 const POINTS: usize = 12;
@@ -31,15 +31,17 @@ pub fn train(record: &TrainingRecord) -> Document {
         // A margin of the early phase is per unit of rate, and one step is the same for both.
         let early = match measure {
             Measure::Margin | Measure::OneStepAccuracy => String::new(),
-            _ => format!("{:.4}", record.early_phase.measures[measure].mean),
+            _ => share(record.early_phase.measures[measure].mean),
         };
-        let interval = format!("[{:.4}, {:.4}]", trained.low, trained.high);
-        table.row([measure.label().into(), format!("{:.4}", trained.mean), interval, early]);
+        let digits = |x: f64| if measure.is_share() { share(x) } else { format!("{x:.4}") };
+        let interval = format!("[{}, {}]", digits(trained.low), digits(trained.high));
+        table.row([measure.label().into(), digits(trained.mean), interval, early]);
     }
     page.table(table);
     let over =
         if record.repeats > 1 { "repeats and test samples" } else { "test samples alone (one repeat)" };
     page.note(format!("Intervals: 95%, over {over}."));
+    tested_on(config, &record.test).into_iter().for_each(|test| page.note(test));
     if let Some(bits) = record.bits_per_parameter {
         let (parameters, [mean, low, high]) =
             (count(record.parameters), [bits.mean, bits.low, bits.high].map(decimal));
