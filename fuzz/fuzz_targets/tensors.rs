@@ -26,6 +26,6 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         }
         let task = Task::new(&config);
-        let _ = import.samples(&config, task, &Backend::single());
+        let _ = import.data(&config, task, &Backend::single());
     }
 });

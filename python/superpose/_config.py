@@ -8,11 +8,12 @@ from . import _arrays, _engine, _tables
 from ._callbacks import engine_hook, engine_loss
 from ._given import Number, Path, maybe_path, text_of
 from ._given import path as _path
+from ._inputs import inputs
 from ._model import Model
 from ._network import Network
 from ._progress import Progress, listener
 from ._settings import Settings, described, written
-from ._task import Task, inputs
+from ._task import Task
 from ._training import Hook, Loss, Training
 from .results import PredictResult, RunResult
 

@@ -10,9 +10,9 @@ from typing import Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, Su
 from . import _arrays, _engine
 from ._config import Config
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
+from ._inputs import taken
 from ._progress import Progress, listener
 from ._settings import named
-from ._task import taken
 from ._toml import sweep_text
 from .results import (
     BoundResult,
@@ -331,10 +331,13 @@ def inspect(
 def memory(
     *,
     facts: Optional[Number] = None,
-    dim: Number = 64,
+    dim: Optional[Number] = None,
     rule: MemoryRule = "hebbian",
     width: Optional[Number] = None,
     embedding: MemoryEmbedding = "sphere",
+    embedding_file: Optional[Path] = None,
+    embedding_tensor: Optional[str] = None,
+    z_in: Any = None,
     labels: str = "permutation",
     zipf: Optional[Number] = None,
     optimiser: MemoryOptimiser = "adamw",
@@ -356,10 +359,13 @@ def memory(
 
     Args:
         facts: number of pairs of a key and a value, or of patterns of a Hopfield network; ``None``: 100. Not together with ``find``.
-        dim: dimension of keys and values, or number of neurons of a Hopfield network.
+        dim: dimension of keys and values, or number of neurons of a Hopfield network; ``None``: 64, or the columns of the keys given.
         rule: how the weights are computed: ``"hebbian"``, ``"least-squares"``, ``"trained"`` or ``"hopfield"``.
         width: width of an MLP with ReLU, both layers trained; ``None``: a linear memory.
         embedding: distribution of keys and values: ``"sphere"``, ``"gaussian"`` or ``"rademacher"``.
+        embedding_file: safetensors file with keys; each memory draws as many rows as it has facts. Values are drawn as ``embedding`` says.
+        embedding_tensor: the matrix in that file.
+        z_in: an array of keys in place of a file, a row each.
         labels: ``"permutation"``: each fact has its own label; or ``"mod:M"``: M labels.
         zipf: exponent of Zipf's law for the frequency of facts; ``None``: all are equally frequent.
         optimiser: optimiser of a trained memory: ``"adamw"``, ``"adam"``, ``"sgd"`` or ``"muon"``.
@@ -392,6 +398,8 @@ def memory(
         rule=rule,
         width=width,
         embedding=embedding,
+        embedding_file=maybe_path("embedding_file", embedding_file),
+        embedding_tensor=embedding_tensor,
         labels=labels,
         zipf=zipf,
         optimiser=optimiser,
@@ -408,7 +416,14 @@ def memory(
         max_runs=max_runs,
     )
     given = {name: value for name, value in keys.items() if value is not None}
-    return MemoryResult(_experiment("memory", given, threads, progress), "memory")
+    if z_in is None:
+        return MemoryResult(_experiment("memory", given, threads, progress), "memory")
+    if "embedding_file" in given or "embedding_tensor" in given:
+        raise ValueError("z_in is given together with an embedding_file: give the keys once")
+    with tempfile.TemporaryDirectory() as folder:
+        file = _arrays.written(_arrays.array("z_in", z_in), os.path.join(folder, "z_in.safetensors"))
+        given.update(embedding_file=file, embedding_tensor="array")
+        return MemoryResult(_experiment("memory", given, threads, progress), "memory")
 
 
 def sweep(

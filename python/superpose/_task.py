@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Iterable, NamedTuple
 
 import numpy
 
@@ -128,22 +128,3 @@ def _indices(name: str, value: Any) -> Array:
     copy = numpy.array(found, dtype=numpy.int64)
     copy.setflags(write=False)
     return copy
-
-
-def inputs(task: Optional[Task], arrays: Mapping[str, Any]) -> Dict[str, Array]:
-    """Returns a task and the keywords of a call that name inputs of a run as NumPy arrays by name. Another name is a ``TypeError``."""
-    found = _arrays.inputs(arrays)
-    if task is None:
-        return found
-    if not isinstance(task, Task):
-        raise wrong("task", task, "a superpose.Task")
-    given = task.arrays()
-    twice = [name for name in given if name in found]
-    if twice:
-        raise ValueError(f"{', '.join(twice)} given together with a task, which has them; give them once")
-    return {**found, **given}
-
-
-def taken(keys: Dict[str, Any]) -> Dict[str, Array]:
-    """Removes a task and embeddings from the keywords of a call, and returns them as NumPy arrays by name."""
-    return inputs(keys.pop("task", None), _arrays.embeddings(keys))

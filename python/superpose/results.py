@@ -416,6 +416,9 @@ class MemorySettings(Fields):
     rule: str
     width: Optional[int]
     embedding: str
+    embedding_file: Optional[str]
+    embedding_tensor: Optional[str]
+    input_digest: Optional[str]
     labels: str
     zipf: Optional[float]
     optimiser: str

@@ -107,3 +107,24 @@ def test_inspect_predicts_sizes(file):
 def test_bound_says_why_it_takes_random_vectors(keys):
     with pytest.raises(ValueError, match=f"{next(iter(keys))} is given: the lower bounds .* random vectors"):
         superpose.bound(vocab=40, dim=20, length=4, **keys)
+
+
+def test_memory_takes_keys(file):
+    keys = dict(facts=30, repeats=4, embedding_tensor="words")
+    found, array = superpose.memory(embedding_file=file, **keys), superpose.memory(z_in=rows().astype("float32"), facts=30, repeats=4)
+    assert (found.config.dim, found.accuracy) == (24, array.accuracy) and found.config.input_digest is not None
+    assert superpose.memory(facts=30, repeats=4, dim=24).accuracy != found.accuracy
+    # All rows are keys of the first memory: its accuracy is that of a sum of outer products with unit values.
+    one = superpose.memory(z_in=numpy.eye(24), facts=24, repeats=1)
+    assert one.accuracy.mean == 1.0 and one.margin.mean > 0.0
+    held = superpose.memory(embedding_file=file, embedding_tensor="words", find="facts", half_width=0.3)
+    assert 2 <= held.threshold.found.estimate <= 60
+    for given, sentence in (
+        ({**keys, "facts": 61}, "facts = 61: the matrix of keys has 60 rows"),
+        ({**keys, "dim": 8}, "dim = 8: tensor words has 24 columns; omit dim"),
+        ({**keys, "rule": "hopfield"}, "embedding_file = .*Hopfield network"),
+        ({"facts": 30}, "embedding_file = .*embedding_tensor is missing"),
+        ({**keys, "z_in": rows()}, "z_in is given together with an embedding_file"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            superpose.memory(embedding_file=file, **given)

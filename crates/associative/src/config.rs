@@ -1,6 +1,7 @@
 //! The configuration of a memory: plain settings, and settings that were checked.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -47,6 +48,12 @@ settings! {
         width: Option<usize> as "M" = None, counts(1, 1 << 14);
         /// Distribution of keys and values.
         embedding: Embedding where overlap = Embedding::Sphere;
+        /// Safetensors file with keys, rows of a matrix; absent: keys are drawn like values.
+        embedding_file: Option<String> as "FILE" = None;
+        /// The matrix in that file, a row per key.
+        embedding_tensor: Option<String> as "NAME" = None;
+        /// BLAKE3 digest of that matrix, which must have it; absent: any.
+        input_digest: Option<String> as "DIGEST" = None;
         /// Labels: permutation, a label for each fact, or mod:M for M classes.
         labels: Labels = Labels::Permutation;
         /// Exponent of the Zipf distribution of facts in the test and in mini-batches; absent: uniform.
@@ -148,6 +155,16 @@ impl MemorySettings {
                 }
             }
         }
+        let files = [("embedding_file", &self.embedding_file), ("embedding_tensor", &self.embedding_tensor)];
+        for ((parameter, given), (other, missing)) in [(files[0], files[1]), (files[1], files[0])] {
+            if let (Some(value), None) = (given, missing) {
+                return Err(ConfigError::value(parameter, value, format!("{other} is missing; give both")));
+            }
+            if let Some(value) = given.as_ref().filter(|_| self.rule == Rule::Hopfield) {
+                let allowed = "the patterns of a Hopfield network are +1 and -1, not rows of a matrix";
+                return Err(ConfigError::value(parameter, value, allowed));
+            }
+        }
         let given = [
             ("width", self.width.map(|width| width as f64)),
             ("batch", self.batch.map(|batch| batch as f64)),
@@ -165,26 +182,64 @@ impl MemorySettings {
                 return Err(ConfigError::value(parameter, value, allowed));
             }
         }
-        Ok(MemoryConfig(self))
+        Ok(MemoryConfig { settings: self, keys: None })
     }
 }
 
 /// Checked settings. Read like [`MemorySettings`]; only [`MemorySettings::check`] makes one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct MemoryConfig(MemorySettings);
+pub struct MemoryConfig {
+    settings: MemorySettings,
+    #[serde(skip)]
+    keys: Option<Arc<KeyRows>>,
+}
+
+/// A matrix of which each memory draws as many rows as it has facts, as their keys.
+#[derive(Debug, PartialEq)]
+pub struct KeyRows {
+    /// Number of rows.
+    pub count: usize,
+    /// Row by row.
+    pub data: Vec<f32>,
+}
 
 impl MemoryConfig {
     /// One repeat: the same with the repeat's seed and no further repeats.
     pub fn repeat(&self, repeat: usize) -> MemoryConfig {
-        MemoryConfig(MemorySettings { seed: self.seed + repeat as u64, repeats: 1, ..self.0.clone() })
+        let settings =
+            MemorySettings { seed: self.seed + repeat as u64, repeats: 1, ..self.settings.clone() };
+        MemoryConfig { settings, keys: self.keys.clone() }
+    }
+
+    /// The same with keys from a matrix, as `embedding_file` says.
+    ///
+    /// # Errors
+    /// Fails if the matrix has too few rows or another number of columns.
+    pub fn with_keys(self, keys: Option<Arc<KeyRows>>) -> Result<MemoryConfig, ConfigError> {
+        if let Some(keys) = &keys {
+            if self.facts > keys.count {
+                let allowed = format!("the matrix of keys has {} rows", keys.count);
+                return Err(ConfigError::value("facts", self.facts, allowed));
+            }
+            if keys.data.len() != keys.count * self.dim {
+                return Err(ConfigError::value("dim", self.dim, "the matrix of keys has other columns"));
+            }
+        }
+        Ok(MemoryConfig { keys, ..self })
+    }
+
+    /// The matrix of keys; absent: keys are drawn.
+    pub fn keys(&self) -> Option<&Arc<KeyRows>> {
+        assert_eq!(self.keys.is_some(), self.embedding_file.is_some(), "keys are read where a file is given");
+        self.keys.as_ref()
     }
 }
 
 impl Deref for MemoryConfig {
     type Target = MemorySettings;
     fn deref(&self) -> &MemorySettings {
-        &self.0
+        &self.settings
     }
 }
 

@@ -24,7 +24,7 @@ mod pairs;
 mod train;
 mod weights;
 
-pub use config::{Convention, MemoryConfig, MemorySettings, Rule};
+pub use config::{Convention, KeyRows, MemoryConfig, MemorySettings, Rule};
 
 use gradient::Workspace;
 use hopfield::Hopfield;

@@ -3,7 +3,7 @@
 use super::MemoryConfig;
 use superpose_core::backend::{Backend, Real, Result, View};
 use superpose_core::embedding::table;
-use superpose_core::random::Stream;
+use superpose_core::random::{Stream, shuffle};
 use superpose_core::task::Distribution;
 
 /// Keys and values. Tables are row-major.
@@ -28,7 +28,15 @@ impl<T: Real> Pairs<T> {
         let draw = |stream, rows| table(config.embedding, config.seed, stream, rows, config.dim, backend);
         Ok(Pairs {
             dim: config.dim,
-            keys: draw(Stream::InputEmbedding, config.facts)?,
+            keys: match config.keys() {
+                Some(rows) => {
+                    let mut chosen: Vec<usize> = (0..rows.count).collect();
+                    shuffle(config.seed, Stream::FileRows, &mut chosen);
+                    let row = |row: &usize| &rows.data[row * config.dim..][..config.dim];
+                    chosen[..config.facts].iter().flat_map(row).map(|&x| T::from_f64(f64::from(x))).collect()
+                }
+                None => draw(Stream::InputEmbedding, config.facts)?,
+            },
             values: draw(Stream::OutputEmbedding, config.label_count())?,
             labels: (0..config.facts).map(|fact| (fact % config.label_count()) as u32).collect(),
             list: config.list(),

@@ -1,6 +1,6 @@
 //! `superpose memory`: text, JSON, the search for a capacity, and errors.
 
-use crate::common::{json, superpose, text, works};
+use crate::common::{json, refused_in, superpose, text, works, works_in};
 
 #[test]
 fn recall_has_intervals_and_the_same_bits_on_any_number_of_threads() {
@@ -121,4 +121,29 @@ fn invalid_arguments_are_rejected() {
         assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
         assert!(errors.contains(words), "{line}: {errors}");
     }
+}
+
+/// Keys are rows of a file, by digest.
+#[test]
+fn keys_of_a_file_are_known_by_their_digest() {
+    use superpose_tensors::{Entry, write};
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows = |angle: f32| {
+        let data = (0..50 * 16).map(|i| (i as f32 * angle).sin() * 0.35).collect();
+        write(&folder.join("e.safetensors"), &[Entry::f32("words", &[50, 16], data)]).unwrap();
+    };
+    let flags = "memory --facts 20 --repeats 4 --embedding-file e.safetensors --embedding-tensor words";
+    let found = || -> serde_json::Value {
+        serde_json::from_str(&works_in(folder, &format!("{flags} --json")).0).unwrap()
+    };
+    rows(0.7);
+    let first = found();
+    let digest = first["config"]["input_digest"].as_str().unwrap().to_owned();
+    assert_eq!((&first["config"]["dim"], &found()["accuracy"]), (&16.into(), &first["accuracy"]));
+    works_in(folder, &format!("{flags} --input-digest {digest}"));
+    rows(0.9);
+    let words = ["embedding_file = e.safetensors", "its tensors have the input_digest", &digest];
+    refused_in(folder, &format!("{flags} --input-digest {digest}"), &words);
+    assert_ne!(found()["accuracy"], first["accuracy"]);
 }

@@ -11,6 +11,7 @@ const CONFIG: &str = include_str!("../../../../python/superpose/_config.py");
 const SETTINGS: &str = include_str!("../../../../python/superpose/_settings.py");
 const EXPERIMENTS: &str = include_str!("../../../../python/superpose/_experiments.py");
 const RESULT: &str = include_str!("../../../../python/superpose/_result.py");
+const TASK: &str = include_str!("../../../../python/superpose/_task.py");
 const TRAINING: &str = include_str!("../../../../python/superpose/_training.py");
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
 const NETWORK: &str = include_str!("../../../../python/superpose/_network.py");
@@ -28,6 +29,7 @@ pub fn python() -> anyhow::Result<String> {
         ("Configurations", CONFIG),
         ("Experiments", EXPERIMENTS),
         ("Results", RESULT),
+        ("Tasks", TASK),
         ("Training runs", TRAINING),
         ("Models", MODEL),
         ("Networks", NETWORK),

@@ -1,10 +1,11 @@
 //! Search for the capacity of a memory: the number of facts at which half of the repeats reach the requested accuracy.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use superpose_associative::{MemoryConfig, MemorySettings, Rule};
+use superpose_associative::{KeyRows, MemoryConfig, MemorySettings, Rule};
 use superpose_core::backend::Backend;
 use superpose_core::config::{ConfigError, Embedding, Group, Labels, Values, between, check_ranges, counts};
 use superpose_core::{settings, words};
@@ -104,14 +105,27 @@ impl CapacitySearch {
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.
     pub fn new(settings: &MemorySettings, options: &CapacityOptions) -> Result<CapacitySearch, ConfigError> {
+        CapacitySearch::with_keys(settings, options, None)
+    }
+
+    /// The same with keys from a matrix.
+    ///
+    /// # Errors
+    /// As for [`CapacitySearch::new`].
+    pub fn with_keys(
+        settings: &MemorySettings,
+        options: &CapacityOptions,
+        keys: Option<Arc<KeyRows>>,
+    ) -> Result<CapacitySearch, ConfigError> {
         check_ranges(options, CapacityOptions::settings())?;
         let CapacityOptions { half_width, max_runs, .. } = *options;
         let classes = match settings.labels {
             Labels::Permutation => 2,
             Labels::Mod(classes) => classes.max(2) as u64,
         };
-        let smallest = at(settings, classes, 0)?;
-        let most = settings.most_facts() as u64;
+        let rows = keys.as_ref().map_or(usize::MAX, |keys| keys.count);
+        let smallest = at(settings, classes, 0)?.with_keys(keys)?;
+        let most = settings.most_facts().min(rows) as u64;
         let start = guess(settings).min(most as f64).max(classes as f64 + 1.0);
         let range = (classes, most.min((8.0 * start) as u64));
         at(settings, range.1, 0)?;
@@ -141,8 +155,12 @@ impl CapacitySearch {
                     return Ok(Capacity { threshold, runs: search.runs(), points });
                 }
             };
-            let configs: Result<Vec<MemoryConfig>, ConfigError> =
-                trials.iter().map(|trial| at(&self.config, trial.value, trial.number)).collect();
+            let configs: Result<Vec<MemoryConfig>, ConfigError> = trials
+                .iter()
+                .map(|trial| {
+                    at(&self.config, trial.value, trial.number)?.with_keys(self.config.keys().cloned())
+                })
+                .collect();
             observe(search.runs(), trials[0].value);
             // The whole batch at once: memories with too many facts train many times longer than those that reach the accuracy.
             let configs = configs?;

@@ -1,6 +1,7 @@
 //! Experiments on associative memories alone: the recall over repeats, and the capacity, with 95% intervals (theory: references).
 
 mod capacity;
+mod keys;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,9 +11,11 @@ use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
+use superpose_tensors::TensorError;
 use superpose_theory::capacity::stored_bits;
 
 pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Find};
+pub use keys::open_keys;
 
 use crate::interval::{Interval, SampleMean, number, share};
 use crate::memory::readable;
@@ -24,6 +27,9 @@ pub enum MemoryError {
     /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The matrix of keys is missing or invalid.
+    #[error(transparent)]
+    Tensors(#[from] TensorError),
     /// Training diverged.
     #[error("rate = {rate}: the weights became infinite; try a smaller rate")]
     NotFinite { rate: f64 },

@@ -56,8 +56,11 @@ struct Sizes {
 
 /// The sequences of a run that are not drawn, and the task with the facts in them.
 pub struct Data {
+    /// Training sequences; absent: drawn.
     pub train: Option<Stored>,
+    /// Test sequences; absent: drawn.
     pub test: Option<Stored>,
+    /// The task.
     pub task: Task,
 }
 
@@ -240,7 +243,7 @@ impl Import {
     ///
     /// # Errors
     /// Fails if an entry is out of range, or a token has two labels in training and the test is drawn.
-    pub(super) fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
+    pub fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
         let complete = |sequences: &Sequences, task: &Task, stream| {
             let given = !sequences.is_empty();
             given.then(|| sequences.complete(config, task, stream, backend)).transpose()

@@ -250,7 +250,7 @@ pub(super) fn digest<X: Copy, const BYTES: usize>(
 }
 
 /// Returns the entries in the precision of a run, or an error if one overflows it.
-pub(super) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
+pub(crate) fn narrow<T: Real>(tensor: &Tensor<f64>) -> Result<Vec<T>, TensorError> {
     let data: Vec<T> = tensor.data.iter().map(|&x| T::from_f64(x)).collect();
     let Some(index) = data.iter().position(|x| !x.to_f64().is_finite()) else { return Ok(data) };
     let expected =

@@ -14,7 +14,7 @@ mod trained;
 use std::path::Path;
 use std::time::Instant;
 
-pub use import::{Import, names};
+pub use import::{Data, Import, names};
 pub use instance::{Digests, Inputs};
 pub use metered::{Progress, Stage, reads};
 pub use record::{NoiseIntervals, RunRecord, by_seed};
@@ -26,7 +26,7 @@ pub use trained::{Gradients, Trained};
 use crate::excess::Excess;
 use crate::memory::readable;
 pub(crate) use import::below;
-pub(crate) use instance::Instance;
+pub(crate) use instance::{Instance, narrow};
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;

@@ -51,7 +51,7 @@ impl EmbeddingRows {
     }
 
     /// Adds a whole matrix to a digest, in blocks of rows.
-    pub(super) fn digest(&self, hasher: &mut blake3::Hasher, name: &str) -> Result<(), TensorError> {
+    pub(crate) fn digest(&self, hasher: &mut blake3::Hasher, name: &str) -> Result<(), TensorError> {
         const BLOCK: usize = 1024;
         let rows = self.size(name)?.0;
         for first in (0..rows).step_by(BLOCK) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::{Group, Labels};
 use superpose_lab::associative::{
-    CapacityOptions, CapacityRecord, CapacitySearch, MemoryRecord, check_room, run,
+    CapacityOptions, CapacityRecord, CapacitySearch, MemoryRecord, check_room, open_keys, run,
 };
 use superpose_lab::threshold::Threshold;
 
@@ -22,10 +22,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     run: |values, context| {
         // The token of the backend cancels the work.
         let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
-        let settings = MemorySettings::read(values)?;
+        let mut settings = MemorySettings::read(values)?;
+        let keys = open_keys(&mut settings, |name| values.gives(name))?;
         let check_room = |settings: &MemorySettings| check_room(settings, backend.threads(), context.memory);
         let Some(options) = CapacityOptions::given(values)? else {
-            let config = settings.check()?;
+            let config = settings.check()?.with_keys(keys)?;
             check_room(&config)?;
             let repeats = config.repeats;
             let record = run(&config, backend, stop, &mut |done| {
@@ -33,7 +34,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             })?;
             return Ok(Finding::new(record, memory));
         };
-        let search = CapacitySearch::new(&settings, &options)?;
+        let search = CapacitySearch::with_keys(&settings, &options, keys)?;
         check_room(&search.largest)?;
         let record = search.record(backend, stop, &mut |runs, facts| {
             observe(0, 0, format!("{runs} memories made, now with {facts} facts"));
@@ -134,8 +135,10 @@ fn about(config: &MemorySettings) -> String {
         (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", config.dim, count(width)),
         (rule, None) => format!("linear memory, {rule}, d = {}", count(config.dim)),
     }];
-    if config.rule != Rule::Hopfield {
-        parts.push(format!("{} embeddings", config.embedding));
+    match (&config.embedding_file, config.rule) {
+        (_, Rule::Hopfield) => {}
+        (Some(file), _) => parts.push(format!("keys from {file}, {} values", config.embedding)),
+        (None, _) => parts.push(format!("{} embeddings", config.embedding)),
     }
     if let Labels::Mod(classes) = config.labels {
         parts.push(format!("{classes} classes"));
