@@ -50,7 +50,7 @@ settings! {
         embedding: Embedding where overlap = Embedding::Sphere;
         /// Safetensors file with keys, rows of a matrix; absent: keys are drawn like values.
         embedding_file: Option<String> as "FILE" = None;
-        /// The matrix in that file, a row per key.
+        /// Name of the matrix of keys, a row each.
         embedding_tensor: Option<String> as "NAME" = None;
         /// BLAKE3 digest of that matrix, which must have it; absent: any.
         input_digest: Option<String> as "DIGEST" = None;
