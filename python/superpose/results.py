@@ -129,6 +129,13 @@ class NoiseIntervals(Fields):
     scores: Parts2
 
 
+class ByFact(Fields):
+    __slots__ = ()
+    accuracy: Optional[float]
+    memory_accuracy: Optional[float]
+    one_step_accuracy: Optional[float]
+
+
 class Dominant(Fields):
     __slots__ = ()
     part: str
@@ -427,6 +434,7 @@ class MemorySettings(Fields):
     batch: Optional[int]
     convention: str
     accuracy: float
+    top: Optional[float]
     repeats: int
     seed: int
 
@@ -513,6 +521,7 @@ class PredictResult(Result):
     kept_rate: Optional[float]
     attention_mass: Optional[float]
     margin: Optional[float]
+    by_fact: Optional[ByFact]
     error: Optional[float]
     error_reason: Optional[str]
     noise: Noise
@@ -539,6 +548,8 @@ class TrainResult(Result):
     stopped_early: bool
     outcome: Summary
     early_phase: Summary
+    parameters: int
+    bits_per_parameter: Optional[Interval]
     by_seed: List[Outcome]
     trajectory: List[TrajectoryPoint]
     version: str
@@ -653,12 +664,14 @@ class MemoryResult(Result):
     accuracy: Interval
     success: Interval
     margin: Interval
+    bits_per_parameter: Optional[Interval]
     steps: float
     seconds: float
     config: MemorySettings
     version: str
     threshold: Threshold
     parameters_per_fact: Optional[float]
+    predicted: Optional[float]
     runs: int
     half_width: float
 

@@ -214,10 +214,11 @@ fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig
     MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
 }
 
-/// The number of facts that the best linear memory holds; `None` for other memories, shared labels and unequal frequencies.
+/// The number of facts that the best linear memory holds; `None` for other memories, keys of a file, shared labels and unequal frequencies.
 fn predicted(settings: &MemorySettings) -> Option<f64> {
     let MemorySettings { rule, width, labels, zipf, top, dim, embedding, .. } = *settings;
-    if (rule, width, labels, zipf) != (Rule::Trained, None, Labels::Permutation, None) {
+    let drawn = settings.embedding_file.is_none();
+    if !drawn || (rule, width, labels, zipf) != (Rule::Trained, None, Labels::Permutation, None) {
         return None;
     }
     match top {
