@@ -100,20 +100,20 @@ fn sizes_of_a_number_of_facts_are_predicted() {
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["sizes"].clone()
     };
     assert!(sizes("").is_null());
-    let few = sizes("--facts 40 --length 4");
+    let few = sizes("--facts 15 --length 4");
     // The prediction of a run with the same rows.
     let flags =
-        "--embedding-file model.safetensors --embedding-tensor rows --trigger keys --vocab 40 --length 4";
-    let output = superpose(folder.path(), &format!("predict {flags} --samples 4000 --json"));
+        "--embedding-file model.safetensors --embedding-tensor rows --trigger keys --vocab 15 --length 4";
+    let output = superpose(folder.path(), &format!("predict {flags} --samples 1500 --json"));
     let predicted: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(few["accuracy"], predicted["accuracy"]);
     assert_eq!(few["fewest_samples"], predicted["critical"]["samples"]);
     assert_eq!(few["largest_length"], predicted["critical"]["length"]);
     let fewest = |sizes: &serde_json::Value| sizes["fewest_samples"].as_u64().unwrap_or(u64::MAX);
-    assert!(fewest(&few) < fewest(&sizes("--facts 80 --length 4")), "{few}");
-    let text = superpose(folder.path(), "inspect model.safetensors --accuracy 0.5 --facts 40 --length 4");
+    assert!(fewest(&few) < fewest(&sizes("--facts 40 --length 4")), "{few}");
+    let text = superpose(folder.path(), "inspect model.safetensors --accuracy 0.5 --facts 15 --length 4");
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("40 facts in sequences of L = 4 tokens: predicted recall"), "{text}");
+    assert!(text.contains("15 facts in sequences of L = 4 tokens: predicted recall"), "{text}");
     refused(folder.path(), "inspect model.safetensors --facts 601", &["facts = 601", "from 2 to 600"]);
     refused(folder.path(), "inspect model.safetensors --facts 1", &["facts = 1"]);
     refused(folder.path(), "inspect model.safetensors --facts 9 --length 0", &["length = 0"]);
