@@ -72,6 +72,17 @@ def test_contradictory_labels_need_test_data():
             call(**arrays)
     test = dict(zip(("test_tokens", "test_position", "test_labels"), by_token(TEST, 1)))
     assert CONFIG.run(**arrays, **test).accuracy.mean > 0.9
+    del test["test_labels"]
+    with pytest.raises(ValueError, match="give test_tokens, test_position and test_labels"):
+        CONFIG.run(**arrays, **test)
+
+
+def test_tokens_that_training_lacks_have_the_labels_of_the_test():
+    config = Config(vocab=64, dim=32, samples=64, trigger="keys")
+    task = config.task()
+    informative = task.train.tokens[numpy.arange(64), task.train.position]
+    assert len(set(informative)) < 64
+    assert config.run(task=task).noise.logits.signal == pytest.approx(config.run().noise.logits.signal)
 
 
 def test_drawn_test_of_given_training_data_is_announced():

@@ -99,7 +99,7 @@ impl MemorySettings {
     /// Labels of the list that must contain the right one, if there is a list: at least one, and not all.
     pub fn list(&self) -> Option<usize> {
         let labels = self.label_count();
-        self.top.map(|top| ((top * labels as f64) as usize).clamp(1, labels - 1))
+        self.top.map(|top| ((top * labels as f64 + 1e-9) as usize).clamp(1, labels - 1))
     }
 
     /// Features of a key.
@@ -165,6 +165,9 @@ impl MemorySettings {
                 return Err(ConfigError::value(parameter, value, allowed));
             }
         }
+        if let (Some(digest), None) = (&self.input_digest, &self.embedding_file) {
+            return Err(ConfigError::value("input_digest", digest, "belongs to embedding_file; give it"));
+        }
         let given = [
             ("width", self.width.map(|width| width as f64)),
             ("batch", self.batch.map(|batch| batch as f64)),
@@ -223,7 +226,9 @@ impl MemoryConfig {
                 return Err(ConfigError::value("facts", self.facts, allowed));
             }
             if keys.data.len() != keys.count * self.dim {
-                return Err(ConfigError::value("dim", self.dim, "the matrix of keys has other columns"));
+                let allowed =
+                    format!("the matrix of keys has {} columns", keys.data.len() / keys.count.max(1));
+                return Err(ConfigError::value("dim", self.dim, allowed));
             }
         }
         Ok(MemoryConfig { keys, ..self })

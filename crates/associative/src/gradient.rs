@@ -3,7 +3,7 @@
 use super::{Pairs, Recall, Weights, list};
 use superpose_core::backend::{Backend, Real, Result, View, product, residual, top};
 use superpose_core::config::Activation;
-use superpose_core::evaluate::Tally;
+use superpose_core::evaluate::{Tally, among_largest};
 
 /// Rows per block: few enough that the logits of a memory of usual size fit in the cache.
 const MAX_ROWS: usize = 256;
@@ -115,7 +115,8 @@ impl<T: Real> Workspace<T> {
                 let right = pairs.labels[fact] as usize;
                 let place = top(row, right);
                 let weight = pairs.asked.probability(fact);
-                accuracy.add(weight, pairs.list.map_or(place.credit, |list| list::credit(row, right, list)));
+                let credit = pairs.list.map_or(place.credit, |list| among_largest(row, right, list));
+                accuracy.add(weight, credit);
                 margin.add(weight, place.margin);
             }
         }

@@ -2,11 +2,6 @@
 
 use superpose_core::backend::Real;
 
-/// 1 if fewer than `list` labels have a larger logit than the right one, else 0.
-pub fn credit<T: Real>(row: &[T], right: usize, list: usize) -> f64 {
-    f64::from(u8::from(row.iter().filter(|&&x| x > row[right]).count() < list))
-}
-
 /// Replaces logits by the descent direction of `log(1 + exp(mean - right))` in them, where `mean` is that of the `list` largest logits
 /// of wrong labels, and returns the sum of these losses over rows. The mean is convex in the logits, unlike the last logit of the list.
 pub fn residual<T: Real>(logits: &mut [T], columns: usize, labels: &[u32], list: usize) -> f64 {
@@ -57,12 +52,5 @@ mod tests {
         // A loss far from 0 on either side is finite.
         assert_eq!(residual(&mut [1e300, -1e300], 2, &[1], 1), 2e300);
         assert_eq!(residual(&mut [-1e3, 1e3], 2, &[1], 1), 0.0);
-    }
-
-    #[test]
-    fn lists_count_larger_logits() {
-        let row = [0.5, 0.1, 0.9, 0.3];
-        assert_eq!([1, 2, 3].map(|list| credit(&row, 3, list)), [0.0, 0.0, 1.0]);
-        assert_eq!(credit(&row, 2, 1), 1.0);
     }
 }

@@ -191,7 +191,7 @@ fn main() {
         std::process::exit(2);
     };
     let (count, seeds): (usize, u64) = (count.parse().unwrap(), seeds.parse().unwrap());
-    assert!((2..=1000).contains(&seeds), "seeds = {seeds}: a configuration has 1,000");
+    assert!((2..=1000).contains(&seeds), "seeds = {seeds}: must be from 2 to 1,000");
     let next = AtomicUsize::new(more.first().map_or(0, |first| first.parse().unwrap()));
     let done = Mutex::new(Vec::<(usize, String)>::new());
     let all = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -23,8 +23,9 @@ const GAUSS: [(f64, f64); 3] =
 struct Law {
     alpha: f64,
     step: f64,
-    /// Logarithms of the unnormalised density and of the two tails at equidistant angles, symmetric about 0.
+    /// Logarithms of the unnormalised density at equidistant angles, symmetric about 0.
     ln_density: Vec<f64>,
+    /// Logarithms of the probability of a smaller angle.
     ln_below: Vec<f64>,
     /// Logarithm of the density's norm.
     ln_norm: f64,

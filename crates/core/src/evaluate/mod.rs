@@ -85,7 +85,7 @@ impl Evaluation {
 }
 
 /// The chance that the right label is among the `places` largest logits when ties are broken at random.
-fn among_largest<T: Real>(logits: &[T], label: usize, places: usize) -> f64 {
+pub fn among_largest<T: Real>(logits: &[T], label: usize, places: usize) -> f64 {
     let own = logits[label];
     let count = |holds: fn(&T, &T) -> bool| logits.iter().filter(|x| holds(x, &own)).count() as f64;
     // A NaN equals nothing, not even itself, and gets no place.

@@ -29,9 +29,9 @@ pub struct Task {
     noise: Distribution,
     /// Number of the first noise token: 0 when noise shares the facts' vocabulary.
     noise_start: u32,
-    /// What the training samples ask, if labels are not those of `facts`.
+    /// Tokens and labels of the training samples with their shares, if labels are not those of `facts`.
     seen: Option<Vec<Fact>>,
-    /// What the test samples ask; absent: they are drawn.
+    /// Tokens and labels of the test samples; absent: they are drawn.
     test: Option<Vec<Fact>>,
 }
 
@@ -59,8 +59,8 @@ impl Task {
         Task { facts, ..self }
     }
 
-    /// The same task for given samples: what those of training ask, if a label is not that of the informative token, and what those of
-    /// the test ask, if they are not drawn.
+    /// The same task for given samples: tokens and labels of those of training, if a label is not that of the informative token, and of
+    /// those of the test, if they are not drawn.
     pub fn with_samples(self, seen: Option<Vec<Fact>>, test: Option<Vec<Fact>>) -> Task {
         Task { seen, test, ..self }
     }
@@ -71,7 +71,7 @@ impl Task {
         self.seen.is_none() && self.test.iter().flatten().all(holds)
     }
 
-    /// What training samples ask, given the frequency of each fact's token.
+    /// Tokens and labels of the training samples with their shares, given the frequency of each fact's token.
     pub fn seen(&self, frequency: &[f64]) -> Vec<Fact> {
         let fact = |(token, (&label, &weight))| Fact { token, label, weight };
         match &self.seen {
@@ -83,7 +83,7 @@ impl Task {
         }
     }
 
-    /// What given test samples ask; absent: they are drawn.
+    /// Tokens and labels of given test samples; absent: they are drawn.
     pub fn given_test(&self) -> Option<&[Fact]> {
         self.test.as_deref()
     }

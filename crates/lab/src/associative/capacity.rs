@@ -185,13 +185,10 @@ impl CapacitySearch {
         let Capacity { threshold, runs, .. } = self.search(backend, stop, observe)?;
         let config = &self.config;
         let parameters = (config.inputs() * config.dim) as f64;
-        let counts = config.accuracy >= 0.99
-            && config.zipf.is_none()
-            && config.top.is_none()
-            && config.rule != Rule::Hopfield;
+        let counts = config.zipf.is_none() && config.top.is_none() && config.rule != Rule::Hopfield;
         let bits = |facts: f64| {
             let labels = config.labels.count(facts as usize).max(2);
-            facts * stored_bits(1.0, labels) / config.parameters() as f64
+            facts * stored_bits(config.accuracy, labels) / config.parameters() as f64
         };
         let bits = |n: Interval| Interval { mean: bits(n.mean), low: bits(n.low), high: bits(n.high) };
         Ok(CapacityRecord {
@@ -214,11 +211,15 @@ fn at(settings: &MemorySettings, facts: u64, number: u64) -> Result<MemoryConfig
     MemorySettings { facts: facts as usize, repeats: 1, seed, ..settings.clone() }.check()
 }
 
-/// The number of facts that the best linear memory holds; `None` for other memories, keys of a file, shared labels and unequal frequencies.
+/// The least accuracy that is compared with the number of facts that are all recalled.
+const NEARLY_ALL: f64 = 0.99;
+
+/// The number of facts that the best linear memory holds; `None` for other memories, keys of a file, shared labels, unequal frequencies
+/// and accuracies below [`NEARLY_ALL`].
 fn predicted(settings: &MemorySettings) -> Option<f64> {
-    let MemorySettings { rule, width, labels, zipf, top, dim, embedding, .. } = *settings;
-    let drawn = settings.embedding_file.is_none();
-    if !drawn || (rule, width, labels, zipf) != (Rule::Trained, None, Labels::Permutation, None) {
+    let MemorySettings { rule, width, labels, zipf, top, dim, embedding, accuracy, .. } = *settings;
+    let all = settings.embedding_file.is_none() && accuracy >= NEARLY_ALL;
+    if !all || (rule, width, labels, zipf) != (Rule::Trained, None, Labels::Permutation, None) {
         return None;
     }
     match top {

@@ -45,6 +45,11 @@ impl Sequences {
         [&self.tokens, &self.position, &self.labels].into_iter().flatten()
     }
 
+    /// Whether labels are given.
+    pub fn has_labels(&self) -> bool {
+        self.labels.is_some()
+    }
+
     /// Whether none is there.
     pub fn is_empty(&self) -> bool {
         self.tensors().next().is_none()
@@ -121,8 +126,8 @@ impl Sequences {
     }
 }
 
-/// What every sequence asks.
-pub fn asked(stored: &Stored) -> Vec<Fact> {
+/// The token and the label of every sequence.
+pub fn facts_of(stored: &Stored) -> Vec<Fact> {
     let fact = |(token, label)| Fact { token: token as usize, label, weight: 1.0 };
     (0..stored.count() as u32).map(|id| fact(stored.fact(id))).collect()
 }

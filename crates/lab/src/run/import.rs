@@ -7,7 +7,7 @@ use superpose_core::task::{Fact, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 use super::RunError;
-use super::data::{Sequences, asked, facts, shares};
+use super::data::{Sequences, facts, facts_of, shares};
 use super::instance::digest;
 
 /// The names of the tensors of floating-point numbers.
@@ -242,31 +242,39 @@ impl Import {
     /// Returns the sequences that are given, and the task with the facts in them.
     ///
     /// # Errors
-    /// Fails if an entry is out of range, or a token has two labels in training and the test is drawn.
+    /// Fails if an entry is out of range, or a token has two labels in training and the labels of the test are not given.
     pub fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
         let complete = |sequences: &Sequences, task: &Task, stream| {
             let given = !sequences.is_empty();
             given.then(|| sequences.complete(config, task, stream, backend)).transpose()
         };
         let train = complete(&self.train, &task, Stream::Train)?;
-        let trained = train.as_ref().map(asked).unwrap_or_default();
-        let seen = shares(&trained);
+        let trained = train.as_ref().map(facts_of).unwrap_or_default();
+        // A noise token at the informative position has no fact, and adds to none.
+        let mut seen = shares(&trained);
+        seen.retain(|fact| fact.token < config.vocab);
+        // Test labels do not depend on the task if they are given; then they tell the labels of tokens that training lacks.
+        let labelled = if self.test.has_labels() { complete(&self.test, &task, Stream::Test)? } else { None };
         let task = match &train {
             Some(_) => {
-                let facts = facts(config, &task, &seen);
+                let mut new = labelled.as_ref().map(facts_of).unwrap_or_default();
+                new.retain(|fact| seen.binary_search_by_key(&fact.token, |known| known.token).is_err());
+                let facts = facts(config, &task, &[&seen[..], &shares(&new)].concat());
                 task.with_facts(facts)
             }
             None => task,
         };
-        let test = complete(&self.test, &task, Stream::Test)?;
-        let tested = test.as_ref().map(asked);
-        // A noise token at the informative position has no fact; in training it adds to no fact either.
+        let test = match labelled {
+            Some(test) => Some(test),
+            None => complete(&self.test, &task, Stream::Test)?,
+        };
+        let tested = test.as_ref().map(facts_of);
         let differs = |fact: &Fact| task.facts().get(fact.token).map(|&label| label != fact.label);
         let contradiction = trained.iter().position(|fact| differs(fact) == Some(true));
-        if let (Some(index), None) = (contradiction, &tested) {
+        if let Some(index) = contradiction.filter(|_| !self.test.has_labels()) {
             let Fact { token, label, .. } = trained[index];
             let expected = format!(
-                "token {token} has the label {} in other samples, and a test that is drawn needs one label per token; give test_tokens, test_position and test_labels",
+                "token {token} has the label {} in other samples, and a test without test_labels needs one label per token; give test_tokens, test_position and test_labels",
                 task.facts()[token]
             );
             let (name, value) = ("labels".into(), label.to_string());

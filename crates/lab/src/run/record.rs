@@ -101,11 +101,9 @@ impl RunRecord {
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }
-}
 
-impl RunRecord {
-    /// Whether labels are those of the informative tokens, without which logits have no noise budget.
-    pub fn by_token(&self) -> bool {
+    /// Whether the logits have a noise budget: that of gradient steps, if every label is that of the informative token.
+    pub fn has_logit_budget(&self) -> bool {
         self.noise.logits.signal.is_some()
     }
 }

@@ -51,7 +51,7 @@ pub struct TrainingRecord {
     /// Trained parameters.
     #[serde(default)]
     pub parameters: usize,
-    /// Bits of labels stored per trained parameter, from the accuracy (theory: capacity); none with unequal frequencies.
+    /// Bits of labels stored per trained parameter, from the accuracy (theory: capacity); none with unequal frequencies or given data.
     #[serde(default)]
     pub bits_per_parameter: Option<Interval>,
     /// The measures of the trained network, repeat by repeat.
@@ -188,6 +188,7 @@ pub fn train(
     };
     let outcome = Summary::new(&outcomes, config.vocab);
     let accuracy = outcome.measures[Measure::Accuracy];
+    let given = inputs.import.as_ref().is_some_and(|import| import.has_samples() || import.has_test());
     let record = TrainingRecord {
         config: (**config).clone(),
         repeats: config.repeats,
@@ -195,7 +196,7 @@ pub fn train(
         steps_taken,
         stopped_early,
         parameters,
-        bits_per_parameter: (config.zipf.is_none() && !accuracy.is_missing())
+        bits_per_parameter: (config.zipf.is_none() && !given && !accuracy.is_missing())
             .then(|| bits_per_parameter(accuracy, config.vocab, config.label_count(), parameters)),
         outcome,
         early_phase: Summary::new(&early, config.vocab),

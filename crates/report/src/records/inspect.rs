@@ -64,7 +64,9 @@ pub fn inspect(found: &Inspection) -> Document {
 fn needs(sizes: &Sizes, accuracy: f64) -> String {
     let [facts, length, samples] = [sizes.facts, sizes.length, sizes.samples].map(count);
     let Some(predicted) = sizes.accuracy else {
-        return format!("There is no prediction for {facts} facts: the rows have no finite length.");
+        return format!(
+            "There is no prediction for {facts} facts: all rows are 0, or their squared lengths are not finite."
+        );
     };
     let fewest = match sizes.fewest_samples {
         Some(fewest) => format!(

@@ -113,7 +113,7 @@ fn capacity(record: &CapacityRecord) -> Document {
         }
     }
     if let Some(bits) = record.bits_per_parameter {
-        let note = format!("[{:.2}, {:.2}]  of labels, all facts right", bits.low, bits.high);
+        let note = format!("[{:.2}, {:.2}]  of labels, at the required accuracy", bits.low, bits.high);
         row("bits/parameter", 7, format!("{:.2}", bits.mean), note);
     }
     if let Some(predicted) = record.predicted {

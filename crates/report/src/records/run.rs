@@ -44,7 +44,7 @@ pub fn run(record: &RunRecord) -> Document {
                 page.note(format!("not defined with early_rule = {}", config.early_rule));
             }
             parts if parts.is_empty() && config.rounds > 1 => page.note("not defined with rounds above 1"),
-            parts if parts.is_empty() && !record.by_token() => {
+            parts if parts.is_empty() && !record.has_logit_budget() => {
                 page.note("not defined for labels that depend on more than the informative token");
             }
             parts if parts.is_empty() => page.note("none"),
@@ -160,7 +160,7 @@ fn largest_first(budget: &Budget, intervals: Option<Parts<Option<Interval>>>) ->
 /// What limits recall in one sentence.
 fn verdict(record: &RunRecord) -> String {
     let mean = |measure| record.measures[measure].mean;
-    let has_budget = record.config.early_rule == EarlyRule::Gradient && record.by_token();
+    let has_budget = record.has_logit_budget();
     if mean(Measure::Accuracy) >= 0.99 && !has_budget {
         return "Recall is all but perfect.".into();
     }

@@ -131,21 +131,21 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
         anchor.settings.seed = study.seed_of(Part::Anchors, i);
     }
     missing.retain(|anchor| anchors.anchors.iter().all(|known| known.settings.seed != anchor.settings.seed));
-    let (sender, news) = channel();
+    let (sender, received) = channel();
     let measurement = Measurement {
         scale: study.scale,
         seed: study.seed,
         backend: study.backend,
         stop: study.stop,
-        news: sender,
+        progress: sender,
     };
     // All at once: a search often waits for one long training.
     let result = std::thread::scope(|scope| {
         let all = scope.spawn(move || measurement.all(missing));
-        for news in news {
-            match news {
-                News::Work(text) => (study.say)(&text),
-                News::Done(anchor) => anchors.anchors.push(*anchor),
+        for progress in received {
+            match progress {
+                Progress::Work(text) => (study.say)(&text),
+                Progress::Done(anchor) => anchors.anchors.push(*anchor),
             }
         }
         all.join()
@@ -165,8 +165,8 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
     Ok(())
 }
 
-/// What the thread that measures tells.
-enum News {
+/// Progress of the measurement.
+enum Progress {
     /// A description of the current work.
     Work(String),
     /// A measured anchor.
@@ -179,7 +179,7 @@ struct Measurement<'a> {
     seed: u64,
     backend: &'a Backend,
     stop: &'a AtomicBool,
-    news: Sender<News>,
+    progress: Sender<Progress>,
 }
 
 impl Measurement<'_> {
@@ -191,15 +191,15 @@ impl Measurement<'_> {
                 Kind::Zipf => self.error(&name, &mut anchor)?,
                 _ => self.capacity(&name, &mut anchor)?,
             }
-            self.tell(News::Done(Box::new(anchor)));
+            self.send(Progress::Done(Box::new(anchor)));
             Ok(())
         };
         self.backend.try_map(anchors.len(), measure).map(|_| ())
     }
 
-    /// The receiver lives as long as the measurement.
-    fn tell(&self, news: News) {
-        let _ = self.news.send(news);
+    /// Sends progress. The receiver exists until the measurement ends.
+    fn send(&self, progress: Progress) {
+        let _ = self.progress.send(progress);
     }
 
     /// Measures how many facts a memory holds; for a Hopfield network, per neuron.
@@ -213,7 +213,7 @@ impl Measurement<'_> {
         let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
         let search = CapacitySearch::new(&settings, &options)?;
         let found = search.search(self.backend, self.stop, &mut |runs, facts| {
-            self.tell(News::Work(format!("{name}: {facts} facts, {runs} memories")));
+            self.send(Progress::Work(format!("{name}: {facts} facts, {runs} memories")));
         })?;
         let over = if kind == Kind::Hopfield { settings.dim as f64 } else { 1.0 };
         let scaled = |x: Interval| Interval { mean: x.mean / over, low: x.low / over, high: x.high / over };
@@ -227,7 +227,7 @@ impl Measurement<'_> {
         anchor.runs = found.runs;
         anchor.settings.repeats = 1;
         if let Some(reference) = anchor.reference.filter(|_| anchor.variant.is_none()) {
-            self.tell(News::Work(format!("{name}, at the reference")));
+            self.send(Progress::Work(format!("{name}, at the reference")));
             let config = MemorySettings {
                 facts: (reference.mean * over).round() as usize,
                 repeats: if kind == Kind::Hebbian {
@@ -250,7 +250,7 @@ impl Measurement<'_> {
     fn error(&self, name: &str, anchor: &mut Anchor) -> Result<(), StudyError> {
         /// Number of seeds of the reference.
         const REFERENCE_SEEDS: f64 = 10.0;
-        self.tell(News::Work(name.to_string()));
+        self.send(Progress::Work(name.to_string()));
         let config = anchor.settings.clone().check()?;
         let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
         let found = recalls(&all, self.backend, self.stop)?;

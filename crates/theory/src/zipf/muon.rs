@@ -24,7 +24,7 @@ use crate::quadrature::hermite;
 
 /// Points of the integral over `x = g tan(angle)`.
 const ANGLES: usize = 96;
-/// Steps of the iteration for `m`, which halves its error at least.
+/// Steps of the iteration for `m`. Each multiplies its error by about one half, by 0.9 where V is near d.
 const STEPS: usize = 60;
 
 /// For every class, the probability that a fact is recalled with attention placed on the informative position.

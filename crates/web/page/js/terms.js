@@ -34,7 +34,7 @@ export const TERMS = {
   activation: [null, 'The function inside the MLP. he2 is the second Hermite polynomial: no constant and no linear part.'],
   embedding: [null, 'How the fixed random vectors of tokens are drawn. Orthonormal vectors do not overlap, but need d of at least V + 2.'],
   trigger: [null, 'Where the trigger is added: in keys and values, as in a transformer, or in the keys alone.'],
-  early_rule: [null, 'Rule of the two memory steps: the plain gradient, its signs (Adam’s first step), its polar factor (Muon) or Newton’s step. The formulas, and so the map, are for the gradient; the others are trained.'],
+  early_rule: [null, 'Rule of the two memory steps: the plain gradient, its signs (Adam’s first step), its polar factor (Muon) or Newton’s step. The map is for the gradient; the others are trained.'],
   rounds: ['r', 'Rounds: how often the attention step and the memory step after it are repeated. The map is for one round; more are trained.'],
   accuracy: [null, 'Recall: the share of fresh sequences for which the largest logit is the right label’s.'],
   memory_accuracy: [null, 'Recall with the attention placed on the right token: what the memory alone can do.'],
