@@ -142,10 +142,11 @@ pub fn check_room(settings: &MemorySettings, threads: usize, available: f64) -> 
     }
 }
 
-/// Returns Student's interval of a mean over repeats, without the error of each repeat.
+/// Returns Student's interval of a mean share over repeats, without the error of each repeat.
 pub fn over_repeats(repeats: &[SampleMean]) -> Interval {
     let exact = |repeat: &SampleMean| SampleMean { variance: 0.0, items: 2, ..*repeat };
-    number(&repeats.iter().map(exact).collect::<Vec<_>>())
+    let Interval { mean, low, high } = number(&repeats.iter().map(exact).collect::<Vec<_>>());
+    Interval { mean, low: low.max(0.0), high: high.min(1.0) }
 }
 
 /// Returns the recall of several memories, each run on one thread. None is started after `stop` has become true.

@@ -8,7 +8,7 @@ use superpose_core::config::{Group, Labels};
 use superpose_lab::associative::{
     CapacityOptions, CapacityRecord, CapacitySearch, MemoryRecord, check_room, open_keys, run,
 };
-use superpose_lab::threshold::Threshold;
+use superpose_lab::threshold::{Threshold, Why};
 
 use super::interval;
 use crate::document::{Block, Document};
@@ -99,7 +99,11 @@ fn capacity(record: &CapacityRecord) -> Document {
         Threshold::Unreached(tried) => {
             let [low, high] = [tried.low, tried.high].map(|facts| grouped(facts as f64));
             let success = format!("success in {:.2} to {:.2} of repeats", tried.least, tried.best);
-            row("", 0, String::new(), format!("not found between {low} and {high} {facts}: {success}"));
+            let end = match tried.why {
+                Why::Undecided => "not decided (too close to one half, or too few runs)",
+                _ => "not found",
+            };
+            row("", 0, String::new(), format!("{end} between {low} and {high} {facts}: {success}"));
         }
     }
     if let Some(interval) = record.threshold.interval() {

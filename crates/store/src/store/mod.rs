@@ -123,9 +123,9 @@ impl Store {
         })
     }
 
-    /// Finds pages that are not what they should be.
+    /// Finds damaged pages, and indexes that differ from their tables: a key that is not found would be run and written again.
     fn check_pages(&self) -> Result<(), StoreError> {
-        let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        let answer = self.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
         match answer.map_err(|error| self.failed(error))? {
             answer if answer == "ok" => Ok(()),
             answer => Err(self.damaged(answer)),
