@@ -151,14 +151,14 @@ fn keys_of_a_file_are_known_by_their_digest() {
 #[test]
 fn search_that_runs_out_of_memories_says_so() {
     let output = superpose("memory --dim 8 --find facts --max-runs 12 --threads 1");
-    let text = crate::common::text(&output.stdout);
+    let text = text(&output.stdout);
     assert!(output.status.success() && text.contains("not decided (too close to one half"), "{text}");
 }
 
 /// With Zipf frequencies the interval of an accuracy is Student's, cut to what a share can be.
 #[test]
 fn intervals_of_shares_stay_between_0_and_1() {
-    let record = crate::common::json("memory --facts 20 --dim 8 --zipf 1 --repeats 3 --threads 1 --json");
+    let record = json("memory --facts 20 --dim 8 --zipf 1 --repeats 3 --threads 1 --json");
     let at = |end: &str| record["accuracy"][end].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&at("low")) && (0.0..=1.0).contains(&at("high")), "{record}");
 }
