@@ -54,7 +54,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let figure = FigureFile::new(arguments.svg.as_ref())?;
 
     let interrupt = Interrupt::listen()?;
-    let runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let runner = arguments.store.runner(threads, run.device, &interrupt)?;
     let mut runner = runner.with_inputs(inputs.into());
     let record = spinner(|bar| {
         request.record(threads, &mut runner, |runs| {

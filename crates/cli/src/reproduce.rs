@@ -112,7 +112,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         .with_device(device)
         .with_results(Store::open(&folder.path("store.sqlite"))?)
         .with_memory(available_memory())
-        .with_stop(interrupt.flag());
+        .with_stop(interrupt.flag())
+        .with_leave(interrupt.token());
     write_json(&folder.path("manifest.json"), &manifest)?;
     message(format_args!("Study at scale {scale} into {}", arguments.out.display()));
     message(format_args!("{}", estimates(&parts, scale)));

@@ -7,7 +7,6 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Args;
@@ -81,10 +80,10 @@ impl StoreFlag {
         &self,
         threads: usize,
         device: DeviceFlag,
-        stop: &'a AtomicBool,
+        interrupt: &'a Interrupt,
     ) -> anyhow::Result<Runner<'a>> {
-        let runner = Runner::new(threads).with_memory(available_memory()).with_stop(stop);
-        let runner = runner.with_device(device.open()?);
+        let runner = Runner::new(threads).with_memory(available_memory()).with_device(device.open()?);
+        let runner = runner.with_stop(interrupt.flag()).with_leave(interrupt.token());
         Ok(match &self.store {
             Some(path) => runner.with_results(Store::open(path)?),
             None => runner,

@@ -43,7 +43,7 @@ pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     inputs.measure(&backend(threads)?)?;
     let search = options.check(settings, &inputs)?;
     let interrupt = Interrupt::listen()?;
-    let runner = arguments.store.runner(threads, run.device, interrupt.flag())?;
+    let runner = arguments.store.runner(threads, run.device, &interrupt)?;
     let mut runner = runner.with_inputs(inputs.into());
     let record = spinner(|bar| {
         search.search(&mut runner, |done, cells| {

@@ -66,3 +66,20 @@ fn study_is_complete_and_reproducible() {
         assert!(text(&output.stderr).contains(words), "{line}: {}", text(&output.stderr));
     }
 }
+
+/// A training of several minutes is given up at once; finished runs are kept.
+#[test]
+fn ctrl_c_ends_a_long_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_superpose"));
+    command.args("reproduce --scale full --only training --threads 1 --out study".split(' '));
+    let study = command.current_dir(&folder).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let asked = std::time::Instant::now();
+    std::process::Command::new("kill").args(["-INT", &study.id().to_string()]).status().unwrap();
+    let output = study.wait_with_output().unwrap();
+    // On a busy machine the process may wait for its turn.
+    assert!(asked.elapsed().as_secs_f64() < 5.0, "{:?}", asked.elapsed());
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("Stopped in part training; every finished run is kept"));
+}
