@@ -112,20 +112,19 @@ parts! {
 }
 
 impl Part {
-    /// Returns the seconds that a part takes on two idle cores, from the processor time of a study; `None` where that was not
-    /// measured.
+    /// Returns the seconds that a part took on two idle cores; `None` where that was not measured.
     pub fn seconds(self, scale: Scale) -> Option<f64> {
         let quick = match self {
-            Part::Scaling => 34.0,
-            Part::Sizes => 4.0,
+            Part::Scaling => 25.0,
+            Part::Sizes => 5.0,
             Part::Orthogonal => 2.0,
             Part::Phase => 1.0,
             Part::Bound => 2.0,
-            Part::Attention => 5.0,
-            Part::Training => 8.0,
-            Part::Anchors => 40.0,
-            Part::Optimiser => 8.0,
-            Part::Questions => 18.0,
+            Part::Attention => 3.0,
+            Part::Training => 10.0,
+            Part::Anchors => 43.0,
+            Part::Optimiser => 2.0,
+            Part::Questions => 25.0,
         };
         (scale == Scale::Quick).then_some(quick)
     }
