@@ -38,7 +38,7 @@ class Task:
     Task(train=2000 sequences, test=1000 sequences, length=4)
     >>> result = superpose.Config(vocab=20, dim=32).run(task=task)
     >>> result.config.samples, result.config.test_samples, result.test
-    (2000, 1000, 'given sequences')
+    (2000, 1000, 'given')
     """
 
     __slots__ = ("_train", "_test")

@@ -39,7 +39,7 @@ def test_accuracy_is_that_of_the_given_test_data(rule):
     right = model.logits(task.test.tokens, task.test.position).argmax(1) == task.test.labels
     assert result.accuracy.mean == right.mean()
     assert (result.config.samples, result.config.test_samples, result.config.length) == (TRAIN, TEST, LENGTH)
-    assert result.test == "given sequences" and "Test: given sequences." in str(result)
+    assert result.test == "given" and "Test: given sequences." in str(result)
     # With attention on the informative token the memory is a mean of outer products over the samples.
     informative = task.train.tokens[numpy.arange(TRAIN), task.train.position]
     outputs = (model.z_out - model.z_out.mean(0))[task.train.labels]
@@ -57,7 +57,7 @@ def test_trained_network_is_tested_on_the_given_data():
     training = CONFIG.replace(steps=20, rate=0.05, heads=2).train(task=task)
     right = training.logits(task.test.tokens, task.test.position).argmax(1) == task.test.labels
     assert training.outcome.accuracy.mean == right.mean()
-    assert training.test == "given sequences" and numpy.array_equal(training.data.labels, task.train.labels)
+    assert training.test == "given" and numpy.array_equal(training.data.labels, task.train.labels)
     network = CONFIG.replace(steps=20, rate=0.05, heads=2).network(task=task)
     assert numpy.array_equal(network.data.tokens, task.train.tokens)
 
@@ -87,7 +87,7 @@ def test_tokens_that_training_lacks_have_the_labels_of_the_test():
 
 def test_drawn_test_of_given_training_data_is_announced():
     result = CONFIG.run(**dict(zip(("tokens", "position", "labels"), by_token(TRAIN, 0))))
-    assert result.test == "sequences drawn from the configuration, although training sequences were given"
+    assert result.test == "drawn_for_given_training"
     assert "give test_tokens, test_position and test_labels to test on your own" in str(result)
     assert "Test:" not in str(CONFIG.run())
 
@@ -109,7 +109,7 @@ def test_task_of_a_configuration_gives_the_same_run(tmp_path, command):
     loaded = Task.load(tmp_path / "task.safetensors")
     assert loaded == task and not loaded.train.tokens.flags.writeable
     there = json.loads(command("run", "--vocab", 30, "--dim", 16, "--import", tmp_path / "task.safetensors", "--json"))
-    assert there["accuracy"]["mean"] == drawn.accuracy.mean and there["test"] == "given sequences"
+    assert there["accuracy"]["mean"] == drawn.accuracy.mean and there["test"] == "given"
 
 
 def test_thresholds_and_sweeps_take_tasks():

@@ -218,8 +218,11 @@ impl MemoryConfig {
     /// The same with keys from a matrix, as `embedding_file` says.
     ///
     /// # Errors
-    /// Fails if the matrix has too few rows or another number of columns.
+    /// Fails if the matrix has too few rows or another number of columns, or is missing although `embedding_file` names one.
     pub fn with_keys(self, keys: Option<Arc<KeyRows>>) -> Result<MemoryConfig, ConfigError> {
+        if let (Some(file), None) = (&self.embedding_file, &keys) {
+            return Err(ConfigError::value("embedding_file", file, "its rows were not read"));
+        }
         if let Some(keys) = &keys {
             if self.facts > keys.count {
                 let allowed = format!("the matrix of keys has {} rows", keys.count);

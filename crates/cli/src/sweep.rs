@@ -150,23 +150,19 @@ pub fn read_sweep(file: &Path) -> anyhow::Result<(Sweep, Vec<Config>)> {
 }
 
 /// Fails if the tensors that the cells read have another digest than the required one.
-fn check_digest(required: Option<&str>, cell: Option<&Config>) -> anyhow::Result<()> {
+fn check_required(required: Option<&str>, cell: Option<&Config>) -> anyhow::Result<()> {
     let (Some(required), Some(cell)) = (required, cell) else { return Ok(()) };
     let Some((parameter, file)) = cell.input_file() else {
         bail!("input_digest = {required}: the sweep reads no embedding file");
     };
-    match cell.input_digest.as_deref() {
-        Some(found) if found != required => bail!(
-            "{parameter} = {file}: its tensors have the input_digest {found}, and {required} is required; the file was changed"
-        ),
-        _ => Ok(()),
-    }
+    let found = cell.input_digest.as_deref().unwrap_or(required);
+    Ok(superpose_lab::run::check_digest(parameter, file, Some(required), found)?)
 }
 
 pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     let (sweep, mut cells) = read_sweep(file)?;
-    check_digest(arguments.input_digest.as_deref(), cells.first())?;
+    check_required(arguments.input_digest.as_deref(), cells.first())?;
     let threads = arguments.threads.count()?;
     let store = arguments.places.store(file);
     let share = arguments.shard.map_or_else(Share::of_slurm, |share| Ok(Some(share)))?;

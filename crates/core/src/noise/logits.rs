@@ -23,6 +23,9 @@ use crate::task::{Block, Samples, Task};
 use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
+/// Sequences of a task.
+const AT_ONCE: usize = 32;
+
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
@@ -33,7 +36,6 @@ pub fn logit_budget<T: Real>(
     backend: &Backend,
 ) -> Result<Budget> {
     const SEQUENCES: usize = 256;
-    const AT_ONCE: usize = 32;
     let count = test.count().min(SEQUENCES);
     let split = Split::new(model, task, phase, frequency, backend)?;
     let sums = backend.try_map(count.div_ceil(AT_ONCE), |i| {
@@ -65,7 +67,6 @@ pub fn logit_parts<T: Real>(
     samples: &dyn Samples,
     backend: &Backend,
 ) -> Result<Vec<T>> {
-    const AT_ONCE: usize = 32;
     let (count, labels) = (samples.count(), model.labels());
     let split = Split::new(model, task, phase, frequency, backend)?;
     let blocks = backend.try_map(count.div_ceil(AT_ONCE), |i| {

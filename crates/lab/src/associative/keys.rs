@@ -7,7 +7,7 @@ use superpose_core::config::ConfigError;
 use superpose_tensors::TensorFile;
 
 use super::MemoryError;
-use crate::run::{EmbeddingRows, narrow};
+use crate::run::{EmbeddingRows, check_digest, narrow};
 
 /// Reads the matrix that the settings name, if they do, and takes the dimension from it. A dimension that was `given` must agree. Sets the
 /// digest of the matrix.
@@ -30,10 +30,7 @@ pub fn open_keys(
     let mut hasher = blake3::Hasher::new();
     source.digest(&mut hasher, tensor)?;
     let found = hasher.finalize().to_hex().to_string();
-    if let Some(digest) = settings.input_digest.as_ref().filter(|&digest| *digest != found) {
-        let allowed = format!("its tensors have the input_digest {found}, and {digest} is required");
-        return Err(ConfigError::value("embedding_file", file, allowed).into());
-    }
+    check_digest("embedding_file", file, settings.input_digest.as_deref(), &found)?;
     let rows = source.file.tensors().floats(tensor).map_err(|error| source.file.inside(error))?;
     let data = narrow(&rows).map_err(|error| source.file.inside(error))?;
     (settings.dim, settings.input_digest) = (dim, Some(found));

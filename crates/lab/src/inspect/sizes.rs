@@ -48,13 +48,13 @@ pub fn sizes(
     let config = settings.check()?;
     let read = |first, end| Ok::<_, InspectError>(tensors.row_range(name, first, end)?.data);
     let statistics = measure((rows, dim), read, backend)?;
-    let found = predict_with(&config, statistics, accuracy)?;
+    let found = statistics.map(|rows| predict_with(&config, Some(rows), accuracy)).transpose()?;
     Ok(Sizes {
         facts,
         length,
         samples,
-        accuracy: found.measures[Measure::Accuracy].filter(|_| statistics.is_some()),
-        fewest_samples: found.critical.samples.filter(|_| statistics.is_some()),
-        largest_length: found.critical.length.filter(|_| statistics.is_some()),
+        accuracy: found.as_ref().and_then(|found| found.measures[Measure::Accuracy]),
+        fewest_samples: found.as_ref().and_then(|found| found.critical.samples),
+        largest_length: found.as_ref().and_then(|found| found.critical.length),
     })
 }

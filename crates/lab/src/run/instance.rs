@@ -12,6 +12,7 @@ use superpose_tensors::{Tensor, TensorError, TensorFile};
 use superpose_theory::Rows;
 
 use super::RunError;
+use super::TestSource;
 use super::import::{Data, Import};
 use super::rows::{EmbeddingRows, TIED, output_tensor};
 
@@ -142,16 +143,9 @@ impl Inputs {
             import.digest(&mut hasher);
         }
         let found = hasher.finalize().to_hex().to_string();
-        match settings.input_digest.as_ref().filter(|&digest| *digest != found) {
-            Some(digest) => {
-                let allowed = format!("its tensors have the input_digest {found}, and {digest} is required");
-                Err(ConfigError::value(parameter, file, allowed).into())
-            }
-            None => {
-                settings.input_digest = Some(found);
-                Ok(())
-            }
-        }
+        check_digest(parameter, file, settings.input_digest.as_deref(), &found)?;
+        settings.input_digest = Some(found);
+        Ok(())
     }
 
     /// Checks that the file has a row for every token. Other sizes follow from the tensors.
@@ -194,14 +188,12 @@ impl Inputs {
         self.fixes(setting).map_or(Ok(()), |why| Err(ConfigError::value(parameter, setting, why)))
     }
 
-    /// Returns where the test sequences come from, in words.
-    pub fn test_source(&self) -> &'static str {
+    /// Returns where the test sequences come from.
+    pub fn test_source(&self) -> TestSource {
         match &self.import {
-            Some(import) if import.has_test() => "given sequences",
-            Some(import) if import.has_samples() => {
-                "sequences drawn from the configuration, although training sequences were given"
-            }
-            _ => "sequences drawn from the configuration",
+            Some(import) if import.has_test() => TestSource::Given,
+            Some(import) if import.has_samples() => TestSource::DrawnForGivenTraining,
+            _ => TestSource::Drawn,
         }
     }
 
@@ -362,4 +354,21 @@ impl<T: Real> Instance<T> {
             None => Box::new(Drawn::new(&self.task, config.seed, Stream::Test, config.test_samples)),
         }
     }
+}
+
+/// Fails if the tensors of a file have another digest than the required one.
+///
+/// # Errors
+/// Names the parameter that has the file, and both digests.
+pub fn check_digest(
+    parameter: &'static str,
+    file: &str,
+    required: Option<&str>,
+    found: &str,
+) -> Result<(), ConfigError> {
+    let Some(required) = required.filter(|&required| required != found) else { return Ok(()) };
+    let allowed = format!(
+        "its tensors have the input_digest {found}, and {required} is required; the file was changed"
+    );
+    Err(ConfigError::value(parameter, file, allowed))
 }

@@ -15,9 +15,9 @@ use std::path::Path;
 use std::time::Instant;
 
 pub use import::{Data, Import, names};
-pub use instance::{Digests, Inputs};
+pub use instance::{Digests, Inputs, check_digest};
 pub use metered::{Progress, Stage, reads};
-pub use record::{NoiseIntervals, RunRecord, by_seed};
+pub use record::{NoiseIntervals, RunRecord, TestSource, by_seed};
 pub use rows::EmbeddingRows;
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};
 pub use superpose_store::cell::Noise;

@@ -2,14 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use superpose_core::Measures;
 use superpose_core::backend::Numerics;
 use superpose_core::config::{Config, Settings};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::noise::{Budget, Parts};
+use superpose_core::{Measures, words};
 
 use super::{Inputs, Noise, Repeat};
 use crate::interval::{Interval, intervals, ratio};
+
+words! {
+    /// Where test sequences come from.
+    TestSource {
+        /// Drawn from the configuration.
+        Drawn = "drawn",
+        /// Drawn from the configuration, although training sequences were given.
+        DrawnForGivenTraining = "drawn_for_given_training",
+        /// Given.
+        Given = "given",
+    }
+}
 
 /// The result of a run. Accuracies and the like are means over repeats with 95% intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -22,8 +34,7 @@ pub struct RunRecord {
     /// What the intervals cover.
     pub interval: String,
     /// Where the test sequences come from.
-    #[serde(default)]
-    pub test: String,
+    pub test: TestSource,
     /// The measures, means over repeats.
     #[serde(flatten)]
     pub measures: Measures<Interval>,
@@ -79,7 +90,7 @@ impl RunRecord {
             config: (**config).clone(),
             repeats: repeats.len(),
             interval: interval.into(),
-            test: inputs.test_source().into(),
+            test: inputs.test_source(),
             measures: intervals(&evaluations, config.vocab),
             by_seed: by_seed(&evaluations),
             trigger_sign: majority(&trigger_signs),

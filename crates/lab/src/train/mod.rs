@@ -25,7 +25,7 @@ use superpose_tensors::{Tensor, TensorError};
 use crate::associative::bits_per_parameter;
 use crate::cell::{Entry, Outcome, Results};
 use crate::interval::{Interval, intervals};
-use crate::run::{Inputs, Instance, RunError, Trained, below, learn, majority};
+use crate::run::{Inputs, Instance, RunError, TestSource, Trained, below, learn, majority};
 use crate::store::{Store, StoreError};
 pub use checkpoint::{Checkpoint, Origin};
 pub use precise::{AnyProposal, AnyScored, AnyState, Precise};
@@ -38,8 +38,7 @@ pub struct TrainingRecord {
     /// Repeats run, with seeds `seed`, `seed + 1`, ...
     pub repeats: usize,
     /// Where the test sequences come from.
-    #[serde(default)]
-    pub test: String,
+    pub test: TestSource,
     /// Number of steps taken by the first repeat.
     pub steps_taken: usize,
     /// Whether it stopped before all steps were taken: the loss on the test samples stopped falling, or the caller stopped it.
@@ -192,7 +191,7 @@ pub fn train(
     let record = TrainingRecord {
         config: (**config).clone(),
         repeats: config.repeats,
-        test: inputs.test_source().into(),
+        test: inputs.test_source(),
         steps_taken,
         stopped_early,
         parameters,

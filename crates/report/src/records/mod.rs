@@ -17,6 +17,7 @@ mod train;
 use superpose_core::config::{Settings, Trigger};
 use superpose_core::noise::Budget;
 use superpose_core::{Measure, Measures};
+use superpose_lab::run::TestSource;
 
 pub use inspect::{holdings, inspect};
 pub(crate) use phase::cause;
@@ -50,12 +51,13 @@ fn measured<'a, T>(config: &Settings, measures: &'a Measures<T>) -> impl Iterato
 }
 
 /// Where the test sequences come from, if the configuration alone does not tell, and how to give them.
-fn tested_on(config: &Settings, test: &str) -> Option<String> {
-    let given = "give test_tokens, test_position and test_labels to test on your own";
-    match (&config.import, test) {
-        (None, _) | (_, "" | "sequences drawn from the configuration") => None,
-        (_, "given sequences") => Some("Test: given sequences.".into()),
-        (_, test) => Some(format!("Test: {test}; {given}.")),
+fn tested_on(test: TestSource) -> Option<&'static str> {
+    match test {
+        TestSource::Drawn => None,
+        TestSource::Given => Some("Test: given sequences."),
+        TestSource::DrawnForGivenTraining => Some(
+            "Test: sequences drawn from the configuration, although training sequences were given; give test_tokens, test_position and test_labels to test on your own.",
+        ),
     }
 }
 

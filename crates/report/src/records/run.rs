@@ -32,7 +32,7 @@ pub fn run(record: &RunRecord) -> Document {
     }
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
-    tested_on(config, &record.test).into_iter().for_each(|test| page.note(test));
+    tested_on(record.test).into_iter().for_each(|test| page.note(test));
     let rate = if exact { ", in the limit of a small rate" } else { "" };
     let [logits, scores] = NOISE;
     for (title, parts) in

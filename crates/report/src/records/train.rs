@@ -41,7 +41,7 @@ pub fn train(record: &TrainingRecord) -> Document {
     let over =
         if record.repeats > 1 { "repeats and test samples" } else { "test samples alone (one repeat)" };
     page.note(format!("Intervals: 95%, over {over}."));
-    tested_on(config, &record.test).into_iter().for_each(|test| page.note(test));
+    tested_on(record.test).into_iter().for_each(|test| page.note(test));
     if let Some(bits) = record.bits_per_parameter {
         let (parameters, [mean, low, high]) =
             (count(record.parameters), [bits.mean, bits.low, bits.high].map(decimal));

@@ -32,7 +32,7 @@ use crate::cell::{Entry, FileId, INPUT_SETTINGS, InputFile, InputFiles, Key, Kno
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(60);
 
-/// Files up to this size are checked for damage when opened, which takes a second per gigabyte or so.
+/// Files up to this size are checked for damage when opened, which takes two seconds per gigabyte or so.
 const CHECKED: u64 = 256 << 20;
 
 /// An open store.
