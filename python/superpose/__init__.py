@@ -13,6 +13,7 @@ and :meth:`Config.model`, and the functions :func:`threshold`, :func:`phase`, :f
 """
 
 from ._config import Config
+from ._decoding import FirstStep
 from ._engine import version as __version__
 from ._experiments import bound, estimate, inspect, memory, phase, plan, sweep, threshold
 from ._model import Gradients, Model
@@ -26,6 +27,7 @@ __all__ = [
     "Config",
     "Data",
     "Fields",
+    "FirstStep",
     "Gradients",
     "LossGradients",
     "Model",

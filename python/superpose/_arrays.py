@@ -78,7 +78,8 @@ def array(name: str, value: Any) -> numpy.ndarray:
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"tensor {name} is of type {_type(value)} and cannot be read as an array: {cause}") from error
     if found is None:
-        raise ValueError(f"tensor {name} is of type {_type(value)}: must be an array (NumPy, DLPack or the array interface)")
+        weight = "; give its .weight" if hasattr(value, "weight") else ""
+        raise ValueError(f"tensor {name} is of type {_type(value)}: must be an array (NumPy, DLPack or the array interface){weight}")
     if isinstance(found, numpy.ma.MaskedArray) and numpy.ma.is_masked(found):
         raise ValueError(f"tensor {name} has masked entries: must have none; fill them first, such as with .filled(0)")
     return found

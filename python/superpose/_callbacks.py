@@ -1,10 +1,11 @@
-"""Functions of the caller inside a training run, as the engine calls them."""
+"""Functions of the caller inside an experiment, as the engine calls them."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional, Tuple
 
 from . import _arrays
+from ._decoding import Decoder, FirstStep
 from ._given import wrong
 from ._task import Array
 from ._training import Hook, Loss, Step, Stop
@@ -38,5 +39,19 @@ def engine_loss(loss: Optional[Loss]) -> Optional[Callable[..., Any]]:
     def call(logits: Array, labels: Array) -> Tuple[float, Array]:
         value, derivatives = loss(logits, labels)
         return float(value), _arrays.array("dlogits", derivatives)
+
+    return call
+
+
+def engine_decoder(decoder: Optional[Decoder]) -> Optional[Callable[..., Any]]:
+    """The decoder as the engine calls it: it returns labels."""
+    if decoder is None:
+        return None
+    if not callable(decoder):
+        raise wrong("decoder", decoder, "a function of a FirstStep")
+
+    def call(*step: Any) -> Array:
+        answer = _arrays.array("labels of the decoder", decoder(FirstStep(*step)))
+        return answer.argmax(axis=1) if answer.ndim == 2 else answer
 
     return call

@@ -134,7 +134,14 @@ def phase(
     device: Optional[str],
     listener: _Listener,
 ) -> Record: ...
-def experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], listener: _Listener) -> Record: ...
+def experiment(
+    name: str,
+    keys: Dict[str, Any],
+    tensors: Dict[str, _Array],
+    threads: Optional[SupportsIndex],
+    listener: _Listener,
+    decoder: Optional[Callable[..., Any]],
+) -> Record: ...
 def inspect(
     file: str,
     tensor: Optional[str],
@@ -142,6 +149,7 @@ def inspect(
     accuracy: Number,
     facts: Optional[Number],
     length: Number,
+    trigger: str,
     threads: Optional[SupportsIndex],
     listener: _Listener,
 ) -> Record: ...

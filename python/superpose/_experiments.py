@@ -8,11 +8,14 @@ import tempfile
 from typing import Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from . import _arrays, _engine
+from ._callbacks import engine_decoder
 from ._config import Config
+from ._decoding import Decoder
 from ._given import Number, Path, maybe_path, path, text_of, word, wrong
 from ._inputs import taken
 from ._progress import Progress, listener
 from ._settings import named
+from ._task import Array
 from ._toml import sweep_text
 from .results import (
     BoundResult,
@@ -42,10 +45,17 @@ def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
     return Config(**keys) if config is None else config.replace(**keys) if keys else config
 
 
-def _experiment(name: str, keys: Dict[str, Any], threads: Optional[SupportsIndex], progress: Progress) -> _engine.Record:
+def _experiment(
+    name: str,
+    keys: Dict[str, Any],
+    threads: Optional[SupportsIndex],
+    progress: Progress,
+    arrays: Optional[Dict[str, Array]] = None,
+    decoder: Optional[Decoder] = None,
+) -> _engine.Record:
     """The experiment that the engine has under this name."""
     with listener(progress) as tell:
-        return _engine.experiment(name, keys, threads, tell)
+        return _engine.experiment(name, keys, arrays or {}, threads, tell, engine_decoder(decoder))
 
 
 def plan(
@@ -222,6 +232,7 @@ def bound(
     *,
     accuracy: Number = 0.5,
     seeds: Number = 5,
+    decoder: Optional[Decoder] = None,
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
     **keys: Any,
@@ -232,32 +243,45 @@ def bound(
 
     ``bounds.coverage`` holds for any learner, ``bounds.linear`` for linear scores followed by argmax (``argmax``, ``mmse``), to leading
     order. ``bounds.genie`` and ``bounds.surrogate`` take the noise as Gaussian. ``bounds.bits`` is the smallest number of bits for each
-    number of the gradient, whatever the number of samples.
+    number of the gradient, whatever the number of samples. With embeddings of your own, ``bounds.linear``, ``bounds.genie`` and
+    ``bounds.surrogate`` are ``None``: they were derived for random vectors.
 
     Args:
         config: sizes and settings; without it ``vocab`` is 200 and ``dim`` is 100 by default.
         accuracy: share of the facts to recall, above 0 and below 1.
         seeds: number of seeds to average over.
+        decoder: a function of a :class:`FirstStep` that returns the label of every token, ``[vocab]``, or scores, ``[vocab, vocab]``, of which
+            the largest in each row counts. Its result is ``decoders.own``.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
-        keys: settings of :class:`Config`, used without ``config`` or to change it.
+        keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
+            and ``w_in`` of :meth:`Config.run`.
 
     >>> import superpose
     >>> found = superpose.bound(vocab=40, dim=20, length=4, seeds=2)
     >>> found.decoders.mmse.estimate > found.bounds.linear
     True
+
+    A decoder of one's own, here that with the name argmax:
+
+    >>> def scores(step):
+    ...     return step.z_in @ step.m.T @ step.z_out.T
+    >>> found = superpose.bound(vocab=40, dim=20, length=4, seeds=2, decoder=scores)
+    >>> found.decoders.own.estimate == found.decoders.argmax.estimate
+    True
     """
+    if keys.pop("task", None) is not None:
+        raise ValueError("task is given: decoders are compared on drawn sequences, as many as needed; give embeddings alone")
+    arrays = _arrays.embeddings(keys)
     given = config._given() if _config(config, {}) is config else {}
-    for name in (*_arrays.Tensors.__annotations__, "task", "embedding_file", "embedding_tensor"):
-        if name != "labels" and (name in keys or given.get(name) is not None):
-            raise ValueError(
-                f"{name} is given: the lower bounds and the decoders' covariance are those of random vectors and drawn sequences; "
-                "threshold and inspect take your own"
-            )
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
-    given.update(keys)
-    return BoundResult(_experiment("bound", dict(given, accuracy=accuracy, seeds=seeds), threads, progress), "bound")
+    given.update(named(keys))
+    for name in ("embedding_file", "import"):
+        if given.get(name) is not None:
+            given[name] = path(name, given[name])
+    options = dict(given, accuracy=accuracy, seeds=seeds)
+    return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder), "bound")
 
 
 def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Any) -> EstimateResult:
@@ -284,6 +308,7 @@ def inspect(
     accuracy: Number = 0.99,
     facts: Optional[Number] = None,
     length: Number = 16,
+    trigger: PlanTrigger = "keys",
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
 ) -> InspectResult:
@@ -295,8 +320,10 @@ def inspect(
         output_tensor: name of the matrix of output embeddings, one row per label; ``None``: Gaussian vectors of the same dimension.
         accuracy: memory accuracy that the facts must reach, above 0 and below 1.
         facts: also predict the recall of this many facts, the fewest samples and the longest sequences with which it reaches the accuracy;
-            they are in ``sizes``. Output embeddings are then Gaussian.
+            they are in ``sizes``. Output embeddings are then Gaussian. The prediction is for rows multiplied by ``sizes.scale``, so that their
+            mean squared length is 1; multiply them before a run, too.
         length: sequence length L, with ``facts``.
+        trigger: ``"keys"``, in keys only, or ``"values"``, in keys and values, with ``facts``. A :class:`Config` has it in the values by default.
         threads: as for :meth:`Config.run`.
         progress: as for :meth:`Config.run`.
 
@@ -325,7 +352,7 @@ def inspect(
         else:
             source = path("file", file)
         tell = stack.enter_context(listener(progress))
-        return InspectResult(_engine.inspect(source, names[0], names[1], accuracy, facts, length, threads, tell), "inspect")
+        return InspectResult(_engine.inspect(source, names[0], names[1], accuracy, facts, length, trigger, threads, tell), "inspect")
 
 
 def memory(
@@ -416,14 +443,8 @@ def memory(
         max_runs=max_runs,
     )
     given = {name: value for name, value in keys.items() if value is not None}
-    if z_in is None:
-        return MemoryResult(_experiment("memory", given, threads, progress), "memory")
-    if "embedding_file" in given or "embedding_tensor" in given:
-        raise ValueError("z_in is given together with an embedding_file: give the keys once")
-    with tempfile.TemporaryDirectory() as folder:
-        file = _arrays.written(_arrays.array("z_in", z_in), os.path.join(folder, "z_in.safetensors"))
-        given.update(embedding_file=file, embedding_tensor="array")
-        return MemoryResult(_experiment("memory", given, threads, progress), "memory")
+    arrays = _arrays.tensors(dict(z_in=z_in))
+    return MemoryResult(_experiment("memory", given, threads, progress, arrays), "memory")
 
 
 def sweep(

@@ -24,24 +24,20 @@ STOP = Stop()
 
 
 class Step:
-    """A training step before it is taken, as a hook gets it.
+    """A training step before it is taken, as a hook gets it. Arrays are read-only copies, so they can be kept.
 
-    Arrays are read-only copies, so they can be kept.
+    Attributes:
+        number: steps taken before this one; 0 at the start of every repeat.
+        rate: the learning rate of the step, with its schedule.
+        loss: mean loss over the samples of the step.
+        parameters: trained arrays by name, before the step, in the configuration's precision.
+        gradients: gradients of the loss by the same names, in float64, clipped if the configuration says so.
     """
 
     __slots__ = ("number", "rate", "loss", "parameters", "gradients")
 
     def __init__(self, number: int, rate: float, loss: float, parameters: Dict[str, Array], gradients: Dict[str, Array]) -> None:
-        #: Steps taken before this one.
-        self.number = number
-        #: The learning rate of the step, with its schedule.
-        self.rate = rate
-        #: Mean loss over the samples of the step.
-        self.loss = loss
-        #: Trained arrays by name, before the step, in the configuration's precision.
-        self.parameters = parameters
-        #: Gradients of the loss by the same names, in float64, clipped if the configuration says so.
-        self.gradients = gradients
+        self.number, self.rate, self.loss, self.parameters, self.gradients = number, rate, loss, parameters, gradients
 
     def __repr__(self) -> str:
         return f"Step(number={self.number}, rate={self.rate}, loss={self.loss})"

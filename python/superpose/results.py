@@ -236,28 +236,6 @@ class Summary(Fields):
     seconds: float
 
 
-class SampleMean(Fields):
-    __slots__ = ()
-    mean: float
-    variance: float
-    items: int
-
-
-class Outcome(Fields):
-    __slots__ = ()
-    accuracy: SampleMean
-    top_5_accuracy: SampleMean
-    memory_accuracy: SampleMean
-    one_step_accuracy: SampleMean
-    lock_rate: SampleMean
-    kept_rate: SampleMean
-    attention_mass: SampleMean
-    margin: SampleMean
-    trigger_sign: int
-    noise: Optional[Noise]
-    seconds: float
-
-
 class TrajectoryPoint(Fields):
     __slots__ = ()
     step: int
@@ -391,8 +369,12 @@ class Sizes(Fields):
     __slots__ = ()
     facts: int
     length: int
+    trigger: str
     samples: int
+    scale: Optional[float]
     accuracy: Optional[float]
+    error: Optional[float]
+    error_reason: Optional[str]
     fewest_samples: Optional[int]
     largest_length: Optional[int]
 
@@ -487,6 +469,7 @@ class RunResult(Result):
     repeats: int
     interval: str
     test: str
+    rows_over_trigger: Optional[float]
     accuracy: Interval
     top_5_accuracy: Interval
     memory_accuracy: Interval
@@ -544,13 +527,15 @@ class TrainResult(Result):
     config: Settings
     repeats: int
     test: str
+    functions: List[str]
+    rows_over_trigger: Optional[float]
     steps_taken: int
     stopped_early: bool
     outcome: Summary
     early_phase: Summary
     parameters: int
     bits_per_parameter: Optional[Interval]
-    by_seed: List[Outcome]
+    by_seed: MeasuresOfArrayOfDouble
     trajectory: List[TrajectoryPoint]
     version: str
 

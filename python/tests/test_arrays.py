@@ -18,7 +18,7 @@ def test_arrays_determine_the_sizes():
     assert (model.config.vocab, model.config.dim) == (20, 12)
     assert numpy.array_equal(model.z_in, rows().astype("float32"))
     assert "arrays z_in" in SMALL.run(z_in=rows()).config["import"]
-    with pytest.raises(ValueError, match="vocab was given as 30"):
+    with pytest.raises(ValueError, match=r"tensor z_in has shape \[20, 12\]: vocab was given as 30; omit it or give 20"):
         SMALL.replace(vocab=30).run(z_in=rows())
 
 
@@ -145,3 +145,11 @@ def test_jax_arrays_are_accepted():
         given = jax.numpy.asarray(rows(), dtype=dtype)
         model = SMALL.model(z_in=given)
         assert numpy.array_equal(model.z_in, numpy.asarray(given.astype("float32")))
+
+
+def test_layer_in_place_of_its_weights_is_named():
+    class Embedding:
+        weight = rows()
+
+    with pytest.raises(ValueError, match="tensor z_in is of type Embedding: .*; give its .weight"):
+        SMALL.run(z_in=Embedding())

@@ -116,7 +116,7 @@ def test_run_and_model_refuse_training_steps(call):
 def test_arguments_are_keywords():
     with pytest.raises(TypeError):
         Config(512)
-    with pytest.raises(TypeError, match="unknown key vocabulary: there are vocab, dim"):
+    with pytest.raises(TypeError, match="unknown key vocabulary: did you mean vocab. All keys: vocab, dim"):
         Config(vocabulary=3)
 
 

@@ -68,7 +68,12 @@ def test_own_optimiser_equals_the_same_rule(hook, rule, keys):
 def test_hook_that_returns_none_changes_nothing():
     seen = []
     training = Config(**SMALL).train(hook=lambda step: seen.append(step))
-    assert training == Config(**SMALL).train()
+    plain = Config(**SMALL).train()
+    assert training.trajectory == plain.trajectory and training.outcome.accuracy == plain.outcome.accuracy
+    # A result says that a function took part, also where it changed nothing.
+    assert (training.functions, plain.functions) == (["hook"], []) and training != plain
+    for text in (repr(training), str(training), training.to_json()):
+        assert "hook" in text
     assert [step.number for step in seen] == list(range(30)) and seen[0].parameters.keys() == {"m", "w"}
     assert not seen[0].parameters["m"].any() and seen[-1].parameters["m"].any(), "what was kept stays as it was"
     with pytest.raises(ValueError, match="read-only"):
@@ -264,7 +269,7 @@ def test_repeats_have_values_for_each_seed():
     assert result.by_seed.accuracy == [one.accuracy.mean for one in alone]
     assert numpy.isclose(numpy.mean(result.by_seed.lock_rate), result.lock_rate.mean)
     training = Config(**SMALL, repeats=3).train()
-    assert [one.accuracy.mean for one in training.by_seed] == [Config(**SMALL, seed=seed).train().outcome.accuracy.mean for seed in range(3)]
+    assert training.by_seed.accuracy == [Config(**SMALL, seed=seed).train().outcome.accuracy.mean for seed in range(3)]
     accuracy = training.outcome.accuracy
     assert accuracy.low < accuracy.mean < accuracy.high and training.repeats == 3
 

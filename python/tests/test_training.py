@@ -34,8 +34,7 @@ def flags(keys):
 
 
 def untimed(record):
-    for one in (record["outcome"], *record["by_seed"]):
-        one["seconds"] = 0
+    record["outcome"]["seconds"] = 0
     return record
 
 

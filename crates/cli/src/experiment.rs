@@ -40,7 +40,7 @@ impl ExperimentCommand {
         let found = ticking_spinner(|bar| {
             let observe = |_, _, note| bar.say(note);
             let (backend, memory) = (&backend, available_memory());
-            (experiment.run)(values, &Context { backend, memory, observe: &observe })
+            (experiment.run)(values, Context::new(backend, memory, &observe))
         });
         let found = found.map_err(|error| match interrupt.token().is_cancelled() {
             true => interrupt.stopped(format!("stopped: {} keeps no results", experiment.name)),

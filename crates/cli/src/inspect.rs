@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use superpose_lab::inspect::{InspectError, sizes};
+use superpose_core::config::Trigger;
+use superpose_lab::inspect::{InspectError, SizesOptions, sizes};
 use superpose_tensors::TensorFile;
 
 use crate::progress::Bar;
@@ -29,6 +30,9 @@ pub struct InspectArguments {
     /// Sequence length L, with --facts
     #[arg(long, value_name = "L", default_value = "16", requires = "facts")]
     length: usize,
+    /// Where the trigger is, with --facts: keys, or values (keys and values)
+    #[arg(long, value_name = "TRIGGER", default_value = "keys", requires = "facts")]
+    trigger: Trigger,
     #[command(flatten)]
     threads: Threads,
     /// Print one JSON object instead of a table
@@ -52,7 +56,7 @@ pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
     );
     let found = found.and_then(|(mut found, _)| {
         if let Some(facts) = arguments.facts {
-            let at = [facts, arguments.length];
+            let at = SizesOptions { facts, length: arguments.length, trigger: arguments.trigger };
             found.sizes = Some(sizes(&tensors, &found.tensor, at, arguments.accuracy, &backend)?);
         }
         Ok(found)

@@ -1,6 +1,6 @@
 //! `superpose bound`: text, JSON and errors.
 
-use crate::common::{json, refused, superpose, works};
+use crate::common::{json, refused, refused_in, superpose, superpose_in, works};
 
 const SMALL: &str = "bound --vocab 60 --dim 40 --length 6 --seeds 3 --trigger keys";
 
@@ -66,6 +66,30 @@ fn table_says_for_whom_each_bound_holds() {
     }
 }
 
+/// Rows of a file that are Gaussian vectors need as many samples as drawn ones; bounds that assume random vectors are left out.
+#[test]
+fn rows_of_a_file_have_decoders_and_the_bounds_of_any_embeddings() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = "run --vocab 60 --dim 40 --length 6 --samples 100 --export e.safetensors";
+    assert!(superpose_in(folder.path(), export).status.success());
+    let arguments = format!("{SMALL} --embedding-file e.safetensors --embedding-tensor z_in --accuracy 0.5")
+        .replace("--dim 40 ", "");
+    let output = superpose_in(folder.path(), &format!("{arguments} --json"));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let drawn = json(&format!("{SMALL} --accuracy 0.5 --json"));
+    assert_eq!(record["bounds"]["coverage"], drawn["bounds"]["coverage"]);
+    assert!(["linear", "genie", "surrogate"].iter().all(|name| record["bounds"][name].is_null()));
+    for decoder in ["argmax", "mmse", "mmse_assignment"] {
+        let estimate = |record: &serde_json::Value| record["decoders"][decoder]["estimate"].as_f64().unwrap();
+        let ratio = estimate(&record) / estimate(&drawn);
+        assert!((0.7..1.4).contains(&ratio), "{decoder}: {ratio}");
+        assert_eq!(record["decoders"][decoder]["bound"], record["bounds"]["coverage"]);
+    }
+    let text = String::from_utf8(superpose_in(folder.path(), &arguments).stdout).unwrap();
+    assert!(text.contains("not known") && text.contains("the rows are your own"), "{text}");
+    refused_in(folder.path(), "bound --import e.safetensors", &["import = z_in", "give embeddings alone"]);
+}
+
 #[test]
 fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
@@ -77,7 +101,8 @@ fn invalid_arguments_are_rejected() {
         ("--accuracy nan", vec!["accuracy"]),
         ("--seeds 1", vec!["seeds = 1"]),
         ("--threads 0", vec!["threads = 0"]),
-        ("--embedding file", vec!["must be one of gaussian, sphere, orthonormal, rademacher"]),
+        ("--embedding file", vec!["embedding_file", "needed with embedding = file"]),
+        ("--embedding low_rank", vec!["must be one of gaussian, sphere, orthonormal, rademacher, file"]),
         ("--embedding orthonormal --vocab 50 --dim 20", vec!["dim = 20"]),
     ] {
         refused(&format!("bound {arguments}"), &words);

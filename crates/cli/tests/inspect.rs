@@ -14,8 +14,10 @@ fn folder() -> tempfile::TempDir {
         };
         (0..count).map(|_| next() + next() + next()).collect()
     };
-    let rows = numbers(600 * 24, 1).iter().map(|x| x + 0.3).collect();
+    let rows: Vec<f32> = numbers(600 * 24, 1).iter().map(|x| x + 0.3).collect();
+    let length = (rows.iter().map(|x| x * x).sum::<f32>() / 600.0).sqrt();
     let entries = [
+        Entry::f32("scaled", &[600, 24], rows.iter().map(|x| x / length).collect()),
         Entry::f32("rows", &[600, 24], rows),
         Entry::f64("outputs", &[300, 24], numbers(300 * 24, 2).iter().map(|&x| f64::from(x)).collect()),
         Entry::f32("narrow", &[300, 8], numbers(300 * 8, 3)),
@@ -24,14 +26,14 @@ fn folder() -> tempfile::TempDir {
         Entry::whole("whole", &[2, 2], &[1, 2, 3, 4]),
     ];
     write(&folder.path().join("model.safetensors"), &entries).unwrap();
-    write(&folder.path().join("none.safetensors"), &entries[3..4]).unwrap();
+    write(&folder.path().join("none.safetensors"), &entries[4..5]).unwrap();
     folder
 }
 
 #[test]
 fn json_has_every_field() {
     let folder = folder();
-    let output = superpose(folder.path(), "inspect model.safetensors --json --accuracy 0.9");
+    let output = superpose(folder.path(), "inspect model.safetensors --tensor rows --json --accuracy 0.9");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&found["tensor"], &found["rows"], &found["dim"]), (&"rows".into(), &600.into(), &24.into()));
@@ -94,26 +96,41 @@ fn invalid_arguments_are_rejected() {
 fn sizes_of_a_number_of_facts_are_predicted() {
     let folder = folder();
     let sizes = |flags: &str| -> serde_json::Value {
-        let output =
-            superpose(folder.path(), &format!("inspect model.safetensors --accuracy 0.5 --json {flags}"));
+        let output = superpose(
+            folder.path(),
+            &format!("inspect model.safetensors --tensor rows --accuracy 0.5 --json {flags}"),
+        );
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["sizes"].clone()
     };
     assert!(sizes("").is_null());
     let few = sizes("--facts 15 --length 4");
-    // The prediction of a run with the same rows.
+    // The prediction of a run with the same rows, which have the length of the trigger.
     let flags =
-        "--embedding-file model.safetensors --embedding-tensor rows --trigger keys --vocab 15 --length 4";
+        "--embedding-file model.safetensors --embedding-tensor scaled --trigger keys --vocab 15 --length 4";
     let output = superpose(folder.path(), &format!("predict {flags} --samples 1500 --json"));
     let predicted: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(few["accuracy"], predicted["accuracy"]);
+    let [few_accuracy, accuracy] = [&few, &predicted].map(|found| found["accuracy"].as_f64().unwrap());
+    assert!((few_accuracy - accuracy).abs() < 1e-5, "{few_accuracy} {accuracy}");
     assert_eq!(few["fewest_samples"], predicted["critical"]["samples"]);
     assert_eq!(few["largest_length"], predicted["critical"]["length"]);
     let fewest = |sizes: &serde_json::Value| sizes["fewest_samples"].as_u64().unwrap_or(u64::MAX);
     assert!(fewest(&few) < fewest(&sizes("--facts 40 --length 4")), "{few}");
-    let text = superpose(folder.path(), "inspect model.safetensors --accuracy 0.5 --facts 15 --length 4");
+    let text = superpose(
+        folder.path(),
+        "inspect model.safetensors --tensor rows --accuracy 0.5 --facts 15 --length 4",
+    );
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("15 facts in sequences of L = 4 tokens: predicted recall"), "{text}");
+    assert!(
+        text.contains("15 facts in sequences of L = 4 tokens, trigger in keys only: predicted recall"),
+        "{text}"
+    );
+    for words in ["This is for rows multiplied by 0.3", "Expected error: not known; it depends on the rows"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let values = sizes("--facts 15 --length 4 --trigger values");
+    assert_eq!(values["trigger"], "values");
+    assert_ne!(values["accuracy"], few["accuracy"]);
     refused(folder.path(), "inspect model.safetensors --facts 601", &["facts = 601", "from 2 to 600"]);
     refused(folder.path(), "inspect model.safetensors --facts 1", &["facts = 1"]);
     refused(folder.path(), "inspect model.safetensors --facts 9 --length 0", &["length = 0"]);

@@ -14,6 +14,7 @@ use superpose_core::backend::Backend;
 use superpose_core::config::{Activation, Settings, Trigger};
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::decoders::{BoundOptions, BoundRecord, Critical, DECODERS, bound, is_linear};
+use superpose_lab::run::Inputs;
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,7 +47,17 @@ fn main() {
             ..Settings::default()
         };
         let config = settings.check().unwrap();
-        records.push(bound(&config, &BoundOptions { accuracy, seeds }, &backend, &mut |_, _| {}).unwrap());
+        records.push(
+            bound(
+                &config,
+                &Inputs::default(),
+                &BoundOptions { accuracy, seeds },
+                None,
+                &backend,
+                &mut |_, _| {},
+            )
+            .unwrap(),
+        );
         eprintln!("{} of {count}", index + 1);
     }
     table(&records, &["coverage", "linear", "genie", "surrogate", "bits"], |record| {

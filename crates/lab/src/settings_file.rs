@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(values.get("vocab"), Some(&Value::Count(1000)));
         assert_eq!(others, [("json", Value::Flag(true))]);
         for (text, message) in [
-            ("vocab = 3\ndimm = 3", "line 2 (dimm = 3): unknown key dimm: there are vocab"),
+            ("vocab = 3\ndimm = 3", "line 2 (dimm = 3): unknown key dimm: did you mean dim? All keys: vocab"),
             ("dim = 2.5", "line 1 (dim = 2.5): dim = 2.5: must be a whole number"),
             ("\ndim = [1]", "line 2 (dim = [1]): dim: must be a number"),
             ("dim = ", "line 1 (dim =): "),

@@ -42,7 +42,7 @@ fn trained_model_is_a_cell() {
     let config = config();
     let record = run(&config);
     let cell = measure(&config, false, &Backend::cpu(2).unwrap()).unwrap();
-    assert!(cell.agrees(&record.by_seed[0]), "{cell:?} {:?}", record.outcome);
+    assert!(cell.agrees(&record.outcomes[0]), "{cell:?} {:?}", record.outcome);
     let accuracy = record.outcome.measures[Measure::Accuracy];
     assert!(accuracy.mean > 3.0 * record.trajectory[0].measures[Measure::Accuracy]);
     let plain = Settings { training: None, ..(*config).clone() }.check().unwrap();
@@ -73,7 +73,7 @@ fn trajectory_is_kept_with_its_result() {
     let (path, config) = (folder.path().join("a.sqlite"), config());
     let (record, key) = (run(&config), Key::new(&config, &Numerics::this_cpu()));
     let mut store = Store::open(&path).unwrap();
-    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.by_seed[0]))]).unwrap();
+    store.keep(&[Entry::new(&config, &Numerics::this_cpu(), Ok(record.outcomes[0]))]).unwrap();
     for _ in 0..2 {
         store.keep_trajectory(key, &record.trajectory).unwrap();
         assert_eq!(store.trajectory(key).unwrap(), record.trajectory);
@@ -122,14 +122,14 @@ fn repeats_are_trained_with_consecutive_seeds() {
     let base = config();
     let several = Settings { repeats: 3, ..(*base).clone() }.check().unwrap();
     let record = run(&several);
-    assert_eq!(record.by_seed.len(), 3);
-    for (i, outcome) in record.by_seed.iter().enumerate() {
+    assert_eq!(record.outcomes.len(), 3);
+    for (i, outcome) in record.outcomes.iter().enumerate() {
         let alone = run(&several.repeat(i));
-        assert!(alone.by_seed[0].agrees(outcome));
+        assert!(alone.outcomes[0].agrees(outcome));
         assert!(i > 0 || alone.trajectory == record.trajectory);
     }
     let accuracy = record.outcome.measures[Measure::Accuracy];
-    let mean = record.by_seed.iter().map(|one| one.measures[Measure::Accuracy].mean).sum::<f64>() / 3.0;
+    let mean = record.outcomes.iter().map(|one| one.measures[Measure::Accuracy].mean).sum::<f64>() / 3.0;
     assert!((accuracy.mean - mean).abs() < 1e-12 && accuracy.low < mean && mean < accuracy.high);
 
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,14 @@
 //! Predictions, plans, thresholds, phase diagrams, inspections and the experiments of report.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::backend::Device;
 use superpose_lab::cell::Runner;
-use superpose_lab::inspect::{InspectError, sizes};
+use superpose_lab::decoders::{self, FirstStep};
+use superpose_lab::inspect::{InspectError, SizesOptions, sizes};
 use superpose_lab::memory::available;
 use superpose_lab::phase::{Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
@@ -16,7 +17,9 @@ use superpose_lab::threshold::{SizeRange, ThresholdOptions};
 use superpose_report::{Context, EXPERIMENTS, Finding};
 use superpose_tensors::TensorFile;
 
+use crate::arrays;
 use crate::config::Config;
+use crate::decoder::Decoder;
 use crate::given::{self, choice, field, file};
 use crate::record::Record;
 use crate::run::{device, opened, threads};
@@ -145,29 +148,50 @@ pub fn phase(
     Ok(Record::with_figure(record, superpose_report::phase, superpose_report::phase_figure))
 }
 
-/// The experiment of [`EXPERIMENTS`] with this name.
+/// The experiment of [`EXPERIMENTS`] with this name, with arrays and a decoder of the caller.
 #[pyfunction]
 pub fn experiment(
     py: Python<'_>,
     name: &str,
     keys: &Bound<'_, PyDict>,
+    tensors: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
+    decoder: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
     let experiment = found.ok_or_else(|| Failure::new(format!("there is no experiment {name}")))?;
     let (values, threads) = (given::values(keys, &(experiment.settings)())?, self::threads(threads)?);
-    let record = work(py, LONG, listener, move |watch| {
+    let arrays = arrays::import(tensors)?;
+    // A caller's function is called on the caller's thread.
+    let seconds = if decoder.is_some() { 0.0 } else { LONG };
+    let decoder = decoder.map(|function| Decoder {
+        function,
+        listener: listener.as_ref().map(|listener| listener.clone_ref(py)),
+        error: Mutex::default(),
+    });
+    let record = work(py, seconds, listener, move |watch| {
         let observe = |done: usize, total: usize, note: String| {
             watch.begin(total as u64);
             watch.reach(done as u64);
             watch.say(note);
         };
-        let (backend, memory) = (&watch.backend(threads)?, available());
-        (experiment.run)(&values, &Context { backend, memory, observe: &observe })
-            .map_err(|error| Failure::of(&*error))
+        let backend = watch.backend(threads)?;
+        let labels = decoder.as_ref().map(|decoder| |step: &FirstStep<'_>| decoder.labels(step, watch));
+        let found = (experiment.run)(
+            &values,
+            Context {
+                arrays,
+                decoder: labels.as_ref().map(|labels| labels as &decoders::Decoder<'_>),
+                ..Context::new(&backend, available(), &observe)
+            },
+        );
+        if let Some(error) = decoder.and_then(|decoder| decoder.error.into_inner().ok().flatten()) {
+            return Ok(Err(error));
+        }
+        Ok(Ok(found.map_err(|error| Failure::of(&*error))?))
     })?;
-    Ok(Record(record))
+    Ok(Record(record?))
 }
 
 /// `superpose inspect`
@@ -181,12 +205,13 @@ pub fn inspect(
     accuracy: &Bound<'_, PyAny>,
     facts: Option<&Bound<'_, PyAny>>,
     length: &Bound<'_, PyAny>,
+    trigger: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let (threads, accuracy) = (self::threads(threads)?, field("accuracy", accuracy)?);
-    let (facts, length) =
-        (facts.map(|facts| field::<usize>("facts", facts)).transpose()?, field::<usize>("length", length)?);
+    let (length, trigger) = (field("length", length)?, choice("trigger", trigger)?);
+    let facts = facts.map(|facts| field("facts", facts)).transpose()?;
     if facts.is_some() && output_tensor.is_some() {
         return Err(Failure::new(
             "output_tensor is given together with facts: what they need is predicted for Gaussian output embeddings",
@@ -204,9 +229,10 @@ pub fn inspect(
         superpose_lab::inspect::inspect(&file.tensors(), tensor, output, accuracy, &backend, &mut progress)
             .and_then(|(mut found, _)| {
                 let tensors = file.tensors();
-                let at = |facts| sizes(&tensors, &found.tensor, [facts, length], accuracy, &backend);
-                let sizes = facts.map(at).transpose()?;
-                found.sizes = sizes;
+                if let Some(facts) = facts {
+                    let options = SizesOptions { facts, length, trigger };
+                    found.sizes = Some(sizes(&tensors, &found.tensor, options, accuracy, &backend)?);
+                }
                 Ok(found)
             })
             .map_err(|error| match error {

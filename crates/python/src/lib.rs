@@ -5,6 +5,7 @@
 
 mod arrays;
 mod config;
+mod decoder;
 mod experiments;
 mod given;
 mod hook;

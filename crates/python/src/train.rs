@@ -9,7 +9,7 @@ use superpose_core::Measure;
 use superpose_core::train::TrajectoryPoint;
 use superpose_lab::cell::check as check_cell;
 use superpose_lab::store::Store;
-use superpose_lab::train::{AnyProposal, AnyScored, Checkpoint, Finish, Observer};
+use superpose_lab::train::{AnyProposal, AnyScored, Checkpoint, Finish, Function, Observer};
 
 use crate::config::Config;
 use crate::given::file;
@@ -128,8 +128,9 @@ impl Observer for Told<'_> {
         self.hook.proposal(proposal, self.watch)
     }
 
-    fn has_loss(&self) -> bool {
-        self.hook.loss.is_some()
+    fn functions(&self) -> Vec<Function> {
+        let given = [(Function::Hook, self.hook.hook.is_some()), (Function::Loss, self.hook.loss.is_some())];
+        given.into_iter().filter(|(_, given)| *given).map(|(function, _)| function).collect()
     }
 
     fn scored(&mut self, scored: AnyScored<'_, '_>) -> bool {

@@ -11,6 +11,8 @@ use serde::Serialize;
 use superpose_core::backend::Backend;
 use superpose_core::config::{Setting, Values};
 use superpose_figure::Figure;
+use superpose_lab::decoders::Decoder;
+use superpose_lab::run::Import;
 
 use crate::Document;
 
@@ -23,7 +25,7 @@ pub struct Experiment {
     /// The definitions of its settings.
     pub settings: fn() -> Vec<Setting>,
     /// Validates the values given, runs, and returns the record.
-    pub run: fn(&Values, &Context<'_>) -> Result<Finding, ExperimentError>,
+    pub run: fn(&Values, Context<'_>) -> Result<Finding, ExperimentError>,
     /// The JSON schemas of its records, each with the flags that select it.
     pub records: &'static [(&'static str, SchemaOf)],
 }
@@ -42,6 +44,21 @@ pub struct Context<'a> {
     pub memory: f64,
     /// Receives what is done, the total (0 if unknown) and a few words.
     pub observe: &'a (dyn Fn(usize, usize, String) + Sync),
+    /// Tensors of the caller that are in no file.
+    pub arrays: Option<Import>,
+    /// A decoder of the caller, for `bound`.
+    pub decoder: Option<&'a Decoder<'a>>,
+}
+
+impl<'a> Context<'a> {
+    /// Nothing but settings decides the result.
+    pub fn new(
+        backend: &'a Backend,
+        memory: f64,
+        observe: &'a (dyn Fn(usize, usize, String) + Sync),
+    ) -> Context<'a> {
+        Context { backend, memory, observe, arrays: None, decoder: None }
+    }
 }
 
 /// A record as JSON and as a document. Both are made on request.

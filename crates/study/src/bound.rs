@@ -8,6 +8,7 @@ use superpose_core::Settings;
 use super::finding::LEVEL;
 use super::{Origin, Part, Study, StudyError};
 use superpose_lab::decoders::{BoundOptions, BoundRecord, bound};
+use superpose_lab::run::Inputs;
 
 /// Decoders beside the bounds at several sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,7 +46,14 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Bounds>) -> Result<(), 
         let mut progress = |decoder: &str, samples: f64| {
             (study.say)(&format!("{decoder} at V = {vocab}, d = {dim}, L = {length}, N = {samples:.0}"));
         };
-        bounds.records.push(bound(&settings.check()?, &options, study.backend, &mut progress)?);
+        bounds.records.push(bound(
+            &settings.check()?,
+            &Inputs::default(),
+            &options,
+            None,
+            study.backend,
+            &mut progress,
+        )?);
     }
     Ok(())
 }

@@ -207,7 +207,7 @@ fn trained(config: &Config, backend: &Backend) -> Result<(SampleMean, SampleMean
         AnyState::F32(state) => overlap_of(&state.network.model().embeddings.z_in, config.dim),
         AnyState::F64(state) => overlap_of(&state.network.model().embeddings.z_in, config.dim),
     };
-    Ok((overlap, record.by_seed[0].measures[Measure::Accuracy]))
+    Ok((overlap, record.outcomes[0].measures[Measure::Accuracy]))
 }
 
 /// The mean over pairs of rows of the squared cosine, times the dimension.

@@ -13,6 +13,7 @@ const EXPERIMENTS: &str = include_str!("../../../../python/superpose/_experiment
 const RESULT: &str = include_str!("../../../../python/superpose/_result.py");
 const TASK: &str = include_str!("../../../../python/superpose/_task.py");
 const TRAINING: &str = include_str!("../../../../python/superpose/_training.py");
+const DECODING: &str = include_str!("../../../../python/superpose/_decoding.py");
 const MODEL: &str = include_str!("../../../../python/superpose/_model.py");
 const NETWORK: &str = include_str!("../../../../python/superpose/_network.py");
 
@@ -31,6 +32,7 @@ pub fn python() -> anyhow::Result<String> {
         ("Results", RESULT),
         ("Tasks", TASK),
         ("Training runs", TRAINING),
+        ("Decoders", DECODING),
         ("Models", MODEL),
         ("Networks", NETWORK),
     ] {
@@ -107,7 +109,7 @@ fn without_self(signature: &str) -> String {
     text
 }
 
-/// A docstring as Markdown: examples in fences, arguments in a table.
+/// A docstring as Markdown: examples in fences, arguments and attributes in tables.
 fn markdown(documentation: &[String]) -> String {
     let mut text = String::new();
     let paragraphs = documentation.split(String::is_empty).filter(|lines| !lines.is_empty());
@@ -115,8 +117,11 @@ fn markdown(documentation: &[String]) -> String {
         text.push('\n');
         if lines[0].starts_with(">>>") {
             text += &format!("```python\n{}\n```\n", lines.join("\n"));
-        } else if lines[0] == "Args:" {
-            text += &table(["argument", "meaning"], arguments(&lines[1..]));
+        } else if let Some(what) = [("Args:", "argument"), ("Attributes:", "field")]
+            .iter()
+            .find_map(|(word, what)| (lines[0] == *word).then_some(what))
+        {
+            text += &table([what, "meaning"], arguments(&lines[1..]));
         } else {
             text += &format!("{}\n", plain(&lines.join("\n")));
         }
@@ -124,7 +129,7 @@ fn markdown(documentation: &[String]) -> String {
     text
 }
 
-/// The entries of `Args:`, one or several names, a colon and the meaning; further indented lines continue an entry.
+/// The entries of `Args:` or `Attributes:`, one or several names, a colon and the meaning; further indented lines continue an entry.
 fn arguments(lines: &[String]) -> Vec<[String; 2]> {
     let mut rows: Vec<(String, String)> = Vec::new();
     for line in lines {

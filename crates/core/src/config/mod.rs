@@ -106,8 +106,16 @@ settings! {
 /// The definition of a setting by its name, or an error that lists all names.
 pub fn find<'a>(settings: &'a [Setting], name: &str) -> Result<&'a Setting, ConfigError> {
     settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
+        /// From here on names are alike: `dimension` and `dim` have 0.78.
+        const ALIKE: f64 = 0.75;
         let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        ConfigError::Unknown { name: name.into(), names: names.join(", ") }
+        let likeness = |other: &str| strsim::jaro(name, other);
+        let nearest = names.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let meant = match nearest.filter(|other| likeness(other) >= ALIKE) {
+            Some(other) => format!("did you mean {other}? All keys: "),
+            None => "there are ".into(),
+        };
+        ConfigError::Unknown { name: name.into(), names: meant + &names.join(", ") }
     })
 }
 
@@ -166,7 +174,7 @@ impl Settings {
     pub fn three_steps_only(&self) -> Result<(), ConfigError> {
         let Some(training) = &self.training else { return Ok(()) };
         let allowed =
-            "must be 0 for this command, which has the three steps of the early phase; use superpose train";
+            "must be 0 for this command, which has the three steps of the early phase; train has more";
         Err(ConfigError::value("steps", training.steps, allowed))
     }
 
@@ -305,7 +313,7 @@ pub enum ConfigError {
     #[error("{names}: {why}")]
     Together { names: String, why: &'static str },
     /// A name that no setting has.
-    #[error("unknown key {name}: there are {names}")]
+    #[error("unknown key {name}: {names}")]
     Unknown { name: String, names: String },
 }
 

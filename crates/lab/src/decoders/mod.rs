@@ -11,8 +11,10 @@
 //! takes integers.
 
 mod options;
+mod seed;
 
 pub use options::BoundOptions;
+pub use seed::{Decoder, FirstStep};
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,24 +22,20 @@ use std::collections::btree_map::Entry;
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, Cancelled};
+use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Settings};
-use superpose_core::early_phase::{Limit, placed_step};
-use superpose_core::embedding::Embeddings;
-use superpose_core::evaluate::decode::{
-    Whitener, argmax_accuracy, expected_gradient, placed_scores, plain_scores,
-};
-use superpose_core::model::{Attention, Model};
-use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Task};
 use superpose_theory::Point;
 use superpose_theory::bound::Bounds;
 
 use crate::interval::student;
 use crate::run::{Inputs, RunError, evaluation};
+use seed::Seed;
 
 /// Names of the decoders, in the order of `Seed::decode`.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
+
+/// The name of a decoder of the caller.
+pub const OWN: &str = "own";
 
 /// Whether a decoder is linear scores followed by argmax. The others use that labels are a permutation.
 pub fn is_linear(decoder: &str) -> bool {
@@ -98,21 +96,26 @@ pub struct BoundRecord {
     pub version: String,
 }
 
-/// Finds the critical number of samples of every decoder. Tokens are always uniform and labels a permutation. `progress` receives
-/// the decoder and every number of samples tried.
+/// Finds the critical number of samples of every decoder, and of one of the caller. Tokens are always uniform and labels a permutation.
+/// `progress` receives the decoder and every number of samples tried.
+///
+/// With embeddings of the caller only the bounds that hold for all embeddings are given.
 ///
 /// # Errors
-/// Fails if a run of the three-step algorithm fails.
+/// Fails if a run of the three-step algorithm fails or the decoder of the caller does.
 pub fn bound(
     config: &Config,
+    inputs: &Inputs,
     options: &BoundOptions,
+    own: Option<&Decoder<'_>>,
     backend: &Backend,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
     let BoundOptions { accuracy, seeds } = *options;
-    let seed = |r| Seed::new(config.repeat(r), &backend.alone());
+    let seed = |r| Seed::new(config.repeat(r), inputs, &backend.alone());
     let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let bounds = Bounds::new(&Point::from(config), accuracy);
+    let bounds = if config.input_file().is_some() { bounds.for_any_embeddings() } else { bounds };
     let most = (4.0 * libm::log2(MAX_TOKENS / config.length as f64)).floor() as i32;
     let first = ((4.0 * libm::log2(bounds.coverage.max(4.0))).floor() as i32).clamp(8, most);
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
@@ -139,14 +142,26 @@ pub fn bound(
             };
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
         })?;
-        let bound = if is_linear(name) { bounds.largest_for_linear() } else { Some(bounds.coverage) };
+        let linear = is_linear(name) && config.input_file().is_none();
+        let bound = if linear { bounds.largest_for_linear() } else { Some(bounds.coverage) };
         decoders.insert((*name).to_string(), beside(critical, bound));
+    }
+    if let Some(own) = own {
+        let read = |samples| -> Result<Vec<f64>, RunError> {
+            all.iter().map(|seed| Ok(seed.own(samples, own, backend)?)).collect()
+        };
+        let limit = read(None)?.iter().sum::<f64>() / seeds as f64;
+        let critical = search.if_reachable(limit, |index| {
+            progress(OWN, samples_at(index) as f64);
+            read(Some(samples_at(index)))
+        })?;
+        decoders.insert(OWN.into(), beside(critical, Some(bounds.coverage)));
     }
     let three_step = search.if_reachable(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
         backend.try_map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
-            let found = evaluation(&settings.check()?, &Inputs::default(), &backend.alone())?;
+            let found = evaluation(&settings.check()?, inputs, &backend.alone())?;
             Ok::<_, RunError>(found[Measure::Accuracy].mean())
         })
     })?;
@@ -165,50 +180,6 @@ pub fn bound(
 
 fn samples_at(index: i32) -> usize {
     libm::exp2(f64::from(index) / 4.0).round() as usize
-}
-
-struct Seed {
-    config: Config,
-    embeddings: Embeddings<f64>,
-    task: Task,
-    whitener: Whitener,
-}
-
-impl Seed {
-    fn new(config: Config, backend: &Backend) -> Result<Seed, Cancelled> {
-        let embeddings = Embeddings::draw(&config, backend)?;
-        let task = Task::new(&config);
-        let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend)?;
-        Ok(Seed { config, embeddings, task, whitener })
-    }
-
-    /// Returns the share of facts that each decoder reads from the first gradient.
-    fn decode(&self, samples: usize, backend: &Backend) -> Result<[f64; 4], Cancelled> {
-        let model = Model::new(&self.config, &self.embeddings);
-        let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
-        let m1 = Limit::new(&model, &drawn, backend)?.value_step(&Attention::Uniform)?.m;
-        self.read(&m1, samples as f64, backend)
-    }
-
-    /// Returns the same with unlimited data, and the share of three steps that lock, which store every fact equally often.
-    fn limits(&self, backend: &Backend) -> Result<[f64; 5], Cancelled> {
-        let model = Model::new(&self.config, &self.embeddings);
-        let facts = self.task.facts();
-        let m1 = expected_gradient(&model, facts, self.config.length, backend)?;
-        let [a, b, c, d] = self.read(&m1, f64::INFINITY, backend)?;
-        let even = vec![1.0 / facts.len() as f64; facts.len()];
-        let m = placed_step(&model, None, &self.task.seen(&even), backend)?;
-        Ok([a, b, c, d, argmax_accuracy(&placed_scores(&model, &m, backend)?, facts)])
-    }
-
-    fn read(&self, m1: &[f64], samples: f64, backend: &Backend) -> Result<[f64; 4], Cancelled> {
-        let model = Model::new(&self.config, &self.embeddings);
-        let facts = self.task.facts();
-        let both = |scores: &[f64]| (argmax_accuracy(scores, facts), assignment_accuracy(scores, facts));
-        let (argmax, assignment) = both(&plain_scores(&model, m1, backend)?);
-        let (mmse, mmse_assignment) = both(&self.whitener.scores(m1, samples, backend)?);
-        Ok([argmax, assignment, mmse, mmse_assignment])
-    }
 }
 
 /// Returns the share of tokens that get their right label in the one-to-one assignment with the largest sum of scores.
@@ -292,6 +263,8 @@ fn half_width(values: &[f64], accuracy: f64, items: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use superpose_core::evaluate::decode::argmax_accuracy;
+
     use super::*;
 
     #[test]

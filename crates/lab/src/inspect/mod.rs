@@ -31,7 +31,7 @@ use facts::{gaussian_accuracy, largest};
 use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
 use pairs::Outputs;
 pub use pairs::Pairs;
-pub use sizes::{Sizes, sizes};
+pub use sizes::{Sizes, SizesOptions, sizes};
 
 /// Samples per fact in the predictions: enough for coverage, few enough that a shared mean direction matters.
 pub const SAMPLES_PER_FACT: f64 = 100.0;

@@ -187,27 +187,25 @@ impl Import {
     /// Fails if tensors disagree with each other or with a parameter that was given.
     pub fn fit(&self, settings: &mut Settings, given: impl Fn(&str) -> bool) -> Result<(), TensorError> {
         let sizes = self.sizes()?;
-        let floats = [&self.z_in, &self.z_out, &self.w_in, &self.z_trig, &self.z_eos].into_iter().flatten();
-        let dim_of = floats.map(|tensor| tensor.name.clone()).next().unwrap_or_default() + " (columns)";
-        let vocab_of = if self.z_in.is_some() { "z_in (rows, without noise tokens)" } else { "z_out (rows)" };
         let shape = |name: &str, got, expected| Err(TensorError::Shape { name: name.into(), got, expected });
-        let set = |parameter: &str, tensor: &str, have: &mut usize, size: Option<usize>| {
-            let size = size.unwrap_or(*have);
+        let set = |parameter: &str, from: Option<(&str, &[usize])>, have: &mut usize, size: Option<usize>| {
+            let (Some((tensor, got)), Some(size)) = (from, size) else { return Ok(()) };
             if given(parameter) && *have != size {
-                let expected = format!("{parameter} was given as {have}; omit it or use the same value");
-                return shape(tensor, vec![size], expected);
+                let expected = format!("{parameter} was given as {have}; omit it or give {size}");
+                return shape(tensor, got.to_vec(), expected);
             }
             *have = size;
             Ok(())
         };
-        set("dim", &dim_of, &mut settings.dim, sizes.dim)?;
-        set("length", "tokens (columns)", &mut settings.length, sizes.length)?;
-        set("samples", "tokens, position, labels (rows)", &mut settings.samples, sizes.samples)?;
-        let test = "test_tokens, test_position, test_labels (rows)";
+        let tokens = self.whole().find(|tensor| tensor.name.ends_with("tokens"));
+        set("dim", self.floats().next().map(named), &mut settings.dim, sizes.dim)?;
+        set("length", tokens.map(named), &mut settings.length, sizes.length)?;
+        set("samples", self.train.tensors().next().map(named), &mut settings.samples, sizes.samples)?;
+        let test = self.test.tensors().next().map(named);
         set("test_samples", test, &mut settings.test_samples, sizes.test_samples)?;
         if sizes.width.is_some() {
             let mut width = settings.width.unwrap_or(0);
-            set("width", "w_in (rows)", &mut width, sizes.width)?;
+            set("width", self.w_in.as_ref().map(named), &mut width, sizes.width)?;
             settings.width = Some(width);
         }
         let vocab = match sizes.token_rows.map(|rows| rows.checked_sub(settings.noise_vocab.unwrap_or(0))) {
@@ -219,7 +217,7 @@ impl Import {
             None if settings.labels == Labels::Permutation => sizes.label_rows,
             None => None,
         };
-        set("vocab", vocab_of, &mut settings.vocab, vocab)?;
+        set("vocab", self.z_in.as_ref().or(self.z_out.as_ref()).map(named), &mut settings.vocab, vocab)?;
         if let Some(rows) = sizes.label_rows.filter(|&rows| rows != settings.label_count()) {
             let (count, labels) = (settings.label_count(), &settings.labels);
             let classes = format!("for fewer classes than tokens set labels = mod:{rows}");
@@ -298,6 +296,11 @@ pub(crate) fn below(name: &str, values: &[u32], bound: usize, what: &str) -> Res
     let Some(index) = values.iter().position(|&value| value as usize >= bound) else { return Ok(()) };
     let expected = format!("every entry must be below {what} = {bound}");
     Err(TensorError::Value { name: name.into(), value: values[index].to_string(), index, expected })
+}
+
+/// The name and the shape of a tensor.
+fn named<X>(tensor: &Tensor<X>) -> (&str, &[usize]) {
+    (&tensor.name, &tensor.shape)
 }
 
 /// A size that several tensors must share.

@@ -188,6 +188,12 @@ impl Inputs {
         self.fixes(setting).map_or(Ok(()), |why| Err(ConfigError::value(parameter, setting, why)))
     }
 
+    /// Returns the names of the tensors if some of them are sequences.
+    pub fn given_sequences(&self) -> Option<String> {
+        let import = self.import.as_ref().filter(|import| import.has_samples() || import.has_test())?;
+        Some(import.names().join(", "))
+    }
+
     /// Returns where the test sequences come from.
     pub fn test_source(&self) -> TestSource {
         match &self.import {
@@ -229,7 +235,7 @@ impl Inputs {
 }
 
 /// Adds a tensor to a digest: its name, shape and entries.
-pub(super) fn digest<X: Copy, const BYTES: usize>(
+pub(crate) fn digest<X: Copy, const BYTES: usize>(
     hasher: &mut blake3::Hasher,
     tensor: &Tensor<X>,
     bytes: fn(X) -> [u8; BYTES],
@@ -320,6 +326,16 @@ impl<T: Real> Instance<T> {
             let _ = self.embeddings.set(Embeddings::draw(config, backend)?);
         }
         Ok(self.embeddings.get().expect("drawn above"))
+    }
+
+    /// Returns the root mean square length of input embeddings over the length of the trigger, if they are given.
+    pub fn rows_over_trigger(&self, inputs: &Inputs) -> Option<f64> {
+        let given =
+            inputs.rows.is_some() || inputs.import.as_ref().is_some_and(|import| import.z_in.is_some());
+        let Embeddings { dim, z_in, z_trig, .. } = self.embeddings.get().filter(|_| given)?;
+        let square = |rows: &[T]| rows.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
+        let ratio = (square(z_in) / (z_in.len() / dim) as f64 / square(z_trig)).sqrt();
+        Some(ratio).filter(|ratio| ratio.is_finite())
     }
 
     /// Returns the embeddings, which must have been needed before.

@@ -26,7 +26,7 @@ pub use trained::{Gradients, Trained};
 use crate::excess::Excess;
 use crate::memory::readable;
 pub(crate) use import::below;
-pub(crate) use instance::{Instance, narrow};
+pub(crate) use instance::{Instance, digest, narrow};
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;
@@ -116,6 +116,7 @@ struct Repeat {
     data_seconds: f64,
     evaluate_seconds: f64,
     look: Option<Look>,
+    rows_over_trigger: Option<f64>,
 }
 
 /// Runs every repeat of a configuration. The tensors of the first one are written to the file `export`, if there is one.
@@ -240,6 +241,7 @@ fn run_repeat<T: Real + Element>(
         data_seconds: set_up + data,
         evaluate_seconds: started.elapsed().as_secs_f64() - trained,
         look,
+        rows_over_trigger: instance.rows_over_trigger(inputs),
     })
 }
 

@@ -35,6 +35,9 @@ pub struct RunRecord {
     pub interval: String,
     /// Where the test sequences come from.
     pub test: TestSource,
+    /// Root mean square length of the input embeddings over the length of the trigger, if they are given.
+    #[serde(default)]
+    pub rows_over_trigger: Option<f64>,
     /// The measures, means over repeats.
     #[serde(flatten)]
     pub measures: Measures<Interval>,
@@ -92,7 +95,8 @@ impl RunRecord {
             interval: interval.into(),
             test: inputs.test_source(),
             measures: intervals(&evaluations, config.vocab),
-            by_seed: by_seed(&evaluations),
+            rows_over_trigger: repeats.first().and_then(|repeat| repeat.rows_over_trigger),
+            by_seed: by_seed(evaluations.iter().map(|evaluation| evaluation.map(|tally| tally.mean()))),
             trigger_sign: majority(&trigger_signs),
             trigger_signs,
             gamma: repeats.iter().map(|repeat| repeat.gamma).collect(),
@@ -120,8 +124,8 @@ impl RunRecord {
 }
 
 /// Returns the mean of each measure, repeat by repeat.
-pub fn by_seed(evaluations: &[Evaluation]) -> Measures<Vec<f64>> {
-    Measures::from_fn(|measure| evaluations.iter().map(|evaluation| evaluation[measure].mean()).collect())
+pub fn by_seed(means: impl Iterator<Item = Measures<f64>> + Clone) -> Measures<Vec<f64>> {
+    Measures::from_fn(|measure| means.clone().map(|means| means[measure]).collect())
 }
 
 pub(crate) fn majority(signs: &[i8]) -> i8 {

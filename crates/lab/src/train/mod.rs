@@ -18,17 +18,26 @@ use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Stored;
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint, warm_start};
-use superpose_core::with_precision;
-use superpose_core::{Measure, Measures};
+use superpose_core::{Measure, Measures, with_precision, words};
 use superpose_tensors::{Tensor, TensorError};
 
 use crate::associative::bits_per_parameter;
 use crate::cell::{Entry, Outcome, Results};
 use crate::interval::{Interval, intervals};
-use crate::run::{Inputs, Instance, RunError, TestSource, Trained, below, learn, majority};
+use crate::run::{Inputs, Instance, RunError, TestSource, Trained, below, by_seed, learn, majority};
 use crate::store::{Store, StoreError};
 pub use checkpoint::{Checkpoint, Origin};
 pub use precise::{AnyProposal, AnyScored, AnyState, Precise};
+
+words! {
+    /// A function of the caller in a training run.
+    Function {
+        /// Called before every step, which it may replace.
+        Hook = "hook",
+        /// Computes the loss.
+        Loss = "loss",
+    }
+}
 
 /// The result of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -39,6 +48,12 @@ pub struct TrainingRecord {
     pub repeats: usize,
     /// Where the test sequences come from.
     pub test: TestSource,
+    /// Functions of the caller that took part; with them the configuration alone does not make the run again.
+    #[serde(default)]
+    pub functions: Vec<Function>,
+    /// Root mean square length of the input embeddings over the length of the trigger, if they are given.
+    #[serde(default)]
+    pub rows_over_trigger: Option<f64>,
     /// Number of steps taken by the first repeat.
     pub steps_taken: usize,
     /// Whether it stopped before all steps were taken: the loss on the test samples stopped falling, or the caller stopped it.
@@ -54,7 +69,10 @@ pub struct TrainingRecord {
     #[serde(default)]
     pub bits_per_parameter: Option<Interval>,
     /// The measures of the trained network, repeat by repeat.
-    pub by_seed: Vec<Outcome>,
+    pub by_seed: Measures<Vec<f64>>,
+    /// What is kept of each repeat.
+    #[serde(skip)]
+    pub outcomes: Vec<Outcome>,
     /// The trajectory of the first repeat.
     pub trajectory: Vec<TrajectoryPoint>,
     /// The version of superpose.
@@ -89,7 +107,7 @@ impl TrainingRecord {
     /// Fails if the store cannot be written.
     pub fn keep(&self, config: &Config, numerics: &Numerics, store: &mut Store) -> Result<(), StoreError> {
         let entry = |(i, outcome): (usize, &Outcome)| Entry::new(&config.repeat(i), numerics, Ok(*outcome));
-        let entries: Vec<Entry> = self.by_seed.iter().enumerate().map(entry).collect();
+        let entries: Vec<Entry> = self.outcomes.iter().enumerate().map(entry).collect();
         store.keep(&entries)?;
         store.keep_trajectory(entries[0].key, &self.trajectory)
     }
@@ -108,12 +126,12 @@ pub trait Observer {
         true
     }
 
-    /// Whether [`Observer::scored`] computes the loss. Otherwise it is the cross-entropy.
-    fn has_loss(&self) -> bool {
-        false
+    /// The functions of the caller that the observer calls. Without [`Function::Loss`] the loss is the cross-entropy.
+    fn functions(&self) -> Vec<Function> {
+        Vec::new()
     }
 
-    /// Called with the logits of every batch if [`Observer::has_loss`]. If it returns `false`, the run is cancelled.
+    /// Called with the logits of every batch if there is a [`Function::Loss`]. If it returns `false`, the run is cancelled.
     fn scored(&mut self, _: AnyScored<'_, '_>) -> bool {
         false
     }
@@ -178,7 +196,7 @@ pub fn train(
             ControlFlow::Break(step) => return Ok(Finish::Interrupted { step }),
         }
     }
-    let Some(One { steps_taken, stopped_early, trajectory, state, .. }) = first else {
+    let Some(One { rows_over_trigger, steps_taken, stopped_early, trajectory, state, .. }) = first else {
         return Ok(Finish::Interrupted { step: 0 });
     };
     let parameters = match &state {
@@ -192,6 +210,8 @@ pub fn train(
         config: (**config).clone(),
         repeats: config.repeats,
         test: inputs.test_source(),
+        functions: observer.functions(),
+        rows_over_trigger,
         steps_taken,
         stopped_early,
         parameters,
@@ -199,7 +219,8 @@ pub fn train(
             .then(|| bits_per_parameter(accuracy, config.vocab, config.label_count(), parameters)),
         outcome,
         early_phase: Summary::new(&early, config.vocab),
-        by_seed: outcomes,
+        by_seed: by_seed(outcomes.iter().map(|outcome| outcome.measures.map(|measure| measure.mean))),
+        outcomes,
         trajectory,
         version: env!("CARGO_PKG_VERSION").into(),
     };
@@ -210,6 +231,7 @@ pub fn train(
 struct One {
     outcome: Outcome,
     early_phase: Outcome,
+    rows_over_trigger: Option<f64>,
     steps_taken: usize,
     stopped_early: bool,
     trajectory: Vec<TrajectoryPoint>,
@@ -241,7 +263,7 @@ fn train_one<T: Precise>(
         failed = failed.take().or_else(write);
         failed.is_none()
     };
-    let (own_loss, mut stopped) = (observer.has_loss(), false);
+    let (own_loss, mut stopped) = (observer.functions().contains(&Function::Loss), false);
     let learned = learn(config, &instance, &*samples, backend, saved, own_loss, &mut |event| match event {
         Event::Recorded(point, state) => {
             trajectory.push(*point);
@@ -275,6 +297,7 @@ fn train_one<T: Precise>(
     Ok(ControlFlow::Continue(One {
         outcome: Outcome { seconds, ..Outcome::new(&learned.evaluation, sign) },
         early_phase: Outcome::new(&learned.early, sign),
+        rows_over_trigger: instance.rows_over_trigger(inputs),
         steps_taken,
         stopped_early: end != End::Finished,
         trajectory,

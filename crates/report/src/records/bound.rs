@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use superpose_core::Settings;
 use superpose_core::config::Group;
-use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN};
+use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN, OWN};
+use superpose_lab::run::Inputs;
 use superpose_theory::bound::Bounds;
 
 use crate::document::{Document, Grid, Left, Right};
-use crate::experiment::{Experiment, Finding};
+use crate::experiment::{Context, Experiment, Finding};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
@@ -15,12 +16,15 @@ pub const EXPERIMENT: Experiment = Experiment {
     settings: BoundOptions::with_model,
     run: |values, context| {
         let options = BoundOptions::read(values)?;
-        let config = options.check(BoundOptions::model(values)?)?;
-        let record = decoders::bound(&config, &options, context.backend, &mut |what, samples| {
+        let Context { backend, memory: _, observe, arrays, decoder } = context;
+        let mut settings = BoundOptions::model(values)?;
+        let inputs = Inputs::open_with_digest(&mut settings, arrays, |name| values.gives(name))?;
+        let config = options.check(settings, &inputs)?;
+        let mut progress = |what: &str, samples: f64| {
             let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
-            (context.observe)(0, 0, format!("{}{at}", what.replace('_', " ")));
-        })?;
-        Ok(Finding::new(record, bound))
+            observe(0, 0, format!("{}{at}", what.replace('_', " ")));
+        };
+        Ok(Finding::new(decoders::bound(&config, &inputs, &options, decoder, backend, &mut progress)?, bound))
     },
     records: &[("", BoundRecord::json_schema)],
 };
@@ -42,7 +46,7 @@ fn bound(record: &BoundRecord) -> Document {
     page.table(bounds(record));
     let columns = ["", "critical N", "95% interval", "largest bound", "over it"];
     let mut table = Grid::new(&[Left, Right, Left, Right, Right], &columns);
-    for (name, label) in DECODERS.iter().zip(LABELS) {
+    for (name, label) in DECODERS.iter().zip(LABELS).chain([(&OWN, "your decoder")]) {
         if let Some(critical) = record.decoders.get(*name) {
             table.row(cells(record, label, critical));
         }
@@ -61,6 +65,9 @@ fn bound(record: &BoundRecord) -> Document {
             "Training the attention needs {times:.1} times {word} samples than the best decoder of the first gradient."
         ));
     }
+    if config.input_file().is_some() {
+        page.line("Bounds that are not known were derived for random vectors; the rows are your own.");
+    }
     page.line(format!("Intervals: {}.", record.interval));
     page
 }
@@ -68,8 +75,10 @@ fn bound(record: &BoundRecord) -> Document {
 fn bounds(record: &BoundRecord) -> Grid {
     let Bounds { coverage, linear, genie, surrogate, bits } = record.bounds;
     let mut table = Grid::new(&[Left, Right, Left], &["lower bound", "N", "holds for"]);
+    let own_rows = record.config.input_file().is_some();
+    let none = if own_rows { "not known" } else { "no N" };
     let mut row = |name: &str, bound: Option<f64>, who: &str| {
-        table.row([name, &bound.map_or("no N".into(), |bound| format!("{bound:.0}")), who]);
+        table.row([name, &bound.map_or(none.into(), |bound| format!("{bound:.0}")), who]);
     };
     row("coverage", Some(coverage), "any learner");
     row("linear scores, then argmax", linear, "argmax and linear MMSE, to leading order");

@@ -3,8 +3,9 @@
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::inspect::{Geometry, Held, Inspection, Sizes};
 
+use super::{expected_error, trigger};
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::{count, fixed, grouped, share};
+use crate::numbers::{count, decimal, fixed, grouped, share};
 
 const PREDICTED: &str = "Predicted for attention on the trigger, trigger in the keys";
 
@@ -63,6 +64,7 @@ pub fn inspect(found: &Inspection) -> Document {
 /// What a number of facts needs, in sentences.
 fn needs(sizes: &Sizes, accuracy: f64) -> String {
     let [facts, length, samples] = [sizes.facts, sizes.length, sizes.samples].map(count);
+    let trigger = trigger(sizes.trigger);
     let Some(predicted) = sizes.accuracy else {
         return format!(
             "There is no prediction for {facts} facts: all rows are 0, or their squared lengths are not finite."
@@ -81,8 +83,16 @@ fn needs(sizes: &Sizes, accuracy: f64) -> String {
         }
         None => format!("with N = {samples} no length gives it"),
     };
+    let scaled = match sizes.scale {
+        Some(scale) if (scale - 1.0).abs() > 0.05 => format!(
+            " This is for rows multiplied by {}, so that their mean squared length is 1, about that of the trigger; multiply them before a run, too.",
+            decimal(scale)
+        ),
+        _ => String::new(),
+    };
+    let error = expected_error(sizes.error, sizes.error_reason.as_deref());
     format!(
-        "{facts} facts in sequences of L = {length} tokens: predicted recall {} with N = {samples} samples. {fewest}; {longest}.",
+        "{facts} facts in sequences of L = {length} tokens, trigger in {trigger}: predicted recall {} with N = {samples} samples. {fewest}; {longest}.{scaled} Expected error: {error}.",
         share(predicted)
     )
 }

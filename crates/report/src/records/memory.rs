@@ -23,7 +23,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         // The token of the backend cancels the work.
         let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
         let mut settings = MemorySettings::read(values)?;
-        let keys = open_keys(&mut settings, |name| values.gives(name))?;
+        let keys = open_keys(&mut settings, context.arrays, |name| values.gives(name))?;
         let check_room = |settings: &MemorySettings| check_room(settings, backend.threads(), context.memory);
         let Some(options) = CapacityOptions::given(values)? else {
             let config = settings.check()?.with_keys(keys)?;

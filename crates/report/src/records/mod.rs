@@ -14,7 +14,7 @@ mod threshold;
 mod trade_off;
 mod train;
 
-use superpose_core::config::{Settings, Trigger};
+use superpose_core::config::{EmbeddingSettings, Settings, Trigger};
 use superpose_core::noise::Budget;
 use superpose_core::{Measure, Measures};
 use superpose_lab::run::TestSource;
@@ -31,7 +31,7 @@ pub use trade_off::trade_off;
 pub use train::{train, train_csv, trajectory};
 
 use crate::experiment::Experiment;
-use crate::numbers::{count, grouped};
+use crate::numbers::{count, decimal, grouped};
 
 /// The experiments that are defined by their settings and their record.
 pub static EXPERIMENTS: [Experiment; 3] = [bound::EXPERIMENT, memory::EXPERIMENT, estimate::EXPERIMENT];
@@ -59,6 +59,33 @@ fn tested_on(test: TestSource) -> Option<&'static str> {
             "Test: sequences drawn from the configuration, although training sequences were given; give test_tokens, test_position and test_labels to test on your own.",
         ),
     }
+}
+
+/// The embeddings of a configuration, in words.
+fn embeddings(config: &Settings) -> String {
+    let kind = match (&config.embedding, &config.import) {
+        (_, Some(_)) => "given",
+        (EmbeddingSettings::File { .. }, None) => "file's",
+        (embedding, None) => embedding.kind().word(),
+    };
+    format!("{kind} embeddings")
+}
+
+/// The expected error of a prediction, or why it is not known.
+fn expected_error(error: Option<f64>, reason: Option<&str>) -> String {
+    match error {
+        Some(error) => format!("rms {error:.3}"),
+        None => format!("not known; {}", reason.unwrap_or("not checked")),
+    }
+}
+
+/// A warning if given input embeddings are much longer or shorter than the trigger, with which drawn ones have the same length.
+fn unequal_lengths(rows_over_trigger: Option<f64>) -> Option<String> {
+    let ratio = rows_over_trigger.filter(|ratio| !(0.8..=1.25).contains(ratio))?;
+    let shown = decimal(ratio);
+    Some(format!(
+        "Input embeddings are {shown} times as long as the trigger; drawn ones are as long as it. This changes how well attention finds the trigger: divide the rows by {shown} to compare with drawn ones, and with what inspect predicts."
+    ))
 }
 
 /// The parts of a token's vector that hold the trigger.

@@ -6,7 +6,7 @@ use superpose_lab::words::blame;
 use superpose_theory::plan::checked;
 use superpose_theory::predict::ByFact;
 
-use super::{NOISE, measured, model, noise_parts, trigger};
+use super::{NOISE, embeddings, expected_error, measured, model, noise_parts, trigger};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, grouped};
 
@@ -16,17 +16,16 @@ pub fn predict(record: &PredictionRecord) -> Document {
     let [vocab, length, dim, samples] = [config.vocab, config.length, config.dim, config.samples].map(count);
     let mut page =
         Document::new(format!("Predicted recall of V = {vocab} facts from sequences of L = {length} tokens"));
-    let (model, embedding, trigger) = (model(config), &config.embedding, trigger(config.trigger));
+    let (model, embeddings, trigger) = (model(config), embeddings(config), trigger(config.trigger));
     let keep = config.keep.map_or(String::new(), |keep| format!(", {} tokens kept at test", count(keep)));
-    page.note(format!(
-        "{model}, d = {dim}, N = {samples} samples, {embedding} embeddings, trigger in {trigger}{keep}"
-    ));
+    page.note(format!("{model}, d = {dim}, N = {samples} samples, {embeddings}, trigger in {trigger}{keep}"));
     if let Some(rows) = &record.rows {
         let (kernel, number) = (&rows.kernel, grouped(rows.count));
         let effective = 1.0 / (kernel.s2 + kernel.kappa * kernel.kappa);
         page.note(format!(
-            "from the statistics of {number} rows: effective dimension {effective:.1}, mean overlap {:.4}, mean squared length {:.4}",
-            kernel.kappa, rows.square
+            "from the statistics of {number} rows: effective dimension {effective:.1}, mean overlap {:.4}, mean squared length {}",
+            kernel.kappa,
+            decimal(rows.square)
         ));
     }
     page.gap();
@@ -47,20 +46,17 @@ pub fn predict(record: &PredictionRecord) -> Document {
             (Measure::OneStepAccuracy, one_step_accuracy),
         ] {
             if let Some(value) = value {
-                let note = "share of facts; the rows above are by frequency of use";
+                let note = "share of facts, each with the same weight";
                 table.row([format!("{} by fact", measure.label()), format!("{value:.4}"), note.into()]);
             }
         }
     }
     page.table(table);
-    let error = match (&record.error, &record.error_reason) {
-        (Some(error), _) => {
-            let range = checked(config.width.is_some()).words;
-            format!("rms {error:.3} near the critical number of samples ({range})")
-        }
-        (None, reason) => format!("not known; {}", reason.as_deref().unwrap_or("not checked")),
-    };
-    page.note(format!("Expected error of the recall accuracy: {error}."));
+    let error = expected_error(record.error, record.error_reason.as_deref());
+    let range = record.error.map_or(String::new(), |_| {
+        format!(" near the critical number of samples ({})", checked(config.width.is_some()).words)
+    });
+    page.note(format!("Expected error of the recall accuracy: {error}{range}."));
     for (title, budget) in NOISE.into_iter().zip([&record.noise.logits, &record.noise.scores]) {
         let mut table = values();
         noise_parts(budget).into_iter().for_each(|(name, size)| table.row([name, decimal(size)]));

@@ -1,7 +1,7 @@
 //! A run: measurements, the noise budget, and what limits recall.
 
 use superpose_core::Measure;
-use superpose_core::config::{EarlyRule, EmbeddingSettings, Labels, Regime, Settings};
+use superpose_core::config::{EarlyRule, Labels, Regime, Settings};
 use superpose_core::noise::{Budget, Parts};
 use superpose_figure::{Axis, Bar, Bars, Figure};
 use superpose_lab::interval::Interval;
@@ -10,7 +10,7 @@ use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{NOISE, measured, model, noise_parts, tested_on, trigger};
+use super::{NOISE, embeddings, measured, model, noise_parts, tested_on, trigger, unequal_lengths};
 use crate::document::{Block, Document, Grid, Left, Right};
 use crate::numbers::{count, percent, seconds, share};
 
@@ -33,6 +33,7 @@ pub fn run(record: &RunRecord) -> Document {
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
     tested_on(record.test).into_iter().for_each(|test| page.note(test));
+    unequal_lengths(record.rows_over_trigger).into_iter().for_each(|warning| page.note(warning));
     let rate = if exact { ", in the limit of a small rate" } else { "" };
     let [logits, scores] = NOISE;
     for (title, parts) in
@@ -94,16 +95,11 @@ pub fn run_figure(record: &RunRecord) -> Figure {
 }
 
 fn about(config: &Settings) -> String {
-    let embedding = match (&config.embedding, &config.import) {
-        (_, Some(_)) => "imported",
-        (EmbeddingSettings::File { .. }, None) => "file's",
-        (embedding, None) => embedding.kind().word(),
-    };
     let mut parts = vec![
         model(config),
         format!("d = {}", count(config.dim)),
         format!("N = {} samples", count(config.samples)),
-        format!("{embedding} embeddings"),
+        embeddings(config),
         format!("trigger in {}", trigger(config.trigger)),
         format!("{} regime", config.regime),
     ];

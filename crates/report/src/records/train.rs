@@ -5,9 +5,9 @@ use superpose_core::config::{Settings, Training};
 use superpose_core::train::TrajectoryPoint;
 use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
-use superpose_lab::train::TrainingRecord;
+use superpose_lab::train::{Function, TrainingRecord};
 
-use super::{measured, tested_on};
+use super::{embeddings, measured, tested_on, unequal_lengths};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, share};
 
@@ -22,8 +22,14 @@ pub fn train(record: &TrainingRecord) -> Document {
         training.batch.map_or("all samples at once".into(), |size| format!("batches of {}", count(size)));
     let Training { optimiser, rate, schedule, .. } = &training;
     let steps = count(training.steps);
-    let mut page =
-        Document::new(format!("{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}"));
+    let functions: Vec<String> = record.functions.iter().map(|function| format!("a {function}")).collect();
+    let functions = match functions.is_empty() {
+        true => String::new(),
+        false => format!(", with {} of the caller", functions.join(" and ")),
+    };
+    let mut page = Document::new(format!(
+        "{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}{functions}"
+    ));
     page.note(about(config, &training));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Left, Right], &["", "trained", "", "three steps"]);
@@ -42,6 +48,10 @@ pub fn train(record: &TrainingRecord) -> Document {
         if record.repeats > 1 { "repeats and test samples" } else { "test samples alone (one repeat)" };
     page.note(format!("Intervals: 95%, over {over}."));
     tested_on(record.test).into_iter().for_each(|test| page.note(test));
+    unequal_lengths(record.rows_over_trigger).into_iter().for_each(|warning| page.note(warning));
+    if !record.functions.is_empty() {
+        page.note("The configuration alone does not make this run again: functions of the caller took part.");
+    }
     if let Some(bits) = record.bits_per_parameter {
         let (parameters, [mean, low, high]) =
             (count(record.parameters), [bits.mean, bits.low, bits.high].map(decimal));
@@ -56,7 +66,10 @@ pub fn train(record: &TrainingRecord) -> Document {
     );
     if record.stopped_early {
         let steps = count(record.steps_taken);
-        page.line(format!("Stopped after {steps} steps: the loss on test samples no longer fell."));
+        page.line(match record.functions.contains(&Function::Hook) {
+            true => format!("Stopped after {steps} steps: the hook stopped it, or the loss on test samples no longer fell."),
+            false => format!("Stopped after {steps} steps: the loss on test samples no longer fell."),
+        });
     }
     page
 }
@@ -67,7 +80,7 @@ fn sizes(config: &Settings) -> String {
 }
 
 fn about(config: &Settings, training: &Training) -> String {
-    let mut text = format!("{}, {} embeddings, seed {}", sizes(config), config.embedding, config.seed);
+    let mut text = format!("{}, {}, seed {}", sizes(config), embeddings(config), config.seed);
     if let Some(width) = config.width {
         text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
     }

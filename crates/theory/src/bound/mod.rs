@@ -18,7 +18,8 @@ use channels::Channel;
 
 use crate::point::Point;
 
-/// Samples below which an accuracy cannot be reached, by who cannot reach it; `None` if no number of samples is enough.
+/// Samples below which an accuracy cannot be reached, by who cannot reach it; `None` if no number of samples is enough, or if the
+/// bound is not known for the embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bounds {
     /// For any learner: facts that occur in no sample can only be guessed.
@@ -45,6 +46,11 @@ impl Bounds {
             surrogate: surrogate::samples(point, &channels, accuracy),
             bits: counting::bits(point, accuracy),
         }
+    }
+
+    /// The bounds that hold whatever the embeddings are.
+    pub fn for_any_embeddings(self) -> Bounds {
+        Bounds { linear: None, genie: None, surrogate: None, ..self }
     }
 
     /// The largest bound that holds for decoders with linear scores followed by argmax, with the true noise.

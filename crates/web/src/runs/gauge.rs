@@ -48,7 +48,8 @@ impl Gauge {
 
     /// The measures of each repeat so far.
     pub fn by_seed(&self) -> Measures<Vec<f64>> {
-        by_seed(&self.measured.lock().unwrap_or_else(PoisonError::into_inner))
+        let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        by_seed(measured.iter().map(|evaluation| evaluation.map(|tally| tally.mean())))
     }
 
     pub fn stage(&self) -> Option<Stage> {
