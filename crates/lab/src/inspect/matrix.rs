@@ -8,6 +8,7 @@ use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
 use super::{Geometry, InspectError};
+use crate::run::Sums;
 
 /// A matrix of a memory-mapped file, scaled so that single precision neither overflows nor underflows.
 pub(super) struct Mapped<'a> {
@@ -87,10 +88,9 @@ impl<'a> Mapped<'a> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Computes the means of `kappa_v`, of `xi_v` and of their squares, for the rows minus `centre`.
+    /// Sums up the lengths and the overlaps with the mean of the rows minus `centre`.
     fn statistics(&self, centre: &[f64], coherence: Coherence, backend: &Backend) -> Result<RowStatistics> {
-        let (count, scale) = (self.rows as f64, self.scale);
-        let mut found = RowStatistics { coherence, scale, kappa: 0.0, kappa2: 0.0, xi: 0.0, xi2: 0.0 };
+        let (count, scale, mut sums) = (self.rows as f64, self.scale, Sums::default());
         let mut block = Vec::new();
         for first in (0..self.rows).step_by(BLOCK) {
             backend.check_cancelled()?;
@@ -102,15 +102,10 @@ impl<'a> Mapped<'a> {
                     own += x * x;
                     with_mean += x * (mean - centre);
                 }
-                let kappa = (count * with_mean - own) / (count - 1.0);
-                let xi = own - kappa;
-                found.kappa += kappa / count;
-                found.kappa2 += kappa * kappa / count;
-                found.xi += xi / count;
-                found.xi2 += xi * xi / count;
+                sums.add(own, with_mean, count);
             }
         }
-        Ok(found)
+        Ok(RowStatistics { coherence, scale, count, sums })
     }
 }
 
@@ -139,10 +134,8 @@ impl Rows for Mapped<'_> {
 pub(super) struct RowStatistics {
     pub coherence: Coherence,
     scale: f64,
-    kappa: f64,
-    kappa2: f64,
-    xi: f64,
-    xi2: f64,
+    count: f64,
+    sums: Sums,
 }
 
 impl RowStatistics {
@@ -159,15 +152,8 @@ impl RowStatistics {
 
     /// Returns the kernel of these rows, with the statistics of the outputs left at 0.
     pub fn kernel(&self) -> Measured {
-        let unit = self.coherence.mean_square_norm;
-        Measured {
-            kappa: self.kappa / unit,
-            xi: self.xi / unit,
-            xi_spread: (self.xi2 - self.xi * self.xi).max(0.0).sqrt() / unit,
-            s2: (self.coherence.mean_square_dot - self.kappa2).max(0.0) / (unit * unit),
-            output_coherence: 0.0,
-            output_spread: 0.0,
-        }
+        let Coherence { mean_square_norm, mean_square_dot, .. } = self.coherence;
+        self.sums.kernel(self.count, mean_square_norm, mean_square_dot, (0.0, 0.0))
     }
 
     /// Returns the standard deviation of the squared length over its mean.

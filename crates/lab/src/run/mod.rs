@@ -30,7 +30,7 @@ pub(crate) use instance::{Instance, digest, narrow};
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;
-pub(crate) use statistics::measure;
+pub(crate) use statistics::{Sums, measure};
 use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics, Real, Solution};
 use superpose_core::config::{Config, ConfigError, EarlyRule, Regime};
 use superpose_core::early_phase::{EarlyPhase, early_phase};

@@ -66,8 +66,7 @@ pub(crate) fn measure<E: From<Cancelled>>(
         backend.check_cancelled()?;
         let mut block = read(first, end)?;
         for row in block.chunks_exact_mut(dim) {
-            let (own, with_mean) = (dot(row, row), dot(row, &mean));
-            sums.add(own, (n * with_mean - own) / (n - 1.0).max(1.0));
+            sums.add(dot(row, row), dot(row, &mean), n);
             row.iter_mut().zip(&mean).for_each(|(x, mean)| *x -= mean);
         }
         let rows = View::new(&block, end - first, dim);
@@ -105,14 +104,8 @@ pub(crate) fn measure<E: From<Cancelled>>(
     let unit = square * square;
     let square_dot = (all_pairs - sums.own2 / unit) / (n * (n - 1.0)).max(1.0);
     let d = dim as f64;
-    let kernel = Measured {
-        kappa: sums.kappa / n / square,
-        xi: sums.xi / n / square,
-        xi_spread: (sums.xi2 / n - (sums.xi / n).powi(2)).max(0.0).sqrt() / square,
-        s2: (square_dot - sums.kappa2 / n / unit).max(0.0),
-        output_coherence: 1.0 / d,
-        output_spread: (2.0 / d).sqrt(),
-    };
+    let outputs = (1.0 / d, (2.0 / d).sqrt());
+    let kernel = sums.kernel(n, square, square_dot * unit, outputs);
     let length_variance = (sums.own2 / n / unit - 1.0).max(0.0);
     let kinds = kinds((count, dim), square, read, backend)?;
     Ok(Some(Rows { count: n, square, length_variance, traces, along_mean, kernel, kinds }))
@@ -209,7 +202,7 @@ impl Neighbourhood {
 
 /// Sums over rows of the squared length, of `kappa_v`, the mean overlap with the others, of `xi_v` and of squares.
 #[derive(Default)]
-struct Sums {
+pub(crate) struct Sums {
     own: f64,
     own2: f64,
     kappa: f64,
@@ -219,7 +212,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, own: f64, kappa: f64) {
+    /// Adds one of `count` rows by its squared length and its overlap with the mean of all.
+    pub fn add(&mut self, own: f64, with_mean: f64, count: f64) {
+        let kappa = (count * with_mean - own) / (count - 1.0).max(1.0);
         let xi = own - kappa;
         self.own += own;
         self.own2 += own * own;
@@ -227,6 +222,26 @@ impl Sums {
         self.kappa2 += kappa * kappa;
         self.xi += xi;
         self.xi2 += xi * xi;
+    }
+
+    /// The kernel of `count` rows in units of their mean squared length, given the mean squared overlap of pairs, and the coherence and the
+    /// spread of lengths of output embeddings.
+    pub fn kernel(
+        &self,
+        count: f64,
+        square: f64,
+        square_dot: f64,
+        (output_coherence, output_spread): (f64, f64),
+    ) -> Measured {
+        let [kappa, kappa2, xi, xi2] = [self.kappa, self.kappa2, self.xi, self.xi2].map(|sum| sum / count);
+        Measured {
+            kappa: kappa / square,
+            xi: xi / square,
+            xi_spread: (xi2 - xi * xi).max(0.0).sqrt() / square,
+            s2: (square_dot - kappa2).max(0.0) / (square * square),
+            output_coherence,
+            output_spread,
+        }
     }
 }
 
