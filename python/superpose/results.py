@@ -307,10 +307,10 @@ class Cell(Fields):
 
 class Row(Fields):
     __slots__ = ()
-    dim: float
-    width: Optional[float]
-    parameters: Optional[float]
-    samples: Optional[float]
+    dim: int
+    width: Optional[int]
+    parameters: Optional[int]
+    samples: Optional[int]
     forbids: Optional[Dominant]
     allowed: bool
 
@@ -324,16 +324,16 @@ class Binds(Fields):
 
 class Request(Fields):
     __slots__ = ()
-    facts: float
-    length: float
+    facts: int
+    length: int
     accuracy: float
-    dim: Optional[float]
-    width: Optional[float]
+    dim: Optional[int]
+    width: Optional[int]
     activation: Optional[str]
     embedding: str
     trigger: str
-    samples: Optional[float]
-    max_parameters: Optional[float]
+    samples: Optional[int]
+    max_parameters: Optional[int]
 
 
 class Vectors(Fields):
@@ -591,7 +591,7 @@ class PlanResult(Result):
     criterion: str
     target: Target
     cheapest: Optional[Row]
-    keep: Optional[float]
+    keep: Optional[int]
     accuracy: Optional[float]
     top_5_accuracy: Optional[float]
     memory_accuracy: Optional[float]

@@ -88,6 +88,7 @@ pub struct PlanRecord {
     pub cheapest: Option<Row>,
     /// Tokens that must be kept of every sequence for the accuracy; absent where the memory does not reach it.
     #[serde(serialize_with = "superpose_theory::plan::whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub keep: Option<f64>,
     /// The measures predicted there, with that number of kept tokens.
     #[serde(flatten)]

@@ -24,17 +24,21 @@ use crate::predict::{Dominant, Prediction, predict_at};
 pub struct Request {
     /// Facts to recall, `V`, at least 2.
     #[serde(serialize_with = "whole")]
+    #[schemars(with = "u64")]
     pub facts: f64,
     /// Sequence length, `L`.
     #[serde(serialize_with = "whole")]
+    #[schemars(with = "u64")]
     pub length: f64,
     /// Accuracy to reach, above 0 and below 1.
     pub accuracy: f64,
     /// Dimension, `d`.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub dim: Option<f64>,
     /// Width of the MLP, `m`.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub width: Option<f64>,
     /// Activation of the MLP. A width or an activation selects the attention-MLP model.
     pub activation: Option<Activation>,
@@ -44,15 +48,17 @@ pub struct Request {
     pub trigger: Trigger,
     /// Available samples, `N`.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub samples: Option<f64>,
     /// Largest allowed number of trained parameters.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub max_parameters: Option<f64>,
 }
 
 /// Writes a whole number without a fraction, as `170` rather than `170.0`.
 pub fn whole<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    match x.fract() == 0.0 && (0.0..=2f64.powi(53)).contains(x) {
+    match x.fract() == 0.0 && (0.0..2f64.powi(64)).contains(x) {
         true => serializer.serialize_u64(*x as u64),
         false => serializer.serialize_f64(*x),
     }
@@ -71,15 +77,19 @@ pub fn whole_or_none<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S:
 pub struct Row {
     /// Dimension, `d`.
     #[serde(serialize_with = "whole")]
+    #[schemars(with = "u64")]
     pub dim: f64,
     /// Width of the MLP, `m`, the smallest that reaches the accuracy; None without an MLP or where no width does.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub width: Option<f64>,
     /// Trained parameters, `d^2` or `d m`.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub parameters: Option<f64>,
     /// Samples that this model needs.
     #[serde(serialize_with = "whole_or_none")]
+    #[schemars(with = "Option<u64>")]
     pub samples: Option<f64>,
     /// The limiting noise term, where the accuracy is not reached.
     pub forbids: Option<Dominant>,
