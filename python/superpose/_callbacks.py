@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Callable, Mapping, Optional, Tuple
+
+import numpy
 
 from . import _arrays
 from ._decoding import Decoder, FirstStep
@@ -19,7 +22,9 @@ def engine_hook(hook: Optional[Hook]) -> Optional[Callable[..., Any]]:
         raise wrong("hook", hook, "a function of a Step")
 
     def call(*step: Any) -> Any:
-        answer = hook(Step(*step))
+        number, rate, loss, parameters, gradients = step
+        # Read-only, so that an entry that is replaced in place is an error and not ignored.
+        answer = hook(Step(number, rate, loss, MappingProxyType(parameters), MappingProxyType(gradients)))
         if answer is None or isinstance(answer, Stop):
             return None if answer is None else False
         if not isinstance(answer, Mapping):
@@ -37,8 +42,10 @@ def engine_loss(loss: Optional[Loss]) -> Optional[Callable[..., Any]]:
         raise wrong("loss", loss, "a function of logits and labels")
 
     def call(logits: Array, labels: Array) -> Tuple[float, Array]:
-        value, derivatives = loss(logits, labels)
-        return float(value), _arrays.array("dlogits", derivatives)
+        answer = loss(logits, labels)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise wrong("what the loss returned", answer, "the loss and its derivatives by the logits")
+        return float(answer[0]), _arrays.array("dlogits", answer[1])
 
     return call
 
@@ -51,7 +58,17 @@ def engine_decoder(decoder: Optional[Decoder]) -> Optional[Callable[..., Any]]:
         raise wrong("decoder", decoder, "a function of a FirstStep")
 
     def call(*step: Any) -> Array:
-        answer = _arrays.array("labels of the decoder", decoder(FirstStep(*step)))
-        return answer.argmax(axis=1) if answer.ndim == 2 else answer
+        given = FirstStep(*step)
+        answer, tokens = _arrays.array("labels of the decoder", decoder(given)), len(given.z_in)
+        kinds = {1: "iu", 2: "iuf"}
+        if answer.dtype.kind not in kinds.get(answer.ndim, "") or len(answer) != tokens:
+            allowed = f"whole labels, [{tokens}], or real scores, [{tokens}, {tokens}]"
+            raise ValueError(f"the decoder returned {answer.dtype} of shape {list(answer.shape)}: must be {allowed}")
+        if answer.ndim == 1:
+            return answer
+        if not numpy.isfinite(answer).all():
+            raise ValueError("the decoder returned scores that are not finite: must be numbers")
+        largest: Array = numpy.argmax(answer, axis=1)
+        return largest
 
     return call

@@ -350,6 +350,9 @@ def inspect(
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             source = _arrays.written(_arrays.array("array", file), os.path.join(folder, "array.safetensors"))
         else:
+            weight = "; give the .weight of a layer" if hasattr(file, "weight") else ""
+            if weight or isinstance(file, (list, tuple)):
+                raise wrong("file", file, f"the name of a file or an array{weight}")
             source = path("file", file)
         tell = stack.enter_context(listener(progress))
         return InspectResult(_engine.inspect(source, names[0], names[1], accuracy, facts, length, trigger, threads, tell), "inspect")

@@ -36,7 +36,7 @@ class Step:
 
     __slots__ = ("number", "rate", "loss", "parameters", "gradients")
 
-    def __init__(self, number: int, rate: float, loss: float, parameters: Dict[str, Array], gradients: Dict[str, Array]) -> None:
+    def __init__(self, number: int, rate: float, loss: float, parameters: Mapping[str, Array], gradients: Mapping[str, Array]) -> None:
         self.number, self.rate, self.loss, self.parameters, self.gradients = number, rate, loss, parameters, gradients
 
     def __repr__(self) -> str:

@@ -204,11 +204,10 @@ class Measured(Fields):
 
 class Kind(Fields):
     __slots__ = ()
+    own: float
     kappa: float
-    xi: float
     s2: float
-    neighbour_s2: float
-    neighbours: List[float]
+    overlaps: List[float]
 
 
 class Rows(Fields):
@@ -220,6 +219,7 @@ class Rows(Fields):
     along_mean: List[float]
     kernel: Measured
     kinds: List[Kind]
+    shares: List[float]
 
 
 class Summary(Fields):

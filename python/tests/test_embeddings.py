@@ -99,7 +99,14 @@ def test_inspect_predicts_sizes(file):
     # Rows of any length are scaled to the length of the trigger.
     long = superpose.inspect(4.5 * rows().astype("float32"), accuracy=0.5, facts=40, length=4).sizes
     assert abs(long.accuracy - found.accuracy) < 1e-9 and abs(long.scale * 4.5 / found.scale - 1) < 1e-6
-    assert found.error is None and "MiniLM" in found.error_reason
+    assert found.error is None and "V = 40, d = 24 lie outside" in found.error_reason
+    assert superpose.inspect(rows(70, 40), accuracy=0.5, facts=60, length=4).sizes.error == 0.03
+
+    class Layer:
+        weight = rows()
+
+    with pytest.raises(ValueError, match="must be the name of a file or an array; give the .weight of a layer"):
+        superpose.inspect(Layer())
     values = superpose.inspect(file, accuracy=0.5, facts=40, length=4, trigger="values").sizes
     assert values.accuracy != found.accuracy and (found.trigger, values.trigger) == ("keys", "values")
     with pytest.raises(ValueError, match="trigger = both: must be "):
@@ -156,7 +163,15 @@ def test_bound_takes_a_decoder():
 
     with pytest.raises(KeyError, match="mine"):
         superpose.bound(decoder=fails, **keys)
-    for answer, sentence in ((numpy.zeros(3, dtype=int), r"shape \[3\]: must be labels \[40\]"), (numpy.zeros(40), "whole numbers"), (None, "array")):
+    for answer, sentence in (
+        (numpy.zeros(3, dtype=int), r"int64 of shape \[3\]: must be whole labels, \[40\], or real scores, \[40, 40\]"),
+        (numpy.zeros(40), r"float64 of shape \[40\]"),
+        (numpy.zeros((40, 40, 2)), r"shape \[40, 40, 2\]"),
+        (numpy.zeros((40, 40), dtype=complex), "complex128"),
+        (numpy.full((40, 40), numpy.nan), "not finite"),
+        (numpy.full(40, 99), "label 99: must be below 40"),
+        (None, "array"),
+    ):
         with pytest.raises(ValueError, match=sentence):
             superpose.bound(decoder=lambda step: answer, **keys)
     with pytest.raises(ValueError, match="decoder = 3: must be a function of a FirstStep"):

@@ -78,6 +78,10 @@ def test_hook_that_returns_none_changes_nothing():
     assert not seen[0].parameters["m"].any() and seen[-1].parameters["m"].any(), "what was kept stays as it was"
     with pytest.raises(ValueError, match="read-only"):
         seen[0].gradients["m"][0, 0] = 1
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        seen[0].gradients["m"] = 0
+    with pytest.raises(ValueError, match="what the loss returned = None: must be the loss and its derivatives"):
+        Config(**SMALL).train(loss=lambda logits, labels: None)
     assert "Step(number=0" in repr(seen[0])
 
 

@@ -12,6 +12,7 @@ pub mod explore;
 pub mod inspect;
 pub mod memory;
 pub mod normal;
+mod overlaps;
 pub mod phase;
 pub mod plan;
 pub mod predict;

@@ -59,6 +59,12 @@ impl Decoder {
             );
             return Err(PyValueError::new_err(message));
         }
+        if let Some(label) = labels.data.iter().find(|&&label| label as usize >= config.vocab) {
+            let vocab = config.vocab;
+            return Err(PyValueError::new_err(format!(
+                "the decoder returned label {label}: must be below {vocab}"
+            )));
+        }
         Ok(labels.data)
     }
 }

@@ -11,9 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Measured, Query};
-use crate::normal::survival;
 use crate::point::Point;
-use crate::quadrature::Rule;
 
 /// Largest power of the covariance whose trace is measured.
 pub const POWERS: usize = 6;
@@ -33,56 +31,28 @@ pub struct Rows {
     pub along_mean: [f64; 4],
     /// Mean overlaps of pairs of rows, in units of q, with Gaussian output embeddings.
     pub kernel: Measured,
-    /// Equally many rows each, by how near their nearest neighbours are.
+    /// Equally many rows each, by how much they overlap with others.
     pub kinds: [Kind; KINDS],
+    /// Share of the other rows in each group of overlaps.
+    pub shares: [f64; GROUPS],
 }
 
-/// Number of [`Kind`]s, and of intervals of neighbours' overlaps.
-pub const KINDS: usize = 8;
-/// See [`KINDS`].
-pub const INTERVALS: usize = 12;
+/// Number of [`Kind`]s.
+pub const KINDS: usize = 16;
+/// Number of groups of the other rows by their overlap with a row.
+pub const GROUPS: usize = 14;
 
-/// Rows with similar neighbours. A neighbour of row v is a row w with `z_w . z_v` of more than a quarter of `|z_v|^2` and more than four
-/// standard deviations of the overlap of random vectors: such overlaps are too large and too few for a normal law.
+/// Rows that are about equally hard to tell from the others, in units of their own squared length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kind {
-    /// Mean overlap with other rows, in units of q.
+    /// Squared length, in units of q.
+    pub own: f64,
+    /// Mean overlap with other rows.
     pub kappa: f64,
-    /// Squared length less that mean, in units of q.
-    pub xi: f64,
-    /// Variance of the overlaps with other rows, in units of `q^2`.
+    /// Variance of the overlaps with other rows.
     pub s2: f64,
-    /// The part of it from neighbours.
-    pub neighbour_s2: f64,
-    /// Share of the other rows that are neighbours, by their overlap in units of the squared length: twelfths of the interval from 1/4 to 1,
-    /// and beyond.
-    pub neighbours: [f64; INTERVALS],
-}
-
-impl Kind {
-    /// The overlap from which on a row is a neighbour, in units of the squared length.
-    pub const NEAR: f64 = 0.25;
-
-    /// The interval of an overlap in units of the squared length; `None` below [`Kind::NEAR`].
-    pub fn interval(overlap: f64) -> Option<usize> {
-        let place = (overlap - Kind::NEAR) / (1.0 - Kind::NEAR) * INTERVALS as f64;
-        (place >= 0.0).then_some((place as usize).min(INTERVALS - 1))
-    }
-
-    /// The chance that no neighbour's label exceeds the right one, which has the part `f` of its samples. Counts have this law, in units of
-    /// their mean; a logit has further noise of the given variance.
-    pub(crate) fn chance(&self, f: f64, counts: &Rule, variance: f64, vocab: f64) -> f64 {
-        let own = self.kappa + self.xi;
-        let exceeded = |(i, &share): (usize, &f64)| {
-            if share <= 0.0 {
-                return 0.0;
-            }
-            let overlap = Kind::NEAR + (1.0 - Kind::NEAR) * (i as f64 + 0.5) / INTERVALS as f64;
-            let deviation = (2.0 * variance).sqrt().max(1e-12);
-            share * counts.mean(|other| survival(own * (f - overlap * other) / deviation))
-        };
-        libm::exp(-(vocab - 1.0) * self.neighbours.iter().enumerate().map(exceeded).sum::<f64>())
-    }
+    /// Overlaps with other rows, less their mean, in groups of falling overlap.
+    pub overlaps: [f64; GROUPS],
 }
 
 impl Rows {
@@ -92,9 +62,9 @@ impl Rows {
         let unit = point.trigger.t() / self.square;
         let query = |kind: &Kind| Query {
             weight: 1.0 / KINDS as f64,
-            kappa: kind.kappa + unit,
-            xi: kind.xi,
-            s2: kind.s2 + unit * self.traces[0] / point.dim,
+            kappa: kind.own * kind.kappa + unit,
+            xi: kind.own * (1.0 - kind.kappa),
+            s2: kind.own * kind.own * kind.s2 + unit * self.traces[0] / point.dim,
             mlp_noise: 0.0,
         };
         self.kinds.iter().map(query).collect()
@@ -185,8 +155,11 @@ pub(crate) fn random(dim: f64) -> Rows {
         output_spread,
     };
     let (count, square, length_variance) = (f64::INFINITY, 1.0, 2.0 / dim);
-    let kind = Kind { xi: 1.0, s2: 1.0 / dim, ..Kind::default() };
-    Rows { count, square, length_variance, traces, along_mean: [0.0; 4], kernel, kinds: [kind; KINDS] }
+    let mut shares = [0.0; GROUPS];
+    shares[0] = 1.0;
+    let kind = Kind { own: 1.0, s2: 1.0 / dim, ..Kind::default() };
+    let kinds = [kind; KINDS];
+    Rows { count, square, length_variance, traces, along_mean: [0.0; 4], kernel, kinds, shares }
 }
 
 #[cfg(test)]
@@ -213,18 +186,6 @@ mod tests {
             let expected = moment / (v * libm::pow(d, k as f64));
             assert!((rows.mean_form(k, v) / expected - 1.0).abs() < 1e-12, "{k}");
         }
-    }
-
-    #[test]
-    fn neighbours_win_where_they_have_more_samples() {
-        let mut neighbours = [0.0; INTERVALS];
-        neighbours[Kind::interval(0.5).unwrap()] = 1.0 / 99.0;
-        let kind = Kind { xi: 1.0, s2: 0.01, neighbours, ..Kind::default() };
-        let counts = Rule { points: vec![(0.0, 0.25), (1.0, 0.5), (2.0, 0.25)] };
-        // One neighbour of a hundred rows; with twice the mean count it draws level.
-        let chance = |f| kind.chance(f, &counts, 1e-6, 100.0);
-        assert!((chance(2.0) - 1.0).abs() < 1e-9 && (chance(0.3) - libm::exp(-0.75)).abs() < 1e-6);
-        assert_eq!((Kind::interval(0.2), Kind::interval(1.7)), (None, Some(INTERVALS - 1)));
     }
 
     #[test]

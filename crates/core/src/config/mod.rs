@@ -109,7 +109,10 @@ pub fn find<'a>(settings: &'a [Setting], name: &str) -> Result<&'a Setting, Conf
         /// From here on names are alike: `dimension` and `dim` have 0.78.
         const ALIKE: f64 = 0.75;
         let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        let likeness = |other: &str| strsim::jaro(name, other);
+        let likeness = |other: &str| match name.split('_').any(|word| word == other) {
+            true => 1.0,
+            false => strsim::jaro(name, other),
+        };
         let nearest = names.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         let meant = match nearest.filter(|other| likeness(other) >= ALIKE) {
             Some(other) => format!("did you mean {other}? All keys: "),

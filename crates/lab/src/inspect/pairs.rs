@@ -20,15 +20,11 @@ use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::embedding::Rows;
 use superpose_core::random::{Stream, shuffle};
 
+use crate::overlaps::{OverlapSums, Overlaps};
+
 /// Maximum number of rows used as queries.
 pub(super) const QUERIES: usize = 2048;
-/// Number of largest overlaps of a query that are kept individually.
-const NEAREST: usize = 32;
-/// Number of equal groups by which the other overlaps are represented.
-const GROUPS: usize = 24;
 const BLOCK: usize = 512;
-/// Number of other rows from which the groups are formed.
-const OTHERS: usize = 2048;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outputs {
@@ -41,15 +37,7 @@ pub(super) struct Outputs {
 /// The overlaps of some rows with all others.
 pub struct Pairs {
     outputs: Outputs,
-    queries: Vec<Query>,
-}
-
-struct Query {
-    kappa: f64,
-    xi: f64,
-    s2: f64,
-    /// `Delta` of other rows, and the share of rows that each represents.
-    overlaps: Vec<(f64, f64)>,
+    queries: Vec<Overlaps>,
 }
 
 impl Pairs {
@@ -65,9 +53,6 @@ impl Pairs {
         let (count, dim) = (rows.count(), rows.dim());
         let mut chosen: Vec<usize> = (0..count).collect();
         shuffle(0, Stream::FileRows, &mut chosen);
-        // Every `step`-th row serves as one of the others.
-        let step = count.div_ceil(OTHERS);
-        let others = count.div_ceil(step);
         chosen.truncate(QUERIES);
         chosen.sort_unstable();
         let read = |first: usize, end: usize, out: &mut Vec<f32>| {
@@ -86,7 +71,7 @@ impl Pairs {
         let along = |row: &[f32]| row.iter().zip(mean).map(|(x, m)| f64::from(*x) * m).sum::<f64>();
         let size: f64 = mean.iter().map(|m| m * m).sum();
         let sums = |(&row, key): (&usize, &[f32])| {
-            (along(key) + size, [QuerySums::new(row, others), QuerySums::new(row, others)])
+            (along(key) + size, [OverlapSums::new(row, count), OverlapSums::new(row, count)])
         };
         let mut found: Vec<_> = chosen.iter().zip(keys.chunks_exact(dim)).map(sums).collect();
         let mut dots = Vec::new();
@@ -102,14 +87,14 @@ impl Pairs {
                 let rows = dots.chunks_exact(end - first).skip(i * 64);
                 for ((key, [raw, centred]), row) in part.iter_mut().zip(rows) {
                     let moved = row.iter().zip(with_mean).map(|(&dot, m)| f64::from(dot) + m + *key);
-                    raw.add(first, step, moved);
-                    centred.add(first, step, row.iter().map(|&dot| f64::from(dot)));
+                    raw.add(first, moved);
+                    centred.add(first, row.iter().map(|&dot| f64::from(dot)));
                 }
             })?;
             passed(end - first);
         }
         let (raw, centred) =
-            found.into_iter().map(|(_, [raw, centred])| (raw.query(), centred.query())).unzip();
+            found.into_iter().map(|(_, [raw, centred])| (raw.overlaps(), centred.overlaps())).unzip();
         Ok([Pairs { outputs, queries: raw }, Pairs { outputs, queries: centred }])
     }
 
@@ -127,9 +112,9 @@ impl Pairs {
     }
 }
 
-impl Query {
+impl Overlaps {
     fn win(&self, vocab: f64, p: f64, outputs: Outputs) -> f64 {
-        let Query { kappa, xi, s2, .. } = *self;
+        let Overlaps { kappa, xi, s2, .. } = *self;
         if xi.is_nan() || xi <= 0.0 {
             return 0.0;
         }
@@ -148,7 +133,7 @@ impl Query {
                     // Beyond nine standard deviations the chance is negligible.
                     if ahead > 9.0 * wrong { 0.0 } else { share * 0.5 * erfc(ahead / (wrong * SQRT_2)) }
                 };
-                let behind: f64 = self.overlaps.iter().map(chance).sum();
+                let behind: f64 = self.nearest.iter().chain(&self.groups).map(chance).sum();
                 sum += weight * libm::exp((vocab - 1.0) * libm::log1p(-behind.min(1.0)));
                 weights += weight;
             }
@@ -168,65 +153,5 @@ impl Outputs {
         let unit = self.spread * self.spread / 9.0;
         let root = 1.0 - unit + deviations * unit.sqrt();
         (root.max(0.05).powi(3), libm::exp(-0.5 * deviations * deviations))
-    }
-}
-
-/// The statistics of a query, accumulated over blocks of rows.
-struct QuerySums {
-    row: usize,
-    own: f64,
-    count: f64,
-    sum: f64,
-    squares: f64,
-    /// The largest overlaps, in rising order.
-    nearest: Vec<f32>,
-    others: Vec<f32>,
-}
-
-impl QuerySums {
-    fn new(row: usize, others: usize) -> QuerySums {
-        let (nearest, others) = (Vec::with_capacity(NEAREST + 1), Vec::with_capacity(others));
-        QuerySums { row, own: 0.0, count: 0.0, sum: 0.0, squares: 0.0, nearest, others }
-    }
-
-    /// Adds the overlaps with the rows from `first`; every `step`-th row represents the bulk.
-    fn add(&mut self, first: usize, step: usize, dots: impl Iterator<Item = f64>) {
-        for (i, dot) in dots.enumerate() {
-            if first + i == self.row {
-                self.own = dot;
-                continue;
-            }
-            self.count += 1.0;
-            self.sum += dot;
-            self.squares += dot * dot;
-            let dot = dot as f32;
-            if (first + i).is_multiple_of(step) {
-                self.others.push(dot);
-            }
-            if self.nearest.len() < NEAREST || dot > self.nearest[0] {
-                let place = self.nearest.partition_point(|&x| x < dot);
-                self.nearest.insert(place, dot);
-                if self.nearest.len() > NEAREST {
-                    self.nearest.remove(0);
-                }
-            }
-        }
-    }
-
-    fn query(mut self) -> Query {
-        let kappa = self.sum / self.count;
-        let far = self.nearest.first().copied().unwrap_or(f32::INFINITY);
-        let mut overlaps: Vec<(f64, f64)> =
-            self.nearest.iter().map(|&x| (f64::from(x) - kappa, 1.0 / self.count)).collect();
-        self.others.retain(|&x| x < far);
-        self.others.sort_unstable_by(f32::total_cmp);
-        let bulk = 1.0 - self.nearest.len() as f64 / self.count;
-        let total = self.others.len() as f64;
-        for group in self.others.chunks(self.others.len().div_ceil(GROUPS).max(1)) {
-            let mean = group.iter().map(|&x| f64::from(x)).sum::<f64>() / group.len() as f64;
-            overlaps.push((mean - kappa, bulk * group.len() as f64 / total));
-        }
-        let s2 = (self.squares / self.count - kappa * kappa).max(0.0);
-        Query { kappa, xi: self.own - kappa, s2, overlaps }
     }
 }

@@ -115,7 +115,10 @@ impl Import {
     pub(super) fn fixes(&self, setting: &str) -> Option<&'static str> {
         let (fixed, why) = match setting {
             "embedding" => (self.z_in.is_some(), "the embeddings are those of z_in"),
-            "vocab" => (self.z_in.is_some() || self.z_out.is_some(), "the rows of z_in or z_out decide it"),
+            "vocab" => (
+                self.z_in.is_some() || self.z_out.is_some(),
+                "the rows of z_in or z_out decide it; an embedding_file may have more rows, of which each seed draws its own",
+            ),
             "noise_vocab" => (self.z_in.is_some(), "the rows of z_in decide it"),
             "labels" | "output_embedding" => (self.z_out.is_some(), "the rows of z_out are those of labels"),
             "dim" => (self.floats().next().is_some(), "the columns of the tensors decide it"),

@@ -7,7 +7,7 @@ use super::{expected_error, trigger};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, fixed, grouped, share};
 
-const PREDICTED: &str = "Predicted for attention on the trigger, trigger in the keys";
+const PREDICTED: &str = "Predicted for the three steps, attention on the trigger, trigger in the keys";
 
 /// How the rows overlap, and how many facts they could hold.
 pub fn inspect(found: &Inspection) -> Document {
@@ -57,6 +57,7 @@ pub fn inspect(found: &Inspection) -> Document {
         ));
     }
     page.line(format!("{PREDICTED}, {} samples per fact, {outputs}.", found.samples_per_fact));
+    page.line("More steps can store more facts in the same vectors: train and memory measure that.");
     found.sizes.iter().for_each(|sizes| page.paragraph(needs(sizes, found.accuracy)));
     page
 }
@@ -72,10 +73,10 @@ fn needs(sizes: &Sizes, accuracy: f64) -> String {
     };
     let fewest = match sizes.fewest_samples {
         Some(fewest) => format!(
-            "Accuracy {accuracy} needs at least N = {} samples at L = {length}",
+            "Accuracy {accuracy} is predicted to need at least N = {} samples at L = {length}",
             grouped(fewest as f64)
         ),
-        None => format!("No number of samples gives accuracy {accuracy} at L = {length}"),
+        None => format!("No number of samples is predicted to give accuracy {accuracy} at L = {length}"),
     };
     let longest = match sizes.largest_length {
         Some(longest) => {

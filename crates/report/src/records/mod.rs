@@ -63,12 +63,24 @@ fn tested_on(test: TestSource) -> Option<&'static str> {
 
 /// The embeddings of a configuration, in words.
 fn embeddings(config: &Settings) -> String {
-    let kind = match (&config.embedding, &config.import) {
+    // Arrays are noted by name; those of embeddings begin with z_ or w_.
+    let sequences =
+        |import: &str| import.starts_with("arrays ") && !import.contains("z_") && !import.contains("w_");
+    let import = config.import.as_deref().filter(|import| !sequences(import));
+    let kind = match (&config.embedding, import) {
         (_, Some(_)) => "given",
         (EmbeddingSettings::File { .. }, None) => "file's",
         (embedding, None) => embedding.kind().word(),
     };
     format!("{kind} embeddings")
+}
+
+/// The seeds of a configuration.
+fn seeds(config: &Settings) -> String {
+    match config.repeats {
+        1 => format!("seed {}", config.seed),
+        repeats => format!("seeds {} to {}", config.seed, config.seed + repeats as u64 - 1),
+    }
 }
 
 /// The expected error of a prediction, or why it is not known.

@@ -5,12 +5,12 @@ use superpose_core::config::{EarlyRule, Labels, Regime, Settings};
 use superpose_core::noise::{Budget, Parts};
 use superpose_figure::{Axis, Bar, Bars, Figure};
 use superpose_lab::interval::Interval;
-use superpose_lab::run::{Noise, RunRecord};
+use superpose_lab::run::{Noise, RunRecord, TestSource};
 use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{NOISE, embeddings, measured, model, noise_parts, tested_on, trigger, unequal_lengths};
+use super::{NOISE, embeddings, measured, model, noise_parts, seeds, tested_on, trigger, unequal_lengths};
 use crate::document::{Block, Document, Grid, Left, Right};
 use crate::numbers::{count, percent, seconds, share};
 
@@ -28,7 +28,11 @@ pub fn run(record: &RunRecord) -> Document {
         let digits = |x: f64| if measure.is_share() { share(x) } else { format!("{x:.2e}") };
         let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
         let unit = if measure.is_share() || exact { "" } else { ", per unit of rate" };
-        table.row([measure.label(), &digits(value.mean), &interval, &format!("{}{unit}", measure.note())]);
+        let note = match record.test {
+            TestSource::Given => measure.note().replace("fresh", "given"),
+            TestSource::Drawn | TestSource::DrawnForGivenTraining => measure.note().into(),
+        };
+        table.row([measure.label(), &digits(value.mean), &interval, &format!("{note}{unit}")]);
     }
     page.table(table);
     page.note(format!("Intervals: {}.", record.interval));
@@ -117,10 +121,7 @@ fn about(config: &Settings) -> String {
     parts.extend(config.noise_vocab.map(|size| format!("{} noise tokens", count(size))));
     parts.extend(config.keep.map(|keep| format!("{} tokens kept at test", count(keep))));
     parts.push(config.precision.to_string());
-    parts.push(match config.repeats {
-        1 => format!("seed {}", config.seed),
-        repeats => format!("seeds {} to {}", config.seed, config.seed + repeats as u64 - 1),
-    });
+    parts.push(seeds(config));
     parts.join(", ")
 }
 

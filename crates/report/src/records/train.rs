@@ -7,7 +7,7 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
 use superpose_lab::train::{Function, TrainingRecord};
 
-use super::{embeddings, measured, tested_on, unequal_lengths};
+use super::{embeddings, measured, seeds, tested_on, trigger, unequal_lengths};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, share};
 
@@ -80,7 +80,9 @@ fn sizes(config: &Settings) -> String {
 }
 
 fn about(config: &Settings, training: &Training) -> String {
-    let mut text = format!("{}, {}, seed {}", sizes(config), embeddings(config), config.seed);
+    let trigger = trigger(config.trigger);
+    let mut text =
+        format!("{}, {}, trigger in {trigger}, {}", sizes(config), embeddings(config), seeds(config));
     if let Some(width) = config.width {
         text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
     }
@@ -118,7 +120,8 @@ fn points_table(points: &[TrajectoryPoint]) -> Grid {
 pub fn trajectory(record: &TrainingRecord) -> Figure {
     let config = &record.config;
     let training = config.training.clone().unwrap_or_default();
-    let title = format!("{} at rate {}: {}", training.optimiser, training.rate, sizes(config));
+    let first = if record.repeats > 1 { ", first repeat" } else { "" };
+    let title = format!("{} at rate {}: {}{first}", training.optimiser, training.rate, sizes(config));
     let note = "Early cosine: W z_eos with the direction that step 2 of the early phase finds. Trigger lead: the \
                 trigger's score over the standard deviation of the tokens' scores.";
     let spots = |of: fn(&TrajectoryPoint) -> f64| -> Vec<(f64, f64)> {

@@ -22,6 +22,7 @@
 
 mod counted;
 pub(crate) mod explicit;
+mod given;
 mod loose;
 mod mixture;
 mod race;
@@ -41,6 +42,7 @@ use crate::noise::LogitNoise;
 use crate::point::Point;
 use crate::quadrature::{Rule, hermite, of_points};
 use explicit::Coefficient;
+use given::Given;
 
 /// A memory, set up once and then evaluated for any number of samples.
 #[derive(Clone, Debug)]
@@ -172,34 +174,26 @@ impl Memory {
         let overlap = race.output.overlap;
         let rows = self.origin.as_ref().and_then(|(point, _)| point.rows);
         let input_overlap = rows.map_or(overlap, |rows| rows.kernel.s2);
-        let all = samples / vocab;
         let mixed = loose.is_soft() || (self.is_biased() && !loose.is_tight());
         let shift =
             if mixed { mixture::shift(*vocab, race, samples, loose, stored, &kernel.mean()) } else { 0.0 };
+        let given = rows.as_ref().map(|rows| Given::new(rows, race.output, *vocab, samples));
         let mut accuracy = 0.0;
-        // Queries with measured rows are kinds of rows, in order.
-        let kinds = rows.as_ref().map_or(&[][..], |rows| &rows.kinds[..]);
-        let counts = (!kinds.is_empty()).then(|| {
-            let law = binomial(samples, 1.0 / vocab, Detail::Smooth);
-            Rule { points: law.points.iter().map(|&(n, weight)| (n / all, weight)).collect() }
-        });
         for (i, query) in kernel.queries.iter().enumerate() {
             // Signals in units of 1/V, variances in units of 1/V^2.
             let parts = stored.noise(query, loose, input_overlap, *vocab);
-            let variance =
-                (overlap * vocab + 1.0) * (parts.iter().sum::<f64>() + query.xi * query.xi * mislabelled);
-            // A neighbour's own count is not noise: it competes by itself.
-            let square = 1.0 + stored.variance;
-            let variance = variance - kinds.get(i).map_or(0.0, |kind| kind.neighbour_s2 * square);
+            let noise = parts.iter().sum::<f64>() + query.xi * query.xi * mislabelled;
+            if let Some(given) = &given {
+                // What is not a wrong label's own fact.
+                let misplaced = parts[2] + query.xi * query.xi * mislabelled;
+                let signal = |f: f64| f * query.xi + query.kappa * (f - 1.0) - shift;
+                accuracy += query.weight * seen.mean(|f| given.win(i, query, signal(f), noise, misplaced));
+                continue;
+            }
             let [third, fourth] = if mixed { [0.0; 2] } else { cumulants(query, *moments) };
-            let noise = Noise::new(variance, third, fourth);
-            let unbeaten = |f: f64| match (kinds.get(i), &counts) {
-                (Some(kind), Some(counts)) => kind.chance(f, counts, variance, *vocab),
-                _ => 1.0,
-            };
-            accuracy += query.weight
-                * seen
-                    .mean(|f| unbeaten(f) * race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
+            let noise = Noise::new((overlap * vocab + 1.0) * noise, third, fourth);
+            accuracy +=
+                query.weight * seen.mean(|f| race.win(f * query.xi + query.kappa * (f - 1.0) - shift, noise));
         }
         accuracy
     }

@@ -70,33 +70,49 @@ const ZIPF: Checked = Checked {
 /// Rms error of the cells of `docs/validation/zipf.csv`.
 const ZIPF_ERROR: f64 = 0.01;
 
-/// Where the model with or without an MLP was validated.
+/// Input embeddings of the caller: the errors of `docs/validation/rows.csv`.
+const ROWS: Checked = Checked {
+    words: "attention-only model, 60 matrices with spectra of power laws, shared means and near-duplicates, V 60 to 800, d 32 to 384, L 4 to 32, N from V to 100 V",
+    ranges: &[Validated {
+        error: 0.03,
+        loose_error: 0.07,
+        sizes: &[(Vocab, 60.0, 800.0), (Dim, 32.0, 384.0), (Length, 4.0, 32.0)],
+    }],
+};
+
+/// Where the model with or without an MLP was validated with random embeddings.
 pub fn checked(has_mlp: bool) -> Checked {
     if has_mlp { MLP } else { ATTENTION }
 }
 
-/// Why no error is known for embeddings of the caller, and what it is for those that were measured (`docs/validation/minilm.md`).
-const MEASURED_ROWS: &str =
-    "it depends on the rows; for 64 configurations with words of MiniLM as rows it is rms 0.04";
+/// Where the formulas that hold at a point were validated.
+pub fn checked_at(point: &Point) -> Checked {
+    match (point.rows, point.zipf.is_uniform()) {
+        (Some(_), _) => ROWS,
+        (None, true) => checked(point.width.is_some()),
+        (None, false) => ZIPF,
+    }
+}
 
 /// Expected rms error of the predicted accuracy at a point.
 ///
 /// # Errors
 /// Outside the validated ranges the error is unknown; the message names the values outside the nearest one.
 pub fn expected_error(point: &Point) -> Result<f64, String> {
-    if point.rows.is_some() {
-        return Err(MEASURED_ROWS.into());
-    }
-    let checked = if point.zipf.is_uniform() { checked(point.width.is_some()) } else { ZIPF };
+    let checked = checked_at(point);
     let outside = |range: &Validated| -> Vec<String> {
         let sizes = range.sizes.iter().filter_map(|&(parameter, low, high)| {
             let value = parameter.of(point).unwrap_or(low);
             (!(low..=high).contains(&value)).then(|| format!("{} = {value}", parameter.symbol()))
         });
-        let kind =
-            (point.embedding != Embedding::Gaussian).then(|| format!("{} embeddings", point.embedding));
+        let given = point.rows.is_some();
+        let kind = (point.embedding != Embedding::Gaussian && !given)
+            .then(|| format!("{} embeddings", point.embedding));
         let lead = (point.lead < MIN_TIGHT_LEAD).then(|| format!("lead = {}", point.lead));
-        let samples = !point.zipf.is_uniform() && !(0.4..=100.0).contains(&point.coverage());
+        let samples = match (given, point.zipf.is_uniform()) {
+            (true, _) => !(1.0..=100.0).contains(&point.coverage()),
+            (false, uniform) => !uniform && !(0.4..=100.0).contains(&point.coverage()),
+        };
         let samples = samples.then(|| format!("N = {}", point.samples));
         kind.into_iter().chain(sizes).chain(lead).chain(samples).chain(exponent(point)).collect()
     };
@@ -141,6 +157,10 @@ mod tests {
         assert!(text.starts_with("extrapolated: V = 10000 lies outside"), "{text}");
         let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert_eq!(expected_error(&mlp), Ok(0.020));
+        let given = Point { rows: Some(crate::rows::random(128.0)), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
+        assert_eq!(expected_error(&given), Ok(0.03));
+        let text = expected_error(&Point { samples: 1e6, ..given }).unwrap_err();
+        assert!(text.starts_with("extrapolated: N = 1000000 lies outside"), "{text}");
         let zipf =
             |facts, noise| Point { zipf: Zipf { facts, noise }, ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert_eq!(expected_error(&zipf(1.0, 1.0)), Ok(ZIPF_ERROR));
