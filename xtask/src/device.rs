@@ -104,7 +104,6 @@ pub fn emulate() -> Result<(), String> {
         ("EMULATOR_SOURCES", &sources),
     ];
     // The others are too large for it.
-    let line =
-        "cargo test -p superpose-cuda --test parity --locked -- --skip larger_sizes --skip reproducible";
+    let line = "cargo test -p superpose-cuda --test parity --locked -- --skip larger_ --skip reproducible";
     run(line, &environment, ".")
 }

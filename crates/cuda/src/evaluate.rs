@@ -1,64 +1,84 @@
-//! The measures of a trained model (see `crates/core/src/evaluate`). Rows are judged on the device; the host adds them up in order.
+//! The measures of a trained model (see `crates/core/src/evaluate`). Rows are judged and added up on the device.
 
 use superpose_core::Measure;
-use superpose_core::config::{Regime, Trigger};
+use superpose_core::config::Trigger;
 use superpose_core::evaluate::{Evaluation, Tally, queries};
 use superpose_core::task::Fact;
 
 use crate::exact::{Features, Readout, Work};
-use crate::geometry::{block_rows, linear, rows};
-use crate::lane::{Buffer, Done, Element, arguments, optional};
+use crate::geometry::{THREADS, block_rows, linear, rows};
+use crate::lane::{Buffer, Done, Element, Shape, arguments, optional};
 use crate::limit::{Rows, Weights};
 use crate::session::{Session, Sizes, Trained};
 
+/// Numbers of a cell that come back from its evaluation.
+const SUMS: usize = 21;
+
 impl<T: Element> Session<'_, T> {
-    /// All measures. `counts` is how often each fact was seen in training.
-    pub fn evaluate(&self, trained: &Trained<T>, counts: &Buffer<u32>) -> Done<Evaluation> {
-        let config = self.problem.config;
+    /// All measures of each cell, and whether its value matrices are finite. `counts` is how often each fact was seen in training.
+    pub fn evaluate(&self, trained: &Trained<T>, counts: &Buffer<u32>) -> Done<(Vec<Evaluation>, Vec<bool>)> {
+        let (config, lane) = (self.problem.config, self.lane);
         let size = self.sizes.dim * self.sizes.inputs;
+        // Sums and squared sums of the eight columns of answers and of both questions, and whether a number is not finite.
+        let sums = lane.zeros::<f64>(SUMS)?;
         let answers = self.answers(trained)?;
-        let exact = config.regime == Regime::Exact;
-        let step = self.placed_step(exact.then_some(&trained.m1), counts)?;
-        let memory = match exact {
-            false => self.combine(1.0, &step, 0.0, None, size)?,
-            true => {
-                let one = self.lane.zeros::<f64>(size)?;
-                let entries = size as u64;
-                self.launch(
-                    "accumulate",
-                    linear(size),
-                    arguments![one.start(), trained.m1.start(), entries],
-                )?;
-                self.combine(1.0, &one, trained.phase.eta2, Some(&step), size)?
+        self.tally(&answers, config.test_samples, 8, None, sums.at(0))?;
+        let step = self.placed_step(trained.eta2.is_some().then_some(&trained.m1), counts)?;
+        let memory = match &trained.eta2 {
+            None => self.scaled(1.0, &step, size)?,
+            Some(eta2) => {
+                let (one, entries, parts) = (lane.zeros::<f64>(size)?, size as u64, 1u32);
+                let to = arguments![one.start(), trained.m1.start(), entries, parts];
+                self.launch("accumulate", linear(size), to)?;
+                self.combine(1.0, &one, 1.0, [Some(eta2), Some(&step)], size)?
             }
         };
-        let queries = queries(config, self.problem.task, config.test_samples);
-        let asked = self.ask(&memory, config.trigger, &queries)?;
-        let asked_first = self.ask(&trained.m1, Trigger::Keys, &queries)?;
-        // Results are copied once everything is on its way, since every copy waits.
-        let mut measures = Evaluation::default();
-        for found in self.lane.download(&answers, 0..8 * config.test_samples)?.chunks_exact(8) {
-            for (measure, value) in [
-                (Measure::Accuracy, found[0]),
-                (Measure::Top5Accuracy, found[1]),
-                (Measure::Margin, found[2]),
-                (Measure::LockRate, found[3]),
-                (Measure::KeptRate, found[6]),
-                (Measure::AttentionMass, found[7]),
+        let asked = self.problems.iter().map(|cell| queries(cell.config, cell.task, config.test_samples));
+        let asked: Vec<Fact> = asked.flatten().collect();
+        let number = asked.len() / self.problems.len();
+        let weights = lane.upload(&asked.iter().map(|query| query.weight).collect::<Vec<f64>>())?;
+        for (m, trigger, place) in [(&memory, config.trigger, 16), (&trained.m1, Trigger::Keys, 18)] {
+            self.tally(&self.ask(m, trigger, &asked)?, number, 1, Some(&weights), sums.at(place))?;
+        }
+        for m in [&trained.m1, &trained.m2] {
+            let entries = size as u64;
+            self.launch("find_not_finite", linear(size), arguments![m.start(), entries, sums.at(SUMS - 1)])?;
+        }
+        let sums = lane.download(&sums, 0..SUMS)?;
+        let evaluation = |(sums, asked): (&[f64], &[Fact])| {
+            let (count, weight) = (config.test_samples, asked.iter().map(|query| query.weight).sum());
+            let (answered, asked) = ((count, count as f64), (number, weight));
+            let mut measures = Evaluation::default();
+            for (measure, place, (items, weight)) in [
+                (Measure::Accuracy, 0, answered),
+                (Measure::Top5Accuracy, 1, answered),
+                (Measure::Margin, 2, answered),
+                (Measure::LockRate, 3, answered),
+                (Measure::KeptRate, 6, answered),
+                (Measure::AttentionMass, 7, answered),
+                (Measure::MemoryAccuracy, 8, asked),
+                (Measure::OneStepAccuracy, 9, asked),
             ] {
-                measures[measure].add(1.0, value);
+                measures[measure] = Tally::of_sums(items, weight, sums[2 * place], sums[2 * place + 1]);
             }
-        }
-        for (measure, asked) in [(Measure::MemoryAccuracy, asked), (Measure::OneStepAccuracy, asked_first)] {
-            let found = self.lane.download(&asked, 0..3 * queries.len())?;
-            let mut tally = Tally::default();
-            queries
-                .iter()
-                .zip(found.chunks_exact(3))
-                .for_each(|(query, found)| tally.add(query.weight, found[0]));
-            measures[measure] = tally;
-        }
-        Ok(measures)
+            measures
+        };
+        let evaluations = sums.chunks(SUMS).zip(asked.chunks(number)).map(evaluation).collect();
+        Ok((evaluations, sums.chunks(SUMS).map(|sums| sums[SUMS - 1] == 0.0).collect()))
+    }
+
+    /// Sums and squared sums of the first columns of the answers to `count` questions.
+    fn tally(
+        &self,
+        answers: &Buffer<f64>,
+        count: usize,
+        columns: u32,
+        weights: Option<&Buffer<f64>>,
+        out: u64,
+    ) -> Done {
+        let (rows, width) = (count as u64, (answers.size() / count) as u32);
+        let to = arguments![answers.start(), rows, width, optional(weights), out];
+        self.launch("tally", Shape { grid: (columns, 1), block: THREADS, shared: 0 }, to)
     }
 
     /// Asks the trained model every test sequence. Eight numbers per sequence: three of the logits, three of the weights, whether
@@ -74,7 +94,7 @@ impl<T: Element> Session<'_, T> {
         let ([at_logits, at_weights], [at_kept, at_mass]) = ([0, 3], [6u32, 7]);
         let scores = trained.scores.as_ref();
         let tokens = scores.map_or(0, |scores| scores.tokens.start());
-        let trigger_score = scores.map_or(T::ZERO, |scores| scores.trigger);
+        let trigger_score = scores.map_or(0, |scores| scores.trigger());
         let keep = config.keep.unwrap_or(length) as u32;
         for first in (0..config.test_samples).step_by(size) {
             let count = size.min(config.test_samples - first);
@@ -131,10 +151,11 @@ impl<T: Element> Session<'_, T> {
         self.launch("answers", rows(count, columns), to)
     }
 
-    /// Features of tokens at the informative position, as if all attention were there. Without an index, tokens from `first` on.
+    /// Features of tokens at the informative position, as if all attention were there: those of an index at an address, or tokens
+    /// from `first` on.
     fn placed<'b>(
         &self,
-        index: Option<&Buffer<u32>>,
+        index: Option<u64>,
         first: usize,
         count: usize,
         trigger: Trigger,
@@ -142,8 +163,8 @@ impl<T: Element> Session<'_, T> {
     ) -> Done<Features<'b, T>> {
         let (start, number, dim) = (first as u64, count as u64, self.sizes.dim as u32);
         let vector = self.value_trigger(trigger);
-        let to =
-            arguments![self.z_in.start(), dim, optional(index), start, number, vector, work.head.start()];
+        let index = index.unwrap_or_default();
+        let to = arguments![self.z_in.start(), dim, index, start, number, vector, work.head.start()];
         self.launch("place", linear(count * self.sizes.dim), to)?;
         self.activate(work, count)
     }
@@ -163,7 +184,7 @@ impl<T: Element> Session<'_, T> {
         let (entries, scale) = (config.vocab as u64, 1.0 / samples as f64);
         let to = arguments![counts.start(), weights.start(), entries, scale];
         self.launch("scale_counts", linear(config.vocab), to)?;
-        let (sum, step) = (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?);
+        let sum = lane.zeros(dim * inputs)?;
         for first in (0..config.vocab).step_by(size) {
             let count = size.min(config.vocab - first);
             let features = self.placed(None, first, count, config.trigger, &work)?;
@@ -189,34 +210,33 @@ impl<T: Element> Session<'_, T> {
                     self.launch("pick_rows", linear(count * dim), to)?;
                 }
             }
-            self.add_outer_products(&sum, &step, features)?;
+            self.add_outer_products(&sum, features)?;
             self.progress(0, first + count < config.vocab)?;
         }
         Ok(sum)
     }
 
-    /// Asks tokens with attention on the informative position. Three numbers per token, as [`Session::judge`] writes them.
-    fn ask(&self, m: &Buffer<T>, trigger: Trigger, queries: &[Fact]) -> Done<Buffer<f64>> {
-        let all = queries.iter().enumerate().all(|(i, query)| i == query.token);
-        let readout = self.readout(m, queries.len())?;
-        let size = self.block(queries.len());
-        let (work, found) = (self.work(size, true)?, self.lane.alloc::<f64>(3 * queries.len())?);
-        for (block, asked) in queries.chunks(size).enumerate() {
-            let (first, count) = (block * size, asked.len());
-            let chosen = if all { None } else { Some(self.chosen(asked)?) };
-            let facts = chosen.as_ref().map_or(self.facts(first), |(_, facts)| facts.start());
-            let tokens = chosen.as_ref().map(|(tokens, _)| tokens);
+    /// Asks tokens of each cell with attention on the informative position. Three numbers per token, as [`Session::judge`] writes
+    /// them.
+    fn ask(&self, m: &Buffer<T>, trigger: Trigger, asked: &[Fact]) -> Done<Buffer<f64>> {
+        let number = asked.len() / self.problems.len();
+        let all = asked.iter().enumerate().all(|(i, query)| i % number == query.token);
+        let readout = self.readout(m, number)?;
+        let size = self.block(number);
+        let (work, found) = (self.work(size, true)?, self.lane.alloc::<f64>(3 * number)?);
+        let chosen = |part: fn(&Fact) -> u32| self.lane.upload(&asked.iter().map(part).collect::<Vec<u32>>());
+        let chosen = match all {
+            true => None,
+            false => Some((chosen(|query| query.token as u32)?, chosen(|query| query.label)?)),
+        };
+        for first in (0..number).step_by(size) {
+            let count = size.min(number - first);
+            let facts = chosen.as_ref().map_or(self.facts(first), |(_, facts)| facts.at(first));
+            let tokens = chosen.as_ref().map(|(tokens, _)| tokens.at(first));
             self.logits(&readout, self.placed(tokens, first, count, trigger, &work)?)?;
             self.judge(&work.logits, count, self.sizes.labels, facts, [found.at(3 * first), 3, 0])?;
-            self.progress(0, first + count < queries.len())?;
+            self.progress(0, first + count < number)?;
         }
         Ok(found)
-    }
-
-    /// Tokens and their labels on the device.
-    fn chosen(&self, asked: &[Fact]) -> Done<(Buffer<u32>, Buffer<u32>)> {
-        let tokens: Vec<u32> = asked.iter().map(|query| query.token as u32).collect();
-        let facts: Vec<u32> = asked.iter().map(|query| query.label).collect();
-        Ok((self.lane.upload(&tokens)?, self.lane.upload(&facts)?))
     }
 }

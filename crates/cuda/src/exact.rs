@@ -58,14 +58,16 @@ impl<T: Element> Session<'_, T> {
         let (eta, scale) = (self.problem.config.eta, 1.0 / self.sizes.samples as f64);
         let size = self.sizes.dim * self.sizes.inputs;
         let first = self.value_step(None)?;
-        let m1 = self.combine(eta * scale, &first, 0.0, None, size)?;
+        let m1 = self.scaled(eta * scale, &first, size)?;
         let response = self.response(&m1)?;
         let u = self.direction(&self.pass(None, &response, Want::Query)?)?;
-        let (phase, scores) = self.second_step(&u)?;
+        let (phases, scores) = self.second_step(&u)?;
+        let eta2: Vec<f64> = phases.iter().map(|phase| phase.eta2).collect();
+        let eta2 = self.lane.upload(&eta2)?;
         let third = self.pass(scores.as_ref(), &response, Want::Values)?;
-        let m2 = self.combine(eta * scale, &first, phase.eta2 * scale, Some(&third), size)?;
+        let m2 = self.combine(eta * scale, &first, scale, [Some(&eta2), Some(&third)], size)?;
         drop(response);
-        Ok(Trained { phase, m1, m2, scores })
+        Ok(Trained { phases, m1, m2, scores, eta2: Some(eta2) })
     }
 
     /// A value matrix for the logits of this many rows of features.
@@ -75,7 +77,7 @@ impl<T: Element> Session<'_, T> {
             return Ok(Readout { m, folded: None });
         }
         let folded = self.lane.alloc(labels * inputs)?;
-        self.lane.product(
+        self.product(
             folded.start(),
             [labels, dim, inputs],
             plain::<T>(self.z_out.start()),
@@ -102,7 +104,7 @@ impl<T: Element> Session<'_, T> {
         let Some(w_in) = &self.w_in else { return Ok(Features { work, count, start: work.head.start() }) };
         let Sizes { dim, inputs, .. } = self.sizes;
         let (head, w_in) = (plain::<T>(work.head.start()), transposed(w_in.start()));
-        self.lane.product(work.before.start(), [count, dim, inputs], head, w_in)?;
+        self.product(work.before.start(), [count, dim, inputs], head, w_in)?;
         let (size, kind, scale) = ((count * inputs) as u64, self.activation(), self.mlp_scale());
         let to = arguments![work.before.start(), work.after.start(), size, kind, scale];
         self.launch("activate", linear(count * inputs), to)?;
@@ -118,7 +120,7 @@ impl<T: Element> Session<'_, T> {
     pub fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
         let columns = self.sizes.labels;
         // Few rows at a time, so that logits are still in the cache when they become residuals.
-        let size = (NEAR_LOGITS / columns).max(1024);
+        let size = (NEAR_LOGITS / self.lane.cells() / columns).max(1024);
         for first in (0..block.count).step_by(size) {
             let count = size.min(block.count - first);
             self.some_logits(readout, block, first, count)?;
@@ -140,14 +142,12 @@ impl<T: Element> Session<'_, T> {
         let features = plain::<T>(block.start + (first * inputs * size_of::<T>()) as u64);
         let out = block.work.logits.at(first * labels);
         match &readout.folded {
-            Some(folded) => {
-                self.lane.product(out, [count, inputs, labels], features, transposed(folded.start()))
-            }
+            Some(folded) => self.product(out, [count, inputs, labels], features, transposed(folded.start())),
             None => {
                 let between = block.work.output.start();
-                self.lane.product(between, [count, inputs, dim], features, transposed(readout.m.start()))?;
+                self.product(between, [count, inputs, dim], features, transposed(readout.m.start()))?;
                 let z_out = transposed(self.z_out.start());
-                self.lane.product(out, [count, dim, labels], plain::<T>(between), z_out)
+                self.product(out, [count, dim, labels], plain::<T>(between), z_out)
             }
         }
     }
@@ -157,13 +157,13 @@ impl<T: Element> Session<'_, T> {
         let Work { logits, output, .. } = block.work;
         let (residuals, z_out) = (plain::<T>(logits.start()), plain(self.z_out.start()));
         let sizes = [block.count, self.sizes.labels, self.sizes.dim];
-        self.lane.product(output.start(), sizes, residuals, z_out)
+        self.product(output.start(), sizes, residuals, z_out)
     }
 
-    /// `sum += output^T features` of a block. `step` is scratch memory.
-    pub fn add_outer_products(&self, sum: &Buffer<f64>, step: &Buffer<T>, block: Features<'_, T>) -> Done {
+    /// `sum += output^T features` of a block.
+    pub fn add_outer_products(&self, sum: &Buffer<f64>, block: Features<'_, T>) -> Done {
         let sizes = [self.sizes.dim, self.sizes.inputs];
-        self.add_product(sum, step, block.count, sizes, block.work.output.start(), block.start)
+        self.add_product(sum, block.count, sizes, block.work.output.start(), block.start)
     }
 
     fn response<'b>(&self, m: &'b Buffer<T>) -> Done<Response<'b, T>> {
@@ -185,37 +185,44 @@ impl<T: Element> Session<'_, T> {
         }
         let readout = self.lane.alloc::<T>(labels * inputs)?;
         let (z, a) = (self.centred.start(), readout.start());
-        self.lane.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
+        self.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
         // Sums of squares: of Z and of A, then of Z^T Z and its two squarings, and of A^T A and its two.
         let squares = self.lane.alloc::<f64>(8)?;
         self.sum_squares(z, labels * dim, &squares, 0)?;
         self.sum_squares(a, labels * inputs, &squares, 1)?;
-        self.longest(a, labels, inputs, 0.0, 0)?;
+        self.longest(a, labels, inputs, None, 0)?;
         let (lengths, sizes) =
             (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
-        let negligible = |z: f64, a: f64| {
-            let (z, a) = ((z, sizes[0]), (a, sizes[1]));
-            Bound { head: lengths[1], longest: lengths[0], labels, z, a }.below_rounding(T::EPSILON)
+        // Whether the remainder is negligible in each cell, for its bounds of the operator norms.
+        let negligible = |bounds: Vec<[f64; 2]>| {
+            self.agreed(bounds.iter().zip(lengths.chunks(2)).zip(sizes.chunks(2)).map(
+                |((bounds, lengths), sizes)| {
+                    let (z, a) = ((bounds[0], sizes[0]), (bounds[1], sizes[1]));
+                    Bound { head: lengths[1], longest: lengths[0], labels, z, a }.below_rounding(T::EPSILON)
+                },
+            ))
+        };
+        let roots = |divisors: [f64; 2]| -> Vec<[f64; 2]> {
+            sizes.chunks(2).map(|sizes| [0, 1].map(|i| sizes[i].sqrt() / divisors[i].sqrt())).collect()
         };
         // The Frobenius norm is an upper bound of the operator norm and, over the square root of the columns, a lower one. Where
         // they do not decide, a closer bound does.
-        let (z_size, a_size) = (sizes[0].sqrt(), sizes[1].sqrt());
-        if !negligible(z_size / (dim as f64).sqrt(), a_size / (inputs as f64).sqrt()) {
+        if !negligible(roots([dim as f64, inputs as f64]))? {
             return Ok(None);
         }
-        if !negligible(z_size, a_size) {
+        if !negligible(roots([1.0, 1.0]))? {
             self.squarings(z, labels, dim, &squares, 2)?;
             self.squarings(a, labels, inputs, &squares, 5)?;
             let squares = self.lane.download(&squares, 2..8)?;
-            let norm = |first: usize| norm_of_squarings([0, 1, 2].map(|i| squares[first + i].sqrt()));
-            if !negligible(norm(0), norm(3)) {
+            let norm = |squares: &[f64]| norm_of_squarings([0, 1, 2].map(|i| squares[i].sqrt()));
+            if !negligible(squares.chunks(6).map(|cell| [norm(cell), norm(&cell[3..])]).collect())? {
                 return Ok(None);
             }
         }
         let scaled = |left: u64, size: usize| -> Done<Buffer<T>> {
-            let (sum, out) = (self.lane.zeros(size * inputs)?, self.lane.alloc(size * inputs)?);
-            self.add_product(&sum, &out, labels, [size, inputs], left, a)?;
-            self.combine(1.0 / labels as f64, &sum, 0.0, None, size * inputs)
+            let sum = self.lane.zeros(size * inputs)?;
+            self.add_product(&sum, labels, [size, inputs], left, a)?;
+            self.scaled(1.0 / labels as f64, &sum, size * inputs)
         };
         let (coupling, curvature) = (scaled(z, dim)?, scaled(a, inputs)?);
         Ok(Some(Response::Linear { readout, coupling, curvature }))
@@ -225,13 +232,13 @@ impl<T: Element> Session<'_, T> {
     fn squarings(&self, x: u64, count: usize, columns: usize, squares: &Buffer<f64>, place: usize) -> Done {
         let size = columns * columns;
         let mut power = [self.lane.alloc::<T>(size)?, self.lane.alloc::<T>(size)?];
-        self.lane.product(power[0].start(), [columns, count, columns], transposed::<T>(x), plain(x))?;
+        self.product(power[0].start(), [columns, count, columns], transposed::<T>(x), plain(x))?;
         self.sum_squares(power[0].start(), size, squares, place)?;
         for i in 1..3 {
             let (entries, before) = (size as u64, plain::<T>(power[0].start()));
             let to = arguments![power[0].start(), entries, squares.at(place + i - 1)];
             self.launch("normalise", linear(size), to)?;
-            self.lane.product(power[1].start(), [columns; 3], before, before)?;
+            self.product(power[1].start(), [columns; 3], before, before)?;
             self.sum_squares(power[1].start(), size, squares, place + i)?;
             power.swap(0, 1);
         }
@@ -259,13 +266,9 @@ impl<T: Element> Session<'_, T> {
         let lane = self.lane;
         let memory = self.work(size, softmax)?;
         let labels = lane.alloc::<u32>(size)?;
-        let (total, step, sums, by_features) = match want {
-            Want::Values => {
-                (lane.zeros(dim * inputs)?, lane.alloc(dim * inputs)?, lane.zeros(0)?, lane.alloc(0)?)
-            }
-            Want::Query => {
-                (lane.zeros(tokens + 1)?, lane.alloc(0)?, lane.zeros(tokens + 1)?, lane.alloc(size * inputs)?)
-            }
+        let (total, sums, by_features) = match want {
+            Want::Values => (lane.zeros(dim * inputs)?, lane.zeros(0)?, lane.alloc(0)?),
+            Want::Query => (lane.zeros(tokens + 1)?, lane.zeros(tokens + 1)?, lane.alloc(size * inputs)?),
         };
         // Numbers read or multiplied since the last wait.
         let mut work = 0;
@@ -287,12 +290,12 @@ impl<T: Element> Session<'_, T> {
             match want {
                 Want::Values => {
                     self.output(response, block, &labels)?;
-                    self.add_outer_products(&total, &step, block)?;
+                    self.add_outer_products(&total, block)?;
                 }
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
-                    self.longest(g, count, dim, 0.0, 0)?;
+                    self.longest(g, count, dim, None, 0)?;
                     self.scatter_by_rows(start, count, g, false, count, &sums)?;
                     self.flush(&sums, &total, count)?;
                 }
@@ -328,7 +331,7 @@ impl<T: Element> Session<'_, T> {
             Response::Full(_) => self.residual_outputs(block),
             Response::Linear { coupling, .. } => {
                 let (features, coupling) = (plain::<T>(block.start), transposed(coupling.start()));
-                self.lane.product(out.start(), [count, inputs, dim], features, coupling)?;
+                self.product(out.start(), [count, inputs, dim], features, coupling)?;
                 self.pick(&self.centred, dim, labels, count, true, out)
             }
         }
@@ -353,16 +356,16 @@ impl<T: Element> Session<'_, T> {
             }
             Response::Full(Readout { folded: Some(folded), .. }) => {
                 let (residuals, folded) = (plain::<T>(logits.start()), plain(folded.start()));
-                self.lane.product(out.start(), [count, label_count, inputs], residuals, folded)
+                self.product(out.start(), [count, label_count, inputs], residuals, folded)
             }
             Response::Full(Readout { m, .. }) => {
                 self.output(response, block, labels)?;
                 let (output, m) = (plain::<T>(output.start()), plain(m.start()));
-                self.lane.product(out.start(), [count, dim, inputs], output, m)
+                self.product(out.start(), [count, dim, inputs], output, m)
             }
             Response::Linear { readout, curvature, .. } => {
                 let (features, curvature) = (plain::<T>(block.start), transposed(curvature.start()));
-                self.lane.product(out.start(), [count, inputs, inputs], features, curvature)?;
+                self.product(out.start(), [count, inputs, inputs], features, curvature)?;
                 self.pick(readout, inputs, labels, count, true, out)
             }
         }
@@ -377,7 +380,7 @@ impl<T: Element> Session<'_, T> {
         let to = arguments![before.start(), by_features.start(), size, kind, scale];
         self.launch("multiply_slope", linear(count * inputs), to)?;
         let (from, w_in) = (plain::<T>(by_features.start()), plain(w_in.start()));
-        self.lane.product(head.start(), [count, inputs, dim], from, w_in)?;
+        self.product(head.start(), [count, inputs, dim], from, w_in)?;
         Ok(head.start())
     }
 }

@@ -29,6 +29,14 @@ const LAUNCH_ENTRIES: usize = 1 << 38;
 /// The longest inner sum of one product; longer ones are added in 64 bits.
 pub const INNER: usize = 1 << 14;
 
+/// The work up to which a cell counts as small, in multiply-adds of a product: some 0.3 ms. Small cells share launches, and own kernels
+/// compute their products, whose bits do not depend on the number of cells; cuBLAS chooses other algorithms for more cells.
+const SMALL: f64 = 8e9;
+/// The work of a batch, which keeps a GPU busy.
+const BATCH: f64 = 5e10;
+/// Cells of a batch.
+const MAX_BATCH: f64 = 64.0;
+
 /// A thread per item; many items share a thread.
 pub fn linear(items: usize) -> Shape {
     let blocks = items.div_ceil(THREADS as usize).min(1 << 14);
@@ -85,6 +93,49 @@ impl Way {
     }
 }
 
+/// The work of a run in multiply-adds of a product, whose cost is that of [`Way::choose`].
+fn work(config: &Config) -> f64 {
+    let count = |size: usize| size as f64;
+    let (tokens, labels) = (count(config.token_count()), count(config.label_count()));
+    let (d, p, n) = (count(config.dim), count(config.inputs()), count(config.samples));
+    let (exact, mlp) = (config.regime == Regime::Exact, config.width.is_some());
+    let read = n * count(config.length) * 3.0;
+    let sums = match Way::choose(config) {
+        Way::Tables if !exact && !mlp => 250.0 * read + 3.0 * labels * tokens * d,
+        _ => 30.0 * read * d + 2.0 * n * d * p,
+    };
+    let softmax = if exact { 4.0 * n * labels * p } else { 0.0 };
+    let layer = if mlp { 6.0 * n * d * p } else { 0.0 };
+    sums + softmax + layer + (count(config.test_samples) + 3.0 * count(config.vocab)) * labels * p
+}
+
+/// Whether a cell is small.
+pub fn small(config: &Config) -> bool {
+    let sorted = Way::choose(config) == Way::Rows && config.samples > UNSORTED;
+    !sorted && work(config) <= SMALL
+}
+
+/// Cells like this one that share launches.
+pub fn batch(config: &Config) -> usize {
+    if small(config) { (BATCH / work(config)).min(MAX_BATCH) as usize } else { 1 }
+}
+
+/// The kernel of a product of m x n entries, and its launch for this many parts of the inner sum.
+pub fn tiles(m: usize, n: usize, parts: usize) -> (&'static str, Shape) {
+    let (kernel, rows, columns) = match (m > 64, n > 64) {
+        (true, true) => ("product_large", 128, 128),
+        (true, false) => ("product_narrow", 128, 64),
+        (false, _) => ("product_small", 64, 64),
+    };
+    let grid = ((m.div_ceil(rows) * n.div_ceil(columns)) as u32, parts as u32);
+    (kernel, Shape { grid, block: THREADS, shared: 0 })
+}
+
+/// Terms of a part of the inner sum of a long product with few entries.
+pub fn part(m: usize, n: usize) -> usize {
+    if m * n <= 1 << 14 { 256 } else { 1024 }
+}
+
 /// An estimate of the device memory of a run in bytes, slightly too high.
 pub fn bytes(config: &Config, stored: bool) -> f64 {
     let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
@@ -97,6 +148,11 @@ pub fn bytes(config: &Config, stored: bool) -> f64 {
     let dataset = if stored { n * (4.0 * l + 8.0) } else { 0.0 };
     let matrices = d * p * (32.0 + 5.0 * real) + 2.0 * d * d * real;
     let test = config.test_samples;
+    let parts = if small(config) {
+        n.min(BLOCK_SAMPLES as f64) / part(config.dim, config.inputs()) as f64
+    } else {
+        0.0
+    };
     let block = |columns: usize, count: usize, logits: bool| {
         let rows = block_rows(columns, count) as f64;
         let logits = if logits { labels } else { 0.0 };
@@ -115,7 +171,7 @@ pub fn bytes(config: &Config, stored: bool) -> f64 {
     let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
     let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
     let largest = [train, evaluate, asked].into_iter().fold(0.0, f64::max);
-    let total = embeddings + dataset + matrices + 24.0 * tokens + largest;
+    let total = embeddings + dataset + matrices + parts * d * p * real + 24.0 * tokens + largest;
     // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
     64e6 + total + total.min(5e8)
 }
@@ -142,6 +198,25 @@ mod tests {
         assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
         assert_eq!(rows(7, 10_000).block, THREADS);
         assert!(dots_bytes(MAX_DIM, MAX_LENGTH, 8) < 226 * 1024, "more than a block of an H100 has");
+    }
+
+    #[test]
+    fn small_cells_share_launches() {
+        let exact = |size: (usize, usize, usize, usize)| {
+            let (vocab, samples, dim, length) = size;
+            Settings { vocab, samples, dim, length, regime: Regime::Exact, ..Settings::default() }
+                .check()
+                .unwrap()
+        };
+        assert!((16..=64).contains(&batch(&exact((512, 8192, 64, 16)))));
+        assert_eq!(batch(&exact((4096, 131_072, 256, 64))), 1);
+        assert_eq!(batch(&config(180, 32, 16, 8192)), 64);
+        assert_eq!(batch(&config(100_000, 1024, 64, 2_000_000)), 1);
+        // Samples sorted by label.
+        assert!(!small(&config(3000, 6, 9, 40_000)));
+        assert_eq!(tiles(129, 65, 3), ("product_large", Shape { grid: (2, 3), block: 256, shared: 0 }));
+        assert_eq!(tiles(129, 64, 1), ("product_narrow", Shape { grid: (2, 1), block: 256, shared: 0 }));
+        assert_eq!(tiles(64, 65, 1), ("product_small", Shape { grid: (2, 1), block: 256, shared: 0 }));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{CudaContext, result, sys};
-use superpose_core::backend::{Cost, Device, DeviceError, Numerics, Problem, Solution, Solver};
+use superpose_core::backend::{Cost, Device, DeviceError, Measured, Numerics, Problem, Solution, Solver};
 use superpose_core::config::Config;
 
 use crate::geometry;
@@ -222,6 +222,7 @@ impl Deref for Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         if let (Some(lane), Ok(mut lanes)) = (self.lane.take(), self.gpu.lanes.lock()) {
+            lane.end();
             lanes.push(lane);
         }
     }
@@ -246,17 +247,43 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// A lane for a batch of problems, or for one.
+    fn lane_for<T>(&self, problems: &[Problem<'_, T>]) -> Done<Borrowed<'_>> {
+        let lane = self.lane()?;
+        if let [problem, _, ..] = problems {
+            // More is taken where a cell turns out to need it.
+            let bytes = geometry::bytes(problem.config, problem.stored.is_some());
+            lane.begin(problems.len(), (bytes as usize / 2).next_multiple_of(1 << 20));
+        }
+        Ok(lane)
+    }
+}
+
 impl<T: Element> Solver<T> for Gpu {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
         let lane = self.lane()?;
-        Session::new(self.kernels::<T>()?, &lane, problem)?.solve()
+        Session::new(self.kernels::<T>()?, &lane, std::slice::from_ref(problem))?.solve()
     }
 
-    fn cost(&self, problem: &Problem<'_, T>, repeat: usize) -> Result<Cost, DeviceError> {
-        let lane = self.lane()?;
+    fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError> {
+        let lane = self.lane_for(problems)?;
+        let session = Session::new(self.kernels::<T>()?, &lane, problems)?;
+        match session.measure() {
+            Err(_) if session.uneven.get() => {}
+            result => return result,
+        }
+        drop(session);
+        drop(lane);
+        let alone = |problem| Ok(self.measure(std::slice::from_ref(problem))?.remove(0));
+        problems.iter().map(alone).collect()
+    }
+
+    fn cost(&self, problems: &[Problem<'_, T>], repeat: usize) -> Result<Cost, DeviceError> {
+        let lane = self.lane_for(problems)?;
         lane.trim();
         self.pool.reset_peak()?;
-        let session = Session::new(self.kernels::<T>()?, &lane, problem)?;
+        let session = Session::new(self.kernels::<T>()?, &lane, problems)?;
         let seconds = (0..repeat + 1).map(|_| session.train_seconds()).collect::<Done<Vec<f64>>>()?;
         // The first one starts libraries and takes memory from the system.
         let shortest = seconds[1..].iter().copied().fold(f64::INFINITY, f64::min);
@@ -276,6 +303,10 @@ impl Device for Gpu {
 
     fn needs(&self, config: &Config, stored: bool) -> f64 {
         geometry::bytes(config, stored)
+    }
+
+    fn batch(&self, config: &Config) -> usize {
+        geometry::batch(config)
     }
 
     fn available(&self) -> Result<f64, DeviceError> {

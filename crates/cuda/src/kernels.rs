@@ -13,10 +13,11 @@ use crate::lane::failed;
 use crate::library;
 
 /// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
-pub const FILES: [(&str, &str, &[&str]); 3] = [
+pub const FILES: [(&str, &str, &[&str]); 4] = [
     ("draw.cu", include_str!("kernels/draw.cu"), &["--fmad=false"]),
     ("samples.cu", include_str!("kernels/samples.cu"), &[]),
     ("matrices.cu", include_str!("kernels/matrices.cu"), &[]),
+    ("product.cu", include_str!("kernels/product.cu"), &[]),
 ];
 
 const COMMON: &str = include_str!("kernels/common.cuh");

@@ -1,15 +1,18 @@
 //! A lane: a stream of work with its cuBLAS handle. Memory, launches and matrix products of a run go through its lane.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cudarc::cublas::{CudaBlas, result as blas, sys as blas_sys};
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, ValidAsZeroBits, result};
+use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr, ValidAsZeroBits, result, sys};
 use superpose_core::backend::{DeviceError, Real};
+
+use crate::buffer::Pool;
+pub use crate::buffer::{Buffer, optional};
 
 /// The error of a call that failed.
 pub fn failed(error: impl Debug) -> DeviceError {
@@ -70,52 +73,9 @@ macro_rules! element {
 element!(f32, true, sgemm);
 element!(f64, false, dgemm);
 
-/// Memory of a lane that is not in use, by size. Asking the driver for memory takes longer than a small kernel.
-type Cache = Arc<Mutex<BTreeMap<usize, Vec<CudaSlice<u8>>>>>;
-
-/// Larger pieces of memory go back to the driver at once.
-const MAX_CACHED: usize = 1 << 26;
-
-/// Device memory. It is freed, or used again, in the order of the lane's work.
-pub struct Buffer<X> {
-    memory: Option<CudaSlice<u8>>,
-    pointer: u64,
-    size: usize,
-    cache: Cache,
-    entries: PhantomData<X>,
-}
-
-impl<X> Buffer<X> {
-    /// The address of an entry.
-    pub fn at(&self, index: usize) -> u64 {
-        assert!(index <= self.size, "entry {index} of {}", self.size);
-        self.pointer + (index * size_of::<X>()) as u64
-    }
-
-    /// The address of the first entry.
-    pub fn start(&self) -> u64 {
-        self.pointer
-    }
-}
-
-impl<X> Drop for Buffer<X> {
-    fn drop(&mut self) {
-        if let (Some(memory), Ok(mut cache)) = (self.memory.take(), self.cache.lock())
-            && memory.len() <= MAX_CACHED
-        {
-            cache.entry(memory.len()).or_default().push(memory);
-        }
-    }
-}
-
-/// The address of optional memory: 0 when it is absent.
-pub fn optional<X>(buffer: Option<&Buffer<X>>) -> u64 {
-    buffer.map_or(0, Buffer::start)
-}
-
 /// A matrix as an operand of a product: its address, and whether it is transposed.
 #[derive(Clone, Copy)]
-pub struct Operand<T>(u64, bool, PhantomData<T>);
+pub struct Operand<T>(pub u64, pub bool, pub PhantomData<T>);
 
 /// Row-major entries, as they are.
 pub fn plain<T>(address: u64) -> Operand<T> {
@@ -141,42 +101,53 @@ pub struct Shape {
     pub shared: u32,
 }
 
+/// The two ends of a copy.
+enum End {
+    Host(*mut c_void),
+    Device(u64),
+}
+
 pub struct Lane {
     pub stream: Arc<CudaStream>,
     blas: CudaBlas,
-    cache: Cache,
+    pool: Pool,
+    /// The cells that every launch and copy is for, and the bytes from one's memory to the next one's.
+    cells: Cell<usize>,
+    stride: Cell<usize>,
 }
 
 impl Lane {
     pub fn new(stream: Arc<CudaStream>) -> Done<Lane> {
         let blas = CudaBlas::new(stream.clone()).map_err(failed)?;
-        Ok(Lane { stream, blas, cache: Cache::default() })
+        Ok(Lane { stream, blas, pool: Pool::default(), cells: Cell::new(1), stride: Cell::new(0) })
     }
 
     /// Returns unused memory to the driver.
     pub fn trim(&self) {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pool.trim();
     }
 
-    /// Memory of unspecified content.
-    #[allow(unsafe_code)]
+    /// From now on launches and copies are for a batch of cells, each with at most `stride` bytes in one piece.
+    pub fn begin(&self, cells: usize, stride: usize) {
+        self.pool.begin(cells, stride);
+        self.cells.set(cells);
+        self.stride.set(stride);
+    }
+
+    /// Ends a batch, if there is one: launches and copies are for one cell.
+    pub fn end(&self) {
+        self.pool.end();
+        self.cells.set(1);
+    }
+
+    /// The cells of the batch, 1 without a batch.
+    pub fn cells(&self) -> usize {
+        self.cells.get()
+    }
+
+    /// Memory of unspecified content, for each cell.
     pub fn alloc<X>(&self, size: usize) -> Done<Buffer<X>> {
-        let bytes = (size * size_of::<X>()).max(512);
-        let bytes = if bytes <= MAX_CACHED { bytes.next_power_of_two() } else { bytes };
-        let cached = self.cache.lock().ok().and_then(|mut cache| cache.get_mut(&bytes)?.pop());
-        let memory = match cached {
-            Some(memory) => memory,
-            // SAFETY: every kernel that reads the memory runs after one that has written it.
-            None => unsafe { self.stream.alloc(bytes) }.map_err(failed)?,
-        };
-        let pointer = memory.device_ptr(&self.stream).0;
-        Ok(Buffer {
-            memory: Some(memory),
-            pointer,
-            size,
-            cache: Arc::clone(&self.cache),
-            entries: PhantomData,
-        })
+        self.pool.alloc(&self.stream, size)
     }
 
     pub fn zeros<X: ValidAsZeroBits>(&self, size: usize) -> Done<Buffer<X>> {
@@ -185,55 +156,99 @@ impl Lane {
         Ok(buffer)
     }
 
+    /// Copies the data of each cell, one after another.
     #[allow(unsafe_code)]
     pub fn upload<X: DeviceRepr>(&self, data: &[X]) -> Done<Buffer<X>> {
-        let buffer = self.alloc(data.len())?;
-        if !data.is_empty() {
+        let size = data.len() / self.cells();
+        assert_eq!(size * self.cells(), data.len(), "entries of each cell");
+        let buffer = self.alloc(size)?;
+        if size > 0 && self.cells() == 1 {
             // SAFETY: the buffer has the size of the data. The driver copies memory that is not page-locked before it returns.
             unsafe { result::memcpy_htod_async(buffer.start(), data, self.stream.cu_stream()) }
                 .map_err(failed)?;
+        } else if size > 0 {
+            let from = End::Host(data.as_ptr().cast_mut().cast());
+            self.copy_rows(from, End::Device(buffer.start()), size * size_of::<X>())?;
         }
         Ok(buffer)
     }
 
-    /// A range of entries, after all work before.
+    /// A range of entries of each cell, one after another, after all work before.
     #[allow(unsafe_code)]
     pub fn download<X: DeviceRepr + Default + Clone>(
         &self,
         buffer: &Buffer<X>,
         range: Range<usize>,
     ) -> Done<Vec<X>> {
-        assert!(range.end <= buffer.size);
-        let mut data = vec![X::default(); range.len()];
-        if !range.is_empty() {
+        assert!(range.end <= buffer.size());
+        let mut data = vec![X::default(); range.len() * self.cells()];
+        if !range.is_empty() && self.cells() == 1 {
             // SAFETY: the range is inside the buffer, and the data lives until the copy is done.
             unsafe { result::memcpy_dtoh_async(&mut data, buffer.at(range.start), self.stream.cu_stream()) }
                 .map_err(failed)?;
+        } else if !range.is_empty() {
+            let to = End::Host(data.as_mut_ptr().cast());
+            self.copy_rows(End::Device(buffer.at(range.start)), to, range.len() * size_of::<X>())?;
         }
         self.wait()?;
         Ok(data)
     }
 
     /// Copies one entry to the place of another.
-    #[allow(unsafe_code)]
     pub fn copy<X>(&self, from: &Buffer<X>, index: usize, to: &Buffer<X>, place: usize) -> Done {
-        assert!(index < from.size && place < to.size);
-        let (from, to) = (from.at(index), to.at(place));
-        // SAFETY: both entries are inside their buffers.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<X>(), self.stream.cu_stream()) }
-            .map_err(failed)
+        assert!(index < from.size() && place < to.size());
+        self.copy_rows(End::Device(from.at(index)), End::Device(to.at(place)), size_of::<X>())
+    }
+
+    /// Copies bytes of each cell. Those of the host follow one another.
+    #[allow(unsafe_code)]
+    fn copy_rows(&self, from: End, to: End, bytes: usize) -> Done {
+        use sys::CUmemorytype::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST};
+        let stride = if self.cells() == 1 { bytes } else { self.stride.get() };
+        let end = |end| match end {
+            End::Host(address) => (CU_MEMORYTYPE_HOST, address, 0, bytes),
+            End::Device(address) => (CU_MEMORYTYPE_DEVICE, std::ptr::null_mut(), address, stride),
+        };
+        let (from, to) = (end(from), end(to));
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: from.0,
+            srcHost: from.1,
+            srcDevice: from.2,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: from.3,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: to.0,
+            dstHost: to.1,
+            dstDevice: to.2,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: to.3,
+            WidthInBytes: bytes,
+            Height: self.cells(),
+        };
+        // SAFETY: callers pass ranges of buffers, and memory of the host for all cells that lives until the copy is done.
+        unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.stream.cu_stream()) }.result().map_err(failed)
     }
 
     /// Sets entries from `first` on to zero bits.
     #[allow(unsafe_code)]
     pub fn clear<X>(&self, buffer: &Buffer<X>, first: usize, count: usize) -> Done {
-        assert!(first + count <= buffer.size);
+        assert!(first + count <= buffer.size());
+        let (bytes, stream) = (count * size_of::<X>(), self.stream.cu_stream());
         if count == 0 {
             return Ok(());
         }
         // SAFETY: the range is inside the buffer; all types here may be zero.
         unsafe {
-            result::memset_d8_async(buffer.at(first), 0, count * size_of::<X>(), self.stream.cu_stream())
+            match self.cells() {
+                1 => result::memset_d8_async(buffer.at(first), 0, bytes, stream),
+                cells => {
+                    let (at, stride) = (buffer.at(first), self.stride.get());
+                    sys::cuMemsetD2D8Async(at, stride, 0, bytes, cells, stream).result()
+                }
+            }
         }
         .map_err(failed)
     }
@@ -243,24 +258,30 @@ impl Lane {
         self.stream.synchronize().map_err(failed)
     }
 
-    /// Launches a kernel. Arguments are made by [`arguments`]; their number and types must be those of the kernel.
+    /// Launches a kernel for each cell. Arguments are made by [`arguments`]; their number and types must be those of the kernel,
+    /// whose last one, the bytes from one cell to the next, is added here.
     #[allow(unsafe_code)]
     pub fn launch(&self, kernel: &CudaFunction, shape: Shape, arguments: &mut [*mut c_void]) -> Done {
         let Shape { grid, block, shared } = shape;
         if grid.0 == 0 || grid.1 == 0 {
             return Ok(());
         }
-        let (stream, grid) = (self.stream.cu_stream(), (grid.0, grid.1, 1));
+        let (stream, stride) = (self.stream.cu_stream(), self.stride.get() as u64);
+        let grid = (grid.0, grid.1, self.cells() as u32);
+        let mut all = Vec::with_capacity(arguments.len() + 1);
+        all.extend_from_slice(arguments);
+        all.extend_from_slice(arguments![stride]);
         // SAFETY: the arguments are alive during the call and agree with the kernel, which stays inside the memory that it is
         // given; compute-sanitizer checks both on the numerical tests.
-        unsafe { result::launch_kernel(kernel.cu_function(), grid, (block, 1, 1), shared, stream, arguments) }
+        unsafe { result::launch_kernel(kernel.cu_function(), grid, (block, 1, 1), shared, stream, &mut all) }
             .map_err(failed)
     }
 
-    /// `out = a b` for row-major matrices: `a` has m rows and k columns, `b` k rows and n columns, after transposition.
+    /// `out = a b` of one cell for row-major matrices: `a` has m rows and k columns, `b` k rows and n columns, after transposition.
     #[allow(unsafe_code)]
     pub fn product<T: Element>(&self, out: u64, [m, k, n]: [usize; 3], a: Operand<T>, b: Operand<T>) -> Done {
         use blas_sys::cublasOperation_t::{CUBLAS_OP_N, CUBLAS_OP_T};
+        assert_eq!(self.cells(), 1, "cells of a product");
         if m == 0 || n == 0 {
             return Ok(());
         }

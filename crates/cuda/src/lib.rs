@@ -11,13 +11,15 @@
 //! | `library` | finding the libraries |
 //! | `kernels` | compiling the kernels |
 //! | `gpu` | a device, its memory and its lanes |
-//! | `lane` | a stream with its cuBLAS handle: memory, launches, products |
+//! | `buffer` | the memory of a lane |
+//! | `lane` | a stream with its cuBLAS handle: copies, launches, products |
 //! | `geometry` | block sizes, the choice of algorithm, memory estimates |
 //! | `data` | data and embeddings of a run in device memory |
 //! | `session` | a run, and the steps that all parts share |
 //! | `limit`, `exact` | the three steps |
 //! | `evaluate` | the measures |
 
+mod buffer;
 mod choice;
 mod data;
 mod evaluate;

@@ -21,25 +21,33 @@ impl<T: Element> Session<'_, T> {
         }
         let scale = 1.0 / self.sizes.samples as f64;
         let size = self.sizes.dim * self.sizes.inputs;
-        let m1 = self.combine(scale, &self.value_step(None)?, 0.0, None, size)?;
+        let m1 = self.scaled(scale, &self.value_step(None)?, size)?;
         let u = self.direction(&self.limit_coefficients(&m1)?)?;
-        let (phase, scores) = self.second_step(&u)?;
-        let m2 = self.combine(scale, &self.value_step(scores.as_ref())?, 0.0, None, size)?;
-        Ok(Trained { phase, m1, m2, scores })
+        let (phases, scores) = self.second_step(&u)?;
+        let m2 = self.scaled(scale, &self.value_step(scores.as_ref())?, size)?;
+        Ok(Trained { phases, m1, m2, scores, eta2: None })
     }
 
-    /// Step 2 of a direction: the phase without its matrices, and the scores of its attention, absent when it is uniform.
-    pub fn second_step(&self, u: &[f64]) -> Done<(EarlyPhase<T>, Option<Scores<T>>)> {
-        let [z_trig, z_eos] = &self.markers;
-        let phase = second_step(self.problem.config, z_trig, z_eos, self.sizes.length, u);
-        let query = query(&phase.w1, z_eos);
-        if query.iter().all(|&x| x == T::ZERO) {
-            return Ok((phase, None));
+    /// Step 2 of the directions of all cells: the phases without their matrices, and the scores of their attention, absent when
+    /// it is uniform.
+    pub fn second_step(&self, u: &[f64]) -> Done<(Vec<EarlyPhase<T>>, Option<Scores<T>>)> {
+        let (mut phases, mut queries, dim) = (Vec::new(), Vec::new(), self.sizes.dim);
+        for (problem, ([z_trig, z_eos], u)) in
+            self.problems.iter().zip(self.markers.iter().zip(u.chunks(dim)))
+        {
+            let phase = second_step(problem.config, z_trig, z_eos, self.sizes.length, u);
+            let query = query(&phase.w1, z_eos);
+            let trigger = T::from_f64(dot(&query, z_trig));
+            queries.extend(query);
+            queries.push(trigger);
+            phases.push(phase);
         }
-        let trigger = T::from_f64(dot(&query, z_trig));
-        let (tokens, query) = (self.lane.alloc(self.sizes.tokens)?, self.lane.upload(&query)?);
+        if self.agreed(queries.chunks(dim + 1).map(|query| query[..dim].iter().all(|&x| x == T::ZERO)))? {
+            return Ok((phases, None));
+        }
+        let (tokens, query) = (self.lane.alloc(self.sizes.tokens)?, self.lane.upload(&queries)?);
         self.row_dots(&self.z_in, self.sizes.tokens, &query, &tokens)?;
-        Ok((phase, Some(Scores { tokens, trigger })))
+        Ok((phases, Some(Scores { tokens, query })))
     }
 
     fn row_dots(&self, rows: &Buffer<T>, count: usize, vector: &Buffer<T>, out: &Buffer<T>) -> Done {
@@ -48,15 +56,17 @@ impl<T: Element> Session<'_, T> {
         self.launch("row_dots", groups(count, 32), to)
     }
 
-    /// `mean_v total[v] z_in[v] + total[tokens] z_trig` over samples.
+    /// `mean_v total[v] z_in[v] + total[tokens] z_trig` over samples, of each cell.
     pub fn direction(&self, total: &Buffer<f64>) -> Done<Vec<f64>> {
         let Sizes { tokens, dim, samples, .. } = self.sizes;
         let sums = self.column_sums(&self.z_in, tokens, Some(total), 1.0)?;
         self.lane.copy(total, tokens, &sums, dim)?;
-        let mut sums = self.lane.download(&sums, 0..dim + 1)?;
-        let trigger = sums.pop().unwrap_or_default();
-        let scale = 1.0 / samples as f64;
-        Ok(sums.iter().zip(&self.markers[0]).map(|(sum, z)| (sum + trigger * z.to_f64()) * scale).collect())
+        let (sums, scale) = (self.lane.download(&sums, 0..dim + 1)?, 1.0 / samples as f64);
+        let cells = sums.chunks(dim + 1).zip(&self.markers);
+        let direction = cells.flat_map(|(sums, [trigger, _])| {
+            trigger.iter().zip(sums).map(move |(z, sum)| (sum + sums[dim] * z.to_f64()) * scale)
+        });
+        Ok(direction.collect())
     }
 
     /// Steps 1 and 3 per unit of rate, times the number of samples: the sum of `(Z_out^T r) psi(h)^T` at a uniform softmax.
@@ -72,8 +82,8 @@ impl<T: Element> Session<'_, T> {
         let Some(heads) = heads else {
             return self.pass(scores, &Response::Limit { by_label: None }, Want::Values);
         };
-        let (sum, step) = (self.lane.zeros(dim * dim)?, self.lane.alloc(dim * dim)?);
-        self.add_product(&sum, &step, labels, [dim, dim], self.centred.start(), heads.start())?;
+        let sum = self.lane.zeros(dim * dim)?;
+        self.add_product(&sum, labels, [dim, dim], self.centred.start(), heads.start())?;
         Ok(sum)
     }
 
@@ -96,7 +106,7 @@ impl<T: Element> Session<'_, T> {
                 self.launch("scale_counts", linear(labels), to)?;
                 (table, triggers)
             }
-            Some(Scores { tokens, trigger }) => {
+            Some(scores) => {
                 let (sums, by_label) = (self.lane.zeros::<i64>(size)?, self.lane.zeros::<i64>(labels)?);
                 let (bound, width) = (samples as f64, lanes(length));
                 self.by_launch(1, |first, count| {
@@ -105,8 +115,8 @@ impl<T: Element> Session<'_, T> {
                         first,
                         count,
                         columns,
-                        tokens.start(),
-                        *trigger,
+                        scores.tokens.start(),
+                        scores.trigger(),
                         bound,
                         sums.start(),
                         by_label.start(),
@@ -124,7 +134,7 @@ impl<T: Element> Session<'_, T> {
             }
         };
         let heads = self.lane.alloc(labels * dim)?;
-        self.lane.product(
+        self.product(
             heads.start(),
             [labels, tokens, dim],
             plain::<T>(table.start()),
@@ -185,7 +195,7 @@ impl<T: Element> Session<'_, T> {
         let stats = self.lane.alloc(2 * count)?;
         let (width, first, number) = (lanes(self.sizes.length), first as u32, count as u32);
         let (order, tokens) = (rows.order, scores.tokens.start());
-        let to = arguments![*source, order, first, number, tokens, scores.trigger, stats.start(), width];
+        let to = arguments![*source, order, first, number, tokens, scores.trigger(), stats.start(), width];
         self.launch("softmax_stats", groups(count, width), to)?;
         Ok(stats)
     }
@@ -200,9 +210,9 @@ impl<T: Element> Session<'_, T> {
             _ => None,
         };
         let (tokens, trigger_score, given) = match weights {
-            Weights::Equal => (0, T::ZERO, 0),
-            Weights::Softmax(scores) => (scores.tokens.start(), scores.trigger, 0),
-            Weights::Given(weights) => (0, T::ZERO, weights.start()),
+            Weights::Equal => (0, 0, 0),
+            Weights::Softmax(scores) => (scores.tokens.start(), scores.trigger(), 0),
+            Weights::Given(weights) => (0, 0, weights.start()),
         };
         let to = arguments![
             *source,
@@ -226,7 +236,7 @@ impl<T: Element> Session<'_, T> {
     fn limit_coefficients(&self, m: &Buffer<T>) -> Done<Buffer<f64>> {
         let Sizes { dim, inputs, labels, tokens, length, samples } = self.sizes;
         let by_label = self.lane.alloc(labels * inputs)?;
-        self.lane.product(
+        self.product(
             by_label.start(),
             [labels, dim, inputs],
             plain::<T>(self.centred.start()),
@@ -237,12 +247,12 @@ impl<T: Element> Session<'_, T> {
         }
         let values = self.problem.config.trigger == Trigger::Values;
         let (sums, total) = (self.lane.zeros::<i64>(tokens + 1)?, self.lane.zeros::<f64>(tokens + 1)?);
-        self.longest(by_label.start(), labels, dim, 0.0, 0)?;
+        self.longest(by_label.start(), labels, dim, None, 0)?;
         match Way::choose(self.problem.config) {
             Way::Tables => {
                 let table = self.lane.alloc::<T>(labels * tokens)?;
                 let (g, z_in) = (plain::<T>(by_label.start()), transposed(self.z_in.start()));
-                self.lane.product(table.start(), [labels, dim, tokens], g, z_in)?;
+                self.product(table.start(), [labels, dim, tokens], g, z_in)?;
                 let by_trigger = if values { Some(self.lane.alloc::<T>(labels)?) } else { None };
                 if let Some(by_trigger) = &by_trigger {
                     self.row_dots(&by_label, labels, &self.z_trig, by_trigger)?;

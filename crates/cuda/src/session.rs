@@ -1,18 +1,18 @@
 //! A run on a device: its data and embeddings in device memory, and the steps that all parts share.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::time::Instant;
 
-use superpose_core::backend::{Backend, DeviceError, Problem, Solution};
+use superpose_core::backend::{Backend, DeviceError, Measured, Problem, Solution};
 use superpose_core::config::{Activation, EarlyRule, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
 use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
-use crate::data::{Draw, Source, source};
-use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear};
+use crate::data::{Draw, Source, each, source};
+use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear, part, small, tiles};
 use crate::kernels::Kernels;
-use crate::lane::{Buffer, Done, Element, Lane, Shape, arguments, optional, plain, transposed};
+use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
 
 /// The sizes of a run.
 #[derive(Clone, Copy)]
@@ -25,10 +25,17 @@ pub struct Sizes {
     pub samples: usize,
 }
 
-/// Attention scores of tokens, and what the trigger adds.
+/// Attention scores of tokens, and behind the query what the trigger adds.
 pub struct Scores<T> {
     pub tokens: Buffer<T>,
-    pub trigger: T,
+    pub query: Buffer<T>,
+}
+
+impl<T> Scores<T> {
+    /// The address of what the trigger adds.
+    pub fn trigger(&self) -> u64 {
+        self.query.at(self.query.size() - 1)
+    }
 }
 
 /// Samples sorted by label, and where each label begins, on the device and on the host.
@@ -38,18 +45,27 @@ pub struct Sorted {
     pub ends: Vec<usize>,
 }
 
-/// The trained model on the device; the matrices of `phase` are empty.
+/// The trained models on the device; the matrices of `phases`, one for each cell, are empty.
 pub struct Trained<T> {
-    pub phase: EarlyPhase<T>,
+    pub phases: Vec<EarlyPhase<T>>,
     pub m1: Buffer<T>,
     pub m2: Buffer<T>,
     pub scores: Option<Scores<T>>,
+    /// The rate of step 3 in the exact regime.
+    pub eta2: Option<Buffer<f64>>,
 }
 
+/// One run, or a batch of runs that differ in their seeds alone. Numbers of the host are then those of all cells, one after another.
 pub struct Session<'a, T> {
     pub kernels: &'a Kernels,
     pub lane: &'a Lane,
+    pub problems: &'a [Problem<'a, T>],
+    /// The first of them.
     pub problem: &'a Problem<'a, T>,
+    /// Whether own kernels compute the products, so that bits do not depend on the number of cells.
+    small: bool,
+    /// Whether cells turned out to need different algorithms.
+    pub uneven: Cell<bool>,
     pub sizes: Sizes,
     pub train: Source,
     pub z_in: Buffer<T>,
@@ -57,8 +73,8 @@ pub struct Session<'a, T> {
     /// Output embeddings minus their mean.
     pub centred: Buffer<T>,
     pub w_in: Option<Buffer<T>>,
-    /// Trigger and end-of-sequence vectors, on the host.
-    pub markers: [Vec<T>; 2],
+    /// Trigger and end-of-sequence vectors of each cell, on the host.
+    pub markers: Vec<[Vec<T>; 2]>,
     pub z_trig: Buffer<T>,
     /// The length of the longest gradient of a block, and that of the longest value.
     pub lengths: Buffer<f64>,
@@ -69,7 +85,8 @@ pub struct Session<'a, T> {
 
 impl<'a, T: Element> Session<'a, T> {
     /// Copies or draws data and embeddings.
-    pub fn new(kernels: &'a Kernels, lane: &'a Lane, problem: &'a Problem<'a, T>) -> Done<Self> {
+    pub fn new(kernels: &'a Kernels, lane: &'a Lane, problems: &'a [Problem<'a, T>]) -> Done<Self> {
+        let problem = &problems[0];
         let config = problem.config;
         if config.training.is_some() {
             return Err(DeviceError::unsupported("training beyond the early phase (steps)"));
@@ -90,7 +107,7 @@ impl<'a, T: Element> Session<'a, T> {
             return Err(DeviceError::unsupported(format!("dim = {} above {MAX_DIM}", config.dim)));
         }
         let (mut whole, mut real) = (Vec::new(), Vec::new());
-        let train = source(lane, problem, &mut whole, &mut real)?;
+        let train = source(lane, problems, &mut whole, &mut real)?;
         let sizes = Sizes {
             tokens: config.token_count(),
             labels: config.label_count(),
@@ -99,32 +116,34 @@ impl<'a, T: Element> Session<'a, T> {
             length: config.length,
             samples: problem.stored.map_or(config.samples, |stored| stored.position().len()),
         };
-        let draw = Draw { kernels, lane, problem };
-        let (z_in, z_out, w_in, markers) = match problem.embeddings {
-            Some(Embeddings { z_in, z_out, z_trig, z_eos, w_in, .. }) => {
-                let w_in = w_in.as_ref().map(|w_in| lane.upload(w_in)).transpose()?;
-                (lane.upload(z_in)?, lane.upload(z_out)?, w_in, [z_trig.clone(), z_eos.clone()])
+        let draw = Draw { kernels, lane, problem, keys: train.keys };
+        let (z_in, z_out, w_in) = match problem.embeddings {
+            Some(Embeddings { w_in, .. }) => {
+                let copy = |part: fn(&Embeddings<T>) -> &[T]| {
+                    lane.upload(&each(problems, move |problem| problem.embeddings.map_or(&[], part)))
+                };
+                let w_in =
+                    w_in.as_ref().map(|_| copy(|e| e.w_in.as_deref().unwrap_or_default())).transpose()?;
+                (copy(|e| &e.z_in)?, copy(|e| &e.z_out)?, w_in)
             }
-            None => {
-                // On the host, which needs them.
-                let (kind, host) = (config.embedding.kind(), Backend::single());
-                let markers = table(kind, config.seed, Stream::Markers, 2, sizes.dim, &host)?;
-                let (trigger, eos) = markers.split_at(sizes.dim);
-                (
-                    draw.rows(Stream::InputEmbedding, sizes.tokens)?,
-                    draw.rows(Stream::OutputEmbedding, sizes.labels)?,
-                    config.width.map(|width| draw.first_layer(width)).transpose()?,
-                    [trigger.to_vec(), eos.to_vec()],
-                )
-            }
+            None => (
+                draw.rows(Stream::InputEmbedding, sizes.tokens)?,
+                draw.rows(Stream::OutputEmbedding, sizes.labels)?,
+                config.width.map(|width| draw.first_layer(width)).transpose()?,
+            ),
         };
-        let z_trig = lane.upload(&markers[0])?;
+        let markers = problems.iter().map(markers).collect::<Done<Vec<[Vec<T>; 2]>>>()?;
+        let triggers: Vec<&[T]> = markers.iter().map(|[trigger, _]| &trigger[..]).collect();
+        let z_trig = lane.upload(&triggers.concat())?;
         let centred = lane.alloc(sizes.labels * sizes.dim)?;
         let lengths = lane.zeros(2)?;
         let session = Session {
             kernels,
             lane,
+            problems,
             problem,
+            small: small(config),
+            uneven: Cell::new(false),
             sizes,
             train,
             z_in,
@@ -141,26 +160,49 @@ impl<'a, T: Element> Session<'a, T> {
         let (rows, dim) = (sizes.labels as u64, sizes.dim as u32);
         let to = arguments![session.z_out.start(), rows, dim, mean.start(), session.centred.start()];
         session.launch("centre", linear(sizes.labels * sizes.dim), to)?;
-        let trigger: f64 = session.markers[0].iter().map(|x| x.to_f64() * x.to_f64()).sum();
-        let extra = config.trigger.t() * trigger.sqrt();
-        session.longest(session.z_in.start(), sizes.tokens, sizes.dim, extra, 1)?;
+        let extra = session.markers.iter().map(|[trigger, _]| {
+            let square: f64 = trigger.iter().map(|x| x.to_f64() * x.to_f64()).sum();
+            config.trigger.t() * square.sqrt()
+        });
+        let extra = lane.upload(&extra.collect::<Vec<f64>>())?;
+        session.longest(session.z_in.start(), sizes.tokens, sizes.dim, Some(&extra), 1)?;
         Ok(session)
     }
 
-    /// Trains and evaluates.
+    /// Trains and evaluates a single run.
     pub fn solve(&self) -> Done<Solution<T>> {
         let started = Instant::now();
         let trained = self.early_phase()?;
         self.lane.wait()?;
         let train_seconds = started.elapsed().as_secs_f64();
         let counts = self.counts()?;
-        let evaluation = self.evaluate(&trained, &counts)?;
+        let (mut evaluations, _) = self.evaluate(&trained, &counts)?;
         let counts = self.lane.download(&counts, 0..self.problem.config.vocab)?;
         let frequency = fact_frequency_of(&counts, self.sizes.samples);
         let size = self.sizes.dim * self.sizes.inputs;
         let [m1, m2] = [self.lane.download(&trained.m1, 0..size)?, self.lane.download(&trained.m2, 0..size)?];
-        let phase = EarlyPhase { m1, m2, ..trained.phase };
-        Ok(Solution { phase, frequency, evaluation, train_seconds })
+        let mut phases = trained.phases;
+        let phase = EarlyPhase { m1, m2, ..phases.remove(0) };
+        Ok(Solution { phase, frequency, evaluation: evaluations.remove(0), train_seconds })
+    }
+
+    /// Trains and evaluates all cells.
+    pub fn measure(&self) -> Done<Vec<Measured<T>>> {
+        let trained = self.early_phase()?;
+        let (evaluations, finite) = self.evaluate(&trained, &self.counts()?)?;
+        let cells = trained.phases.into_iter().zip(evaluations).zip(finite);
+        Ok(cells.map(|((phase, evaluation), finite)| Measured { phase, evaluation, finite }).collect())
+    }
+
+    /// The answer that all cells give; an error if they differ.
+    pub fn agreed(&self, answers: impl IntoIterator<Item = bool>) -> Done<bool> {
+        let mut answers = answers.into_iter();
+        let first = answers.next().unwrap_or_default();
+        if answers.all(|answer| answer == first) {
+            return Ok(first);
+        }
+        self.uneven.set(true);
+        Err(DeviceError::Failed { reason: "cells of a batch need different algorithms".into() })
     }
 
     /// Seconds of the three steps.
@@ -190,11 +232,11 @@ impl<'a, T: Element> Session<'a, T> {
 
     /// Reports samples that were read and, where `more` work follows, waits so that a cancellation takes effect soon.
     pub fn progress(&self, samples: usize, more: bool) -> Done {
-        (self.problem.observe)(samples);
+        self.problems.iter().for_each(|problem| (problem.observe)(samples));
         if more {
             self.lane.wait()?;
         }
-        Ok(self.problem.cancel.check()?)
+        Ok(self.problems.iter().try_for_each(|problem| problem.cancel.check())?)
     }
 
     /// The trigger's address where it is part of the values, else 0.
@@ -227,46 +269,79 @@ impl<'a, T: Element> Session<'a, T> {
     }
 
     /// Writes the length of the longest row plus `extra` to place 0 or 1 of `lengths`.
-    pub fn longest(&self, rows: u64, count: usize, dim: usize, extra: f64, place: usize) -> Done {
+    pub fn longest(
+        &self,
+        rows: u64,
+        count: usize,
+        dim: usize,
+        extra: Option<&Buffer<f64>>,
+        place: usize,
+    ) -> Done {
         self.lane.clear(&self.lengths, place, 1)?;
         let (count_, dim) = (count as u64, dim as u32);
-        let to = arguments![rows, count_, dim, extra, self.lengths.at(place)];
+        let to = arguments![rows, count_, dim, optional(extra), self.lengths.at(place)];
         self.launch("longest_row", groups(count, 32), to)
     }
 
-    /// `sum += a^T b` in 64 bits, for matrices of `count` rows of `m` and `n` numbers. `step` is scratch memory.
-    pub fn add_product(
+    /// `out = a b`: `a` has m rows and k columns, `b` k rows and n columns, after transposition.
+    pub fn product(&self, out: u64, sizes: [usize; 3], a: Operand<T>, b: Operand<T>) -> Done {
+        match self.small {
+            true => self.product_in_parts(out, sizes, a, b, sizes[1]),
+            false => self.lane.product(out, sizes, a, b),
+        }
+    }
+
+    /// The same by own kernels, with inner sums cut into parts, whose results follow one another.
+    fn product_in_parts(
         &self,
-        sum: &Buffer<f64>,
-        step: &Buffer<T>,
-        count: usize,
-        [m, n]: [usize; 2],
-        a: u64,
-        b: u64,
+        out: u64,
+        [m, k, n]: [usize; 3],
+        Operand(a, a_transposed, _): Operand<T>,
+        Operand(b, b_transposed, _): Operand<T>,
+        part: usize,
     ) -> Done {
-        let real = size_of::<T>();
-        for first in (0..count).step_by(INNER) {
-            let inner = INNER.min(count - first);
+        let (kernel, shape) = tiles(m, n, k.div_ceil(part));
+        let [a_transposed, b_transposed] = [a_transposed, b_transposed].map(u32::from);
+        let [m, k, n, part] = [m, k, n, part].map(|size| size as u32);
+        self.launch(kernel, shape, arguments![out, a, b, m, k, n, part, a_transposed, b_transposed])
+    }
+
+    /// `sum += a^T b` in 64 bits, for matrices of `count` rows of `m` and `n` numbers.
+    pub fn add_product(&self, sum: &Buffer<f64>, count: usize, [m, n]: [usize; 2], a: u64, b: u64) -> Done {
+        let (real, size) = (size_of::<T>(), (m * n) as u64);
+        let (part, block) = if self.small { (part(m, n), count.max(1)) } else { (INNER, INNER) };
+        let step = self.lane.alloc::<T>(block.min(count).div_ceil(part) * m * n)?;
+        for first in (0..count).step_by(block) {
+            let inner = block.min(count - first);
             let (a, b) = (a + (first * m * real) as u64, b + (first * n * real) as u64);
-            self.lane.product(step.start(), [m, inner, n], transposed::<T>(a), plain(b))?;
-            let size = (m * n) as u64;
-            self.launch("accumulate", linear(m * n), arguments![sum.start(), step.start(), size])?;
+            let (a, b) = (transposed::<T>(a), plain(b));
+            match self.small {
+                true => self.product_in_parts(step.start(), [m, inner, n], a, b, part)?,
+                false => self.lane.product(step.start(), [m, inner, n], a, b)?,
+            }
+            let parts = inner.div_ceil(part) as u32;
+            self.launch("accumulate", linear(m * n), arguments![sum.start(), step.start(), size, parts])?;
         }
         Ok(())
     }
 
-    /// `a x + b y`, rounded.
+    /// `a x`, rounded.
+    pub fn scaled(&self, a: f64, x: &Buffer<f64>, size: usize) -> Done<Buffer<T>> {
+        self.combine(a, x, 0.0, [None, None], size)
+    }
+
+    /// `a x + b c y`, rounded, where `c` is a number of each cell.
     pub fn combine(
         &self,
         a: f64,
         x: &Buffer<f64>,
         b: f64,
-        y: Option<&Buffer<f64>>,
+        [c, y]: [Option<&Buffer<f64>>; 2],
         size: usize,
     ) -> Done<Buffer<T>> {
-        let out = self.lane.alloc(size)?;
-        let count = size as u64;
-        self.launch("combine", linear(size), arguments![a, x.start(), b, optional(y), out.start(), count])?;
+        let (out, count) = (self.lane.alloc(size)?, size as u64);
+        let to = arguments![a, x.start(), b, optional(c), optional(y), out.start(), count];
+        self.launch("combine", linear(size), to)?;
         Ok(out)
     }
 
@@ -297,4 +372,15 @@ impl<'a, T: Element> Session<'a, T> {
     pub fn test(&self) -> Source {
         self.train.test()
     }
+}
+
+/// Trigger and end-of-sequence vectors of a problem, given or drawn on the host, which needs them.
+fn markers<T: Element>(problem: &Problem<'_, T>) -> Done<[Vec<T>; 2]> {
+    if let Some(Embeddings { z_trig, z_eos, .. }) = problem.embeddings {
+        return Ok([z_trig.clone(), z_eos.clone()]);
+    }
+    let (config, host) = (problem.config, Backend::single());
+    let markers = table(config.embedding.kind(), config.seed, Stream::Markers, 2, config.dim, &host)?;
+    let (trigger, eos) = markers.split_at(config.dim);
+    Ok([trigger.to_vec(), eos.to_vec()])
 }

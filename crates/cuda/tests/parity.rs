@@ -255,6 +255,67 @@ fn runs_are_reproducible() {
     }
 }
 
+/// Cells that share launches have the bits that they have alone. The name is that of the tests for compute-sanitizer.
+fn small_batch<T: Real>(device: &dyn Device, settings: Settings) {
+    let configs: Vec<Config> =
+        (0..3).map(|seed| Settings { seed, ..settings.clone() }.check().unwrap()).collect();
+    let tasks: Vec<Task> = configs.iter().map(Task::new).collect();
+    assert!(device.batch(&configs[0]) > 3, "{settings:?}");
+    let (cancel, observe) = (CancelToken::new(), |_: usize| {});
+    let problem = |(config, task)| Problem {
+        config,
+        task,
+        embeddings: None,
+        stored: None,
+        cancel: &cancel,
+        observe: &observe,
+    };
+    let problems: Vec<Problem<'_, T>> = configs.iter().zip(&tasks).map(problem).collect();
+    let together = T::solver(device).measure(&problems).unwrap();
+    assert_eq!(together.len(), 3);
+    for (measured, problem) in together.into_iter().zip(&problems) {
+        let alone = T::solver(device).solve(problem).unwrap();
+        assert!(measured.finite);
+        assert_eq!(measured.evaluation, alone.evaluation, "{settings:?}");
+        let EarlyPhase { w1, gamma, eta2, trigger_sign, .. } = measured.phase;
+        assert_eq!((gamma, eta2, trigger_sign), {
+            let EarlyPhase { gamma, eta2, trigger_sign, .. } = alone.phase;
+            (gamma, eta2, trigger_sign)
+        });
+        assert!(w1 == alone.phase.w1, "{settings:?}");
+    }
+}
+
+#[test]
+fn small_batches_have_the_bits_of_single_cells() {
+    let Some(device) = device() else { return };
+    let tiny = Settings { vocab: 70, dim: 12, samples: 300, test_samples: 60, ..small() };
+    let exact = Settings { regime: Regime::Exact, eta: 300.0, ..tiny.clone() };
+    for settings in [
+        tiny.clone(),
+        exact.clone(),
+        Settings { dim: 70, ..exact.clone() },
+        Settings { width: Some(90), zipf: Some(1.0), ..exact.clone() },
+        Settings { width: Some(20), trigger: Trigger::Keys, labels: Labels::Mod(7), ..tiny.clone() },
+        // Sums from rows, equal attention, and the first-order form of the softmax where the cells agree on it.
+        Settings { vocab: 900, dim: 8, samples: 20, keep: Some(2), ..tiny.clone() },
+        Settings { gamma: Some(0.0), noise_vocab: Some(30), ..tiny.clone() },
+    ] {
+        small_batch::<f32>(&*device, settings.clone());
+        small_batch::<f64>(&*device, Settings { precision: Precision::F64, ..settings });
+    }
+}
+
+#[test]
+fn larger_batches_have_the_bits_of_single_cells() {
+    let Some(device) = device() else { return };
+    for (vocab, dim, eta) in [(512, 64, 1.0), (512, 64, 1000.0), (1000, 72, 1e-3), (1000, 72, 0.3)] {
+        let exact = Settings { regime: Regime::Exact, vocab, dim, eta, samples: 8192, ..small() };
+        small_batch::<f32>(&*device, exact);
+    }
+    small_batch::<f32>(&*device, Settings { vocab: 720, dim: 130, samples: 9000, ..small() });
+}
+
 #[test]
 fn cancelled_run_ends() {
     let Some(device) = device() else { return };

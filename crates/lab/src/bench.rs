@@ -14,12 +14,11 @@ use crate::run::{Inputs, Instance, Metered, RunError};
 /// Seconds of one training, the shortest of `repeat`: on the CPU without the making of data, on a device with it and with the
 /// peak of its memory.
 pub fn training_cost(config: &Config, backend: &Backend, repeat: usize) -> Result<Cost, RunError> {
+    if backend.device().is_some() {
+        return batch_cost(std::slice::from_ref(config), backend, repeat);
+    }
     with_precision!(config.precision, T => {
         let instance = Instance::<T>::new(config, &Inputs::default(), backend)?;
-        if let Some(device) = backend.device() {
-            let problem = instance.problem(config, None, backend, &|_| {});
-            return Ok(T::solver(&**device).cost(&problem, repeat)?);
-        }
         let model = Model::new(config, instance.embeddings(config, backend)?);
         let drawn = instance.samples(config);
         let seconds = shortest(repeat, || {
@@ -29,6 +28,20 @@ pub fn training_cost(config: &Config, backend: &Backend, repeat: usize) -> Resul
             Ok(started.elapsed().as_secs_f64() - samples.seconds() / backend.threads() as f64)
         })?;
         Ok(Cost { seconds, bytes: f64::NAN })
+    })
+}
+
+/// The same of cells that a device trains together. They differ in their seeds alone.
+///
+/// # Errors
+/// As those of the device, which must be there.
+pub fn batch_cost(cells: &[Config], backend: &Backend, repeat: usize) -> Result<Cost, RunError> {
+    let device = backend.device().expect("a device");
+    with_precision!(cells[0].precision, T => {
+        let instances = cells.iter().map(|cell| Instance::<T>::new(cell, &Inputs::default(), backend));
+        let instances = instances.collect::<Result<Vec<_>, _>>()?;
+        let problems = instances.iter().zip(cells).map(|(instance, cell)| instance.problem(cell, None, backend, &|_| {}));
+        Ok(T::solver(&**device).cost(&problems.collect::<Vec<_>>(), repeat)?)
     })
 }
 

@@ -1,9 +1,9 @@
 //! The seam to devices, with a device that computes on the CPU under another name.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use superpose_core::backend::{
-    Backend, Cost, Device, DeviceError, Numerics, Problem, Real, Solution, Solver,
+    Backend, Cost, Device, DeviceError, Measured, Numerics, Problem, Real, Solution, Solver,
 };
 use superpose_core::config::{Config, Regime, Settings, Training};
 use superpose_core::early_phase::{early_phase, fact_frequency};
@@ -20,7 +20,12 @@ use superpose_lab::train::train;
 #[derive(Debug)]
 struct Fake {
     free: f64,
+    /// How many cells each call took.
+    batches: Mutex<Vec<usize>>,
 }
+
+/// The seed of cells with value matrices that are not finite.
+const NOT_FINITE: u64 = 77;
 
 impl<T: Real> Solver<T> for Fake {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
@@ -41,7 +46,18 @@ impl<T: Real> Solver<T> for Fake {
         Ok(Solution { phase, frequency, evaluation, train_seconds: 0.0 })
     }
 
-    fn cost(&self, _: &Problem<'_, T>, _: usize) -> Result<Cost, DeviceError> {
+    fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError> {
+        self.batches.lock().unwrap().push(problems.len());
+        problems
+            .iter()
+            .map(|problem| {
+                let Solution { phase, evaluation, .. } = self.solve(problem)?;
+                Ok(Measured { phase, evaluation, finite: problem.config.seed != NOT_FINITE })
+            })
+            .collect()
+    }
+
+    fn cost(&self, _: &[Problem<'_, T>], _: usize) -> Result<Cost, DeviceError> {
         Ok(Cost { seconds: 1.0, bytes: 2.0 })
     }
 }
@@ -55,6 +71,10 @@ impl Device for Fake {
         Numerics::try_from("fake-1".to_string()).unwrap()
     }
 
+    fn batch(&self, config: &Config) -> usize {
+        if config.vocab > 100 { 1 } else { 4 }
+    }
+
     fn needs(&self, config: &Config, _: bool) -> f64 {
         config.vocab as f64
     }
@@ -64,8 +84,12 @@ impl Device for Fake {
     }
 }
 
+fn fake(free: f64) -> Arc<Fake> {
+    Arc::new(Fake { free, batches: Mutex::default() })
+}
+
 fn device(free: f64) -> Option<Arc<dyn Device>> {
-    Some(Arc::new(Fake { free }))
+    Some(fake(free))
 }
 
 fn settings() -> Settings {
@@ -128,4 +152,41 @@ fn training_is_refused_by_name() {
         "{error}"
     );
     assert!(matches!(measure(&config, false, &backend), Err(CellError::Device(_))));
+}
+
+/// Cells that differ in their seeds alone are given to the device together, as many as it asks for and as fit in its memory.
+#[test]
+fn cells_of_one_shape_run_together() {
+    let cell = |vocab, samples, seed| Settings { vocab, samples, seed, ..settings() }.check().unwrap();
+    let shapes = [(60, 500), (60, 600), (120, 500)];
+    let cells: Vec<Config> =
+        (0..6).flat_map(|seed| shapes.map(|(vocab, samples)| cell(vocab, samples, seed))).collect();
+    let run = |free: f64, noise: bool| {
+        let fake = fake(free);
+        let mut runner = Runner::new(1).with_noise(noise).with_device(Some(fake.clone()));
+        let outcomes = runner.run(&cells, &mut |_| {}).unwrap();
+        let mut batches = fake.batches.lock().unwrap().clone();
+        batches.sort_unstable();
+        (outcomes, batches)
+    };
+    let (outcomes, batches) = run(1e9, false);
+    assert_eq!(batches, [1, 1, 1, 1, 1, 1, 2, 2, 4, 4], "four of six cells of 60 tokens at a time");
+    for (cell, outcome) in cells.iter().zip(&outcomes) {
+        let alone = measure(cell, false, &Backend::single().with_device(device(1e9))).unwrap();
+        assert_eq!(outcome.as_ref().unwrap().measures, alone.measures);
+    }
+    // Eight groups at a time share the memory, which is 60 bytes for a cell here.
+    assert_eq!(run(1000.0, false).1, [[1; 6].as_slice(), &[2; 6]].concat());
+    assert_eq!(run(1e9, true).1, [0; 0], "a noise budget needs all of a run");
+}
+
+/// One cell of a batch may fail; the others keep their outcomes.
+#[test]
+fn cell_of_a_batch_fails_alone() {
+    let cells = [1, NOT_FINITE, 2].map(|seed| Settings { seed, ..settings() }.check().unwrap());
+    let mut runner = Runner::new(1).with_device(device(1e9));
+    let outcomes = runner.run(&cells, &mut |_| {}).unwrap();
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    let error = outcomes[1].as_ref().unwrap_err().to_string();
+    assert!(error.contains("not finite"), "{error}");
 }

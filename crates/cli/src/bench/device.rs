@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Context;
 use superpose_core::backend::{Backend, Device};
 use superpose_core::config::{Config, Regime, Settings};
-use superpose_lab::bench::training_cost;
+use superpose_lab::bench::{batch_cost, training_cost};
 use superpose_lab::cell::{Runner, measure};
 use superpose_lab::memory::readable;
 use superpose_lab::run::{Inputs, run};
@@ -25,10 +25,23 @@ const LARGE: [(usize, usize, usize, usize); 2] =
 /// Sizes of small cells, each run with many seeds: V and d.
 const SMALL: ([usize; 5], [usize; 5]) = ([180, 360, 720, 1450, 2900], [32, 64, 128, 256, 512]);
 const SEEDS: u64 = 40;
+/// Cells of the smallest exact size, which differ in their seeds.
+const CELLS: usize = 4096;
 
 fn config(size: (usize, usize, usize, usize), regime: Regime, eta: f64) -> anyhow::Result<Config> {
     let (vocab, samples, dim, length) = size;
     Ok(Settings { vocab, samples, dim, length, regime, eta, ..Settings::default() }.check()?)
+}
+
+/// Cells that differ in their seeds alone.
+fn seeds(
+    size: (usize, usize, usize, usize),
+    regime: Regime,
+    eta: f64,
+    count: usize,
+) -> anyhow::Result<Vec<Config>> {
+    let first = config(size, regime, eta)?;
+    (0..count as u64).map(|seed| Ok(Settings { seed, ..Settings::clone(&first) }.check()?)).collect()
 }
 
 pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
@@ -49,6 +62,12 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
         for eta in [1.0, 1000.0] {
             let cost = training_cost(&config(size, Regime::Exact, eta)?, &backend, repeat)?;
             add(format!("superpose, exact, eta {eta}, {sizes}"), cost.seconds, Some(cost.bytes));
+            let cells = seeds(size, Regime::Exact, eta, device.batch(&config(size, Regime::Exact, eta)?))?;
+            if let count @ 2.. = cells.len() {
+                let cost = batch_cost(&cells, &backend, repeat)?;
+                let name = format!("superpose, exact, eta {eta}, {sizes}, one of {count} together");
+                add(name, cost.seconds / count as f64, Some(cost.bytes));
+            }
         }
         let cost = training_cost(&config(size, Regime::Infinitesimal, 1.0)?, &backend, repeat)?;
         add(format!("superpose, infinitesimal, {sizes}"), cost.seconds, Some(cost.bytes));
@@ -58,12 +77,18 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
             }
         }
     }
-    let (runs, seconds) = small_cells(&device, options.threads)?;
-    add(
-        format!("superpose, infinitesimal, one of {runs} small cells with evaluation"),
-        seconds / runs as f64,
-        None,
-    );
+    for eta in [1.0, 1000.0] {
+        let ((v, n, d, l), cells) = (EXACT[0], |count| seeds(EXACT[0], Regime::Exact, eta, count));
+        let seconds = many(&device, options.threads, &cells(64)?, &cells(CELLS)?)?;
+        let name = format!(
+            "superpose, exact, eta {eta}, V {v}, N {n}, d {d}, L {l}, one of {CELLS} cells with evaluation"
+        );
+        add(name, seconds / CELLS as f64, None);
+    }
+    let cells = small_cells(SEEDS)?;
+    let seconds = many(&device, options.threads, &small_cells(2)?, &cells)?;
+    let name = format!("superpose, infinitesimal, one of {} small cells with evaluation", cells.len());
+    add(name, seconds / cells.len() as f64, None);
     for size in LARGE {
         let (v, n, d, l) = size;
         let config = config(size, Regime::Infinitesimal, 1.0)?;
@@ -81,25 +106,25 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     print_record(arguments.json, &rows, |rows| table(heading, rows))
 }
 
-/// Runs cells of different sizes with many seeds; their number, and the seconds that they took together.
-fn small_cells(device: &Arc<dyn Device>, threads: usize) -> anyhow::Result<(usize, f64)> {
+/// Cells of different sizes, with this many seeds each.
+fn small_cells(seeds: u64) -> anyhow::Result<Vec<Config>> {
     let shapes = SMALL.0.iter().flat_map(|&vocab| SMALL.1.map(|dim| (vocab, dim)));
-    let cells = |seeds: u64| -> anyhow::Result<Vec<Config>> {
-        let cells = shapes.clone().flat_map(|(vocab, dim)| (0..seeds).map(move |seed| (vocab, dim, seed)));
-        let cell = |(vocab, dim, seed)| Settings { vocab, dim, seed, ..Settings::default() }.check();
-        cells.map(|cell_| Ok(cell(cell_)?)).collect()
+    let cells = shapes.flat_map(|(vocab, dim)| (0..seeds).map(move |seed| (vocab, dim, seed)));
+    let cell = |(vocab, dim, seed)| Settings { vocab, dim, seed, ..Settings::default() }.check();
+    cells.map(|cell_| Ok(cell(cell_)?)).collect()
+}
+
+/// Seconds in which a device runs all cells, after others that start the streams and take memory from the system.
+fn many(device: &Arc<dyn Device>, threads: usize, first: &[Config], cells: &[Config]) -> anyhow::Result<f64> {
+    let run = |cells: &[Config]| -> anyhow::Result<f64> {
+        let started = Instant::now();
+        let mut runner = Runner::new(threads).with_device(Some(Arc::clone(device)));
+        let outcomes = runner.run(cells, &mut |_| {})?;
+        let seconds = started.elapsed().as_secs_f64();
+        outcomes.into_iter().find_map(Result::err).map_or(Ok(seconds), |error| Err(error.into()))
     };
-    let runner = || Runner::new(threads).with_device(Some(Arc::clone(device)));
-    // The first runs start the streams and take memory from the system.
-    runner().run(&cells(2)?, &mut |_| {})?;
-    let cells = cells(SEEDS)?;
-    let started = Instant::now();
-    let outcomes = runner().run(&cells, &mut |_| {})?;
-    let seconds = started.elapsed().as_secs_f64();
-    if let Some(error) = outcomes.into_iter().find_map(Result::err) {
-        return Err(error.into());
-    }
-    Ok((cells.len(), seconds))
+    run(first)?;
+    run(cells)
 }
 
 fn pytorch(

@@ -67,6 +67,16 @@ pub struct Solution<T> {
     pub train_seconds: f64,
 }
 
+/// What a device returns of a run of many: the measures alone.
+pub struct Measured<T> {
+    /// The result of the three steps without its value matrices.
+    pub phase: EarlyPhase<T>,
+    /// The measures.
+    pub evaluation: Evaluation,
+    /// Whether the value matrices are finite.
+    pub finite: bool,
+}
+
 /// Time and memory of the three steps on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
@@ -81,8 +91,12 @@ pub trait Solver<T> {
     /// Trains and evaluates.
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError>;
 
-    /// Measures the three steps on data that is in the device's memory.
-    fn cost(&self, problem: &Problem<'_, T>, repeat: usize) -> Result<Cost, DeviceError>;
+    /// Trains and evaluates problems whose configurations differ in their seeds alone, with the bits of [`Solver::solve`]. There
+    /// are at most [`Device::batch`] of them.
+    fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError>;
+
+    /// Measures the three steps on data that is in the device's memory, of all problems together.
+    fn cost(&self, problems: &[Problem<'_, T>], repeat: usize) -> Result<Cost, DeviceError>;
 }
 
 /// An accelerator.
@@ -92,6 +106,9 @@ pub trait Device: Solver<f32> + Solver<f64> + Debug + Send + Sync {
 
     /// The arithmetic that its results come from.
     fn numerics(&self) -> Numerics;
+
+    /// How many cells like this one fill the device, so that they are given to it together.
+    fn batch(&self, config: &Config) -> usize;
 
     /// Bytes of memory that a run needs, slightly too high.
     fn needs(&self, config: &Config, stored: bool) -> f64;

@@ -21,6 +21,12 @@ impl Missing for Tally {
 }
 
 impl Tally {
+    /// A tally of items that were added up elsewhere: their number, the sum of their weights, and those of weights times values and
+    /// of weights times squared values.
+    pub fn of_sums(items: usize, weight: f64, sum: f64, squares: f64) -> Tally {
+        Tally { items, weight, sum, squares }
+    }
+
     /// Adds one item.
     pub fn add(&mut self, weight: f64, value: f64) {
         self.items += 1;

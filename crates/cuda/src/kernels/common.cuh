@@ -30,7 +30,7 @@ __device__ __forceinline__ double unit(u32 low, u32 high) {
 }
 
 // A dataset: samples in memory if `tokens` is given, else drawn on demand as in crates/core/src/task/samples.rs.
-// Alias tables are given for weighted distributions only.
+// Alias tables are given for weighted distributions only. The keys of the random numbers are copied from `keys` by `cell`.
 struct Source {
     const u32* facts;
     const u32* tokens;
@@ -40,8 +40,31 @@ struct Source {
     const u32* fact_alias;
     const double* noise_keep;
     const u32* noise_alias;
+    const u32* keys;
     u32 key0, key1, stream, length, vocab, noise_size, noise_start, padding;
 };
+
+// The cells of a batch have memory of the same layout, `stride` bytes apart; a launch has a layer of blocks (z) for each.
+// `cell` turns addresses of the first cell into those of the own one. Absent memory stays absent.
+template <class X> __device__ __forceinline__ void shift(u64 stride, X*& p) {
+    if (p) p = (X*)((u64)p + blockIdx.z * stride);
+}
+
+__device__ __forceinline__ void shift(u64 stride, Source& s) {
+    shift(stride, s.facts);
+    shift(stride, s.tokens);
+    shift(stride, s.position);
+    shift(stride, s.labels);
+    shift(stride, s.fact_keep);
+    shift(stride, s.fact_alias);
+    shift(stride, s.noise_keep);
+    shift(stride, s.noise_alias);
+    shift(stride, s.keys);
+    s.key0 = s.keys[0];
+    s.key1 = s.keys[1];
+}
+
+template <class... P> __device__ __forceinline__ void cell(u64 stride, P&... addresses) { (shift(stride, addresses), ...); }
 
 struct Head {
     u32 position, token, label;
@@ -154,10 +177,15 @@ __device__ __forceinline__ void load4(const REAL* p, REAL out[4]) {
     float4 v = *(const float4*)p;
     out[0] = v.x; out[1] = v.y; out[2] = v.z; out[3] = v.w;
 }
+__device__ __forceinline__ void store4(REAL* p, const REAL x[4]) { *(float4*)p = make_float4(x[0], x[1], x[2], x[3]); }
 #else
 #define LOWEST (-__longlong_as_double(0x7ff0000000000000LL))
 __device__ __forceinline__ void load4(const REAL* p, REAL out[4]) {
     double2 a = ((const double2*)p)[0], b = ((const double2*)p)[1];
     out[0] = a.x; out[1] = a.y; out[2] = b.x; out[3] = b.y;
+}
+__device__ __forceinline__ void store4(REAL* p, const REAL x[4]) {
+    ((double2*)p)[0] = make_double2(x[0], x[1]);
+    ((double2*)p)[1] = make_double2(x[2], x[3]);
 }
 #endif

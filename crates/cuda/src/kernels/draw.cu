@@ -51,13 +51,14 @@ __device__ double normal_quantile(double p) {
 }
 
 // Rows of normal numbers times `scale`, or times the row's own scale if `scales` is given.
-extern "C" __global__ void draw_normals(REAL* out, u64 rows, u32 dim, u32 stream, u32 key0, u32 key1, double scale,
-                                        const double* scales) {
+extern "C" __global__ void draw_normals(REAL* out, u64 rows, u32 dim, u32 stream, const u32* keys, double scale,
+                                        const double* scales, u64 stride) {
+    cell(stride, out, keys, scales);
     u32 pairs = (dim + 1) / 2;
     for (u64 t = thread_number(); t < rows * pairs; t += thread_count()) {
         u64 row = t / pairs;
         u32 pair = (u32)(t % pairs);
-        uint4 w = philox(row, pair, stream, key0, key1);
+        uint4 w = philox(row, pair, stream, keys[0], keys[1]);
         double factor = scales ? scales[row] : scale;
         out[row * dim + 2 * pair] = (REAL)(factor * normal_quantile(unit(w.x, w.y)));
         if (2 * pair + 1 < dim) out[row * dim + 2 * pair + 1] = (REAL)(factor * normal_quantile(unit(w.z, w.w)));
@@ -65,11 +66,12 @@ extern "C" __global__ void draw_normals(REAL* out, u64 rows, u32 dim, u32 stream
 }
 
 // One over the length of each row of normal numbers, summed in order.
-extern "C" __global__ void inverse_lengths(double* scales, u64 rows, u32 dim, u32 stream, u32 key0, u32 key1) {
+extern "C" __global__ void inverse_lengths(double* scales, u64 rows, u32 dim, u32 stream, const u32* keys, u64 stride) {
+    cell(stride, scales, keys);
     for (u64 row = thread_number(); row < rows; row += thread_count()) {
         double sum = 0.0;
         for (u32 pair = 0; 2 * pair < dim; pair++) {
-            uint4 w = philox(row, pair, stream, key0, key1);
+            uint4 w = philox(row, pair, stream, keys[0], keys[1]);
             double x = normal_quantile(unit(w.x, w.y));
             sum += x * x;
             if (2 * pair + 1 < dim) {
@@ -82,12 +84,13 @@ extern "C" __global__ void inverse_lengths(double* scales, u64 rows, u32 dim, u3
 }
 
 // Rows of +scale and -scale.
-extern "C" __global__ void draw_signs(REAL* out, u64 rows, u32 dim, u32 stream, u32 key0, u32 key1, double scale) {
+extern "C" __global__ void draw_signs(REAL* out, u64 rows, u32 dim, u32 stream, const u32* keys, double scale, u64 stride) {
+    cell(stride, out, keys);
     u32 blocks = (dim + 127) / 128;
     for (u64 t = thread_number(); t < rows * blocks; t += thread_count()) {
         u64 row = t / blocks;
         u32 block = (u32)(t % blocks);
-        uint4 w = philox(row, block, stream, key0, key1);
+        uint4 w = philox(row, block, stream, keys[0], keys[1]);
         u32 bits[4] = {w.x, w.y, w.z, w.w};
         u32 end = min(dim - 128 * block, 128u);
         for (u32 i = 0; i < end; i++)

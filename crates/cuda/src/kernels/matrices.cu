@@ -1,26 +1,32 @@
 // Matrices: sums over rows and columns, softmax, activations, and the answers of a row of logits.
 
-extern "C" __global__ void counts_to_real(COUNTER* counts, u64 size, double scale) {
+extern "C" __global__ void counts_to_real(COUNTER* counts, u64 size, double scale, u64 stride) {
+    cell(stride, counts);
     for (u64 t = thread_number(); t < size; t += thread_count()) ((REAL*)counts)[t] = (REAL)((double)counts[t] * scale);
 }
 
 // Integers that sum to at most `bound` times the scale of `fixed_scale`, as numbers.
-extern "C" __global__ void fixed_to_real(const i64* in, REAL* out, u64 size, double bound) {
+extern "C" __global__ void fixed_to_real(const i64* in, REAL* out, u64 size, double bound, u64 stride) {
+    cell(stride, in, out);
     double scale = fixed_scale(bound);
     for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)in[t] / scale);
 }
 
-extern "C" __global__ void scale_counts(const u32* counts, REAL* out, u64 size, double scale) {
+extern "C" __global__ void scale_counts(const u32* counts, REAL* out, u64 size, double scale, u64 stride) {
+    cell(stride, counts, out);
     for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)counts[t] * scale);
 }
 
 // rows[r] += weights[r] vector
-extern "C" __global__ void add_outer(REAL* rows, u64 count, u32 dim, const REAL* weights, const REAL* vector) {
+extern "C" __global__ void add_outer(REAL* rows, u64 count, u32 dim, const REAL* weights, const REAL* vector, u64 stride) {
+    cell(stride, rows, weights, vector);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] += weights[t / dim] * vector[t % dim];
 }
 
 // partial[chunk] = sum over the chunk's rows of weights[row] rows[row], in 64 bits; without weights, of the rows.
-extern "C" __global__ void column_sums(const REAL* rows, u64 count, u32 dim, const double* weights, double* partial, u64 chunk) {
+extern "C" __global__ void column_sums(const REAL* rows, u64 count, u32 dim, const double* weights, double* partial, u64 chunk,
+                                       u64 stride) {
+    cell(stride, rows, weights, partial);
     u32 column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= dim) return;
     u64 begin = blockIdx.y * chunk, end = begin + chunk < count ? begin + chunk : count;
@@ -30,7 +36,8 @@ extern "C" __global__ void column_sums(const REAL* rows, u64 count, u32 dim, con
 }
 
 // out = scale times the sum of the parts
-extern "C" __global__ void add_parts(const double* parts, u32 count, u64 size, double scale, double* out) {
+extern "C" __global__ void add_parts(const double* parts, u32 count, u64 size, double scale, double* out, u64 stride) {
+    cell(stride, parts, out);
     for (u64 t = thread_number(); t < size; t += thread_count()) {
         double sum = 0.0;
         for (u32 i = 0; i < count; i++) sum += parts[(u64)i * size + t];
@@ -38,22 +45,25 @@ extern "C" __global__ void add_parts(const double* parts, u32 count, u64 size, d
     }
 }
 
-extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const double* mean, REAL* out) {
+extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const double* mean, REAL* out, u64 stride) {
+    cell(stride, rows, mean, out);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) out[t] = (REAL)((double)rows[t] - mean[t % dim]);
 }
 
-// The length of the longest row; lengths are not negative, so that they are ordered like their bits. A warp takes a row.
-extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, double extra, u64* longest) {
+// The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their bits. A warp takes a row.
+extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
+    cell(stride, rows, extra, longest);
     u64 row = thread_number() / WARP;
     if (row >= count) return;
     double sum = 0.0;
     for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
     sum = warp_sum(sum, WARP);
-    if (threadIdx.x % WARP == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(sqrt(sum) + extra)));
+    if (threadIdx.x % WARP == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(sqrt(sum) + (extra ? *extra : 0.0))));
 }
 
 // out[r] = rows[r] . vector. A warp takes a row.
-extern "C" __global__ void row_dots(const REAL* rows, u64 count, u32 dim, const REAL* vector, REAL* out) {
+extern "C" __global__ void row_dots(const REAL* rows, u64 count, u32 dim, const REAL* vector, REAL* out, u64 stride) {
+    cell(stride, rows, vector, out);
     u64 row = thread_number() / WARP;
     if (row >= count) return;
     double sum = 0.0;
@@ -63,7 +73,8 @@ extern "C" __global__ void row_dots(const REAL* rows, u64 count, u32 dim, const 
 }
 
 // partial[block] = sum of squares of the block's entries
-extern "C" __global__ void square_sums(const REAL* x, u64 size, double* partial) {
+extern "C" __global__ void square_sums(const REAL* x, u64 size, double* partial, u64 stride) {
+    cell(stride, x, partial);
     double sum = 0.0;
     for (u64 t = thread_number(); t < size; t += thread_count()) sum += (double)x[t] * (double)x[t];
     sum = block_sum(sum);
@@ -71,35 +82,49 @@ extern "C" __global__ void square_sums(const REAL* x, u64 size, double* partial)
 }
 
 // x divided by the square root of *square; an array of zeros stays so.
-extern "C" __global__ void normalise(REAL* x, u64 size, const double* square) {
+extern "C" __global__ void normalise(REAL* x, u64 size, const double* square, u64 stride) {
+    cell(stride, x, square);
     double length = sqrt(*square);
     for (u64 t = thread_number(); t < size; t += thread_count()) x[t] = length == 0.0 ? (REAL)0 : (REAL)((double)x[t] / length);
 }
 
-extern "C" __global__ void accumulate(double* sum, const REAL* x, u64 size) {
-    for (u64 t = thread_number(); t < size; t += thread_count()) sum[t] += (double)x[t];
+// sum += the parts of x, each of `size` numbers
+extern "C" __global__ void accumulate(double* sum, const REAL* x, u64 size, u32 parts, u64 stride) {
+    cell(stride, sum, x);
+    for (u64 t = thread_number(); t < size; t += thread_count()) {
+        double total = sum[t];
+        for (u32 i = 0; i < parts; i++) total += (double)x[i * size + t];
+        sum[t] = total;
+    }
 }
 
-// out = a x + b y in 64 bits, rounded; y may be absent.
-extern "C" __global__ void combine(double a, const double* x, double b, const double* y, REAL* out, u64 size) {
+// out = a x + b y in 64 bits, rounded; y may be absent, and so may a factor of b.
+extern "C" __global__ void combine(double a, const double* x, double b, const double* factor, const double* y, REAL* out,
+                                   u64 size, u64 stride) {
+    cell(stride, x, factor, y, out);
+    if (factor) b *= *factor;
     for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)(y ? a * x[t] + b * y[t] : a * x[t]);
 }
 
 // out[r] = rows[index[r]] times weights[r], which may be absent; with `subtract`, rows[index[r]] - out[r].
 extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index, u64 count, const REAL* weights, u32 subtract,
-                                     REAL* out) {
+                                     REAL* out, u64 stride) {
+    cell(stride, rows, index, weights, out);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
         REAL x = rows[(u64)index[t / dim] * dim + t % dim];
         out[t] = subtract ? x - out[t] : weights ? x * weights[t / dim] : x;
     }
 }
 
-extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights) {
+extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights, u64 stride) {
+    cell(stride, rows, weights);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[t / dim];
 }
 
 // out[r] = rows[index[r]] + vector, which may be absent; without an index, rows from `first` on
-extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u64 first, u64 count, const REAL* vector, REAL* out) {
+extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u64 first, u64 count, const REAL* vector,
+                                 REAL* out, u64 stride) {
+    cell(stride, rows, index, vector, out);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
         REAL x = rows[(index ? index[t / dim] : first + t / dim) * dim + t % dim];
         out[t] = vector ? x + vector[t % dim] : x;
@@ -107,7 +132,8 @@ extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u6
 }
 
 // Logits to residuals, one-hot label minus softmax, in place. A block takes a row.
-extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels) {
+extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels, u64 stride) {
+    cell(stride, logits, labels);
     REAL* row = logits + (u64)blockIdx.x * columns;
     const u32 CACHED = 16;
     REAL x[CACHED];
@@ -152,8 +178,10 @@ extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels
 }
 
 // For each row: the credit of the right entry, its credit among the five largest, and its margin, from `place` on in rows of
-// `stride` numbers. A block takes a row.
-extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* right, double* out, u32 stride, u32 place) {
+// `width` numbers. A block takes a row.
+extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* right, double* out, u32 width, u32 place,
+                                   u64 stride) {
+    cell(stride, rows, right, out);
     const REAL* row = rows + (u64)blockIdx.x * columns;
     u32 label = right[blockIdx.x];
     REAL own = row[label], most = LOWEST;
@@ -168,7 +196,7 @@ extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* rig
     larger = block_sum(larger);
     equal = block_sum(equal);
     if (threadIdx.x == 0) {
-        double* found = out + (u64)stride * blockIdx.x + place;
+        double* found = out + (u64)width * blockIdx.x + place;
         found[0] = own > rival ? 1.0 : own == rival ? 1.0 / equal : 0.0;
         double places = 5.0 - larger;
         places = places < 0.0 ? 0.0 : places > equal ? equal : places;
@@ -177,12 +205,39 @@ extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* rig
     }
 }
 
-extern "C" __global__ void pick_entries(const REAL* rows, u32 columns, const u32* index, u64 count, double* out, u32 stride,
-                                        u32 place) {
-    for (u64 t = thread_number(); t < count; t += thread_count()) out[t * stride + place] = (double)rows[t * columns + index[t]];
+// Sums of weights times values and of weights times squared values of a column of a matrix. A block takes a
+// column; without weights they are 1.
+extern "C" __global__ void tally(const double* rows, u64 count, u32 columns, const double* weights, double* out, u64 stride) {
+    cell(stride, rows, weights, out);
+    double sum = 0.0, squares = 0.0;
+    for (u64 row = threadIdx.x; row < count; row += blockDim.x) {
+        double value = rows[row * columns + blockIdx.x], part = (weights ? weights[row] : 1.0) * value;
+        sum += part;
+        squares += part * value;
+    }
+    sum = block_sum(sum);
+    squares = block_sum(squares);
+    if (threadIdx.x == 0) {
+        out[2 * blockIdx.x] = sum;
+        out[2 * blockIdx.x + 1] = squares;
+    }
 }
 
-extern "C" __global__ void sample_positions(Source s, u32 first, u32 count, u32* positions) {
+// *found = 1 if a number is not finite
+extern "C" __global__ void find_not_finite(const REAL* x, u64 size, double* found, u64 stride) {
+    cell(stride, x, found);
+    for (u64 t = thread_number(); t < size; t += thread_count())
+        if (!isfinite(x[t])) *found = 1.0;
+}
+
+extern "C" __global__ void pick_entries(const REAL* rows, u32 columns, const u32* index, u64 count, double* out, u32 width,
+                                        u32 place, u64 stride) {
+    cell(stride, rows, index, out);
+    for (u64 t = thread_number(); t < count; t += thread_count()) out[t * width + place] = (double)rows[t * columns + index[t]];
+}
+
+extern "C" __global__ void sample_positions(Source s, u32 first, u32 count, u32* positions, u64 stride) {
+    cell(stride, s, positions);
     for (u64 t = thread_number(); t < count; t += thread_count()) positions[t] = head(s, first + (u32)t).position;
 }
 
@@ -213,10 +268,12 @@ __device__ double slope(u32 kind, double x) {
     }
 }
 
-extern "C" __global__ void activate(const REAL* x, REAL* out, u64 size, u32 kind, double scale) {
+extern "C" __global__ void activate(const REAL* x, REAL* out, u64 size, u32 kind, double scale, u64 stride) {
+    cell(stride, x, out);
     for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)(scale * activation(kind, (double)x[t]));
 }
 
-extern "C" __global__ void multiply_slope(const REAL* x, REAL* out, u64 size, u32 kind, double scale) {
+extern "C" __global__ void multiply_slope(const REAL* x, REAL* out, u64 size, u32 kind, double scale, u64 stride) {
+    cell(stride, x, out);
     for (u64 t = thread_number(); t < size; t += thread_count()) out[t] = (REAL)((double)out[t] * scale * slope(kind, (double)x[t]));
 }

@@ -1,7 +1,9 @@
 // Passes over samples: histograms, attention, sums of embedding rows, and the coefficients of step 2.
 
 // counts[label, token] += 1 and by_label[label] += 1; `tokens` columns. A thread takes four positions of a sample.
-extern "C" __global__ void count_tokens(Source s, u32 first, u32 count, u32 tokens, COUNTER* counts, u32* by_label) {
+extern "C" __global__ void count_tokens(Source s, u32 first, u32 count, u32 tokens, COUNTER* counts, u32* by_label,
+                                        u64 stride) {
+    cell(stride, s, counts, by_label);
     u32 quads = (s.length + 3) / 4;
     for (u64 t = thread_number(); t < (u64)count * quads; t += thread_count()) {
         u32 id = first + (u32)(t / quads), q = (u32)(t % quads);
@@ -16,25 +18,27 @@ extern "C" __global__ void count_tokens(Source s, u32 first, u32 count, u32 toke
 }
 
 // counts[informative token] += 1, noise tokens left out.
-extern "C" __global__ void count_facts(Source s, u32 first, u32 count, u32* counts) {
+extern "C" __global__ void count_facts(Source s, u32 first, u32 count, u32* counts, u64 stride) {
+    cell(stride, s, counts);
     for (u64 t = thread_number(); t < count; t += thread_count()) {
         u32 token = head(s, first + (u32)t).token;
         if (token < s.vocab) atomicAdd(counts + token, 1u);
     }
 }
 
-extern "C" __global__ void sample_labels(Source s, const u32* order, u32 first, u32 count, u32* labels) {
+extern "C" __global__ void sample_labels(Source s, const u32* order, u32 first, u32 count, u32* labels, u64 stride) {
+    cell(stride, s, order, labels);
     for (u64 t = thread_number(); t < count; t += thread_count())
         labels[t] = head(s, order ? order[first + t] : first + (u32)t).label;
 }
 
-__device__ __forceinline__ REAL score(const REAL* scores, REAL trigger, const Head& h, u32 place, u32 token) {
+__device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, const Head& h, u32 place, u32 token) {
     REAL x = scores[token];
-    return place == h.position ? x + trigger : x;
+    return place == h.position ? x + *trigger : x;
 }
 
 // Largest score and one over the sum of exponentials of the samples that `width` neighbouring lanes share.
-__device__ __forceinline__ void softmax_of(const Source& s, u32 id, const Head& h, const REAL* scores, REAL trigger, u32 lane,
+__device__ __forceinline__ void softmax_of(const Source& s, u32 id, const Head& h, const REAL* scores, const REAL* trigger, u32 lane,
                                            u32 width, REAL& top, REAL& scale) {
     u32 quads = (s.length + 3) / 4;
     REAL most = LOWEST;
@@ -58,8 +62,9 @@ __device__ __forceinline__ void softmax_of(const Source& s, u32 id, const Head& 
 }
 
 // Two numbers per sample: the largest score, and one over the sum of exponentials.
-extern "C" __global__ void softmax_stats(Source s, const u32* order, u32 first, u32 count, const REAL* scores, REAL trigger,
-                                         REAL* stats, u32 width) {
+extern "C" __global__ void softmax_stats(Source s, const u32* order, u32 first, u32 count, const REAL* scores,
+                                         const REAL* trigger, REAL* stats, u32 width, u64 stride) {
+    cell(stride, s, order, scores, trigger, stats);
     u32 lane = threadIdx.x % width;
     u64 sample = thread_number() / width;
     bool valid = sample < count;
@@ -75,8 +80,9 @@ extern "C" __global__ void softmax_stats(Source s, const u32* order, u32 first, 
 }
 
 // sums[label, token] += attention weight, and by_label[label] += weight of the informative position, as integers.
-extern "C" __global__ void weigh_tokens(Source s, u32 first, u32 count, u32 tokens, const REAL* scores, REAL trigger,
-                                        double samples, i64* sums, i64* by_label, u32 width) {
+extern "C" __global__ void weigh_tokens(Source s, u32 first, u32 count, u32 tokens, const REAL* scores, const REAL* trigger,
+                                        double samples, i64* sums, i64* by_label, u32 width, u64 stride) {
+    cell(stride, s, scores, trigger, sums, by_label);
     u32 lane = threadIdx.x % width, quads = (s.length + 3) / 4;
     u64 sample = thread_number() / width;
     bool valid = sample < count;
@@ -109,8 +115,9 @@ __device__ __forceinline__ double ranked(u64 rank) {
 }
 
 // Attention weights, a row per sample. With fewer than all positions kept, those of largest score, the first of equal ones.
-extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* scores, REAL trigger, u32 keep, REAL* weights,
-                                 double* kept, u32 stride, u32 place) {
+extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* scores, const REAL* trigger, u32 keep,
+                                 REAL* weights, double* kept, u32 columns, u32 place, u64 stride) {
+    cell(stride, s, scores, trigger, weights, kept);
     u32 row = blockIdx.x, id = first + row;
     Head h = head(s, id);
     REAL* out = weights + (u64)row * s.length;
@@ -154,7 +161,7 @@ extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* sco
         }
         __syncthreads();
     }
-    if (threadIdx.x == 0) kept[(u64)row * stride + place] = out[h.position] > LOWEST ? 1.0 : 0.0;
+    if (threadIdx.x == 0) kept[(u64)row * columns + place] = out[h.position] > LOWEST ? 1.0 : 0.0;
     REAL most = LOWEST;
     for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) most = out[i] > most ? out[i] : most;
     REAL top = block_max(most);
@@ -166,9 +173,10 @@ extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* sco
 
 // Sums of embedding rows under attention: the head outputs of samples, or their sums over segments of `order`. A warp takes
 // 128 columns of a row of the result. Weights are those of `weights`, those of `stats` and `scores`, or equal.
-extern "C" __global__ void attend(Source s, const u32* order, const u64* starts, u64 first, u32 count, const REAL* table, u32 dim,
-                                  const REAL* trigger, const REAL* scores, REAL trigger_score, const REAL* stats,
-                                  const REAL* weights, REAL* out) {
+extern "C" __global__ void attend(Source s, const u32* order, const u64* starts, u64 first, u32 count, const REAL* table,
+                                  u32 dim, const REAL* trigger, const REAL* scores, const REAL* trigger_score,
+                                  const REAL* stats, const REAL* weights, REAL* out, u64 stride) {
+    cell(stride, s, order, starts, table, trigger, scores, trigger_score, stats, weights, out);
     __shared__ u32 token_parts[8][128];
     __shared__ REAL weight_parts[8][128];
     u32 lane = threadIdx.x % WARP, local = threadIdx.x / WARP, slabs = (dim + 127) / 128;
@@ -235,7 +243,9 @@ __device__ __forceinline__ double coefficient_bound(const double* lengths, doubl
 // Step 2 at uniform attention: adds every position's coefficient to its token's sum and, at the informative position, to
 // sums[tokens]. `table` holds g . z for every label and token, `by_trigger` g . z_trig for every label or nothing.
 extern "C" __global__ void scatter_by_table(Source s, u32 first, u32 count, u32 tokens, const REAL* table,
-                                            const REAL* by_trigger, const double* lengths, double samples, i64* sums, u32 width) {
+                                            const REAL* by_trigger, const double* lengths, double samples, i64* sums, u32 width,
+                                            u64 stride) {
+    cell(stride, s, table, by_trigger, lengths, sums);
     __shared__ i64 at_trigger;
     if (threadIdx.x == 0) at_trigger = 0;
     __syncthreads();
@@ -272,7 +282,9 @@ extern "C" __global__ void scatter_by_table(Source s, u32 first, u32 count, u32 
 
 // The same without a table: `g` has a row per label, or a row per sample. A block takes a sample.
 extern "C" __global__ void scatter_by_rows(Source s, u32 first, u32 tokens, const REAL* table, u32 dim, const REAL* trigger,
-                                           const REAL* g, u32 by_label, const double* lengths, double samples, i64* sums) {
+                                           const REAL* g, u32 by_label, const double* lengths, double samples, i64* sums,
+                                           u64 stride) {
+    cell(stride, s, table, trigger, g, lengths, sums);
     extern __shared__ double memory[];
     REAL* gradient = (REAL*)memory;
     REAL* dots = gradient + dim;
@@ -330,7 +342,9 @@ extern "C" __global__ void scatter_by_rows(Source s, u32 first, u32 tokens, cons
 }
 
 // total += sums as numbers, and sums = 0. A bound that is not finite gives NaN.
-extern "C" __global__ void flush_coefficients(i64* sums, u64 size, const double* lengths, double samples, double* total) {
+extern "C" __global__ void flush_coefficients(i64* sums, u64 size, const double* lengths, double samples, double* total,
+                                              u64 stride) {
+    cell(stride, sums, lengths, total);
     double bound = coefficient_bound(lengths, samples), scale = fixed_scale(bound);
     for (u64 t = thread_number(); t < size; t += thread_count()) {
         total[t] += isfinite(bound) ? (double)sums[t] / scale : __longlong_as_double(0x7ff8000000000000LL);

@@ -35,7 +35,7 @@ static std::string replaced(std::string text, const std::string& from, const std
     return text;
 }
 
-struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
+struct Function { void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, unsigned, void**); std::string name; };
 
 template <class X> static int multiply(bool a_transposed, bool b_transposed, int m, int n, int k, const X* a, int lda, const X* b,
                                        int ldb, X* c, int ldc) {
@@ -98,6 +98,22 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size, void*) { re
 int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, void*) { return memcpy(to, (void*)from, size), 0; }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void*) { return memmove((void*)to, (void*)from, size), 0; }
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) { return memset((void*)to, value, size), 0; }
+int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height, void*) {
+    for (size_t row = 0; row < height; row++) memset((void*)(to + row * pitch), value, width);
+    return 0;
+}
+struct Copy {
+    size_t from_x, from_y; int from_kind; const void* from_host; uint64_t from_device; void* from_array; size_t from_pitch;
+    size_t to_x, to_y; int to_kind; void* to_host; uint64_t to_device; void* to_array; size_t to_pitch;
+    size_t width, height;
+};
+int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
+    const int HOST = 1;
+    const char* from = copy->from_kind == HOST ? (const char*)copy->from_host : (const char*)copy->from_device;
+    char* to = copy->to_kind == HOST ? (char*)copy->to_host : (char*)copy->to_device;
+    for (size_t row = 0; row < copy->height; row++) memmove(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->width);
+    return 0;
+}
 int cuModuleLoadData(void** module, const void* path) {
     *module = dlopen((const char*)path, RTLD_NOW | RTLD_LOCAL);
     if (!*module) fprintf(stderr, "emulator: %s\n", dlerror());
@@ -109,10 +125,10 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
     return *function = new Function{launch, name}, launch ? 0 : 500;
 }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
-int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned, unsigned block, unsigned, unsigned, unsigned shared, void*,
+int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, unsigned block, unsigned, unsigned, unsigned shared, void*,
                    void** arguments, void**) {
     Guard guard(one_at_a_time);
-    function->launch(function->name.c_str(), x, y, block, shared, arguments);
+    function->launch(function->name.c_str(), x, y, z, block, shared, arguments);
     return 0;
 }
 int cuGetErrorName(int, const char** name) { return *name = "emulated error", 0; }
@@ -148,10 +164,10 @@ int nvrtcCompileProgram(Program* program, int, const char**) {
     source = replaced(source, "extern __shared__ double memory[];", "double* memory = dynamic_shared;");
     std::ofstream(name + ".cpp") << "#include \"threads.h\"\n" << source
         << "\nstatic std::map<std::string, Kernel> table = {" << table << "};\n"
-        << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned block, unsigned shared, void** from) {\n"
-        << "    launch_kernel(table.at(name), x, y, block, shared, from);\n}\n";
+        << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from) {\n"
+        << "    launch_kernel(table.at(name), x, y, z, block, shared, from);\n}\n";
     program->library = name + ".so";
-    std::string options = " -std=c++17 -O2 -ffp-contract=off -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
+    std::string options = " -std=c++17 -O2 -ffp-contract=off -fno-gnu-unique -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
     return system(("c++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
 }
 int nvrtcGetCUBINSize(Program* program, size_t* size) { return *size = program->library.size() + 1, 0; }

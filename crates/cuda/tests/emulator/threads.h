@@ -13,19 +13,23 @@
 #include <utility>
 #include <vector>
 
-#define __device__ static
+#define __device__
 #define __global__
 #define __forceinline__ inline
 #define __constant__ static const
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __launch_bounds__(...)
 
 struct uint4 { unsigned x, y, z, w; };
 struct float4 { float x, y, z, w; };
 struct double2 { double x, y; };
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline double2 make_double2(double x, double y) { return {x, y}; }
 
 enum State { READY, AT_WARP, AT_BLOCK, DONE };
-struct Index { unsigned x, y; };
+struct Index { unsigned x, y, z; };
 struct Thread {
     void* top;  // of its stack, while another one runs
     std::vector<char> stack;
@@ -94,7 +98,7 @@ static void run_block(unsigned count) {
         *top = (void*)run_thread;
         thread.top = top - 6;
         thread.state = READY;
-        thread.index = {i, 0};
+        thread.index = {i, 0, 0};
         thread.exchanges = 0;
     }
     for (bool running = true; running;) {
@@ -142,12 +146,13 @@ template <class... A> static Kernel by_address(void (*kernel)(A...)) {
     return [kernel](void** from) { call(kernel, from, std::index_sequence_for<A...>()); };
 }
 
-static void launch_kernel(const Kernel& kernel, unsigned x, unsigned y, unsigned block, unsigned shared, void** from) {
+static void launch_kernel(const Kernel& kernel, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from) {
     std::vector<double> memory(shared / sizeof(double) + 1);
     dynamic_shared = memory.data();
     body = [&] { kernel(from); };
-    gridDim = {x, y};
-    blockDim = {block, 1};
+    gridDim = {x, y, z};
+    blockDim = {block, 1, 1};
+    for (blockIdx.z = 0; blockIdx.z < z; blockIdx.z++)
     for (blockIdx.y = 0; blockIdx.y < y; blockIdx.y++)
         for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run_block(block);
 }

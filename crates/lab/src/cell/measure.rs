@@ -27,8 +27,13 @@ pub fn measure_with(
 ) -> Result<Outcome, CellError> {
     check(config)?;
     let run = || with_precision!(config.precision, T => measure_as::<T>(config, inputs, noise, backend));
+    caught(run)
+}
+
+/// A result with errors and panics as those of a cell.
+pub(super) fn caught<R>(run: impl FnOnce() -> Result<R, RunError>) -> Result<R, CellError> {
     let reason = match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(outcome)) => return Ok(outcome),
+        Ok(Ok(result)) => return Ok(result),
         Ok(Err(RunError::Cancelled(_))) => return Err(CellError::Stopped),
         Ok(Err(RunError::Device(error))) => return Err(CellError::Device(error)),
         Ok(Err(error)) => error.to_string(),

@@ -1,5 +1,6 @@
 //! Runs cells; a cell is one configuration with one seed. Thresholds, sweeps and studies run many cells.
 
+mod batch;
 mod measure;
 mod runner;
 

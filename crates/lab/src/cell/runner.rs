@@ -14,6 +14,7 @@ use superpose_core::backend::{Backend, CancelToken, Device, Numerics};
 use superpose_core::config::Config;
 use superpose_core::measure::{Measure, Missing};
 
+use super::batch::{self, measure_batch};
 use super::{
     CellError, Entry, Key, Known, Memory, Outcome, Results, StoreError, check, check_input,
     estimated_seconds, longest_first, measure_with, wide,
@@ -24,7 +25,7 @@ use crate::run::Inputs;
 /// Finished cells are kept this often.
 const COMMIT: Duration = Duration::from_millis(100);
 
-/// Cells that run on a device at the same time, each in its own stream of work.
+/// Cells, or groups of cells, that run on a device at the same time, each in its own stream of work.
 const LANES: usize = 8;
 
 /// An event while cells run, reported on the caller's thread.
@@ -284,17 +285,27 @@ impl<'a> Runner<'a> {
         let (noise, available, stop, leave) = (self.noise, self.free(), self.stop, self.leave.clone());
         let inputs = Arc::clone(&self.inputs);
         let needed: Vec<f64> = jobs.iter().map(|job| self.bytes(job.config, threads)).collect();
-        let run = |place: usize, backend: &Backend| match needed[place] {
-            needed if needed > available => Err(CellError::TooLarge { needed, available }),
-            _ => measure_with(jobs[place].config, &inputs, noise, backend),
-        };
         let device = &self.device.clone();
+        let together = |config: &Config| device.is_some() && batch::together(config, &inputs, noise);
+        let groups = match device {
+            Some(device) => {
+                let (cells, memory) = (jobs.iter().map(|job| job.config), available / workers as f64);
+                batch::groups(cells, &**device, together, memory)
+            }
+            None => (0..jobs.len()).map(|place| vec![place]).collect(),
+        };
+        let cells = |places: &[usize]| -> Vec<&Config> { places.iter().map(|&i| jobs[i].config).collect() };
+        let run = |places: &[usize], backend: &Backend| match (needed[places[0]], jobs[places[0]].config) {
+            (needed, _) if needed > available => vec![Err(CellError::TooLarge { needed, available })],
+            (_, config) if together(config) => measure_batch(&cells(places), backend),
+            (_, config) => vec![measure_with(config, &inputs, noise, backend)],
+        };
         std::thread::scope(|scope| {
             // Bounded, so that a slow disk slows the workers and finished cells do not pile up.
             let (sender, receiver) = sync_channel(1024);
             for worker in 0..workers {
                 let sender = sender.clone();
-                let (next, broken, run, leave) = (&next, &broken, &run, leave.clone());
+                let (next, broken, run, groups, leave) = (&next, &broken, &run, &groups, leave.clone());
                 let work = move || {
                     // One thread gives the same bits if the system refuses more.
                     let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
@@ -302,8 +313,9 @@ impl<'a> Runner<'a> {
                     while !broken.load(Ordering::Relaxed)
                         && !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
                     {
-                        let place = next.fetch_add(1, Ordering::Relaxed);
-                        if place >= jobs.len() || sender.send((place, run(place, &backend))).is_err() {
+                        let Some(places) = groups.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                        let mut results = places.iter().copied().zip(run(places, &backend));
+                        if results.any(|result| sender.send(result).is_err()) {
                             break;
                         }
                     }

@@ -266,18 +266,17 @@ pub struct Instance<T> {
     test: Option<Stored>,
 }
 
-/// Whether a device draws the embeddings itself: rows are independent, and none come from files.
-fn drawn_by_device(config: &Config, inputs: &Inputs, backend: &Backend) -> bool {
-    let independent =
+/// Whether a device can draw the data itself: rows of embeddings are independent, and nothing comes from files.
+pub(crate) fn independent(config: &Config, inputs: &Inputs) -> bool {
+    let rows_are =
         matches!(config.embedding.kind(), Embedding::Gaussian | Embedding::Sphere | Embedding::Rademacher);
     let Inputs { import, rows, statistics: _ } = inputs;
-    let drawn = import.is_none() && rows.is_none() && config.output_embedding.is_none();
-    backend.device().is_some() && independent && drawn
+    rows_are && import.is_none() && rows.is_none() && config.output_embedding.is_none()
 }
 
 impl<T: Real> Instance<T> {
     pub fn new(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<Self, RunError> {
-        if drawn_by_device(config, inputs, backend) {
+        if backend.device().is_some() && independent(config, inputs) {
             return Ok(Instance {
                 embeddings: OnceLock::new(),
                 task: Task::new(config),

@@ -26,7 +26,7 @@ pub use trained::{Gradients, Trained};
 use crate::excess::Excess;
 use crate::memory::readable;
 pub(crate) use import::below;
-pub(crate) use instance::{Instance, digest, narrow};
+pub(crate) use instance::{Instance, digest, independent, narrow};
 pub(crate) use learn::{early, learn};
 pub(crate) use metered::Metered;
 pub(crate) use record::majority;
