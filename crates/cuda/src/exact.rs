@@ -120,7 +120,7 @@ impl<T: Element> Session<'_, T> {
     pub fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
         let columns = self.sizes.labels;
         // Few rows at a time, so that logits are still in the cache when they become residuals.
-        let size = (NEAR_LOGITS / self.lane.cells() / columns).max(1024);
+        let size = (NEAR_LOGITS / columns).max(1024);
         for first in (0..block.count).step_by(size) {
             let count = size.min(block.count - first);
             self.some_logits(readout, block, first, count)?;

@@ -18,7 +18,7 @@ const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
 const TABLE_ENTRIES: usize = 1 << 30;
 /// Logits that stay in the cache of the GPU between two kernels.
-pub const NEAR_LOGITS: usize = 1 << 23;
+pub const NEAR_LOGITS: usize = 1 << 24;
 /// Samples times labels times inputs up to which the softmax takes less time than the bound of its first-order form.
 pub const FEW_LOGITS: usize = 1 << 29;
 /// Samples up to which sums by rows are taken in their own order rather than by label.
@@ -49,15 +49,21 @@ pub fn groups(items: usize, width: u32) -> Shape {
     Shape { grid: (blocks as u32, 1), block: THREADS, shared: 0 }
 }
 
-/// A block per row, with fewer threads for short rows.
+/// A block per row, whose threads take sixteen entries at least where the row has as many.
 pub fn rows(rows: usize, columns: usize) -> Shape {
-    let block = (columns.div_ceil(32) * 32).clamp(32, THREADS as usize);
+    let block = columns.div_ceil(16).next_multiple_of(32).clamp(32, THREADS as usize);
     Shape { grid: (rows as u32, 1), block: block as u32, shared: 0 }
 }
 
 /// The lanes that share a sample: each takes four positions at a time.
 pub fn lanes(length: usize) -> u32 {
     length.div_ceil(4).next_power_of_two().min(32) as u32
+}
+
+/// The lanes that share a dot product where a warp takes a sample: short rows and sequences.
+pub fn dot_lanes(dim: usize, length: usize) -> Option<u32> {
+    let short = dim.is_multiple_of(4) && dim <= 128 && length <= 128;
+    short.then(|| (dim / 4).next_power_of_two() as u32)
 }
 
 /// Bytes of shared memory for the dot products of one sample.
@@ -195,6 +201,11 @@ mod tests {
             // Whole warps, because lanes exchange values.
             assert!(shape.block.is_multiple_of(32) && shape.grid.0 as usize * 256 >= 1000 * width as usize);
         }
+        assert_eq!(
+            [(64, 16), (24, 9), (128, 128)].map(|(dim, length)| dot_lanes(dim, length)),
+            [Some(16), Some(8), Some(32)]
+        );
+        assert_eq!([(132, 16), (7, 9), (64, 129)].map(|(dim, length)| dot_lanes(dim, length)), [None; 3]);
         assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
         assert_eq!(rows(7, 10_000).block, THREADS);
         assert!(dots_bytes(MAX_DIM, MAX_LENGTH, 8) < 226 * 1024, "more than a block of an H100 has");

@@ -9,7 +9,7 @@ use superpose_core::task::{Drawn, Samples};
 
 use crate::data::Source;
 use crate::exact::{Response, Want};
-use crate::geometry::{UNSORTED, Way, dots_bytes, groups, lanes, launch_samples, linear};
+use crate::geometry::{UNSORTED, Way, dot_lanes, dots_bytes, groups, lanes, launch_samples, linear};
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
 use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
@@ -293,10 +293,29 @@ impl<T: Element> Session<'_, T> {
         sums: &Buffer<i64>,
     ) -> Done {
         let Sizes { dim, tokens, length, .. } = self.sizes;
-        let shared = dots_bytes(dim, length, size_of::<T>()) as u32;
-        let shape = Shape { grid: (count as u32, 1), block: 128, shared };
-        let (columns, dim, by_label, all) = (tokens as u32, dim as u32, u32::from(by_label), samples as f64);
+        let (columns, by_label, all) = (tokens as u32, u32::from(by_label), samples as f64);
         let trigger = self.value_trigger(self.problem.config.trigger);
+        if let Some(width) = dot_lanes(dim, length) {
+            let (dim, number) = (dim as u32, count as u32);
+            let to = arguments![
+                self.train,
+                first,
+                number,
+                columns,
+                self.z_in.start(),
+                dim,
+                trigger,
+                g,
+                by_label,
+                self.lengths.start(),
+                all,
+                sums.start(),
+                width
+            ];
+            return self.launch("scatter_by_warps", groups(count, 32), to);
+        }
+        let shared = dots_bytes(dim, length, size_of::<T>()) as u32;
+        let (shape, dim) = (Shape { grid: (count as u32, 1), block: 128, shared }, dim as u32);
         let to = arguments![
             self.train,
             first,

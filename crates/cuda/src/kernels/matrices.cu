@@ -131,49 +131,60 @@ extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u6
     }
 }
 
+// Entries that a thread holds of a row of a block.
+#define HELD 16
+
+// The column of an entry: four neighbours where the row has a multiple of four columns.
+__device__ __forceinline__ u32 held_column(u32 i, bool wide) {
+    return wide ? 4 * (i / 4 * blockDim.x + threadIdx.x) + i % 4 : i * blockDim.x + threadIdx.x;
+}
+
 // Logits to residuals, one-hot label minus softmax, in place. A block takes a row.
 extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels, u64 stride) {
     cell(stride, logits, labels);
     REAL* row = logits + (u64)blockIdx.x * columns;
-    const u32 CACHED = 16;
-    REAL x[CACHED];
-    REAL most = LOWEST;
-    bool fits = columns <= CACHED * blockDim.x;
-    if (fits) {
-#pragma unroll
-        for (u32 i = 0; i < CACHED; i++) {
-            u32 c = i * blockDim.x + threadIdx.x;
-            x[i] = c < columns ? row[c] : LOWEST;
-            most = x[i] > most ? x[i] : most;
-        }
-    } else {
-        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) most = row[c] > most ? row[c] : most;
-    }
-    REAL top = block_max(most);
-    double sum = 0.0;
-    if (fits) {
-#pragma unroll
-        for (u32 i = 0; i < CACHED; i++) {
-            u32 c = i * blockDim.x + threadIdx.x;
-            if (c < columns) {
-                x[i] = exp(x[i] - top);
-                sum += (double)x[i];
-            }
-        }
-    } else {
-        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) sum += (double)exp(row[c] - top);
-    }
-    REAL scale = (REAL)(-1.0 / block_sum(sum));
     u32 label = labels[blockIdx.x];
-    if (fits) {
-#pragma unroll
-        for (u32 i = 0; i < CACHED; i++) {
-            u32 c = i * blockDim.x + threadIdx.x;
-            if (c < columns) row[c] = x[i] * scale + (c == label ? (REAL)1 : (REAL)0);
-        }
-    } else {
+    REAL most = LOWEST;
+    if (columns > HELD * blockDim.x) {
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) most = row[c] > most ? row[c] : most;
+        REAL top = block_max(most);
+        double sum = 0.0;
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) sum += (double)exp(row[c] - top);
+        REAL scale = (REAL)(-1.0 / block_sum(sum));
         for (u32 c = threadIdx.x; c < columns; c += blockDim.x)
             row[c] = exp(row[c] - top) * scale + (c == label ? (REAL)1 : (REAL)0);
+        return;
+    }
+    REAL x[HELD];
+    bool wide = columns % 4 == 0;
+#pragma unroll
+    for (u32 i = 0; i < HELD; i++) x[i] = LOWEST;
+    if (wide) {
+#pragma unroll
+        for (u32 i = 0; i < HELD; i += 4)
+            if (held_column(i, true) < columns) load4(row + held_column(i, true), x + i);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < HELD; i++)
+            if (held_column(i, false) < columns) x[i] = row[held_column(i, false)];
+    }
+#pragma unroll
+    for (u32 i = 0; i < HELD; i++) most = x[i] > most ? x[i] : most;
+    REAL top = block_max(most), own = 0;
+    // Few terms, in the precision of the entries; those past the end are 0.
+#pragma unroll
+    for (u32 i = 0; i < HELD; i++) own += x[i] = exp(x[i] - top);
+    REAL scale = (REAL)(-1.0 / block_sum((double)own));
+#pragma unroll
+    for (u32 i = 0; i < HELD; i++) x[i] = x[i] * scale + (held_column(i, wide) == label ? (REAL)1 : (REAL)0);
+    if (wide) {
+#pragma unroll
+        for (u32 i = 0; i < HELD; i += 4)
+            if (held_column(i, true) < columns) store4(row + held_column(i, true), x + i);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < HELD; i++)
+            if (held_column(i, false) < columns) row[held_column(i, false)] = x[i];
     }
 }
 
@@ -185,16 +196,15 @@ extern "C" __global__ void answers(const REAL* rows, u32 columns, const u32* rig
     const REAL* row = rows + (u64)blockIdx.x * columns;
     u32 label = right[blockIdx.x];
     REAL own = row[label], most = LOWEST;
-    double larger = 0.0, equal = 0.0;
+    u32 above = 0, same = 0;
     for (u32 c = threadIdx.x; c < columns; c += blockDim.x) {
         REAL x = row[c];
-        larger += x > own ? 1.0 : 0.0;
-        equal += x == own ? 1.0 : 0.0;
+        above += x > own;
+        same += x == own;
         if (c != label && x > most) most = x;
     }
     REAL rival = block_max(most);
-    larger = block_sum(larger);
-    equal = block_sum(equal);
+    double larger = block_sum((double)above), equal = block_sum((double)same);
     if (threadIdx.x == 0) {
         double* found = out + (u64)width * blockIdx.x + place;
         found[0] = own > rival ? 1.0 : own == rival ? 1.0 / equal : 0.0;

@@ -185,7 +185,11 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
     u32* tokens = token_parts[local];
     REAL* parts = weight_parts[local];
     u64 row = warp / slabs;
-    u32 column = (u32)(warp % slabs) * 128 + 4 * lane;
+    // Lanes of a row of the embedding; where it is short, several rows are read at once.
+    u32 width = WARP;
+    while (dim % 4 == 0 && width > 1 && 2 * width >= dim) width /= 2;
+    u32 copy = lane / width, copies = WARP / width;
+    u32 column = (u32)(warp % slabs) * 128 + 4 * (lane % width);
     bool wide = dim % 4 == 0 && column + 4 <= dim;
     u64 base = starts ? starts[first] : first;
     u64 begin = starts ? starts[first + row] : first + row, end = starts ? starts[first + row + 1] : begin + 1;
@@ -214,7 +218,7 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
             if (h.position >= start && h.position < start + size) at_trigger = parts[h.position - start];
             if (wide) {
 #pragma unroll 8
-                for (u32 i = 0; i < size; i++) {
+                for (u32 i = copy; i < size; i += copies) {
                     REAL x[4];
                     load4(table + (u64)tokens[i] * dim + column, x);
                     REAL w = parts[i];
@@ -227,12 +231,14 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
             }
             __syncwarp();
         }
+        for (u32 step = width; step < WARP; step *= 2)
+            for (u32 j = 0; j < 4; j++) sum[j] += __shfl_xor_sync(ALL, sum[j], step, WARP);
         for (u32 j = 0; j < 4 && column + j < dim; j++) {
             if (trigger) sum[j] += at_trigger * trigger[column + j];
             total[j] += (double)sum[j];
         }
     }
-    for (u32 j = 0; j < 4 && column + j < dim; j++) out[row * dim + column + j] = (REAL)total[j];
+    for (u32 j = 0; j < 4 && column + j < dim && copy == 0; j++) out[row * dim + column + j] = (REAL)total[j];
 }
 
 // The largest value that the coefficients of `count` samples may sum to, from the longest gradient and the longest value.
@@ -339,6 +345,61 @@ extern "C" __global__ void scatter_by_rows(Source s, u32 first, u32 tokens, cons
         add_fixed(sums + list[i], coefficient, scale);
         if (i == h.position) add_fixed(sums + tokens, coefficient, scale);
     }
+}
+
+// The same for short rows of up to 128 numbers and sequences of up to 128 tokens. A warp takes a sample, and `width` of its lanes
+// a dot product.
+extern "C" __global__ void scatter_by_warps(Source s, u32 first, u32 count, u32 tokens, const REAL* table, u32 dim,
+                                            const REAL* trigger, const REAL* g, u32 by_label, const double* lengths,
+                                            double samples, i64* sums, u32 width, u64 stride) {
+    cell(stride, s, table, trigger, g, lengths, sums);
+    __shared__ u32 lists[8][128];
+    __shared__ REAL parts[8][128];
+    __shared__ i64 at_trigger;
+    if (threadIdx.x == 0) at_trigger = 0;
+    __syncthreads();
+    u32 lane = threadIdx.x % WARP;
+    u64 sample = thread_number() / WARP;
+    if (sample < count && s.length > 1) {
+        u32* list = lists[threadIdx.x / WARP];
+        REAL* dots = parts[threadIdx.x / WARP];
+        u32 id = first + (u32)sample;
+        Head h = head(s, id);
+        const REAL* own = g + (by_label ? (u64)h.label : sample) * dim;
+        if (4 * lane < s.length) {
+            u32 token[4];
+            quad(s, id, h, lane, token);
+            for (u32 i = 0; i < 4; i++) list[4 * lane + i] = token[i];
+        }
+        u32 column = 4 * (lane % width);
+        REAL y[4] = {0, 0, 0, 0};
+        if (column < dim) load4(own + column, y);
+        double extra = 0.0;
+        if (trigger && lane < width && column < dim)
+            for (int j = 0; j < 4; j++) extra += (double)y[j] * (double)trigger[column + j];
+        extra = warp_sum(extra, WARP);
+        __syncwarp();
+        u32 rows = WARP / width;
+        for (u32 start = 0; start < s.length; start += rows) {
+            u32 place = start + lane / width;
+            REAL x[4] = {0, 0, 0, 0}, dot = 0;
+            if (place < s.length && column < dim) load4(table + (u64)list[place] * dim + column, x);
+            for (int j = 0; j < 4; j++) dot += x[j] * y[j];
+            for (u32 step = width / 2; step > 0; step /= 2) dot += __shfl_xor_sync(ALL, dot, step, width);
+            if (lane % width == 0 && place < s.length) dots[place] = place == h.position ? dot + (REAL)extra : dot;
+        }
+        __syncwarp();
+        double sum = 0.0, equal = 1.0 / s.length;
+        for (u32 i = lane; i < s.length; i += WARP) sum += (double)dots[i];
+        double mean = warp_sum(sum, WARP) * equal, scale = fixed_scale(coefficient_bound(lengths, samples));
+        for (u32 i = lane; i < s.length; i += WARP) {
+            double coefficient = equal * ((double)dots[i] - mean);
+            add_fixed(sums + list[i], coefficient, scale);
+            if (i == h.position) add_fixed(&at_trigger, coefficient, scale);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd((u64*)(sums + tokens), (u64)at_trigger);
 }
 
 // total += sums as numbers, and sums = 0. A bound that is not finite gives NaN.
