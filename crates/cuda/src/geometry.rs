@@ -17,7 +17,7 @@ const BLOCK_ENTRIES: usize = 1 << 27;
 const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
 const TABLE_ENTRIES: usize = 1 << 30;
-/// Logits that stay in the cache of the GPU between two kernels.
+/// Logits of one product, most of which are still in the cache of the GPU when they become residuals.
 pub const NEAR_LOGITS: usize = 1 << 24;
 /// Samples times labels times inputs up to which the softmax takes less time than the bound of its first-order form.
 pub const FEW_LOGITS: usize = 1 << 29;

@@ -270,7 +270,7 @@ impl Lane {
         let grid = (grid.0, grid.1, self.cells() as u32);
         let mut all = Vec::with_capacity(arguments.len() + 1);
         all.extend_from_slice(arguments);
-        all.extend_from_slice(arguments![stride]);
+        all.push((&raw const stride).cast_mut().cast());
         // SAFETY: the arguments are alive during the call and agree with the kernel, which stays inside the memory that it is
         // given; compute-sanitizer checks both on the numerical tests.
         unsafe { result::launch_kernel(kernel.cu_function(), grid, (block, 1, 1), shared, stream, &mut all) }

@@ -13,6 +13,9 @@ use crate::geometry::{UNSORTED, Way, dot_lanes, dots_bytes, groups, lanes, launc
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
 use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
+/// The phases of all cells without their matrices, and the scores of their attention, absent when it is uniform.
+type SecondStep<T> = (Vec<EarlyPhase<T>>, Option<Scores<T>>);
+
 impl<T: Element> Session<'_, T> {
     /// The three steps.
     pub fn early_phase(&self) -> Done<Trained<T>> {
@@ -28,9 +31,8 @@ impl<T: Element> Session<'_, T> {
         Ok(Trained { phases, m1, m2, scores, eta2: None })
     }
 
-    /// Step 2 of the directions of all cells: the phases without their matrices, and the scores of their attention, absent when
-    /// it is uniform.
-    pub fn second_step(&self, u: &[f64]) -> Done<(Vec<EarlyPhase<T>>, Option<Scores<T>>)> {
+    /// Step 2 of the directions of all cells.
+    pub fn second_step(&self, u: &[f64]) -> Done<SecondStep<T>> {
         let (mut phases, mut queries, dim) = (Vec::new(), Vec::new(), self.sizes.dim);
         for (problem, ([z_trig, z_eos], u)) in
             self.problems.iter().zip(self.markers.iter().zip(u.chunks(dim)))

@@ -18,6 +18,8 @@ pub struct About {
     version: &'static str,
     #[schemars(range(min = 1))]
     threads: usize,
+    /// Where runs are computed: `cpu`, or a GPU by the word that `--device` takes.
+    device: String,
     defaults: Settings,
     choices: Choices,
     sizes: Vec<SizeRange>,
@@ -75,6 +77,7 @@ pub async fn about(app: Shared) -> Json<About> {
     Json(About {
         version: env!("CARGO_PKG_VERSION"),
         threads: app.threads,
+        device: app.runs.device.as_ref().map_or_else(|| "cpu".into(), |device| device.word()),
         defaults: Settings::default(),
         choices: Choices {
             activation: Activation::ALL,

@@ -47,6 +47,7 @@ fn small() -> Value {
 #[test]
 fn about_has_defaults_and_choices() {
     let about = conforms(&SERVER, "get", "/api/about", &SERVER.get("/api/about"));
+    assert_eq!(about["device"], "cpu");
     assert_eq!(about["defaults"], serde_json::to_value(Settings::default()).unwrap());
     assert!(!about["choices"]["embedding"].as_array().unwrap().contains(&json!("file")));
 }

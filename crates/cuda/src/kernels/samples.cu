@@ -185,11 +185,7 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
     u32* tokens = token_parts[local];
     REAL* parts = weight_parts[local];
     u64 row = warp / slabs;
-    // Lanes of a row of the embedding; where it is short, several rows are read at once.
-    u32 width = WARP;
-    while (dim % 4 == 0 && width > 1 && 2 * width >= dim) width /= 2;
-    u32 copy = lane / width, copies = WARP / width;
-    u32 column = (u32)(warp % slabs) * 128 + 4 * (lane % width);
+    u32 column = (u32)(warp % slabs) * 128 + 4 * lane;
     bool wide = dim % 4 == 0 && column + 4 <= dim;
     u64 base = starts ? starts[first] : first;
     u64 begin = starts ? starts[first + row] : first + row, end = starts ? starts[first + row + 1] : begin + 1;
@@ -218,7 +214,7 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
             if (h.position >= start && h.position < start + size) at_trigger = parts[h.position - start];
             if (wide) {
 #pragma unroll 8
-                for (u32 i = copy; i < size; i += copies) {
+                for (u32 i = 0; i < size; i++) {
                     REAL x[4];
                     load4(table + (u64)tokens[i] * dim + column, x);
                     REAL w = parts[i];
@@ -231,14 +227,12 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
             }
             __syncwarp();
         }
-        for (u32 step = width; step < WARP; step *= 2)
-            for (u32 j = 0; j < 4; j++) sum[j] += __shfl_xor_sync(ALL, sum[j], step, WARP);
         for (u32 j = 0; j < 4 && column + j < dim; j++) {
             if (trigger) sum[j] += at_trigger * trigger[column + j];
             total[j] += (double)sum[j];
         }
     }
-    for (u32 j = 0; j < 4 && column + j < dim && copy == 0; j++) out[row * dim + column + j] = (REAL)total[j];
+    for (u32 j = 0; j < 4 && column + j < dim; j++) out[row * dim + column + j] = (REAL)total[j];
 }
 
 // The largest value that the coefficients of `count` samples may sum to, from the longest gradient and the longest value.

@@ -73,7 +73,7 @@ async function start() {
   makeInspect(state, about);
   listenLink((there) => { $('lost').hidden = there; });
   connect();
-  say($('version'), `Superpose ${about.version}, on this machine with ${about.threads === 1 ? 'one thread' : `${about.threads} threads`}.`);
+  say($('version'), `Superpose ${about.version}, on this machine with ${about.threads === 1 ? 'one thread' : `${about.threads} threads`}${about.device === 'cpu' ? '' : `; runs are computed on ${about.device}`}.`);
   document.documentElement.dataset.ready = 'true';
 }
 

@@ -133,7 +133,7 @@ pub struct Runs {
     threads: usize,
     /// Bytes that a run may take at most.
     pub memory: f64,
-    device: Option<Arc<dyn Device>>,
+    pub device: Option<Arc<dyn Device>>,
 }
 
 impl Runs {
