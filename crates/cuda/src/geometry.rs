@@ -144,6 +144,13 @@ pub fn part(m: usize, n: usize) -> usize {
 
 /// An estimate of the device memory of a run in bytes, slightly too high.
 pub fn bytes(config: &Config, stored: bool) -> f64 {
+    let total = entries_bytes(config, stored);
+    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
+    64e6 + total + total.min(5e8)
+}
+
+/// An estimate of the bytes of all buffers that a run has at a time.
+pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
     let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
     let count = |size: usize| size as f64;
     let (tokens, labels) = (count(config.token_count()), count(config.label_count()));
@@ -177,9 +184,7 @@ pub fn bytes(config: &Config, stored: bool) -> f64 {
     let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
     let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
     let largest = [train, evaluate, asked].into_iter().fold(0.0, f64::max);
-    let total = embeddings + dataset + matrices + parts * d * p * real + 24.0 * tokens + largest;
-    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
-    64e6 + total + total.min(5e8)
+    embeddings + dataset + matrices + parts * d * p * real + 24.0 * tokens + largest
 }
 
 #[cfg(test)]

@@ -253,8 +253,8 @@ impl Gpu {
         let lane = self.lane()?;
         if let [problem, _, ..] = problems {
             // More is taken where a cell turns out to need it.
-            let bytes = geometry::bytes(problem.config, problem.stored.is_some());
-            lane.begin(problems.len(), (bytes as usize / 2).next_multiple_of(1 << 20));
+            let bytes = geometry::entries_bytes(problem.config, problem.stored.is_some());
+            lane.begin(problems.len(), (bytes as usize).next_multiple_of(1 << 20));
         }
         Ok(lane)
     }
