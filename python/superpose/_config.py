@@ -129,6 +129,7 @@ class Config(Settings):
         hook: Optional[Hook] = None,
         loss: Optional[Loss] = None,
         threads: Optional[SupportsIndex] = None,
+        device: Optional[str] = None,
         progress: Progress = None,
         task: Optional[Task] = None,
         **arrays: Unpack[_arrays.Tensors],
@@ -151,6 +152,7 @@ class Config(Settings):
                 derivatives by the logits; ``None``: cross-entropy. The test loss stays the cross-entropy. Runs with a hook or a loss are
                 not stored, and a checkpoint of them continues only if the function is given again.
             threads: as for :meth:`run`.
+            device: as for :meth:`run`. A hook or a loss needs the CPU.
             progress: as for :meth:`run`.
 
         >>> import superpose
@@ -174,7 +176,9 @@ class Config(Settings):
         tensors = inputs(task, arrays)
         paths = maybe_path("checkpoint", checkpoint), maybe_path("store", store)
         with listener(progress) as tell:
-            record, network = _engine.train(self, tensors, *paths, threads, tell, engine_hook(hook), engine_loss(loss))
+            record, network = _engine.train(
+                self, tensors, *paths, threads, device, tell, engine_hook(hook), engine_loss(loss)
+            )
         return Training(record, Network(network, (self, tensors)))
 
     def network(

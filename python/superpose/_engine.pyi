@@ -105,6 +105,7 @@ def train(
     checkpoint: Optional[str],
     store: Optional[str],
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     listener: _Listener,
     hook: Optional[Callable[..., Any]],
     loss: Optional[Callable[..., Any]],

@@ -29,7 +29,7 @@ pub use config::{Convention, KeyRows, MemoryConfig, MemorySettings, Rule};
 use gradient::Workspace;
 use hopfield::Hopfield;
 use pairs::Pairs;
-use superpose_core::backend::{Backend, Result};
+use superpose_core::backend::{Backend, DeviceError, Result};
 use superpose_core::evaluate::Tally;
 use weights::Weights;
 
@@ -46,12 +46,14 @@ pub struct Recall {
 
 /// Builds the memory of a configuration, with its first seed, and queries it for every fact.
 ///
+/// A memory is trained on the backend's device if it has one; the other rules use the CPU.
+///
 /// # Errors
-/// When the backend's token was cancelled.
-pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall> {
+/// When the backend's token was cancelled, or its device failed.
+pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, DeviceError> {
     if config.rule == Rule::Hopfield {
         let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;
-        return network.recall(backend);
+        return Ok(network.recall(backend)?);
     }
     let pairs = Pairs::<f32>::draw(config, backend)?;
     let weights = match config.rule {
@@ -59,5 +61,5 @@ pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall> {
         Rule::LeastSquares => weights::least_squares(&pairs, backend)?,
         _ => weights::hebbian(&pairs, backend)?,
     };
-    Workspace::default().read(&pairs, &weights, backend)
+    Ok(Workspace::default().read(&pairs, &weights, backend)?)
 }

@@ -1,45 +1,61 @@
 //! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
-use std::ops::Range;
-
 use super::{MemoryConfig, Pairs, Recall, Weights, Workspace, weights};
-use superpose_core::backend::{Backend, Real, Result, View};
+use superpose_core::backend::{Backend, DeviceError, Facts, MemoryLearner, Real, Result, View};
+use superpose_core::evaluate::Tally;
 use superpose_core::random::{Stream, Words};
 use superpose_core::train::{Moments, Update};
 
 /// The number of times that full-batch training evaluates its accuracy.
 const CHECKS: usize = 128;
 
-/// Trains from random weights and returns the recall.
+/// Trains from random weights, on the device if there is one, and returns the recall.
 ///
 /// With all facts at every step, accuracy is evaluated 128 times, training ends when it reaches the accuracy of the configuration,
 /// and the best evaluation is returned, since accuracy fluctuates at large rates. With mini-batches the final state is evaluated.
-pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend) -> Result<Recall> {
-    let mut weights = weights::start(config);
-    let mut work = Workspace::default();
-    let mut gradient = Weights::default();
-    let mut moments: [Moments; 3] = Default::default();
-    let (update, columns) = (Update::new(config.optimiser), [config.inputs(), config.dim, 1]);
-    let (mut keys, mut labels) = (Vec::new(), Vec::new());
+pub fn train<T: Real>(
+    config: &MemoryConfig,
+    pairs: &Pairs<T>,
+    backend: &Backend,
+) -> Result<Recall, DeviceError> {
+    let (weights, update) = (weights::start(config), Update::new(config.optimiser));
+    let Some(device) = backend.device() else {
+        let columns = [config.inputs(), config.dim, 1];
+        let (work, gradient, moments) = Default::default();
+        return run(
+            config,
+            pairs,
+            OnCpu { pairs, backend, update, columns, weights, work, gradient, moments },
+        );
+    };
+    if pairs.list.is_some() {
+        return Err(DeviceError::unsupported("a memory with a list of answers (top)"));
+    }
+    let Pairs { dim, keys, values, labels, .. } = pairs;
+    let (weights, cancel) = (&weights, backend.cancel_token());
+    let learner =
+        T::solver(&**device).memory(Facts { dim: *dim, keys, values, labels, weights, update, cancel })?;
+    run(config, pairs, OnDevice { pairs, learner })
+}
+
+fn run<T: Real>(
+    config: &MemoryConfig,
+    pairs: &Pairs<T>,
+    mut memory: impl Train,
+) -> Result<Recall, DeviceError> {
     let (count, rate) = (config.training_steps(), config.training_rate());
     let look = (count / CHECKS).max(1);
     let mut best: Option<Recall> = None;
     for step in 1..=count {
-        match config.batch {
-            None => work.gradient(pairs, &weights, pairs.keys(), &pairs.labels, &mut gradient, backend)?,
-            Some(batch) => {
-                draw(config.seed, (step - 1) * batch..step * batch, pairs, &mut keys, &mut labels);
-                let rows = View::new(&keys, batch, pairs.dim);
-                work.gradient(pairs, &weights, rows, &labels, &mut gradient, backend)?
-            }
-        };
-        for (i, tensor) in weights.iter_mut().enumerate().filter(|(_, tensor)| !tensor.is_empty()) {
-            update.step(&mut moments[i], tensor, columns[i], &gradient[i], rate, backend)?;
-        }
+        let batch = config.batch.map(|batch| {
+            let numbers = (step - 1) * batch..step * batch;
+            numbers.map(|sample| draw(config.seed, sample, pairs)).collect::<Vec<u32>>()
+        });
+        memory.step(batch.as_deref(), rate)?;
         if step < count && (config.batch.is_some() || step % look > 0) {
             continue;
         }
-        let now = Recall { steps: step, ..work.read(pairs, &weights, backend)? };
+        let now = Recall { steps: step, ..memory.read()? };
         if best.is_none_or(|best| now.accuracy.mean() > best.accuracy.mean()) {
             best = Some(now);
         }
@@ -47,25 +63,78 @@ pub fn train<T: Real>(config: &MemoryConfig, pairs: &Pairs<T>, backend: &Backend
             break;
         }
     }
-    best.map_or_else(|| work.read(pairs, &weights, backend), Ok)
+    best.map_or_else(|| memory.read(), Ok)
 }
 
-/// Draws the facts with these numbers of a seed's stream and gathers their keys and labels.
-fn draw<T: Real>(
-    seed: u64,
-    numbers: Range<usize>,
-    pairs: &Pairs<T>,
-    keys: &mut Vec<T>,
-    labels: &mut Vec<u32>,
-) {
-    keys.clear();
-    labels.clear();
-    for sample in numbers {
-        let words = Words::new(seed, Stream::Train, sample as u64).block(0);
-        let fact = pairs.asked.draw(&words[..pairs.asked.words()]) as usize;
-        keys.extend_from_slice(&pairs.keys[fact * pairs.dim..][..pairs.dim]);
-        labels.push(pairs.labels[fact]);
+/// A memory in training.
+trait Train {
+    /// Takes a step on the facts of a batch, or on all of them.
+    fn step(&mut self, batch: Option<&[u32]>, rate: f64) -> Result<(), DeviceError>;
+
+    /// Queries every fact.
+    fn read(&mut self) -> Result<Recall, DeviceError>;
+}
+
+struct OnCpu<'a, T> {
+    pairs: &'a Pairs<T>,
+    backend: &'a Backend,
+    update: Update,
+    columns: [usize; 3],
+    weights: Weights<T>,
+    work: Workspace<T>,
+    gradient: Weights<f64>,
+    moments: [Moments; 3],
+}
+
+impl<T: Real> Train for OnCpu<'_, T> {
+    fn step(&mut self, batch: Option<&[u32]>, rate: f64) -> Result<(), DeviceError> {
+        let OnCpu { pairs, backend, weights, work, gradient, .. } = self;
+        match batch {
+            None => work.gradient(pairs, weights, pairs.keys(), &pairs.labels, gradient, backend)?,
+            Some(batch) => {
+                let key = |&fact: &u32| &pairs.keys[fact as usize * pairs.dim..][..pairs.dim];
+                let keys: Vec<T> = batch.iter().flat_map(key).copied().collect();
+                let labels: Vec<u32> = batch.iter().map(|&fact| pairs.labels[fact as usize]).collect();
+                let rows = View::new(&keys, batch.len(), pairs.dim);
+                work.gradient(pairs, weights, rows, &labels, gradient, backend)?
+            }
+        };
+        for (i, tensor) in weights.iter_mut().enumerate().filter(|(_, tensor)| !tensor.is_empty()) {
+            self.update.step(&mut self.moments[i], tensor, self.columns[i], &gradient[i], rate, backend)?;
+        }
+        Ok(())
     }
+
+    fn read(&mut self) -> Result<Recall, DeviceError> {
+        Ok(self.work.read(self.pairs, &self.weights, self.backend)?)
+    }
+}
+
+struct OnDevice<'a, T> {
+    pairs: &'a Pairs<T>,
+    learner: Box<dyn MemoryLearner + 'a>,
+}
+
+impl<T: Real> Train for OnDevice<'_, T> {
+    fn step(&mut self, batch: Option<&[u32]>, rate: f64) -> Result<(), DeviceError> {
+        self.learner.step(batch, rate)
+    }
+
+    fn read(&mut self) -> Result<Recall, DeviceError> {
+        let (mut accuracy, mut margin) = (Tally::default(), Tally::default());
+        for (fact, [credit, gap]) in self.learner.answers()?.into_iter().enumerate() {
+            let weight = self.pairs.asked.probability(fact);
+            accuracy.add(weight, credit);
+            margin.add(weight, gap);
+        }
+        Ok(Recall { accuracy, margin, steps: 0 })
+    }
+}
+
+/// The fact with this number of a seed's stream, drawn by frequency.
+fn draw<T: Real>(seed: u64, sample: usize, pairs: &Pairs<T>) -> u32 {
+    let words = Words::new(seed, Stream::Train, sample as u64).block(0);
+    pairs.asked.draw(&words[..pairs.asked.words()])
 }
 
 #[cfg(test)]

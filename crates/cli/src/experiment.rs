@@ -34,9 +34,12 @@ impl ExperimentCommand {
     pub fn run(&self) -> anyhow::Result<()> {
         let ExperimentCommand { experiment, values, flags } = self;
         let threads = flags.threads.count()?;
-        flags.device.cpu_only(experiment.name)?;
+        let device = match experiment.device {
+            true => flags.device.open()?,
+            false => flags.device.cpu_only(experiment.name).map(|()| None)?,
+        };
         let interrupt = Interrupt::listen()?;
-        let backend = backend(threads)?.with_cancel(interrupt.token());
+        let backend = backend(threads)?.with_cancel(interrupt.token()).with_device(device);
         let found = ticking_spinner(|bar| {
             let observe = |_, _, note| bar.say(note);
             let (backend, memory) = (&backend, available_memory());

@@ -3,7 +3,9 @@
 use crate::common::Setting;
 use superpose_core::backend::{Backend, Real};
 use superpose_core::config::{EmbeddingSettings, Optimiser, Positions, Regime, Schedule, Training};
-use superpose_core::train::{End, Event, Network, State, Tensor, Trainer, TrajectoryPoint, warm_start};
+use superpose_core::train::{
+    Counters, End, Event, Network, State, Tensor, Trainer, TrajectoryPoint, warm_start,
+};
 use superpose_core::{Measure, Settings};
 
 fn settings() -> Settings {
@@ -25,7 +27,7 @@ fn run<T: Real>(
     settings: &Settings,
     from: Option<State<T>>,
     threads: usize,
-    until: impl Fn(&State<T>) -> bool,
+    until: impl Fn(&Counters) -> bool,
 ) -> Run<T> {
     let setting = Setting::<T>::new(settings.clone());
     let backend = Backend::cpu(threads).unwrap();
@@ -56,7 +58,8 @@ fn run<T: Real>(
                 points.push(*point);
                 true
             }
-            Event::Stepped(state) => !until(state),
+            Event::Stepped(counters) => !until(counters),
+            Event::Interrupted(_) => false,
             Event::Proposed(_) => true,
             Event::Scored(_) => unreachable!("the loss is the cross-entropy"),
         })
@@ -129,7 +132,7 @@ fn run_continues_from_its_state() {
         let settings = trained(training);
         let straight = whole::<f32>(&settings);
         for at in [1, 5, 7] {
-            let first = run::<f32>(&settings, None, 2, |state| state.counters.step == at);
+            let first = run::<f32>(&settings, None, 2, |counters| counters.step == at);
             assert_eq!(first.end, End::Interrupted);
             let second = run::<f32>(&settings, Some(first.state), 1, |_| false);
             let points = [first.points, second.points.clone()].concat();

@@ -124,8 +124,8 @@ impl<T: Element> Session<'_, T> {
         for first in (0..block.count).step_by(size) {
             let count = size.min(block.count - first);
             self.some_logits(readout, block, first, count)?;
-            let (number, labels) = (columns as u32, labels + 4 * first as u64);
-            let to = arguments![block.work.logits.at(first * columns), number, labels];
+            let (number, labels, no_losses) = (columns as u32, labels + 4 * first as u64, 0u64);
+            let to = arguments![block.work.logits.at(first * columns), number, labels, no_losses];
             self.launch("residual", rows(count, columns), to)?;
         }
         Ok(())

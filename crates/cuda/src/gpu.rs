@@ -7,14 +7,18 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{CudaContext, result, sys};
-use superpose_core::backend::{Cost, Device, DeviceError, Measured, Numerics, Problem, Solution, Solver};
+use superpose_core::backend::{
+    Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Numerics, Problem, Solution, Solver,
+};
 use superpose_core::config::Config;
+use superpose_core::train::{Learner, State};
 
 use crate::geometry;
 use crate::kernels::Kernels;
 use crate::lane::{Done, Element, Lane, failed};
 use crate::library;
 use crate::session::Session;
+use crate::train::{self, Memory, Training};
 
 /// A device that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,6 +270,18 @@ impl<T: Element> Solver<T> for Gpu {
         Session::new(self.kernels::<T>()?, &lane, std::slice::from_ref(problem))?.solve()
     }
 
+    fn learner<'a>(
+        &'a self,
+        problem: &'a Problem<'a, T>,
+        state: &'a mut State<T>,
+    ) -> Result<Box<dyn Learner<T> + 'a>, DeviceError> {
+        Ok(Box::new(Training::new(self, problem, state)?))
+    }
+
+    fn memory<'a>(&'a self, facts: Facts<'a, T>) -> Result<Box<dyn MemoryLearner + 'a>, DeviceError> {
+        Ok(Box::new(Memory::new(self, facts)?))
+    }
+
     fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError> {
         let lane = self.lane_for(problems)?;
         let session = Session::new(self.kernels::<T>()?, &lane, problems)?;
@@ -302,7 +318,7 @@ impl Device for Gpu {
     }
 
     fn needs(&self, config: &Config, stored: bool) -> f64 {
-        geometry::bytes(config, stored)
+        geometry::bytes(config, stored).max(train::bytes(config, stored))
     }
 
     fn batch(&self, config: &Config) -> usize {

@@ -13,11 +13,12 @@ use crate::lane::failed;
 use crate::library;
 
 /// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
-pub const FILES: [(&str, &str, &[&str]); 4] = [
+pub const FILES: [(&str, &str, &[&str]); 5] = [
     ("draw.cu", include_str!("kernels/draw.cu"), &["--fmad=false"]),
     ("samples.cu", include_str!("kernels/samples.cu"), &[]),
     ("matrices.cu", include_str!("kernels/matrices.cu"), &[]),
     ("product.cu", include_str!("kernels/product.cu"), &[]),
+    ("train.cu", include_str!("kernels/train.cu"), &[]),
 ];
 
 const COMMON: &str = include_str!("kernels/common.cuh");
@@ -91,7 +92,7 @@ impl Kernels {
             let module = context.load_module(Ptx::from_binary(code)).map_err(failed)?;
             for name in names(text) {
                 let function = module.load_function(name).map_err(failed)?;
-                if name == "scatter_by_rows" {
+                if ["scatter_by_rows", "coefficients"].contains(&name) {
                     let kind = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
                     let limit =
                         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;

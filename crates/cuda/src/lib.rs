@@ -1,4 +1,4 @@
-//! The early phase and its evaluation on NVIDIA GPUs: an implementation of [`Device`](superpose_core::backend::Device).
+//! The early phase, training and their evaluation on NVIDIA GPUs: an implementation of [`Device`](superpose_core::backend::Device).
 //!
 //! The driver, cuBLAS and NVRTC are loaded when the first device is opened, so that the program starts without them. Kernels are
 //! CUDA C in `src/kernels`, compiled by NVRTC for the GPU at hand and cached. Random numbers have the bits of the CPU's, so data
@@ -18,6 +18,7 @@
 //! | `session` | a run, and the steps that all parts share |
 //! | `limit`, `exact` | the three steps |
 //! | `evaluate` | the measures |
+//! | `train` | training beyond the early phase |
 
 mod buffer;
 mod choice;
@@ -31,6 +32,7 @@ mod lane;
 mod library;
 mod limit;
 mod session;
+mod train;
 
 pub use choice::Choice;
 pub use geometry::bytes;

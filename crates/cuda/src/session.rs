@@ -88,9 +88,6 @@ impl<'a, T: Element> Session<'a, T> {
     pub fn new(kernels: &'a Kernels, lane: &'a Lane, problems: &'a [Problem<'a, T>]) -> Done<Self> {
         let problem = &problems[0];
         let config = problem.config;
-        if config.training.is_some() {
-            return Err(DeviceError::unsupported("training beyond the early phase (steps)"));
-        }
         if config.early_rule != EarlyRule::Gradient {
             return Err(DeviceError::unsupported(format!("early_rule = {}", config.early_rule)));
         }
@@ -349,18 +346,8 @@ impl<'a, T: Element> Session<'a, T> {
         1.0 / (self.sizes.inputs as f64).sqrt()
     }
 
-    /// The number of the activation in the kernels.
     pub fn activation(&self) -> u32 {
-        match self.problem.config.activation {
-            Activation::Relu => 0,
-            Activation::Gelu => 1,
-            Activation::Tanh => 2,
-            Activation::Softplus => 3,
-            Activation::Abs => 4,
-            Activation::He2 => 5,
-            Activation::He3 => 6,
-            Activation::Identity => 7,
-        }
+        activation_number(self.problem.config.activation)
     }
 
     /// The address of the labels of tokens from `first` on.
@@ -371,6 +358,20 @@ impl<'a, T: Element> Session<'a, T> {
     /// The test samples.
     pub fn test(&self) -> Source {
         self.train.test()
+    }
+}
+
+/// The number of an activation in the kernels.
+pub fn activation_number(activation: Activation) -> u32 {
+    match activation {
+        Activation::Relu => 0,
+        Activation::Gelu => 1,
+        Activation::Tanh => 2,
+        Activation::Softplus => 3,
+        Activation::Abs => 4,
+        Activation::He2 => 5,
+        Activation::He3 => 6,
+        Activation::Identity => 7,
     }
 }
 

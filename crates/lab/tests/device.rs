@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use superpose_core::backend::{
-    Backend, Cost, Device, DeviceError, Measured, Numerics, Problem, Real, Solution, Solver,
+    Backend, Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Numerics, Problem, Real, Solution,
+    Solver,
 };
 use superpose_core::config::{Config, Regime, Settings, Training};
 use superpose_core::early_phase::{early_phase, fact_frequency};
@@ -12,10 +13,11 @@ use superpose_core::evaluate::evaluate;
 use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
+use superpose_core::train::{CpuLearner, Learner, State, Trainer, TrajectoryPoint};
 use superpose_lab::cell::{CellError, Event, Key, Runner, measure};
 use superpose_lab::run::{Inputs, run};
 use superpose_lab::store::Store;
-use superpose_lab::train::train;
+use superpose_lab::train::{Checkpoint, Finish, Function, Observer, train};
 
 #[derive(Debug)]
 struct Fake {
@@ -30,10 +32,8 @@ const NOT_FINITE: u64 = 77;
 impl<T: Real> Solver<T> for Fake {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
         let Problem { config, task, embeddings, cancel, observe, .. } = problem;
-        assert!(embeddings.is_none(), "a device draws independent rows itself");
-        if config.training.is_some() {
-            return Err(DeviceError::unsupported("training"));
-        }
+        let resumed = config.training.is_some();
+        assert!(embeddings.is_none() || resumed, "a device draws independent rows itself");
         let backend = Backend::single().with_cancel((*cancel).clone());
         let embeddings = Embeddings::<T>::draw(config, &backend)?;
         let model = Model::new(config, &embeddings);
@@ -44,6 +44,30 @@ impl<T: Real> Solver<T> for Fake {
         let evaluation = evaluate(config, &model, task, &phase, &frequency, &test, &backend)?;
         observe(config.samples);
         Ok(Solution { phase, frequency, evaluation, train_seconds: 0.0 })
+    }
+
+    fn learner<'a>(
+        &'a self,
+        problem: &'a Problem<'a, T>,
+        state: &'a mut State<T>,
+    ) -> Result<Box<dyn Learner<T> + 'a>, DeviceError> {
+        let Problem { config, task, .. } = *problem;
+        let drawn = |stream, count| Box::leak(Box::new(Drawn::new(task, config.seed, stream, count)));
+        let trainer = Trainer {
+            config,
+            training: config.training.as_ref().unwrap(),
+            task,
+            samples: drawn(Stream::Train, config.samples),
+            test: drawn(Stream::Test, config.test_samples),
+            early: &[],
+            own_loss: false,
+        };
+        let backend = Box::leak(Box::new(Backend::single()));
+        Ok(Box::new(CpuLearner::new(Box::leak(Box::new(trainer)), state, backend)))
+    }
+
+    fn memory<'a>(&'a self, _: Facts<'a, T>) -> Result<Box<dyn MemoryLearner + 'a>, DeviceError> {
+        Err(DeviceError::unsupported("a memory"))
     }
 
     fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError> {
@@ -143,15 +167,48 @@ fn run_that_does_not_fit_in_device_memory_is_refused() {
 }
 
 #[test]
-fn training_is_refused_by_name() {
+fn device_takes_the_steps_of_training() {
     let config = Settings { training: Some(Training::new(3)), ..settings() }.check().unwrap();
-    let backend = Backend::single().with_device(device(1e9));
-    let error = train(&config, &Inputs::default(), None, None, &backend, &mut ()).err().unwrap().to_string();
-    assert!(
-        error.starts_with("training beyond the early phase (steps) cannot run on a CUDA device yet"),
-        "{error}"
-    );
-    assert!(matches!(measure(&config, false, &backend), Err(CellError::Device(_))));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint.safetensors");
+    let there = Backend::single().with_device(device(1e9));
+    let run = |backend: &Backend, to| {
+        let finish = train(&config, &Inputs::default(), None, to, backend, &mut ()).unwrap();
+        let Finish::Done(record, _) = finish else { panic!("interrupted") };
+        (record.outcome.measures, record.early_phase.measures, record.trajectory)
+    };
+    assert_eq!(run(&there, Some(&path)), run(&Backend::single(), None));
+    assert!(measure(&config, false, &there).is_ok());
+    // The checkpoint is the device's.
+    let saved = Checkpoint::open(&path).unwrap();
+    let resume = |backend: &Backend| {
+        train(&config, &Inputs::default(), Some(&saved), None, backend, &mut ()).map(|_| ())
+    };
+    let error = resume(&Backend::single()).unwrap_err().to_string();
+    assert!(error.contains("made with numerics fake-1"), "{error}");
+    resume(&there).unwrap();
+}
+
+#[test]
+fn training_that_does_not_fit_or_has_a_hook_is_refused() {
+    struct Hooked;
+    impl Observer for Hooked {
+        fn step(&mut self, _: usize, _: usize) -> bool {
+            panic!("work has started")
+        }
+        fn point(&mut self, _: &TrajectoryPoint) {}
+        fn functions(&self) -> Vec<Function> {
+            vec![Function::Hook]
+        }
+    }
+    let config = Settings { training: Some(Training::new(3)), ..settings() }.check().unwrap();
+    let error = |free, observer: &mut dyn Observer| {
+        let backend = Backend::single().with_device(device(free));
+        train(&config, &Inputs::default(), None, None, &backend, observer).err().unwrap().to_string()
+    };
+    assert!(error(50.0, &mut ()).contains("about 60 B of device memory"), "{}", error(50.0, &mut ()));
+    let hooked = error(1e9, &mut Hooked);
+    assert!(hooked.starts_with("training with a hook of your own cannot run"), "{hooked}");
 }
 
 /// Cells that differ in their seeds alone are given to the device together, as many as it asks for and as fit in its memory.

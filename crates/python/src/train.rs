@@ -16,7 +16,7 @@ use crate::given::file;
 use crate::hook::{Hook, Loss};
 use crate::network::Network;
 use crate::record::Record;
-use crate::run::Job;
+use crate::run::{Job, device};
 use crate::work::{Failure, Watch, work};
 
 /// `superpose train`. Where nothing but a checkpoint is given, its configuration is the one to train.
@@ -29,6 +29,7 @@ pub fn train(
     checkpoint: Option<PathBuf>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     listener: Option<Py<PyAny>>,
     hook: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
@@ -41,6 +42,7 @@ pub fn train(
         Some(saved) if config.is_empty() => Job::new(&continued(saved, tensors)?, tensors, threads, false)?,
         _ => Job::new(config, tensors, threads, false)?,
     };
+    let job = Job { device: self::device(device)?, ..job };
     if let Some(saved) = &saved {
         saved.check(&job.config).map_err(Failure::from)?;
     }
@@ -70,7 +72,7 @@ pub fn train(
         let hook = Hook { hook, loss: loss.map(Loss), listener: own, error: None };
         let mut told = Told { watch, saves: to.is_some(), hook };
         // It saves how far it is before it stops.
-        let backend = watch.patient_backend(job.threads)?;
+        let backend = watch.patient_backend(job.threads)?.with_device(job.device.clone());
         let finish =
             superpose_lab::train::train(config, &job.inputs, saved.as_ref(), to, &backend, &mut told);
         if let Some(error) = told.hook.error {
@@ -80,7 +82,7 @@ pub fn train(
         if let Some(store) = &mut store {
             record.keep(config, &backend.numerics(), store)?;
         }
-        Ok(Ok((record, Network { state: *state, job: Arc::new(job) })))
+        Ok(Ok((record, Network { state: *state, job: Arc::new(Job { device: None, ..job }) })))
     })?;
     let (record, network) = found?;
     Ok((Record::with_figure(*record, superpose_report::train, superpose_report::trajectory), network))

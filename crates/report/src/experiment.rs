@@ -24,6 +24,8 @@ pub struct Experiment {
     pub about: &'static str,
     /// The definitions of its settings.
     pub settings: fn() -> Vec<Setting>,
+    /// Whether it can run on a device.
+    pub device: bool,
     /// Validates the values given, runs, and returns the record.
     pub run: fn(&Values, Context<'_>) -> Result<Finding, ExperimentError>,
     /// The JSON schemas of its records, each with the flags that select it.

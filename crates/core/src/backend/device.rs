@@ -1,4 +1,4 @@
-//! The seam to accelerators: a [`Device`] runs the early phase of a [`Problem`] and its evaluation.
+//! The seam to accelerators: a [`Device`] runs the early phase of a [`Problem`] and its evaluation, and takes the steps of training.
 //!
 //! The engine on the CPU is one implementation of the mathematics, a device is another. Callers hold a
 //! [`Backend`](super::Backend), which may have a device, and do not know which one works. Everything between the configuration and
@@ -13,6 +13,7 @@ use crate::early_phase::EarlyPhase;
 use crate::embedding::Embeddings;
 use crate::evaluate::Evaluation;
 use crate::task::{Stored, Task};
+use crate::train::{Learner, State, Update};
 
 /// Why a device has no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -27,6 +28,9 @@ pub enum DeviceError {
     /// What was asked for runs on the CPU alone.
     #[error("{what} cannot run on a CUDA device yet; use --device cpu")]
     Unsupported { what: String },
+    /// The work does not fit in the memory of the device.
+    #[error("this needs about {:.1} GB of device memory, and {:.1} GB are free; use --device cpu", needed / 1e9, available / 1e9)]
+    TooLarge { needed: f64, available: f64 },
     /// A call of the device's libraries failed.
     #[error("the CUDA device failed: {reason}")]
     Failed { reason: String },
@@ -67,6 +71,33 @@ pub struct Solution<T> {
     pub train_seconds: f64,
 }
 
+/// An associative memory that a device trains.
+pub struct Facts<'a, T> {
+    /// Entries of a key and of a value.
+    pub dim: usize,
+    /// A row for each fact.
+    pub keys: &'a [T],
+    /// A row for each label.
+    pub values: &'a [T],
+    /// The label of each fact.
+    pub labels: &'a [u32],
+    /// Weights before training: `M`, `dim` rows, and a first layer `W` with its bias, which may be empty.
+    pub weights: &'a [Vec<T>; 3],
+    /// The optimiser.
+    pub update: Update,
+    /// Cancels the work.
+    pub cancel: &'a CancelToken,
+}
+
+/// An associative memory in training.
+pub trait MemoryLearner {
+    /// Takes a step on the facts of a batch, or on all of them.
+    fn step(&mut self, batch: Option<&[u32]>, rate: f64) -> Result<(), DeviceError>;
+
+    /// Credit and margin of the right label of every fact.
+    fn answers(&mut self) -> Result<Vec<[f64; 2]>, DeviceError>;
+}
+
 /// What a device returns of a run of many: the measures alone.
 pub struct Measured<T> {
     /// The result of the three steps without its value matrices.
@@ -90,6 +121,16 @@ pub struct Cost {
 pub trait Solver<T> {
     /// Trains and evaluates.
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError>;
+
+    /// A learner that trains the network of `state` beyond the early phase, in the memory of the device.
+    fn learner<'a>(
+        &'a self,
+        problem: &'a Problem<'a, T>,
+        state: &'a mut State<T>,
+    ) -> Result<Box<dyn Learner<T> + 'a>, DeviceError>;
+
+    /// Copies an associative memory to the device.
+    fn memory<'a>(&'a self, facts: Facts<'a, T>) -> Result<Box<dyn MemoryLearner + 'a>, DeviceError>;
 
     /// Trains and evaluates problems whose configurations differ in their seeds alone, with the bits of [`Solver::solve`]. There
     /// are at most [`Device::batch`] of them.

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real, Result, View};
-use crate::config::Optimiser;
+use crate::config::{Optimiser, Training};
 
 impl Optimiser {
     /// The default momentum, that of PyTorch.
@@ -46,6 +46,15 @@ impl Update {
         }
     }
 
+    /// The optimiser of a training.
+    pub fn of(training: &Training) -> Update {
+        Update {
+            momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
+            weight_decay: training.weight_decay,
+            ..Update::new(training.optimiser)
+        }
+    }
+
     /// One step against `gradient`. The tensor has rows of `columns` entries; a vector is one row or one column.
     pub fn step<T: Real>(
         &self,
@@ -58,10 +67,9 @@ impl Update {
     ) -> Result<()> {
         assert_eq!(parameters.len(), gradient.len(), "a gradient for every parameter");
         moments.steps += 1;
-        let is_matrix = columns > 1 && parameters.len() > columns;
         match self.optimiser {
             Optimiser::Sgd => self.sgd(moments, parameters, gradient, rate),
-            Optimiser::Muon if is_matrix => {
+            Optimiser::Muon if is_matrix(parameters.len(), columns) => {
                 self.muon(moments, parameters, columns, gradient, rate, backend)?
             }
             Optimiser::Adam | Optimiser::AdamW | Optimiser::Muon => {
@@ -90,15 +98,8 @@ impl Update {
     fn adam<T: Real>(&self, moments: &mut Moments, parameters: &mut [T], gradient: &[f64], rate: f64) {
         moments.first.resize(gradient.len(), 0.0);
         moments.second.resize(gradient.len(), 0.0);
-        // Adam adds the decay to the gradient, AdamW subtracts it from the parameter.
-        let (inside, outside) = match self.optimiser {
-            Optimiser::Adam => (self.weight_decay, 0.0),
-            _ => (0.0, rate * self.weight_decay),
-        };
         let (b1, b2) = (self.first_decay, self.second_decay);
-        // Both means start at 0 and are biased by a known factor, which this corrects.
-        let begun = |decay: f64| 1.0 - power(decay, moments.steps);
-        let (step, root) = (rate / begun(b1), begun(b2).sqrt());
+        let AdamFactors { inside, outside, step, root } = self.adam_factors(moments.steps, rate);
         let means = moments.first.iter_mut().zip(&mut moments.second);
         for ((p, g), (first, second)) in parameters.iter_mut().zip(gradient).zip(means) {
             let wide = p.to_f64();
@@ -106,6 +107,23 @@ impl Update {
             *first = b1 * *first + (1.0 - b1) * g;
             *second = b2 * *second + (1.0 - b2) * g * g;
             *p = T::from_f64(wide * (1.0 - outside) - step * *first / (second.sqrt() / root + self.epsilon));
+        }
+    }
+
+    /// The numbers of Adam's step `steps`, counted from 1, that all parameters share.
+    pub fn adam_factors(&self, steps: u64, rate: f64) -> AdamFactors {
+        // Adam adds the decay to the gradient, AdamW subtracts it from the parameter.
+        let (inside, outside) = match self.optimiser {
+            Optimiser::Adam => (self.weight_decay, 0.0),
+            _ => (0.0, rate * self.weight_decay),
+        };
+        // Both means start at 0 and are biased by a known factor, which this corrects.
+        let begun = |decay: f64| 1.0 - power(decay, steps);
+        AdamFactors {
+            inside,
+            outside,
+            step: rate / begun(self.first_decay),
+            root: begun(self.second_decay).sqrt(),
         }
     }
 
@@ -135,13 +153,36 @@ impl Update {
     }
 }
 
+/// See [`Update::adam_factors`].
+#[derive(Clone, Copy, Debug)]
+pub struct AdamFactors {
+    /// Share of the parameter that is added to its gradient.
+    pub inside: f64,
+    /// Share of the parameter that is subtracted from it.
+    pub outside: f64,
+    /// The rate, corrected for the bias of the mean gradient.
+    pub step: f64,
+    /// The root of the correction of the mean squared gradient.
+    pub root: f64,
+}
+
+/// Whether a tensor of `size` entries in rows of `columns` is a matrix; otherwise it is a vector, which Muon updates by AdamW.
+pub fn is_matrix(size: usize, columns: usize) -> bool {
+    columns > 1 && size > columns
+}
+
+/// The coefficients of a round of Muon's iteration, those of its author, chosen for speed at small singular values.
+pub const MUON_ROUND: [f64; 3] = [3.4445, -4.775, 2.0315];
+/// Rounds of the iteration.
+pub const MUON_ROUNDS: usize = 5;
+/// The norm by which a matrix is divided before the first round is at least this.
+pub const MUON_MIN_NORM: f64 = 1e-7;
+
 /// Five rounds of the Newton-Schulz iteration, `X <- a X + (b G + c G^2) X` with `G = X X^T`: singular values go to
-/// between 0.7 and 1.2. The coefficients are those of Muon's author, chosen for speed at small singular values.
+/// between 0.7 and 1.2.
 fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<T>> {
-    const ROUNDS: usize = 5;
-    const SMALLEST: f64 = 1e-7;
-    let [a, b, c] = [3.4445, -4.775, 2.0315].map(T::from_f64);
-    let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(SMALLEST);
+    let [a, b, c] = MUON_ROUND.map(T::from_f64);
+    let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(MUON_MIN_NORM);
     let narrow = |x: f64| T::from_f64(x / norm);
     // The Gram matrix over the shorter side.
     let tall = rows > columns;
@@ -151,7 +192,7 @@ fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: 
     let mut gram = vec![T::ZERO; short * short];
     let mut square = vec![T::ZERO; short * short];
     let mut next = vec![T::ZERO; matrix.len()];
-    for _ in 0..ROUNDS {
+    for _ in 0..MUON_ROUNDS {
         let view = View::new(&x, short, long);
         backend.product(&mut gram, view, view.t())?;
         let g = View::new(&gram, short, short);

@@ -21,6 +21,15 @@ pub fn sinusoidal<T: Real>(length: usize, dim: usize) -> Vec<T> {
     (0..length).flat_map(|i| (0..dim).map(move |c| (i, c))).map(|(i, c)| T::from_f64(entry(i, c))).collect()
 }
 
+/// Cosine and sine of the angle by which each pair of `size` entries turns at position i of `length`, a row per position: the
+/// position's distance from the end times the pair's angle.
+pub fn turns(length: usize, size: usize) -> Vec<[f64; 2]> {
+    let pairs = size / 2;
+    let angle = |i: usize, j: usize| (length - i) as f64 * frequency(j, pairs);
+    let all = (0..length).flat_map(|i| (0..pairs).map(move |j| (i, j)));
+    all.map(|(i, j)| [libm::cos(angle(i, j)), libm::sin(angle(i, j))]).collect()
+}
+
 /// Turns pairs of entries `(x[2j], x[2j + 1])` by `distance` times the pair's angle; an odd last entry stays.
 pub fn turn(x: &mut [f64], distance: f64) {
     let pairs = x.len() / 2;

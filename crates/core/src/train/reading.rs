@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real, Result, residual};
 use crate::config::Config;
-use crate::evaluate::{Evaluation, memory_accuracy};
+use crate::evaluate::{Evaluation, Tally, memory_accuracy};
 use crate::measure::{Measure, Measures};
 use crate::model::{Readout, block_rows};
 use crate::numeric::dot;
@@ -27,6 +27,17 @@ pub struct Reading {
     pub loss: f64,
     /// All measures but one-step accuracy.
     pub measures: Evaluation,
+}
+
+impl Reading {
+    /// From the mean loss, the measures of the answers, those of each head's attention, and the memory accuracy.
+    pub fn new(loss: f64, mut measures: Evaluation, attended: &[Evaluation], memory: Tally) -> Reading {
+        let key = |head: &Evaluation| (head[Measure::LockRate].mean(), head[Measure::AttentionMass].mean());
+        let best = attended.iter().max_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+        measures.merge(best.unwrap_or(&Evaluation::default()));
+        measures[Measure::MemoryAccuracy] = memory;
+        Reading { loss, measures }
+    }
 }
 
 /// Evaluates a network on test samples.
@@ -72,13 +83,9 @@ pub fn read<T: Real>(
         measures.merge(&part.1);
         attended.iter_mut().zip(&part.2).for_each(|(head, part)| head.merge(part));
     }
-    let key = |head: &Evaluation| (head[Measure::LockRate].mean(), head[Measure::AttentionMass].mean());
-    let best = attended.iter().max_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
-    measures.merge(best.unwrap_or(&Evaluation::default()));
     let values = network.summed_values();
-    measures[Measure::MemoryAccuracy] =
-        memory_accuracy(config, &network.model(), task, &values, test.count(), backend)?;
-    Ok(Reading { loss: loss / count as f64, measures })
+    let memory = memory_accuracy(config, &network.model(), task, &values, test.count(), backend)?;
+    Ok(Reading::new(loss / count as f64, measures, &attended, memory))
 }
 
 /// One record of a trajectory: the network before step `step`.

@@ -1,6 +1,13 @@
 //! Learning-rate schedules.
 
-use crate::config::Schedule;
+use crate::config::{Schedule, Training};
+
+impl Training {
+    /// The learning rate of a step, counted from 0.
+    pub fn rate_at(&self, step: usize) -> f64 {
+        self.rate * self.schedule.share(step as u64, self.steps as u64)
+    }
+}
 
 impl Schedule {
     /// The factor of the rate at step `step` of `steps`, counted from 0.

@@ -3,99 +3,15 @@
 //! Configuration and state together determine all further steps. A run that continues from a saved state takes the same steps,
 //! bit for bit, since the order of samples is drawn from the seed and the epoch alone.
 
-use serde::{Deserialize, Serialize};
-
-use crate::backend::{Backend, Cancelled, Real, Result};
+use crate::backend::{Backend, Cancelled, DeviceError, Real, Result};
 use crate::config::{Config, Training};
 use crate::random::{Stream, shuffle_round};
 use crate::task::{Samples, Task};
 
-use super::activations::logits;
-use super::gradient::{Gradient, gradient, gradient_by_logits, loss};
-use super::network::{Network, Tensor};
-use super::optimiser::{Moments, Update};
-use super::reading::{TrajectoryPoint, directions, read};
-
-/// The counters of a run, which a checkpoint stores with its tensors.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Counters {
-    /// Steps taken.
-    pub step: usize,
-    /// The step that was last recorded.
-    pub recorded: Option<usize>,
-    /// The smallest loss on the test samples so far.
-    pub best_loss: Option<f64>,
-    /// Records since then.
-    pub stale: usize,
-}
-
-/// A network during training.
-#[derive(Clone, Debug)]
-pub struct State<T> {
-    /// The network.
-    pub network: Network<T>,
-    /// The optimiser's memory of each of [`Network::trained`].
-    pub moments: Vec<Moments>,
-    /// Steps, records and the best loss so far.
-    pub counters: Counters,
-}
-
-impl<T: Real> State<T> {
-    /// A network before its first step.
-    pub fn new(network: Network<T>) -> State<T> {
-        let moments = vec![Moments::default(); network.trained().len()];
-        State { network, moments, counters: Counters::default() }
-    }
-}
-
-impl<T: Real> State<T> {
-    /// Takes one step of the configured optimiser on a batch of samples, all of them.
-    ///
-    /// # Errors
-    /// When the backend's token was cancelled.
-    pub fn step(&mut self, training: &Training, batch: &dyn Samples, backend: &Backend) -> Result<f64> {
-        let ids: Vec<u32> = (0..batch.count() as u32).collect();
-        let mut found = gradient(&self.network, batch, &ids, backend)?;
-        if let Some(max) = training.gradient_clip {
-            clip(&mut found.tensors, max);
-        }
-        let rate = rate(training, self.counters.step);
-        self.advance(training, &found.tensors, rate, &vec![None; found.tensors.len()], backend)?;
-        Ok(found.loss)
-    }
-
-    /// Moves every trained tensor against its gradient, or to what replaces it.
-    fn advance(
-        &mut self,
-        training: &Training,
-        gradients: &[Vec<f64>],
-        rate: f64,
-        replaced: &[Option<Vec<T>>],
-        backend: &Backend,
-    ) -> Result<()> {
-        let update = Update {
-            momentum: training.momentum.unwrap_or(training.optimiser.momentum()),
-            weight_decay: training.weight_decay,
-            ..Update::new(training.optimiser)
-        };
-        for (i, tensor) in self.network.trained().to_vec().into_iter().enumerate() {
-            let columns = self.network.columns(tensor);
-            let entries = self.network.tensor_mut(tensor);
-            match &replaced[i] {
-                Some(replaced) => entries.copy_from_slice(replaced),
-                None => update.step(&mut self.moments[i], entries, columns, &gradients[i], rate, backend)?,
-            }
-        }
-        self.counters.step += 1;
-        Ok(())
-    }
-}
-
-/// The learning rate of a step.
-fn rate(training: &Training, step: usize) -> f64 {
-    training.rate * training.schedule.share(step as u64, training.steps as u64)
-}
+use super::gradient::Gradient;
+use super::learner::{Counters, CpuLearner, Learner, State};
+use super::network::Tensor;
+use super::reading::{TrajectoryPoint, directions};
 
 /// An event of a run.
 pub enum Event<'a, T> {
@@ -106,7 +22,9 @@ pub enum Event<'a, T> {
     /// A batch needs its loss; only if [`Trainer::own_loss`] is set.
     Scored(Scored<'a, T>),
     /// One more step was taken.
-    Stepped(&'a State<T>),
+    Stepped(&'a Counters),
+    /// The observer returned `false`, so that the run ends with this state; what it returns now is ignored.
+    Interrupted(&'a State<T>),
 }
 
 /// A step before it is taken.
@@ -117,7 +35,7 @@ pub struct Proposal<'a, T> {
     pub gradient: &'a Gradient,
     /// The learning rate.
     pub rate: f64,
-    /// What the observer puts here takes the place of the optimiser's step, for each of [`Network::trained`].
+    /// What the observer puts here takes the place of the optimiser's step, for each of [`Network::trained`](super::Network::trained).
     pub replaced: &'a mut [Option<Vec<T>>],
 }
 
@@ -156,7 +74,7 @@ pub struct Diverged {
 }
 
 /// The error of a training run that did not finish.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrainError {
     /// The loss or a parameter is no longer finite.
     #[error(transparent)]
@@ -164,6 +82,18 @@ pub enum TrainError {
     /// The run was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The device has no result.
+    #[error(transparent)]
+    Device(DeviceError),
+}
+
+impl From<DeviceError> for TrainError {
+    fn from(error: DeviceError) -> TrainError {
+        match error {
+            DeviceError::Cancelled(error) => error.into(),
+            error => TrainError::Device(error),
+        }
+    }
 }
 
 /// The inputs of a run.
@@ -185,7 +115,7 @@ pub struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    /// Takes steps until all are taken, the loss stops falling, or `observe` returns `false`.
+    /// Takes steps on the CPU until all are taken, the loss stops falling, or `observe` returns `false`.
     ///
     /// # Errors
     /// [`TrainError`] when the loss or a parameter overflows, or when the backend's token was cancelled.
@@ -195,101 +125,94 @@ impl Trainer<'_> {
         backend: &Backend,
         observe: &mut dyn FnMut(Event<'_, T>) -> bool,
     ) -> Result<End, TrainError> {
+        self.run_with(&mut CpuLearner::new(self, state, backend), observe)
+    }
+
+    /// The same with any learner.
+    ///
+    /// # Errors
+    /// As for [`Trainer::run`], or when the learner's device fails.
+    pub fn run_with<T: Real>(
+        &self,
+        learner: &mut dyn Learner<T>,
+        observe: &mut dyn FnMut(Event<'_, T>) -> bool,
+    ) -> Result<End, TrainError> {
+        let end = self.steps(learner, observe)?;
+        if end == End::Interrupted {
+            observe(Event::Interrupted(learner.state()?));
+        }
+        Ok(end)
+    }
+
+    fn steps<T: Real>(
+        &self,
+        learner: &mut dyn Learner<T>,
+        observe: &mut dyn FnMut(Event<'_, T>) -> bool,
+    ) -> Result<End, TrainError> {
         let training = self.training;
         let mut batches = Batches::new(self.config.seed, training, self.samples.count());
         loop {
-            let step = state.counters.step;
+            let step = learner.counters().step;
             let last = step >= training.steps;
-            let rate = rate(training, step);
+            let rate = training.rate_at(step);
             let ids = batches.of(step);
-            let mut found = match (self.own_loss, last) {
-                (true, _) => match self.own_gradient(&state.network, ids, backend, observe)? {
-                    Some(found) => found,
+            let loss = match (self.own_loss, last) {
+                (true, _) => match learner.own_gradient(ids, &mut |scored| observe(Event::Scored(scored)))? {
+                    Some(loss) => loss,
                     None => return Ok(End::Interrupted),
                 },
-                (_, true) => {
-                    Gradient { loss: loss(&state.network, self.samples, ids, backend)?, tensors: vec![] }
-                }
-                (_, false) => gradient(&state.network, self.samples, ids, backend)?,
+                (_, true) => learner.loss(ids)?,
+                (_, false) => learner.gradient(ids)?,
             };
-            if !found.loss.is_finite() {
+            if !loss.is_finite() {
                 return Err(Diverged { step, rate: training.rate }.into());
             }
             let due = last || step.is_multiple_of(training.record_every());
-            if due && state.counters.recorded != Some(step) {
-                let point = self.point(state, rate, found.loss, backend)?;
+            if due && learner.counters().recorded != Some(step) {
+                let point = self.point(learner, rate, loss)?;
                 if !point.is_finite() {
                     return Err(Diverged { step, rate: training.rate }.into());
                 }
-                let counters = &mut state.counters;
+                let counters = learner.counters();
                 counters.recorded = Some(step);
                 if counters.best_loss.is_none_or(|best| point.test_loss < best) {
                     (counters.best_loss, counters.stale) = (Some(point.test_loss), 0);
                 } else {
                     counters.stale += 1;
                 }
-                if !observe(Event::Recorded(&point, state)) {
+                if !observe(Event::Recorded(&point, learner.state()?)) {
                     return Ok(End::Interrupted);
                 }
             }
             if last {
                 return Ok(End::Finished);
             }
-            if training.early_stopping.is_some_and(|patience| state.counters.stale >= patience) {
+            if training.early_stopping.is_some_and(|patience| learner.counters().stale >= patience) {
                 return Ok(End::Stopped);
             }
-            if let Some(max) = training.gradient_clip {
-                clip(&mut found.tensors, max);
-            }
-            let mut replaced = vec![None; found.tensors.len()];
-            let proposal = Proposal { state, gradient: &found, rate, replaced: &mut replaced };
-            if !observe(Event::Proposed(proposal)) {
+            if !learner.propose(rate, &mut |proposal| observe(Event::Proposed(proposal))) {
                 return Ok(End::Interrupted);
             }
-            state.advance(training, &found.tensors, rate, &replaced, backend)?;
-            if !state.network.is_finite() {
+            if !learner.step(rate)? {
                 return Err(Diverged { step: step + 1, rate: training.rate }.into());
             }
-            if !observe(Event::Stepped(state)) {
+            if !observe(Event::Stepped(learner.counters())) {
                 return Ok(End::Interrupted);
             }
-        }
-    }
-
-    /// Loss and gradients of the observer's loss; `None` if it returned `false`.
-    fn own_gradient<T: Real>(
-        &self,
-        network: &Network<T>,
-        ids: &[u32],
-        backend: &Backend,
-        observe: &mut dyn FnMut(Event<'_, T>) -> bool,
-    ) -> Result<Option<Gradient>> {
-        let labels: Vec<u32> = ids.iter().map(|&id| self.samples.fact(id).1).collect();
-        let (mut loss, mut derivatives) = (f64::NAN, Vec::new());
-        let logits = logits(network, self.samples, ids, backend)?;
-        let scored =
-            Scored { logits: &logits, labels: &labels, loss: &mut loss, derivatives: &mut derivatives };
-        match observe(Event::Scored(scored)) {
-            true => {
-                let tensors = gradient_by_logits(network, self.samples, ids, &derivatives, backend)?;
-                Ok(Some(Gradient { loss, tensors }))
-            }
-            false => Ok(None),
         }
     }
 
     fn point<T: Real>(
         &self,
-        state: &State<T>,
+        learner: &mut dyn Learner<T>,
         rate: f64,
         loss: f64,
-        backend: &Backend,
-    ) -> Result<TrajectoryPoint> {
-        let network = &state.network;
-        let reading = read(self.config, network, self.task, self.test, backend)?;
+    ) -> Result<TrajectoryPoint, DeviceError> {
+        let reading = learner.read()?;
+        let State { network, counters, .. } = learner.state()?;
         let [early_cosine, trigger_cosine, trigger_lead] = directions(network, self.early);
         Ok(TrajectoryPoint {
-            step: state.counters.step,
+            step: counters.step,
             rate,
             loss,
             test_loss: reading.loss,
@@ -300,14 +223,6 @@ impl Trainer<'_> {
             trigger_cosine,
             trigger_lead,
         })
-    }
-}
-
-/// Scales gradients down so that their norm, over all tensors, is at most `max`.
-fn clip(gradients: &mut [Vec<f64>], max: f64) {
-    let norm = gradients.iter().flatten().map(|x| x * x).sum::<f64>().sqrt();
-    if norm > max {
-        gradients.iter_mut().flatten().for_each(|x| *x *= max / norm);
     }
 }
 
@@ -345,15 +260,6 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clipped_gradients_keep_their_direction() {
-        let mut gradients = vec![vec![3.0, 0.0], vec![4.0]];
-        clip(&mut gradients, 10.0);
-        assert_eq!(gradients, [vec![3.0, 0.0], vec![4.0]]);
-        clip(&mut gradients, 1.0);
-        assert!((gradients[0][0] - 0.6).abs() < 1e-15 && (gradients[1][0] - 0.8).abs() < 1e-15);
-    }
 
     #[test]
     fn each_epoch_takes_every_sample_once_in_a_new_order() {

@@ -189,3 +189,59 @@ __device__ __forceinline__ void store4(REAL* p, const REAL x[4]) {
     ((double2*)p)[1] = make_double2(x[2], x[3]);
 }
 #endif
+
+// Numbers as integers in the same order, and back.
+__device__ __forceinline__ u64 rank(double x) {
+    u64 bits = (u64)__double_as_longlong(x);
+    return bits >> 63 ? ~bits : bits | 0x8000000000000000ull;
+}
+
+__device__ __forceinline__ double ranked(u64 rank) {
+    return __longlong_as_double((i64)(rank >> 63 ? rank & 0x7fffffffffffffffull : ~rank));
+}
+
+// Softmax of a row of scores over its `keep` largest entries, the first of equal ones; the others become 0. A block takes the row.
+// Returns whether the entry at `position` is kept.
+__device__ bool softmax_of_largest(REAL* row, u32 length, u32 keep, u32 position) {
+    // The limit is the smallest kept score; `ties` of the positions that have it are kept.
+    REAL limit = LOWEST;
+    u32 ties = 0;
+    if (keep < length) {
+        // Binary search over the ranks of numbers: at least `keep` scores rank above `low`, fewer above `high`.
+        REAL most = LOWEST, least = LOWEST;
+        for (u32 i = threadIdx.x; i < length; i += blockDim.x) {
+            most = row[i] > most ? row[i] : most;
+            least = -row[i] > least ? -row[i] : least;
+        }
+        u64 high = rank((double)block_max(most)), low = rank((double)-block_max(least)) - 1;
+        while (high - low > 1) {
+            u64 middle = low + (high - low) / 2;
+            double above = 0.0;
+            for (u32 i = threadIdx.x; i < length; i += blockDim.x) above += rank((double)row[i]) > middle ? 1.0 : 0.0;
+            if (block_sum(above) >= (double)keep) low = middle;
+            else high = middle;
+        }
+        limit = (REAL)ranked(high);
+        double above = 0.0;
+        for (u32 i = threadIdx.x; i < length; i += blockDim.x) above += row[i] > limit ? 1.0 : 0.0;
+        ties = keep - (u32)block_sum(above);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (u32 i = 0; i < length; i++) {
+                bool stays = row[i] > limit || (row[i] == limit && ties > 0);
+                if (row[i] == limit && ties > 0) ties--;
+                if (!stays) row[i] = LOWEST;
+            }
+        }
+        __syncthreads();
+    }
+    bool stays = row[position] > LOWEST;
+    REAL most = LOWEST;
+    for (u32 i = threadIdx.x; i < length; i += blockDim.x) most = row[i] > most ? row[i] : most;
+    REAL top = block_max(most);
+    double sum = 0.0;
+    for (u32 i = threadIdx.x; i < length; i += blockDim.x) sum += row[i] > LOWEST ? (double)exp(row[i] - top) : 0.0;
+    REAL scale = (REAL)(1.0 / block_sum(sum));
+    for (u32 i = threadIdx.x; i < length; i += blockDim.x) row[i] = row[i] > LOWEST ? exp(row[i] - top) * scale : (REAL)0;
+    return stays;
+}

@@ -139,18 +139,21 @@ __device__ __forceinline__ u32 held_column(u32 i, bool wide) {
     return wide ? 4 * (i / 4 * blockDim.x + threadIdx.x) + i % 4 : i * blockDim.x + threadIdx.x;
 }
 
-// Logits to residuals, one-hot label minus softmax, in place. A block takes a row.
-extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels, u64 stride) {
-    cell(stride, logits, labels);
+// Logits to residuals, one-hot label minus softmax, in place, and the cross-entropies, which may be left out. A block takes a row.
+extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels, double* losses, u64 stride) {
+    cell(stride, logits, labels, losses);
     REAL* row = logits + (u64)blockIdx.x * columns;
     u32 label = labels[blockIdx.x];
+    REAL right = row[label];
     REAL most = LOWEST;
     if (columns > HELD * blockDim.x) {
         for (u32 c = threadIdx.x; c < columns; c += blockDim.x) most = row[c] > most ? row[c] : most;
         REAL top = block_max(most);
         double sum = 0.0;
         for (u32 c = threadIdx.x; c < columns; c += blockDim.x) sum += (double)exp(row[c] - top);
-        REAL scale = (REAL)(-1.0 / block_sum(sum));
+        sum = block_sum(sum);
+        if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log(sum);
+        REAL scale = (REAL)(-1.0 / sum);
         for (u32 c = threadIdx.x; c < columns; c += blockDim.x)
             row[c] = exp(row[c] - top) * scale + (c == label ? (REAL)1 : (REAL)0);
         return;
@@ -174,7 +177,9 @@ extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels
     // Few terms, in the precision of the entries; those past the end are 0.
 #pragma unroll
     for (u32 i = 0; i < HELD; i++) own += x[i] = exp(x[i] - top);
-    REAL scale = (REAL)(-1.0 / block_sum((double)own));
+    double sum = block_sum((double)own);
+    if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log(sum);
+    REAL scale = (REAL)(-1.0 / sum);
 #pragma unroll
     for (u32 i = 0; i < HELD; i++) x[i] = x[i] * scale + (held_column(i, wide) == label ? (REAL)1 : (REAL)0);
     if (wide) {

@@ -104,16 +104,6 @@ extern "C" __global__ void weigh_tokens(Source s, u32 first, u32 count, u32 toke
     }
 }
 
-// Numbers as integers in the same order, and back.
-__device__ __forceinline__ u64 rank(double x) {
-    u64 bits = (u64)__double_as_longlong(x);
-    return bits >> 63 ? ~bits : bits | 0x8000000000000000ull;
-}
-
-__device__ __forceinline__ double ranked(u64 rank) {
-    return __longlong_as_double((i64)(rank >> 63 ? rank & 0x7fffffffffffffffull : ~rank));
-}
-
 // Attention weights, a row per sample. With fewer than all positions kept, those of largest score, the first of equal ones.
 extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* scores, const REAL* trigger, u32 keep,
                                  REAL* weights, double* kept, u32 columns, u32 place, u64 stride) {
@@ -129,46 +119,8 @@ extern "C" __global__ void weigh(Source s, u32 first, u32 count, const REAL* sco
             out[4 * q + i] = scores ? score(scores, trigger, h, 4 * q + i, token[i]) : (REAL)0;
     }
     __syncthreads();
-    // The limit is the smallest kept score; `ties` of the positions that have it are kept.
-    REAL limit = LOWEST;
-    u32 ties = 0;
-    if (keep < s.length) {
-        // Binary search over the ranks of numbers: at least `keep` scores rank above `low`, fewer above `high`.
-        REAL most = LOWEST, least = LOWEST;
-        for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) {
-            most = out[i] > most ? out[i] : most;
-            least = -out[i] > least ? -out[i] : least;
-        }
-        u64 high = rank((double)block_max(most)), low = rank((double)-block_max(least)) - 1;
-        while (high - low > 1) {
-            u64 middle = low + (high - low) / 2;
-            double above = 0.0;
-            for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) above += rank((double)out[i]) > middle ? 1.0 : 0.0;
-            if (block_sum(above) >= (double)keep) low = middle;
-            else high = middle;
-        }
-        limit = (REAL)ranked(high);
-        double above = 0.0;
-        for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) above += out[i] > limit ? 1.0 : 0.0;
-        ties = keep - (u32)block_sum(above);
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            for (u32 i = 0; i < s.length; i++) {
-                bool stays = out[i] > limit || (out[i] == limit && ties > 0);
-                if (out[i] == limit && ties > 0) ties--;
-                if (!stays) out[i] = LOWEST;
-            }
-        }
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) kept[(u64)row * columns + place] = out[h.position] > LOWEST ? 1.0 : 0.0;
-    REAL most = LOWEST;
-    for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) most = out[i] > most ? out[i] : most;
-    REAL top = block_max(most);
-    double sum = 0.0;
-    for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) sum += out[i] > LOWEST ? (double)exp(out[i] - top) : 0.0;
-    REAL scale = (REAL)(1.0 / block_sum(sum));
-    for (u32 i = threadIdx.x; i < s.length; i += blockDim.x) out[i] = out[i] > LOWEST ? exp(out[i] - top) * scale : (REAL)0;
+    bool stays = softmax_of_largest(out, s.length, keep, h.position);
+    if (threadIdx.x == 0) kept[(u64)row * columns + place] = stays ? 1.0 : 0.0;
 }
 
 // Sums of embedding rows under attention: the head outputs of samples, or their sums over segments of `order`. A warp takes

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
-use superpose_core::backend::{Backend, Cancelled};
+use superpose_core::backend::{Backend, Cancelled, DeviceError};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 use superpose_tensors::TensorError;
@@ -43,6 +43,18 @@ pub enum MemoryError {
     /// The search was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The device has no result.
+    #[error(transparent)]
+    Device(DeviceError),
+}
+
+impl From<DeviceError> for MemoryError {
+    fn from(error: DeviceError) -> MemoryError {
+        match error {
+            DeviceError::Cancelled(error) => error.into(),
+            error => MemoryError::Device(error),
+        }
+    }
 }
 
 /// The recall of memories with consecutive seeds.
@@ -159,7 +171,7 @@ pub fn recalls(
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
     let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
-        true => Err(Cancelled),
+        true => Err(DeviceError::from(Cancelled)),
         false => recall(&configs[i], &backend.alone()),
     })?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {

@@ -9,7 +9,7 @@ use superpose_core::early_phase::{EarlyPhase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, evaluate};
 use superpose_core::model::Model;
 use superpose_core::task::Samples;
-use superpose_core::train::{End, Event, Network, State, Trainer, read, warm_start};
+use superpose_core::train::{CpuLearner, End, Event, Learner, Network, State, Trainer, warm_start};
 
 use super::{Instance, Progress, RunError, Stage, not_finite, train};
 
@@ -82,9 +82,15 @@ pub(crate) fn learn<T: Real>(
     };
     let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
     let trainer = Trainer { config, training, task, samples, test: &*test, early: &direction, own_loss };
-    let end = trainer.run(&mut state, backend, observe)?;
-    let reading = read(config, &state.network, task, &*test, backend)?;
-    let mut evaluation = reading.measures;
+    let problem = instance.problem(config, None, backend, &|_| {});
+    let mut learner: Box<dyn Learner<T> + '_> = match backend.device() {
+        Some(device) => T::solver(&**device).learner(&problem, &mut state)?,
+        None => Box::new(CpuLearner::new(&trainer, &mut state, backend)),
+    };
+    let end = trainer.run_with(&mut *learner, observe)?;
+    let mut evaluation = learner.read()?.measures;
+    learner.state()?;
+    drop(learner);
     evaluation[Measure::OneStepAccuracy] = early[Measure::OneStepAccuracy];
     Ok(Learned { phase, frequency, early, evaluation, trained: Some((state, end)) })
 }

@@ -102,6 +102,7 @@ impl From<TrainError> for RunError {
         match error {
             TrainError::Diverged(error) => error.into(),
             TrainError::Cancelled(error) => error.into(),
+            TrainError::Device(error) => error.into(),
         }
     }
 }

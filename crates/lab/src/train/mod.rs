@@ -24,6 +24,7 @@ use superpose_tensors::{Tensor, TensorError};
 use crate::associative::bits_per_parameter;
 use crate::cell::{Entry, Outcome, Results};
 use crate::interval::{Interval, intervals};
+use crate::memory::check_device;
 use crate::run::{Inputs, Instance, RunError, TestSource, Trained, below, by_seed, learn, majority};
 use crate::store::{Store, StoreError};
 pub use checkpoint::{Checkpoint, Origin};
@@ -121,7 +122,8 @@ pub trait Observer {
     /// Called for every new point of the trajectory.
     fn point(&mut self, point: &TrajectoryPoint);
 
-    /// Called before every step, whose result it may replace. If it returns `false`, the run ends here, with its result.
+    /// Called before every step, whose result it may replace. If it returns `false`, the run ends here, with its result. On a
+    /// device it is not called.
     fn proposal(&mut self, _: AnyProposal<'_, '_>) -> bool {
         true
     }
@@ -176,9 +178,12 @@ pub fn train(
     }
     let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
     from.map(|from| from.check_origin(&origin)).transpose()?;
-    if backend.device().is_some() {
-        return Err(DeviceError::unsupported("training beyond the early phase (steps)").into());
+    // They need the gradients or logits of every step on the host.
+    if let (Some(_), Some(function)) = (backend.device(), observer.functions().first()) {
+        return Err(DeviceError::unsupported(format!("training with a {function} of your own")).into());
     }
+    let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());
+    check_device(config, stored, backend)?;
     let to = to.map(|path| (path, &origin));
     to.inspect(|(path, _)| superpose_tensors::remove_leftovers(path));
     let (mut first, mut outcomes, mut early) = (None, Vec::new(), Vec::new());
@@ -273,17 +278,10 @@ fn train_one<T: Precise>(
         Event::Scored(mut scored) => observer.scored(T::scored(&mut scored)),
         Event::Proposed(mut proposal) => {
             stopped = !observer.proposal(T::proposal(&mut proposal));
-            if stopped {
-                save(proposal.state, &trajectory);
-            }
             !stopped
         }
-        Event::Stepped(state) => {
-            observer.step(state.counters.step, training.steps) || {
-                save(state, &trajectory);
-                false
-            }
-        }
+        Event::Stepped(counters) => observer.step(counters.step, training.steps),
+        Event::Interrupted(state) => save(state, &trajectory),
     })?;
     if let Some(error) = failed {
         return Err(error.into());

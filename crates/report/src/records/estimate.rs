@@ -14,6 +14,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "estimate",
     about: "Estimate the time and memory of a run without running it",
     settings: Settings::definitions,
+    device: false,
     run: |values, context| {
         Ok(Finding::new(lab(values, context.backend.threads(), context.memory)?, estimate))
     },

@@ -19,6 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
     about: "Measure the recall or capacity of an associative memory without attention",
     settings: || [MemorySettings::definitions(), CapacityOptions::definitions()].concat(),
+    device: true,
     run: |values, context| {
         // The token of the backend cancels the work.
         let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
