@@ -60,14 +60,14 @@ def engine_decoder(decoder: Optional[Decoder]) -> Optional[Callable[..., Any]]:
     def call(*step: Any) -> Array:
         given = FirstStep(*step)
         answer, tokens = _arrays.array("labels of the decoder", decoder(given)), len(given.z_in)
-        kinds = {1: "iu", 2: "iuf"}
-        if answer.dtype.kind not in kinds.get(answer.ndim, "") or len(answer) != tokens:
+        kinds = {(tokens,): "iu", (tokens, tokens): "iuf"}
+        if answer.dtype.kind not in kinds.get(answer.shape, ""):
             allowed = f"whole labels, [{tokens}], or real scores, [{tokens}, {tokens}]"
             raise ValueError(f"the decoder returned {answer.dtype} of shape {list(answer.shape)}: must be {allowed}")
         if answer.ndim == 1:
             return answer
         if not numpy.isfinite(answer).all():
-            raise ValueError("the decoder returned scores that are not finite: must be numbers")
+            raise ValueError("the decoder returned scores that are not finite: all must be")
         largest: Array = numpy.argmax(answer, axis=1)
         return largest
 

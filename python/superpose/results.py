@@ -633,6 +633,7 @@ class BoundResult(Result):
     __slots__ = ()
     bounds: Bounds
     decoders: Fields
+    given_embeddings: bool
     three_step: Critical
     accuracy: float
     seeds: int

@@ -86,8 +86,12 @@ fn rows_of_a_file_have_decoders_and_the_bounds_of_any_embeddings() {
         assert_eq!(record["decoders"][decoder]["bound"], record["bounds"]["coverage"]);
     }
     let text = String::from_utf8(superpose_in(folder.path(), &arguments).stdout).unwrap();
-    assert!(text.contains("not known") && text.contains("the rows are your own"), "{text}");
-    refused_in(folder.path(), "bound --import e.safetensors", &["import = z_in", "give embeddings alone"]);
+    assert!(text.contains("not known") && text.contains("these were given"), "{text}");
+    refused_in(
+        folder.path(),
+        "bound --import e.safetensors",
+        &["import = tokens, position, labels", "give embeddings alone"],
+    );
 }
 
 #[test]

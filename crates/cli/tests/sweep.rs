@@ -373,7 +373,7 @@ fn required_digest_refuses_a_changed_file() {
     assert_eq!(digest.len(), 64, "{script}");
     works(folder, &format!("sweep a.toml --shard 1/2 --input-digest {digest}"));
     embeddings(0.9);
-    let words = ["embedding_file = e.safetensors", "input_digest", digest, "the file was changed"];
+    let words = ["embedding_file = e.safetensors", "input_digest", digest, "they were changed"];
     refused(folder, &format!("sweep a.toml --shard 2/2 --input-digest {digest}"), &words);
     std::fs::write(folder.join("b.toml"), TINY).unwrap();
     refused(folder, &format!("sweep b.toml --input-digest {digest}"), &["the sweep reads no embedding file"]);

@@ -73,7 +73,13 @@ impl OverlapSums {
         let far = self.nearest.first().copied().unwrap_or(f32::INFINITY);
         let near = |&x: &f32| (f64::from(x) - kappa, 1.0 / self.count);
         let nearest: Vec<(f64, f64)> = self.nearest.iter().rev().map(near).collect();
-        self.others.retain(|&x| x < far);
+        // Those that are kept individually are not among the others; several may be as large as the smallest of them.
+        let mut ties = self.nearest.iter().filter(|&&x| x == far).count();
+        self.others.retain(|&x| {
+            let tie = x == far && ties > 0;
+            ties -= usize::from(tie);
+            x < far || (x == far && !tie)
+        });
         self.others.sort_unstable_by(|a, b| b.total_cmp(a));
         let bulk = 1.0 - nearest.len() as f64 / self.count;
         let total = self.others.len() as f64;

@@ -1,5 +1,6 @@
 //! A caller's decoder of the first gradient, in `superpose bound`.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -25,16 +26,29 @@ impl Decoder {
     /// The labels that the decoder reads; cancelled if it raises an exception.
     pub fn labels(&self, step: &FirstStep<'_>, watch: &Watch) -> Result<Vec<u32>, Cancelled> {
         let labels = Python::attach(|py| {
-            py.check_signals()?;
-            if let Some(listener) = &self.listener {
-                watch.tell(py, listener)?;
-            }
+            self.tell(py, watch)?;
             self.call(py, step)
         });
-        labels.map_err(|error| {
-            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            Cancelled
-        })
+        labels.map_err(|error| self.fail(error, watch))
+    }
+
+    /// Reports the progress and checks for Ctrl-C between calls of the decoder.
+    pub fn poll(&self, watch: &Watch) {
+        if let Err(error) = Python::attach(|py| self.tell(py, watch)) {
+            self.fail(error, watch);
+        }
+    }
+
+    fn tell(&self, py: Python<'_>, watch: &Watch) -> PyResult<()> {
+        py.check_signals()?;
+        self.listener.as_ref().map_or(Ok(()), |listener| watch.tell(py, listener))
+    }
+
+    /// Ends the search with an exception.
+    fn fail(&self, error: PyErr, watch: &Watch) -> Cancelled {
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        watch.stop().store(true, Ordering::Relaxed);
+        Cancelled
     }
 
     fn call(&self, py: Python<'_>, step: &FirstStep<'_>) -> PyResult<Vec<u32>> {

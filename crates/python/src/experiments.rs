@@ -175,6 +175,7 @@ pub fn experiment(
             watch.begin(total as u64);
             watch.reach(done as u64);
             watch.say(note);
+            decoder.iter().for_each(|decoder| decoder.poll(watch));
         };
         let backend = watch.backend(threads)?;
         let labels = decoder.as_ref().map(|decoder| |step: &FirstStep<'_>| decoder.labels(step, watch));

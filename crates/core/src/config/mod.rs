@@ -114,11 +114,8 @@ pub fn find<'a>(settings: &'a [Setting], name: &str) -> Result<&'a Setting, Conf
             false => strsim::jaro(name, other),
         };
         let nearest = names.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let meant = match nearest.filter(|other| likeness(other) >= ALIKE) {
-            Some(other) => format!("did you mean {other}? All keys: "),
-            None => "there are ".into(),
-        };
-        ConfigError::Unknown { name: name.into(), names: meant + &names.join(", ") }
+        let nearest = nearest.filter(|other| likeness(other) >= ALIKE);
+        ConfigError::Unknown { name: name.into(), nearest, names: names.join(", ") }
     })
 }
 
@@ -316,8 +313,8 @@ pub enum ConfigError {
     #[error("{names}: {why}")]
     Together { names: String, why: &'static str },
     /// A name that no setting has.
-    #[error("unknown key {name}: {names}")]
-    Unknown { name: String, names: String },
+    #[error("unknown key {name}: {}{names}", nearest.map_or("there are ".into(), |nearest| format!("did you mean {nearest}? All keys: ")))]
+    Unknown { name: String, nearest: Option<&'static str>, names: String },
 }
 
 impl ConfigError {

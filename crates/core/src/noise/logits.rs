@@ -23,7 +23,7 @@ use crate::task::{Block, Samples, Task};
 use super::kernel::{Hermite, Quadrature};
 use super::{Budget, Parts};
 
-/// Sequences of a task.
+/// Sequences of one parallel task.
 const AT_ONCE: usize = 32;
 
 /// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.

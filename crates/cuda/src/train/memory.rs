@@ -277,9 +277,10 @@ mod tests {
     #[test]
     fn blocks_bound_the_widest_matrix() {
         let block = |vocab, training: Training| Sizes::new(&config(vocab, training.clone()), &training).block;
-        assert_eq!(block(1024, Training::new(1)), 8192);
+        assert_eq!(block(1024, Training::new(1)), NEAR_LOGITS / 1024);
         assert_eq!(block(1_000_000, Training::new(1)), MIN_BLOCK);
         assert_eq!(block(64, Training::new(1)), MAX_BLOCK);
-        assert_eq!(block(1024, Training { heads: 8, train_embeddings: true, ..Training::new(1) }), MIN_BLOCK);
+        let embeddings = Training { heads: 8, train_embeddings: true, ..Training::new(1) };
+        assert_eq!(block(1024, embeddings), NEAR_LOGITS / (8 * 1024));
     }
 }

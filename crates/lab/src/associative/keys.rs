@@ -22,9 +22,10 @@ pub fn open_keys(
     let mut hasher = blake3::Hasher::new();
     let files = (&settings.embedding_file, &settings.embedding_tensor);
     let (rows, data): (Tensor<f64>, Vec<f32>) = match (files, arrays.and_then(|arrays| arrays.z_in)) {
-        ((Some(file), _), Some(_)) => {
+        ((Some(given), _) | (_, Some(given)), Some(_)) => {
+            let parameter = if files.0.is_some() { "embedding_file" } else { "embedding_tensor" };
             let allowed = "z_in is given as well; give the keys once";
-            return Err(ConfigError::value("embedding_file", file, allowed).into());
+            return Err(ConfigError::value(parameter, given, allowed).into());
         }
         (_, Some(rows)) => {
             digest(&mut hasher, &rows, f64::to_le_bytes);

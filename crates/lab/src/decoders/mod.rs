@@ -80,6 +80,9 @@ pub struct BoundRecord {
     pub bounds: Bounds,
     /// Critical numbers of samples by decoder.
     pub decoders: BTreeMap<String, Critical>,
+    /// Whether embeddings were given; bounds that are for random vectors are then absent.
+    #[serde(default)]
+    pub given_embeddings: bool,
     /// The three-step algorithm, which uses more than the first gradient.
     pub three_step: Critical,
     /// The accuracy.
@@ -115,7 +118,8 @@ pub fn bound(
     let seed = |r| Seed::new(config.repeat(r), inputs, &backend.alone());
     let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let bounds = Bounds::new(&Point::from(config), accuracy);
-    let bounds = if config.input_file().is_some() { bounds.for_any_embeddings() } else { bounds };
+    let given = inputs.has_embeddings();
+    let bounds = if given { bounds.for_any_embeddings() } else { bounds };
     let most = (4.0 * libm::log2(MAX_TOKENS / config.length as f64)).floor() as i32;
     let first = ((4.0 * libm::log2(bounds.coverage.max(4.0))).floor() as i32).clamp(8, most);
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
@@ -142,8 +146,8 @@ pub fn bound(
             };
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
         })?;
-        let linear = is_linear(name) && config.input_file().is_none();
-        let bound = if linear { bounds.largest_for_linear() } else { Some(bounds.coverage) };
+        let bound =
+            if is_linear(name) && !given { bounds.largest_for_linear() } else { Some(bounds.coverage) };
         decoders.insert((*name).to_string(), beside(critical, bound));
     }
     if let Some(own) = own {
@@ -168,6 +172,7 @@ pub fn bound(
     Ok(BoundRecord {
         bounds,
         decoders,
+        given_embeddings: given,
         three_step: beside(three_step, Some(bounds.coverage)),
         accuracy,
         seeds,

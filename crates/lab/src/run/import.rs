@@ -105,6 +105,11 @@ impl Import {
         floats.chain(self.whole().map(|tensor| tensor.name.clone())).collect()
     }
 
+    /// Returns the names of the sequences found.
+    pub fn sequences(&self) -> Vec<&str> {
+        self.whole().map(|tensor| &*tensor.name).collect()
+    }
+
     /// Adds all tensors to a digest.
     pub(super) fn digest(&self, hasher: &mut blake3::Hasher) {
         self.floats().for_each(|tensor| digest(hasher, tensor, f64::to_le_bytes));

@@ -188,10 +188,16 @@ impl Inputs {
         self.fixes(setting).map_or(Ok(()), |why| Err(ConfigError::value(parameter, setting, why)))
     }
 
-    /// Returns the names of the tensors if some of them are sequences.
+    /// Returns the names of the sequences among the tensors, if there are any.
     pub fn given_sequences(&self) -> Option<String> {
-        let import = self.import.as_ref().filter(|import| import.has_samples() || import.has_test())?;
-        Some(import.names().join(", "))
+        self.import.as_ref().map(|import| import.sequences().join(", ")).filter(|names| !names.is_empty())
+    }
+
+    /// Whether embeddings of tokens or labels, or the first layer, are given.
+    pub fn has_embeddings(&self) -> bool {
+        let given =
+            |import: &Import| [&import.z_in, &import.z_out, &import.w_in].into_iter().any(Option::is_some);
+        self.rows.is_some() || self.import.as_ref().is_some_and(given)
     }
 
     /// Returns where the test sequences come from.
@@ -382,8 +388,7 @@ pub fn check_digest(
     found: &str,
 ) -> Result<(), ConfigError> {
     let Some(required) = required.filter(|&required| required != found) else { return Ok(()) };
-    let allowed = format!(
-        "its tensors have the input_digest {found}, and {required} is required; the file was changed"
-    );
+    let allowed =
+        format!("its tensors have the input_digest {found}, and {required} is required; they were changed");
     Err(ConfigError::value(parameter, file, allowed))
 }

@@ -98,8 +98,11 @@ pub(crate) fn measure<E: From<Cancelled>>(
         dot(&third, &second),
         dot(&third, &third),
     ];
-    let form =
-        |matrix: &[f64]| matrix.chunks_exact(dim).zip(&mean).map(|(row, x)| x * dot(row, &mean)).sum::<f64>();
+    // Rounding may turn a form of 0 negative.
+    let form = |matrix: &[f64]| {
+        let rows = matrix.chunks_exact(dim).zip(&mean);
+        rows.map(|(row, x)| x * dot(row, &mean)).sum::<f64>().max(0.0)
+    };
     let along_mean = [dot(&mean, &mean), form(&covariance), form(&second), form(&third)];
     let all_pairs = n * n * (traces[1] + 2.0 * along_mean[1] + along_mean[0].powi(2));
     let unit = square * square;
@@ -139,11 +142,11 @@ fn kinds<E: From<Cancelled>>(
         let (queries, block) = (View::new(&queries, chosen.len(), dim), View::new(&block, end - first, dim));
         backend.product(&mut dots, queries, block.t())?;
         for (sums, row) in found.iter_mut().zip(dots.chunks_exact(end - first)) {
-            sums.add(first, row.iter().copied());
+            sums.add(first, row.iter().map(|x| x / square));
         }
     }
     let mut all: Vec<(f64, [[f64; 2]; GROUPS], Kind)> =
-        found.into_iter().map(|sums| kind(&sums.overlaps(), square)).collect();
+        found.into_iter().map(|sums| kind(&sums.overlaps())).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let shares = std::array::from_fn(|g| mean(all.iter().map(|(_, groups, _)| groups[g][1])));
     let kinds = std::array::from_fn(|i| {
@@ -167,26 +170,27 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// How much a row overlaps with others, its groups of overlaps with their shares, and all of it in units of its squared length.
-fn kind(row: &Overlaps, square: f64) -> (f64, [[f64; 2]; GROUPS], Kind) {
-    /// Sizes of the groups of nearest rows.
+fn kind(row: &Overlaps) -> (f64, [[f64; 2]; GROUPS], Kind) {
+    /// Sizes of the groups of nearest rows, and numbers of further overlaps that are merged: fine where overlaps are large.
     const NEAREST: [usize; 6] = [1, 1, 2, 4, 8, 16];
-    let own = (row.kappa + row.xi).max(f64::MIN_POSITIVE);
+    const FURTHER: [usize; GROUPS - NEAREST.len()] = [1, 1, 1, 2, 3, 4, 6, usize::MAX];
+    // A row of length 0 is told from no other.
+    let own = (row.kappa + row.xi).max(1e-12);
     let mut groups = [[0.0; 2]; GROUPS];
     let merge = |part: &[(f64, f64)]| {
         let share: f64 = part.iter().map(|one| one.1).sum();
         [part.iter().map(|one| one.0 * one.1).sum::<f64>() / share.max(f64::MIN_POSITIVE) / own, share]
     };
-    let mut nearest = &row.nearest[..];
-    for (group, size) in groups.iter_mut().zip(NEAREST) {
-        let (part, rest) = nearest.split_at(size.min(nearest.len()));
-        (*group, nearest) = (merge(part), rest);
+    let (near, far) = groups.split_at_mut(NEAREST.len());
+    for (groups, sizes, mut left) in [(near, &NEAREST[..], &row.nearest[..]), (far, &FURTHER, &row.groups)] {
+        for (group, &size) in groups.iter_mut().zip(sizes) {
+            let (part, rest) = left.split_at(size.min(left.len()));
+            (*group, left) = (merge(part), rest);
+        }
     }
-    let others = row.groups.chunks(row.groups.len().div_ceil(GROUPS - NEAREST.len()).max(1));
-    groups[NEAREST.len()..].iter_mut().zip(others).for_each(|(group, part)| *group = merge(part));
     let kappa = row.kappa / own;
     let strength = groups.iter().map(|[delta, share]| share * (kappa + delta).powi(4)).sum();
-    let kind =
-        Kind { own: own / square, kappa, s2: row.s2 / (own * own), overlaps: groups.map(|group| group[0]) };
+    let kind = Kind { own, kappa, s2: row.s2 / (own * own), overlaps: groups.map(|group| group[0]) };
     (strength, groups, kind)
 }
 
@@ -323,6 +327,45 @@ mod tests {
             (0.2..0.8).contains(&simulated) && (predicted - simulated).abs() < 0.05,
             "{predicted} {simulated}"
         );
+    }
+
+    /// Orthonormal rows recall everything, rows of length 0 nothing, and the scale of all rows has no effect, however large.
+    #[test]
+    fn extreme_rows_are_predicted() {
+        let accuracy = |data: &[f64], dim: usize| {
+            let settings =
+                Settings { vocab: data.len() / dim, dim, trigger: Trigger::Keys, ..Settings::default() };
+            let rows = measured(data, dim);
+            let square = 1.0;
+            let rows = Some(Rows { square, ..rows });
+            let point = Point { rows, samples: 100.0 * settings.vocab as f64, ..Point::from(&settings) };
+            predict_at(&point).measures[Measure::Accuracy].unwrap()
+        };
+        let mut unit = vec![0.0; 100 * 100];
+        unit.iter_mut().step_by(101).for_each(|x| *x = 1.0);
+        assert!(accuracy(&unit, 100) > 0.99, "{}", accuracy(&unit, 100));
+        let random = rows(100, 100, 0.0);
+        let mut half = random.clone();
+        half[50 * 100..].fill(0.0);
+        assert!((0.4..0.55).contains(&accuracy(&half, 100)), "{}", accuracy(&half, 100));
+        let large: Vec<f64> = random.iter().map(|x| 1e20 * x).collect();
+        assert!((accuracy(&large, 100) - accuracy(&random, 100)).abs() < 1e-6);
+    }
+
+    /// Twenty rows, each a hundred times: one of the copies of a query's row wins as often as its own fact.
+    #[test]
+    fn copies_are_counted() {
+        let (dim, one) = (64, rows(20, 64, 0.0));
+        let data: Vec<f64> = (0..2000).flat_map(|row| one[row % 20 * dim..][..dim].iter().copied()).collect();
+        let found = measured(&data, dim);
+        let copies = |kind: &Kind| {
+            let near =
+                kind.overlaps.iter().zip(&found.shares).filter(|(delta, _)| kind.kappa + **delta > 0.7);
+            near.map(|(_, share)| share).sum::<f64>() * 1999.0
+        };
+        assert!((found.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", found.shares);
+        let mean = mean(found.kinds.iter().map(copies));
+        assert!((85.0..125.0).contains(&mean), "{mean}");
     }
 
     /// Random rows have about the prediction of random vectors; rows that come in pairs have one neighbour each.

@@ -66,8 +66,8 @@ fn bound(record: &BoundRecord) -> Document {
             "Training the attention needs {times:.1} times {word} samples than the best decoder of the first gradient."
         ));
     }
-    if config.input_file().is_some() {
-        page.line("Bounds that are not known were derived for random vectors; the rows are your own.");
+    if record.given_embeddings {
+        page.line("Bounds that are not known were derived for random vectors; these were given.");
     }
     page.line(format!("Intervals: {}.", record.interval));
     page
@@ -76,8 +76,7 @@ fn bound(record: &BoundRecord) -> Document {
 fn bounds(record: &BoundRecord) -> Grid {
     let Bounds { coverage, linear, genie, surrogate, bits } = record.bounds;
     let mut table = Grid::new(&[Left, Right, Left], &["lower bound", "N", "holds for"]);
-    let own_rows = record.config.input_file().is_some();
-    let none = if own_rows { "not known" } else { "no N" };
+    let none = if record.given_embeddings { "not known" } else { "no N" };
     let mut row = |name: &str, bound: Option<f64>, who: &str| {
         table.row([name, &bound.map_or(none.into(), |bound| format!("{bound:.0}")), who]);
     };

@@ -61,16 +61,12 @@ fn tested_on(test: TestSource) -> Option<&'static str> {
     }
 }
 
-/// The embeddings of a configuration, in words.
-fn embeddings(config: &Settings) -> String {
-    // Arrays are noted by name; those of embeddings begin with z_ or w_.
-    let sequences =
-        |import: &str| import.starts_with("arrays ") && !import.contains("z_") && !import.contains("w_");
-    let import = config.import.as_deref().filter(|import| !sequences(import));
-    let kind = match (&config.embedding, import) {
-        (_, Some(_)) => "given",
-        (EmbeddingSettings::File { .. }, None) => "file's",
-        (embedding, None) => embedding.kind().word(),
+/// The input embeddings of a configuration, in words: those of a file, others that were given, or the kind that is drawn.
+fn embeddings(config: &Settings, given: bool) -> String {
+    let kind = match &config.embedding {
+        EmbeddingSettings::File { .. } => "file's",
+        _ if given => "given",
+        embedding => embedding.kind().word(),
     };
     format!("{kind} embeddings")
 }
@@ -93,7 +89,7 @@ fn expected_error(error: Option<f64>, reason: Option<&str>) -> String {
 
 /// A warning if given input embeddings are much longer or shorter than the trigger, with which drawn ones have the same length.
 fn unequal_lengths(rows_over_trigger: Option<f64>) -> Option<String> {
-    let ratio = rows_over_trigger.filter(|ratio| !(0.8..=1.25).contains(ratio))?;
+    let ratio = rows_over_trigger.filter(|&ratio| ratio > 0.0 && !(0.8..=1.25).contains(&ratio))?;
     let shown = decimal(ratio);
     Some(format!(
         "Input embeddings are {shown} times as long as the trigger; drawn ones are as long as it. This changes how well attention finds the trigger: divide the rows by {shown} to compare with drawn ones, and with what inspect predicts."

@@ -17,7 +17,8 @@ pub fn predict(record: &PredictionRecord) -> Document {
     let [vocab, length, dim, samples] = [config.vocab, config.length, config.dim, config.samples].map(count);
     let mut page =
         Document::new(format!("Predicted recall of V = {vocab} facts from sequences of L = {length} tokens"));
-    let (model, embeddings, trigger) = (model(config), embeddings(config), trigger(config.trigger));
+    let (model, embeddings, trigger) =
+        (model(config), embeddings(config, record.rows.is_some()), trigger(config.trigger));
     let keep = config.keep.map_or(String::new(), |keep| format!(", {} tokens kept at test", count(keep)));
     page.note(format!("{model}, d = {dim}, N = {samples} samples, {embeddings}, trigger in {trigger}{keep}"));
     if let Some(rows) = &record.rows {

@@ -20,7 +20,7 @@ pub fn run(record: &RunRecord) -> Document {
     let (vocab, length) = (count(config.vocab), count(config.length));
     let mut page =
         Document::new(format!("Recall of V = {vocab} facts from sequences of L = {length} tokens"));
-    page.note(about(config));
+    page.note(about(config, record.rows_over_trigger.is_some()));
     let mut table = Grid::new(&[Left, Right, Left, Left], &[]);
     let exact = config.regime == Regime::Exact;
     for (measure, value) in measured(config, &record.measures) {
@@ -28,9 +28,9 @@ pub fn run(record: &RunRecord) -> Document {
         let digits = |x: f64| if measure.is_share() { share(x) } else { format!("{x:.2e}") };
         let interval = format!("[{}, {}]", digits(value.low), digits(value.high));
         let unit = if measure.is_share() || exact { "" } else { ", per unit of rate" };
-        let note = match record.test {
-            TestSource::Given => measure.note().replace("fresh", "given"),
-            TestSource::Drawn | TestSource::DrawnForGivenTraining => measure.note().into(),
+        let note = match (measure, record.test) {
+            (Measure::Accuracy, TestSource::Given) => "given sequences, trained attention",
+            _ => measure.note(),
         };
         table.row([measure.label(), &digits(value.mean), &interval, &format!("{note}{unit}")]);
     }
@@ -98,12 +98,12 @@ pub fn run_figure(record: &RunRecord) -> Figure {
         .panel(noise("Noise in the token scores", score_parts(record)))
 }
 
-fn about(config: &Settings) -> String {
+fn about(config: &Settings, given: bool) -> String {
     let mut parts = vec![
         model(config),
         format!("d = {}", count(config.dim)),
         format!("N = {} samples", count(config.samples)),
-        embeddings(config),
+        embeddings(config, given),
         format!("trigger in {}", trigger(config.trigger)),
         format!("{} regime", config.regime),
     ];

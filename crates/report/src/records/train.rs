@@ -30,7 +30,7 @@ pub fn train(record: &TrainingRecord) -> Document {
     let mut page = Document::new(format!(
         "{steps} steps of {optimiser} at rate {rate} ({schedule}), {batch}{functions}"
     ));
-    page.note(about(config, &training));
+    page.note(about(config, &training, record.rows_over_trigger.is_some()));
     page.gap();
     let mut table = Grid::new(&[Left, Right, Left, Right], &["", "trained", "", "three steps"]);
     for (measure, trained) in measured(config, &record.outcome.measures) {
@@ -79,10 +79,10 @@ fn sizes(config: &Settings) -> String {
     sizes.map(|(symbol, size)| format!("{symbol} = {}", count(size))).join(", ")
 }
 
-fn about(config: &Settings, training: &Training) -> String {
+fn about(config: &Settings, training: &Training, given: bool) -> String {
     let trigger = trigger(config.trigger);
     let mut text =
-        format!("{}, {}, trigger in {trigger}, {}", sizes(config), embeddings(config), seeds(config));
+        format!("{}, {}, trigger in {trigger}, {}", sizes(config), embeddings(config, given), seeds(config));
     if let Some(width) = config.width {
         text += &format!(", MLP of width m = {} ({})", count(width), config.activation);
     }

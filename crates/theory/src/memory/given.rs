@@ -3,9 +3,10 @@
 //! Write K for the overlap of a wrong label's row with the query, f for the count of its fact in units of the mean. Its logit is
 //! `f K - kappa` plus noise from all other facts, which reaches it through the overlap of output embeddings. The right label has the
 //! component `rho = S sqrt(b) + sigma z` along its output embedding, of squared length b, and the logit `sqrt(b) rho`; a wrong label that
-//! overlaps with it gains the variance `rho^2/d`. Given b and z the labels are independent, so
+//! overlaps with it gains the variance `(rho^2 - sigma^2)/d`. With w for the variance of a wrong label, which has further noise of its own
+//! where attention is loose, and labels that are independent given b and z,
 //!
-//! `accuracy = E_b E_z (1 - E_K E_f Q((sqrt(b) rho - f K + kappa) / sqrt(wrong)))^(V - 1)`,
+//! `accuracy = E_b E_z (1 - E_K E_f Q((sqrt(b) rho - f K + kappa) / sqrt(w)))^(V - 1)`,
 //!
 //! Q the normal tail, averaged over kinds of rows, their groups of overlaps and the counts.
 
@@ -73,7 +74,7 @@ mod tests {
 
     /// One wrong label in two has the right label's overlap: with equal counts it wins half of the races.
     #[test]
-    fn duplicates_win_half_of_the_races() {
+    fn duplicates_win_half_of_their_races() {
         let mut rows = Rows { shares: [0.0; GROUPS], ..random(400.0) };
         (rows.shares[0], rows.shares[1]) = (0.5, 0.5);
         rows.kinds.iter_mut().for_each(|kind| kind.overlaps[0] = 1.0);
