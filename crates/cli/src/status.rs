@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
-use superpose_core::backend::Numerics;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
@@ -16,7 +15,7 @@ use crate::shared::{about, message, plural, print_record, shell};
 use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
-use crate::submit::{core_hours, finished_lines};
+use crate::submit::{core_hours, finished_lines, numerics};
 use crate::sweep::{Places, read_sweep};
 
 #[derive(Args, Clone, Debug)]
@@ -80,6 +79,8 @@ struct Cells {
 struct Tasks {
     /// All tasks.
     tasks: usize,
+    /// Whether each task computes on a GPU.
+    gpu: bool,
     /// Numbers of the jobs that were submitted.
     jobs: Vec<String>,
     /// Tasks with nothing left to do.
@@ -119,7 +120,8 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
     let (file, places) = (shell(&arguments.file), &arguments.places);
     match (&report.cells, &report.tasks) {
         (Some(_), Some(tasks)) => {
-            format!("superpose submit slurm {file} --tasks {}{}", tasks.tasks, places.flags())
+            let device = if tasks.gpu { " --device cuda" } else { "" };
+            format!("superpose submit slurm {file} --tasks {}{device}{}", tasks.tasks, places.flags())
         }
         (Some(cells), None) => {
             let path = places.store(&arguments.file);
@@ -145,8 +147,8 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let submitted = Submitted::read(&folder)?;
     let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
     let mut opened = open(&store)?;
-    let survey =
-        Survey::take(&cells, &Numerics::this_cpu(), sweep.noise, false, opened.as_mut(), &folder, shares)?;
+    let numerics = numerics(submitted.as_ref().is_some_and(|submitted| submitted.gpu), &folder)?;
+    let survey = Survey::take(&cells, &numerics, sweep.noise, false, opened.as_mut(), &folder, shares)?;
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
     notes.extend(survey.foreign.iter().map(|(path, line)| {
@@ -213,7 +215,7 @@ fn of_lines(folder: &Path) -> anyhow::Result<Report> {
 
 fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> bool) -> Tasks {
     let jobs = submitted.jobs.iter().map(|job| job.id.clone()).collect();
-    let mut tasks = Tasks { tasks: submitted.tasks, jobs, ..Tasks::default() };
+    let mut tasks = Tasks { tasks: submitted.tasks, gpu: submitted.gpu, jobs, ..Tasks::default() };
     for task in 1..=submitted.tasks {
         match queue.tasks.get(&task) {
             Some(State::Running) => tasks.running += 1,

@@ -9,9 +9,10 @@ use std::process::Command;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use superpose_core::backend::Numerics;
+use superpose_cuda::Choice;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
-use superpose_lab::sweep::Survey;
+use superpose_lab::sweep::{Survey, gpu_numerics};
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 use superpose_study::Scale;
@@ -68,6 +69,9 @@ pub struct SlurmArguments {
     /// Cores of a task
     #[arg(long, value_name = "COUNT", default_value = "1", allow_hyphen_values = true)]
     cpus: Count,
+    /// Where the tasks of a sweep compute: cpu, or cuda for one GPU each (default: cpu)
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["lines", "reproduce"])]
+    device: Option<Choice>,
     #[command(flatten)]
     places: Places,
     /// Run cells again that failed before
@@ -85,6 +89,22 @@ const STORE_HELP: &str =
     "The sweep's store, whose cells are not run again (default: FILE.sqlite beside the sweep)";
 const OUT_HELP: &str =
     "Output folder (default: FILE.shards, FILE.out for lines, superpose-study for a study)";
+
+impl SlurmArguments {
+    /// Whether each task computes on a GPU.
+    fn gpu(&self) -> anyhow::Result<bool> {
+        match self.device.unwrap_or_default() {
+            Choice::Cpu => Ok(false),
+            Choice::Cuda(0) => Ok(true),
+            device => bail!("device = {device}: must be cpu or cuda, because Slurm gives each task one GPU"),
+        }
+    }
+}
+
+/// Returns the arithmetic of the results that tasks write to a folder.
+pub fn numerics(gpu: bool, folder: &Path) -> anyhow::Result<Numerics> {
+    Ok(if gpu { gpu_numerics(folder)? } else { Numerics::this_cpu() })
+}
 
 /// Maximum number of tasks. Most clusters allow fewer (MaxArraySize, by default 1,001) and report that themselves.
 const MAX_TASKS: u64 = 100_000;
@@ -106,6 +126,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
         Some(Count(tasks)) => bail!("tasks = {tasks}: must be a whole number from 1 to {MAX_TASKS}"),
         None => bail!("tasks is missing: the number of shares"),
     };
+    let gpu = arguments.gpu()?;
     let (sweep, cells) = read_sweep(file)?;
     let file = absolute("file", file)?;
     let store = absolute("store", &arguments.places.store(&file))?;
@@ -115,7 +136,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
     let survey = Survey::take(
         &cells,
-        &Numerics::this_cpu(),
+        &numerics(gpu, &folder)?,
         sweep.noise,
         arguments.retry_failed,
         peeked.as_mut(),
@@ -164,9 +185,10 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     // A worker refuses embedding files that have changed since.
     let digest = cells.first().and_then(|cell| cell.input_digest.as_ref());
     let digest = digest.map(|digest| format!(" --input-digest {digest}")).unwrap_or_default();
+    let device = if gpu { " --device cuda" } else { "" };
     let (sweep, cpus) = (shell(&file), plan.now.cpus);
     let body = format!(
-        "exec {program} sweep {sweep} \\\n  --store {store} --out {out} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {cpus}{retry}{digest}\n"
+        "exec {program} sweep {sweep} \\\n  --store {store} --out {out} \\\n  --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --threads {cpus}{retry}{digest}{device}\n"
     );
     let log = format!("{}/%a-of-{tasks}.log", folder.display());
     let place = file.with_extension("slurm.sh");
@@ -243,7 +265,8 @@ impl Plan {
                 Submitted::path(folder).display().to_string() + &of_jobs(&before.jobs)
             );
         }
-        let now = Submitted { file: file.into(), tasks, fingerprint, cpus, jobs: Vec::new() };
+        let gpu = arguments.gpu()?;
+        let now = Submitted { file: file.into(), tasks, fingerprint, cpus, gpu, jobs: Vec::new() };
         let plan = Plan { folder: folder.into(), before, now, queue };
         let active = plan.queue.tasks.values().filter(|state| state.is_active()).count();
         if let Some(before) = plan.before.as_ref().filter(|_| active > 0 && !plan.continues()) {
@@ -259,7 +282,8 @@ impl Plan {
     /// Whether the shares are those of the previous submission.
     fn continues(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
-            (before.tasks, &before.fingerprint) == (self.now.tasks, &self.now.fingerprint)
+            (before.tasks, &before.fingerprint, before.gpu)
+                == (self.now.tasks, &self.now.fingerprint, self.now.gpu)
         })
     }
 
@@ -285,6 +309,7 @@ impl Plan {
             ("array", Some(array.as_str())),
             ("output", Some(task.log)),
             ("cpus-per-task", Some(cpus.as_str())),
+            ("gres", self.now.gpu.then_some("gpu:1")),
             ("partition", arguments.partition.as_deref()),
             ("time", arguments.time.as_deref()),
         ];

@@ -439,10 +439,14 @@ fn slurm_resubmission_runs_only_missing_tasks() {
         out.contains("--shard \"$SLURM_ARRAY_TASK_ID/3\" --threads 2") && !here.at("a.shards").exists(),
         "{out}"
     );
+    let out = here.works("submit slurm a.toml --tasks 3 --device cuda --dry-run");
+    assert!(out.contains("#SBATCH --gres=gpu:1\n") && out.contains(" --device cuda\n"), "{out}");
+    here.refused("submit slurm a.toml --tasks 3 --device auto", &["device = auto", "must be cpu or cuda"]);
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 1: 3 tasks of 3, 1-3;"));
     here.write("squeue", "1|1|RUNNING\n1|2|PENDING\n1|3|PENDING\n");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("3 tasks are in the queue already"));
     here.refused("submit slurm a.toml --tasks 4", &["3 tasks are still in the queue (job 1)", "scancel"]);
+    here.refused("submit slurm a.toml --tasks 3 --device cuda", &["3 tasks are still in the queue (job 1)"]);
     here.works("sweep a.toml --shard 2/3");
     // sacct reports tasks that squeue no longer lists.
     here.write("squeue", "1|1|RUNNING\n");

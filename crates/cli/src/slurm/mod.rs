@@ -23,6 +23,9 @@ pub struct Submitted {
     pub fingerprint: String,
     /// Cores of each task.
     pub cpus: usize,
+    /// Whether each task computes on a GPU.
+    #[serde(default)]
+    pub gpu: bool,
     /// Jobs, the latest last.
     pub jobs: Vec<Job>,
 }

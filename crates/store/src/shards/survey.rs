@@ -116,8 +116,9 @@ impl Survey {
                 found[cell].stored = found[cell].done;
             }
         }
-        let mut survey =
-            Survey { fingerprint: fingerprint(keys.iter().map(Key::to_string)), ..Survey::default() };
+        // Of the cells alone: which GPU computes is not known before its first result.
+        let words = cells.iter().map(|cell| Key::new(cell, &Numerics::default()).to_string());
+        let mut survey = Survey { fingerprint: fingerprint(words), ..Survey::default() };
         let own: HashMap<PathBuf, usize> =
             (0..shares).map(|share| (Shard::path(folder, share + 1, shares), share)).collect();
         let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
@@ -176,6 +177,26 @@ impl Survey {
         self.cells - self.done - self.failed
     }
 }
+
+/// Returns the arithmetic of the GPU that computed the first such result in the shards of a folder. Without one it is the word `cuda`, which
+/// no result has.
+///
+/// # Errors
+/// Fails if the folder cannot be read.
+pub fn gpu_numerics(folder: &Path) -> Result<Numerics, StoreError> {
+    let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
+    let of_gpu = |path: &PathBuf| {
+        let entries = read(path).ok()?.entries.into_iter();
+        entries.map(|entry| entry.numerics).find(|numerics| numerics.word().starts_with(GPU))
+    };
+    Ok(shards
+        .iter()
+        .find_map(of_gpu)
+        .unwrap_or_else(|| Numerics::try_from(GPU.to_string()).unwrap_or_default()))
+}
+
+/// How the arithmetic of GPUs is named.
+const GPU: &str = "cuda";
 
 /// Returns a short hash of words in their order.
 pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
