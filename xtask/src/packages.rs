@@ -14,47 +14,60 @@ use crate::{ci, works};
 pub struct Need {
     /// The part, as the list of skipped tests names it.
     pub part: &'static str,
-    /// Packages of Debian.
-    packages: &'static str,
+    /// Packages of Debian, each with a check whether its programs are there, however they were installed.
+    packages: &'static [(&'static str, fn() -> bool)],
     /// Whether the tests also need root; without it, installing the packages is no help.
     root: bool,
-    /// Returns whether they are there, however they were installed.
-    check: fn() -> bool,
 }
 
 /// Slurm, of which the tests start a cluster.
 pub const SLURM: Need = Need {
     part: "sweeps on Slurm",
-    packages: "slurm-wlm munge",
+    packages: &[
+        ("slurm-wlm", || {
+            ["/usr/bin/sbatch", "/usr/sbin/slurmctld", "/usr/sbin/slurmd"].into_iter().all(exists)
+        }),
+        ("munge", || exists("/usr/sbin/munged")),
+    ],
     root: true,
-    check: || {
-        ["/usr/bin/sbatch", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged"]
-            .into_iter()
-            .all(|file| Path::new(file).exists())
-    },
 };
 
 /// A browser and what drives it.
 pub const BROWSER: Need = Need {
     part: "the web page in a browser",
-    packages: "chromium nodejs npm",
+    packages: &[
+        ("chromium", || exists(&chromium())),
+        ("nodejs", || works("node --version")),
+        ("npm", || works("npm --version")),
+    ],
     root: false,
-    check: || Path::new(&chromium()).exists() && works("node --version") && works("npm --version"),
 };
 
 /// A cross compiler for aarch64 and an emulator.
 pub const AARCH64: Need = Need {
     part: "pinned cells on aarch64",
-    packages: "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    packages: &[
+        ("qemu-user", || works("qemu-aarch64 --version")),
+        ("gcc-aarch64-linux-gnu", || works("aarch64-linux-gnu-gcc --version")),
+        ("libc6-dev-arm64-cross", || exists("/usr/aarch64-linux-gnu/include/stdlib.h")),
+    ],
     root: false,
-    check: || works("qemu-aarch64 --version") && works("aarch64-linux-gnu-gcc --version"),
 };
 
 impl Need {
     /// Returns whether the packages are there.
     pub fn ready(&self) -> bool {
-        (self.check)()
+        self.missing().is_empty()
     }
+
+    /// The packages that are missing. A package whose programs came from elsewhere may be impossible to install beside them.
+    fn missing(&self) -> Vec<&'static str> {
+        self.packages.iter().filter(|(_, there)| !there()).map(|(package, _)| *package).collect()
+    }
+}
+
+fn exists(path: &str) -> bool {
+    Path::new(path).exists()
 }
 
 /// The path of Chromium: the variable `CHROMIUM`, or where Debian installs it.
@@ -70,8 +83,9 @@ pub fn root() -> bool {
 /// Installs the packages that are missing, after asking unless this is continuous integration.
 pub fn provide(needs: &[Need]) {
     let root = root();
-    let missing: Vec<&Need> = needs.iter().filter(|need| (root || !need.root) && !need.ready()).collect();
-    if missing.is_empty() {
+    let useful = needs.iter().filter(|need| root || !need.root);
+    let missing: Vec<Missing> = useful.map(|need| (need.part, need.missing())).collect();
+    if missing.iter().all(|(_, packages)| packages.is_empty()) {
         return;
     }
     let install = install_line(&missing, root);
@@ -88,17 +102,20 @@ pub fn provide(needs: &[Need]) {
     }
 }
 
+/// A part of the tests and the packages that it lacks.
+type Missing = (&'static str, Vec<&'static str>);
+
 /// The one line that installs everything that is missing.
-fn install_line(missing: &[&Need], root: bool) -> String {
-    let packages: Vec<&str> = missing.iter().map(|need| need.packages).collect();
+fn install_line(missing: &[Missing], root: bool) -> String {
+    let packages: Vec<&str> = missing.iter().flat_map(|(_, packages)| packages).copied().collect();
     let sudo = if root { "" } else { "sudo " };
     format!("{sudo}apt-get install -y -qq --no-install-recommends {}", packages.join(" "))
 }
 
 /// Prints what is missing and the line that installs it. Asks on a terminal; elsewhere the answer is no.
-fn agreed(missing: &[&Need], install: &str, terminal: bool, input: &mut impl BufRead) -> bool {
-    for need in missing {
-        eprintln!("{} needs packages that are not installed: {}", need.part, need.packages);
+fn agreed(missing: &[Missing], install: &str, terminal: bool, input: &mut impl BufRead) -> bool {
+    for (part, packages) in missing.iter().filter(|(_, packages)| !packages.is_empty()) {
+        eprintln!("{part} needs packages that are not installed: {}", packages.join(" "));
     }
     eprintln!("This line installs them:\n  {install}");
     let mut answer = String::new();
@@ -115,7 +132,7 @@ mod tests {
 
     #[test]
     fn packages_are_installed_only_after_a_yes_on_a_terminal() {
-        let missing = [&SLURM, &BROWSER];
+        let missing = [(SLURM.part, vec!["munge"])];
         let answer = |terminal, text: &str| agreed(&missing, "line", terminal, &mut text.as_bytes());
         assert!(answer(true, "y\n") && answer(true, "yes\n"));
         assert!(!answer(true, "\n") && !answer(true, "n\n") && !answer(true, ""));
@@ -123,9 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn one_line_installs_everything() {
-        let packages = "apt-get install -y -qq --no-install-recommends slurm-wlm munge chromium nodejs npm";
-        assert_eq!(install_line(&[&SLURM, &BROWSER], true), packages);
-        assert_eq!(install_line(&[&SLURM, &BROWSER], false), format!("sudo {packages}"));
+    fn one_line_installs_what_is_missing() {
+        let missing = [(SLURM.part, vec!["slurm-wlm", "munge"]), (BROWSER.part, vec!["chromium"])];
+        let line = "apt-get install -y -qq --no-install-recommends slurm-wlm munge chromium";
+        assert_eq!(install_line(&missing, true), line);
+        assert_eq!(install_line(&missing, false), format!("sudo {line}"));
+        // Another Node.js than Debian's is left alone.
+        let packages = &[("nodejs", (|| true) as fn() -> bool), ("chromium", || false)];
+        assert_eq!(Need { packages, ..BROWSER }.missing(), ["chromium"]);
     }
 }

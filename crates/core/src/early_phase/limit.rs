@@ -158,6 +158,11 @@ impl<'a, T: Real> Limit<'a, T> {
         self.backend.sums(&counts, &blocks(tasks))
     }
 
+    /// The samples grouped by label.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
     /// Samples with each label.
     pub fn label_counts(&self) -> Vec<usize> {
         (0..self.model.labels()).map(|y| self.groups.size(y)).collect()

@@ -1,5 +1,6 @@
 //! The three-step early phase (theory: setting), exact and in its infinitesimal limit. Steps 2 and 3 may be repeated in rounds.
 
+mod grouped;
 mod groups;
 mod limit;
 mod placed;
@@ -15,6 +16,7 @@ use crate::config::{Config, Regime};
 use crate::model::{Attention, Model, Response, Want, descent};
 use crate::numeric::dot;
 use crate::task::Samples;
+use grouped::value_gradient;
 
 /// The result of the three steps.
 ///
@@ -89,9 +91,9 @@ fn exact<T: Real>(
         let u = descent(model, &response, &rounds.start(), samples, want, backend)?.query;
         rounds.attend(&u);
         let query = rounds.query();
-        let want = Want { m: true, query: false, loss: false };
-        let gradient = descent(model, &response, &query, samples, want, backend)?.m;
-        let moment = || limit.moment(&model.attention(&query, backend)?);
+        let attention = model.attention(&query, backend)?;
+        let gradient = value_gradient(model, &response, &attention, samples, limit.groups(), backend)?;
+        let moment = || limit.moment(&attention);
         let step = config.early_rule.step(gradient, model, moment, backend)?;
         wide.iter_mut().zip(&step).for_each(|(m, step)| *m += rounds.phase.eta2 * step);
     }

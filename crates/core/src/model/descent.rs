@@ -8,7 +8,7 @@ use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
 use super::linear::LinearResponse;
-use super::{Attention, Model, Readout, Workspace, block_rows};
+use super::{Attention, Model, Readout, Workspace, block_rows, longest};
 
 /// The results to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,19 @@ impl<'a, T: Real> Response<'a, T> {
             None => Softmax::Full(Readout::of(z_out, m, samples, backend)?),
         };
         Ok(Response { z_out, m, softmax })
+    }
+
+    /// Length of the longest row of `Z_out M`, which is computed in blocks of rows.
+    pub(crate) fn longest_readout(&self, backend: &Backend) -> Result<f64> {
+        const ROWS: usize = 256;
+        let columns = self.m.columns();
+        let lengths = backend.map(self.z_out.rows().div_ceil(ROWS), |i| {
+            let rows = self.z_out.rows_in(i * ROWS, self.z_out.rows().min((i + 1) * ROWS));
+            let mut readout = vec![T::ZERO; rows.rows() * columns];
+            product(&mut readout, rows, self.m, false);
+            longest(&readout, columns)
+        })?;
+        Ok(lengths.into_iter().fold(0.0, f64::max))
     }
 
     /// Computes the requested results of a block; returns its loss, or 0 if not requested.

@@ -9,7 +9,7 @@ use superpose_core::config::Settings;
 use superpose_core::config::schema::Sparse;
 
 /// Raised if and only if results change for the same configuration; tested by `outcomes_are_pinned`.
-pub const NUMERICS_REVISION: u32 = 3;
+pub const NUMERICS_REVISION: u32 = 4;
 
 /// A hash of the full configuration, seed included, the numerics revision and the [`Numerics`]: 128 bits of BLAKE3, in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

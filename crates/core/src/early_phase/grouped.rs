@@ -1,0 +1,313 @@
+//! The memory step of the exact regime, from groups of samples with nearly equal features.
+//!
+//! Where attention holds the informative position, the features of all samples of a fact are nearly those of its token alone. Such
+//! samples form a group, whose softmax is computed once, at the mean of its features: `V^2 d` operations in place of `N V d`.
+//! Other samples have a softmax each.
+//!
+//! The error has a rigorous bound. Let `F` be the features of a sample, `s` their distance to the mean `f` of the n samples of its group,
+//! and `a` the length of the longest row of `A = Z_out M`, so that logits differ by at most `b = a s` from those of the mean. Expand the
+//! softmax q around `f`. The terms of first order have a sum of absolute values of at most b, and add up to zero over the group; the
+//! remainder has at most b^2. Therefore `sum_n (Z_out^T r) F^T` differs from `n (Z_out^T r(f)) f^T` by at most
+//! `z a (1 + a max |F|) sum_n s^2`, with z the length of the longest row of `Z_out`. A sample joins its group only if its distance to the
+//! features of the token alone is so small that this is below the rounding error of n products of a row of `Z_out` and `f`.
+
+use crate::backend::{Backend, Blocks, Real, Result, View, add_rows, product};
+use crate::model::{Attention, Model, Residuals, Response, Want, Workspace, block_rows, longest};
+use crate::numeric::{dot, square_distance};
+use crate::task::{Block, Samples};
+
+use super::Groups;
+
+/// The number of sums, which are added at the end. It must not depend on the number of threads.
+const SUMS: usize = 16;
+
+/// Samples of a piece, in blocks of the softmax. A group ends with its piece.
+const BLOCKS: usize = 4;
+
+/// The mean of `(Z_out^T r) psi(h)^T`, `dim` rows of `inputs`, at the value matrix that `response` was made for.
+/// `groups` are those of `samples`.
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn value_gradient<T: Real>(
+    model: &Model<'_, T>,
+    response: &Response<'_, T>,
+    attention: &Attention<T>,
+    samples: &dyn Samples,
+    groups: &Groups,
+    backend: &Backend,
+) -> Result<Vec<f64>> {
+    within(model, response, attention, (samples, groups), T::EPSILON, backend)
+}
+
+/// The same with any number in place of the rounding error.
+fn within<T: Real>(
+    model: &Model<'_, T>,
+    response: &Response<'_, T>,
+    attention: &Attention<T>,
+    (samples, groups): (&dyn Samples, &Groups),
+    rounding: f64,
+    backend: &Backend,
+) -> Result<Vec<f64>> {
+    let count = samples.count();
+    let rows = block_rows(model.labels().max(model.inputs()), samples.length());
+    let size = BLOCKS * rows;
+    let sums = count.div_ceil(size).min(SUMS);
+    let ends: Vec<usize> = (0..=sums).map(|sum| sum * count / sums.max(1)).collect();
+    let blocks: Vec<usize> = ends.windows(2).map(|ends| (ends[1] - ends[0]).div_ceil(size)).collect();
+    let tolerance = Tolerance::new(model, response, rounding, backend)?;
+    let pieces = Pieces { model, response, attention, samples, order: groups.order(), tolerance, rows, ends };
+    let sums = backend.sums(&blocks, &pieces)?;
+    let mut total = vec![0.0; model.dim() * model.inputs()];
+    let parts: Vec<&[f64]> = sums.iter().map(Vec::as_slice).collect();
+    backend.add_parts(&mut total, &parts, 1.0 / count as f64)?;
+    Ok(total)
+}
+
+/// How far the features of a sample may be from those of its token.
+#[derive(Clone, Copy, Debug)]
+struct Tolerance {
+    /// Length of the longest row of `Z_out M`.
+    readout: f64,
+    /// The rounding error, times the typical over the largest length of a row of `Z_out`.
+    rounding: f64,
+}
+
+impl Tolerance {
+    fn new<T: Real>(
+        model: &Model<'_, T>,
+        response: &Response<'_, T>,
+        rounding: f64,
+        backend: &Backend,
+    ) -> Result<Tolerance> {
+        let z_out = model.z_out();
+        let typical = (dot(z_out.data(), z_out.data()) / z_out.rows() as f64).sqrt();
+        let rounding = rounding * typical / longest(z_out.data(), model.dim());
+        Ok(Tolerance { readout: response.longest_readout(backend)?, rounding })
+    }
+
+    /// The largest square of a distance to features of this length.
+    fn square(&self, length: f64) -> f64 {
+        // At a distance of at most their length, other features are at most twice as long.
+        let bound = self.rounding * length / (self.readout * (1.0 + 2.0 * self.readout * length));
+        bound.min(length * length)
+    }
+}
+
+/// The samples sorted by label, in sums of pieces of [`BLOCKS`] times `rows`: sum s has those from `ends[s]` to `ends[s + 1]`.
+struct Pieces<'a, T> {
+    model: &'a Model<'a, T>,
+    response: &'a Response<'a, T>,
+    attention: &'a Attention<T>,
+    samples: &'a dyn Samples,
+    order: &'a [u32],
+    tolerance: Tolerance,
+    rows: usize,
+    ends: Vec<usize>,
+}
+
+/// Samples of one fact in a piece.
+struct Group {
+    token: u32,
+    label: u32,
+    /// The largest square of the distance of a member.
+    tolerance: f64,
+    members: usize,
+}
+
+#[derive(Default)]
+struct Pass<T> {
+    /// Samples of the piece with their facts.
+    facts: Vec<(u32, (u32, u32))>,
+    ids: Vec<u32>,
+    block: Block,
+    work: Workspace<T>,
+    groups: Vec<Group>,
+    /// Of every group, its token placed at the informative position.
+    placed: Workspace<T>,
+    /// Of every group, the sum of its members' features.
+    sums: Vec<f64>,
+    rows: Rows<T>,
+    total: Vec<f64>,
+}
+
+impl<T: Real> Blocks for Pieces<'_, T> {
+    type Work = Pass<T>;
+    type Sum = Vec<f64>;
+
+    fn work(&self) -> Pass<T> {
+        Pass::default()
+    }
+
+    fn start(&self) -> Vec<f64> {
+        vec![0.0; self.model.dim() * self.model.inputs()]
+    }
+
+    fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
+        let (model, inputs, size) = (self.model, self.model.inputs(), BLOCKS * self.rows);
+        let first = self.ends[sum] + block * size;
+        self.group(&self.order[first..self.ends[sum + 1].min(first + size)], pass);
+        let Pass { facts, ids, block, work, groups, placed, sums, rows, total } = pass;
+        total.clear();
+        total.resize(model.dim() * inputs, 0.0);
+        let mut group = 0;
+        for facts in facts.chunks(self.rows) {
+            ids.clear();
+            ids.extend(facts.iter().map(|fact| fact.0));
+            self.samples.fill(ids, block);
+            work.attend(model, self.attention, block);
+            work.activate(model);
+            let features = work.features(model);
+            for (&(_, (token, label)), features) in facts.iter().zip(features.data().chunks_exact(inputs)) {
+                while groups.get(group).is_some_and(|group| (group.label, group.token) < (label, token)) {
+                    group += 1;
+                }
+                let joins = groups.get_mut(group).filter(|mine| {
+                    let alone = &placed.features(model).data()[group * inputs..][..inputs];
+                    square_distance(features, alone) <= mine.tolerance
+                });
+                match joins {
+                    Some(mine) => {
+                        mine.members += 1;
+                        add_rows(&mut sums[group * inputs..][..inputs], inputs, std::iter::once(0), features);
+                    }
+                    None => self.push(rows, features.iter().copied(), label, 1, total),
+                }
+            }
+        }
+        for (group, sum) in
+            groups.iter().zip(sums.chunks_exact(inputs)).filter(|(group, _)| group.members > 0)
+        {
+            let mean = sum.iter().map(|x| T::from_f64(x / group.members as f64));
+            self.push(rows, mean, group.label, group.members, total);
+        }
+        self.finish(rows, total);
+        Ok(())
+    }
+
+    fn add(&self, pass: &mut Pass<T>, sum: &mut Vec<f64>) -> Result<()> {
+        sum.iter_mut().zip(&pass.total).for_each(|(sum, x)| *sum += x);
+        Ok(())
+    }
+}
+
+impl<T: Real> Pieces<'_, T> {
+    /// Sorts samples by fact and prepares the groups, unless most facts have one sample.
+    fn group(&self, ids: &[u32], pass: &mut Pass<T>) {
+        let Pass { facts, groups, placed, sums, .. } = pass;
+        facts.clear();
+        facts.extend(ids.iter().map(|&id| (id, self.samples.fact(id))));
+        facts.sort_by_key(|&(_, (token, label))| (label, token));
+        groups.clear();
+        groups.extend(facts.chunk_by(|a, b| a.1 == b.1).map(|mine| {
+            let (token, label) = mine[0].1;
+            Group { token, label, tolerance: 0.0, members: 0 }
+        }));
+        if 2 * groups.len() > facts.len() {
+            return groups.clear();
+        }
+        let inputs = self.model.inputs();
+        sums.clear();
+        sums.resize(groups.len() * inputs, 0.0);
+        placed.place(self.model, groups.iter().map(|group| group.token as usize));
+        placed.activate(self.model);
+        let alone = placed.features(self.model);
+        for (group, alone) in groups.iter_mut().zip(alone.data().chunks_exact(inputs)) {
+            group.tolerance = self.tolerance.square(dot(alone, alone).sqrt());
+        }
+    }
+
+    /// Adds features that stand for `weight` samples of a label.
+    fn push(
+        &self,
+        rows: &mut Rows<T>,
+        features: impl Iterator<Item = T>,
+        label: u32,
+        weight: usize,
+        total: &mut [f64],
+    ) {
+        rows.features.extend(features);
+        rows.labels.push(label);
+        rows.weights.push(T::from_f64(weight as f64));
+        if rows.labels.len() == self.rows {
+            self.finish(rows, total);
+        }
+    }
+
+    /// Computes the softmax of all rows and adds their part of the gradient.
+    fn finish(&self, rows: &mut Rows<T>, total: &mut [f64]) {
+        let (dim, inputs, count) = (self.model.dim(), self.model.inputs(), rows.labels.len());
+        let features = View::new(&rows.features, count, inputs);
+        let want = Want { m: true, query: false, loss: false };
+        self.response.residuals(features, &rows.labels, want, &mut rows.found);
+        for (output, &weight) in rows.found.output.chunks_exact_mut(dim).zip(&rows.weights) {
+            output.iter_mut().for_each(|x| *x *= weight);
+        }
+        rows.step.resize(dim * inputs, T::ZERO);
+        product(&mut rows.step, View::new(&rows.found.output, count, dim).t(), features, false);
+        total.iter_mut().zip(&rows.step).for_each(|(sum, x)| *sum += x.to_f64());
+        rows.features.clear();
+        rows.labels.clear();
+        rows.weights.clear();
+    }
+}
+
+/// Features that get a softmax each.
+#[derive(Default)]
+struct Rows<T> {
+    features: Vec<T>,
+    labels: Vec<u32>,
+    /// Number of samples that a row stands for.
+    weights: Vec<T>,
+    found: Residuals<T>,
+    step: Vec<T>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Activation, Labels, Settings, Trigger};
+    use crate::embedding::Embeddings;
+    use crate::model::descent;
+    use crate::random::Stream;
+    use crate::task::{Drawn, Task};
+
+    /// The error of the gradient relative to its bound, at a tolerance.
+    fn error(settings: &Settings, scale: f64, rounding: f64) -> f64 {
+        let (config, backend) = (settings.clone().check().unwrap(), Backend::cpu(2).unwrap());
+        let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
+        let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
+        let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
+        let groups = Groups::new(&samples, model.labels(), &backend).unwrap();
+        let m: Vec<f64> = (0..model.dim() * model.inputs()).map(|i| scale * (i as f64 * 1.7).sin()).collect();
+        // Scores of the trigger and of noise tokens that leave between 1e-7 and 1e-2 of the attention elsewhere.
+        let trigger = &embeddings.z_trig;
+        let query: Vec<f64> = trigger.iter().map(|z| 11.0 * z / dot(trigger, trigger)).collect();
+        let attention = model.attention(&query, &backend).unwrap();
+        let response = Response::new(&model, &m, config.samples, &backend).unwrap();
+        let found = within(&model, &response, &attention, (&samples, &groups), rounding, &backend).unwrap();
+        let want = Want { m: true, query: false, loss: false };
+        let each = descent(&model, &response, &query, &samples, want, &backend).unwrap().m;
+        let mut all = Workspace::default();
+        all.place(&model, 0..config.vocab);
+        all.activate(&model);
+        let length = longest(all.features(&model).data(), model.inputs());
+        let typical = (dot(&embeddings.z_out, &embeddings.z_out) / model.labels() as f64).sqrt();
+        square_distance(&found, &each).sqrt() / (rounding * typical * length)
+    }
+
+    #[test]
+    fn error_is_below_its_bound() {
+        let base = Settings { vocab: 30, dim: 16, length: 5, samples: 3000, ..Settings::default() };
+        let mlp = Settings { width: Some(40), activation: Activation::Gelu, ..base.clone() };
+        let keys = Settings { trigger: Trigger::Keys, labels: Labels::Mod(7), ..base.clone() };
+        for settings in [base, mlp, keys] {
+            for scale in [0.01, 1.0, 30.0] {
+                let errors = [1e-9, 1e-6, 1e-3, 1.0].map(|rounding| error(&settings, scale, rounding));
+                assert!(errors.iter().all(|&error| error <= 1.0), "{scale}: {errors:?}");
+                // The groups are used: their error is above that of 64 bits.
+                assert!(errors[2] > 1e-9, "{scale}: {errors:?}");
+            }
+        }
+    }
+}
