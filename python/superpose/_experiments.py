@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from . import _arrays, _engine
 from ._callbacks import engine_decoder
@@ -37,6 +37,11 @@ from .results import (
     ThresholdMeasure,
     ThresholdResult,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._keys import Keys, RepeatKeys
 
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
@@ -114,7 +119,7 @@ def threshold(
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
     progress: Progress = None,
-    **keys: Any,
+    **keys: Unpack[Keys],
 ) -> ThresholdResult:
     """Measures the size at which an accuracy is reached, with a 95% interval and the prediction: ``superpose threshold``.
 
@@ -144,7 +149,8 @@ def threshold(
     >>> found.observed.low <= found.observed.estimate <= found.observed.high
     True
     """
-    arrays, base = taken(keys), _config(config, keys)
+    given = dict(keys)
+    arrays, base = taken(given), _config(config, given)
     options = dict(
         find=find, accuracy=accuracy, half_width=half_width, criterion=criterion, measure=measure, max_runs=max_runs
     )
@@ -171,7 +177,7 @@ def phase(
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
     progress: Progress = None,
-    **keys: Any,
+    **keys: Unpack[RepeatKeys],
 ) -> PhaseResult:
     """Makes a phase diagram over two sizes, measured along the boundary and interpolated elsewhere, with the closed form:
     ``superpose phase``. The table has a row per cell; a notebook shows a picture. Ctrl-C ends the call; with a ``store`` the same call
@@ -200,7 +206,8 @@ def phase(
     >>> len(found.cells), found.measured <= 16
     (64, True)
     """
-    arrays, base = taken(keys), _config(config, keys)
+    given = dict(keys)
+    arrays, base = taken(given), _config(config, given)
     spacing: str = scale if isinstance(scale, str) else ""
     if not spacing:
         if not isinstance(scale, (list, tuple)) or len(scale) != 2:
@@ -235,7 +242,7 @@ def bound(
     decoder: Optional[Decoder] = None,
     threads: Optional[SupportsIndex] = None,
     progress: Progress = None,
-    **keys: Any,
+    **keys: Unpack[RepeatKeys],
 ) -> BoundResult:
     """Compares decoders of the first gradient and the three-step algorithm with lower bounds: ``superpose bound``. The table has a row
     for each bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples, ``bound`` the largest lower
@@ -270,13 +277,14 @@ def bound(
     >>> found.decoders.own.estimate == found.decoders.argmax.estimate
     True
     """
-    if keys.pop("task", None) is not None:
+    given: Dict[str, Any] = dict(keys)
+    if given.pop("task", None) is not None:
         raise ValueError("task is given: decoders are compared on drawn sequences, as many as needed; give embeddings alone")
-    arrays = _arrays.embeddings(keys)
+    arrays, changed = _arrays.embeddings(given), named(given)
     given = config._given() if _config(config, {}) is config else {}
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
-    given.update(named(keys))
+    given.update(changed)
     for name in ("embedding_file", "import"):
         if given.get(name) is not None:
             given[name] = path(name, given[name])
@@ -284,7 +292,7 @@ def bound(
     return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder), "bound")
 
 
-def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Any) -> EstimateResult:
+def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Unpack[RepeatKeys]) -> EstimateResult:
     """Estimates the time and the memory of a run without running it: ``superpose estimate``.
 
     Args:
@@ -297,7 +305,7 @@ def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex
     >>> cost.fits, cost.thread_seconds < 60
     (True, True)
     """
-    return EstimateResult(_experiment("estimate", _config(config, keys)._given(), threads, False), "estimate")
+    return EstimateResult(_experiment("estimate", _config(config, dict(keys))._given(), threads, False), "estimate")
 
 
 def inspect(
@@ -463,7 +471,7 @@ def sweep(
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
     progress: Progress = None,
-    **keys: Any,
+    **keys: Unpack[Keys],
 ) -> SweepResult:
     """Runs the sweep that a TOML file or the arguments describe: ``superpose sweep``. The table has a row per cell.
 
@@ -491,22 +499,22 @@ def sweep(
     >>> [(row["samples"], row["dim"]) for row in found.to_rows()]
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
-    arrays, keys = taken(keys), named(keys)
+    given: Dict[str, Any] = dict(keys)
+    arrays, given = taken(given), named(given)
     if isinstance(file, Config):
-        given = file._given()
-        keys, file = {**given, **keys}, None
-        repeats = keys.pop("repeats", None) if repeats is None else repeats
-        keys = {name: value for name, value in keys.items() if name not in (axes or {}) and name not in (rays or {})}
+        given, file = {**file._given(), **given}, None
+        repeats = given.pop("repeats", None) if repeats is None else repeats
+        given = {name: value for name, value in given.items() if name not in (axes or {}) and name not in (rays or {})}
     source, kept = maybe_path("file", file), maybe_path("store", store)
     if source is not None:
-        given = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **keys}
-        others = [name for name, value in given.items() if value is not None]
+        described = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **given}
+        others = [name for name, value in described.items() if value is not None]
         if others:
             raise ValueError(f"{', '.join(others)} given together with a file: the file describes the sweep; put it there")
         text = text_of(source)
         kept = os.path.splitext(source)[0] + ".sqlite" if kept is None else kept
     else:
-        text = sweep_text({**keys, "repeats": repeats, "noise": noise}, axes, points, rays)
+        text = sweep_text({**given, "repeats": repeats, "noise": noise}, axes, points, rays)
     with listener(progress) as tell:
         try:
             record = _engine.sweep(text, source is not None, arrays, kept, retry_failed, threads, device, tell)

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import json
 import math
-from typing import TYPE_CHECKING, Any, Dict, Iterator, KeysView, List, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Dict, Generic, Iterator, KeysView, List, Optional, Tuple, Type, TypeVar
 
 import numpy
 
@@ -87,6 +87,22 @@ class Fields:
 
     def _repr_html_(self) -> str:
         return f"<table>{_tables.sheet(self._values)}</table>"
+
+
+#: The type of values.
+T = TypeVar("T")
+
+
+class Named(Fields, Generic[T]):
+    """Values of one type by names that a caller may choose. Only type checkers know this class: at run time they are :class:`Fields`."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> T: ...
+
+        def __getitem__(self, name: str) -> T: ...
 
 
 class Result(Fields):

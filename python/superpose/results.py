@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, Type, Union
 
-from ._result import Fields, Result
+from ._result import Fields, Named, Result
 
 ThresholdFind = Union[Literal["samples"], Literal["dim"], Literal["width"], Literal["length"], Literal["vocab"]]
 ThresholdCriterion = Union[Literal["mean"], Literal["all"]]
@@ -632,7 +632,7 @@ class BoundResult(Result):
 
     __slots__ = ()
     bounds: Bounds
-    decoders: Fields
+    decoders: Named[Critical]
     given_embeddings: bool
     three_step: Critical
     accuracy: float
@@ -675,11 +675,98 @@ class EstimateResult(Result):
     version: str
 
 
+class SweepCell(Fields):
+    """A cell of a sweep."""
+
+    __slots__ = ()
+    key: str
+    status: str
+    reason: Optional[str]
+    vocab: int
+    dim: int
+    length: int
+    samples: int
+    width: Optional[int]
+    activation: str
+    output_embedding: Optional[str]
+    input_digest: Optional[str]
+    trigger: str
+    labels: str
+    zipf: Optional[float]
+    noise_zipf: Optional[float]
+    noise_vocab: Optional[int]
+    regime: str
+    early_rule: str
+    rounds: int
+    accumulate: int
+    eta: float
+    gamma: Optional[float]
+    eta2: Optional[float]
+    lead: float
+    precision: str
+    keep: Optional[int]
+    test_samples: int
+    seed: int
+    embedding: str
+    rank: Optional[int]
+    clusters: Optional[int]
+    spread: Optional[float]
+    decay: Optional[float]
+    embedding_file: Optional[str]
+    embedding_tensor: Optional[str]
+    steps: Optional[int]
+    optimiser: Optional[str]
+    rate: Optional[float]
+    schedule: Optional[str]
+    batch: Optional[int]
+    momentum: Optional[float]
+    weight_decay: Optional[float]
+    gradient_clip: Optional[float]
+    every: Optional[int]
+    early_stopping: Optional[int]
+    warm_start: Optional[int]
+    heads: Optional[int]
+    positions: Optional[str]
+    factored: Optional[int]
+    train_embeddings: Optional[int]
+    train_first_layer: Optional[int]
+    accuracy: Optional[float]
+    accuracy_variance: Optional[float]
+    accuracy_items: Optional[int]
+    top_5_accuracy: Optional[float]
+    top_5_accuracy_variance: Optional[float]
+    top_5_accuracy_items: Optional[int]
+    memory_accuracy: Optional[float]
+    memory_accuracy_variance: Optional[float]
+    memory_accuracy_items: Optional[int]
+    one_step_accuracy: Optional[float]
+    one_step_accuracy_variance: Optional[float]
+    one_step_accuracy_items: Optional[int]
+    lock_rate: Optional[float]
+    lock_rate_variance: Optional[float]
+    lock_rate_items: Optional[int]
+    kept_rate: Optional[float]
+    kept_rate_variance: Optional[float]
+    kept_rate_items: Optional[int]
+    attention_mass: Optional[float]
+    attention_mass_variance: Optional[float]
+    attention_mass_items: Optional[int]
+    margin: Optional[float]
+    margin_variance: Optional[float]
+    margin_items: Optional[int]
+    trigger_sign: Optional[int]
+    noise: Optional[Noise]
+    seconds: Optional[float]
+    numerics_revision: int
+    numerics: str
+    version: str
+
+
 class SweepResult(Result):
     """The result of ``superpose sweep``."""
 
     __slots__ = ()
-    cells: List[Fields]
+    cells: List[SweepCell]
     done: int
     failed: int
     store: Optional[str]

@@ -135,7 +135,8 @@ def test_exception_in_progress_function_ends_the_call():
 def test_tqdm_bar_is_shown(capsys, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr("superpose._progress.DELAY", 0.0)
-    config = Config(vocab=256, dim=64, samples=300_000)
+    # Long enough for a bar, which tqdm draws at most ten times a second.
+    config = Config(vocab=256, dim=64, samples=3_000_000)
     config.run(progress=True, threads=1)
     shown = capsys.readouterr()
     assert shown.out == "" and "repeat 1" in shown.err and "%" in shown.err

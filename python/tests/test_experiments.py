@@ -169,6 +169,15 @@ def test_invalid_arguments_raise_value_error(call, sentence):
         lambda file: Config(embedding_file=file, embedding_tensor="y").run(),
         lambda file: Config(steps=1, samples=100).train(checkpoint=file),
         lambda file: Config(samples=100).run(export=file),
+        lambda file: Config(embedding_file=file, embedding_tensor="y").predict(),
+        lambda file: superpose.threshold(embedding_file=file, embedding_tensor="y", find="samples"),
+        lambda file: superpose.phase(embedding_file=file, embedding_tensor="y", x=("dim", 16, 32), y=("samples", 100, 200)),
+        lambda file: superpose.bound(embedding_file=file, embedding_tensor="y"),
+        lambda file: superpose.memory(embedding_file=file, embedding_tensor="y"),
+        lambda file: superpose.Task.load(file),
+        lambda file: Config(steps=1, samples=100).train(store=file),
+        lambda file: superpose.sweep(axes={"samples": [100, 200]}, store=file),
+        lambda file: superpose.threshold(find="samples", vocab=20, store=file),
     ],
 )
 def test_missing_files_raise_the_same_exception(call):

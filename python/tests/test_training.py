@@ -214,7 +214,6 @@ def test_training_continues_after_progress_function_raises(tmp_path):
         ({"steps": 5, "repeats": 3}, {"checkpoint": "run.safetensors"}, "repeats = 3: a checkpoint holds one run"),
         ({"steps": 5, "samples": 100}, {"threads": 0}, "threads = 0: must be a whole number from 1 to 1024"),
         ({"steps": 5}, {"device": "gpu"}, "device = gpu: must be cpu, cuda, cuda:N or auto"),
-        ({"steps": 5}, {"store": "missing/store.sqlite"}, "missing/store.sqlite"),
         ({"steps": 5}, {"checkpoint": __file__}, "checkpoint: .*not a valid safetensors file"),
         ({"steps": 30, "train_embeddings": True, "optimiser": "sgd", "rate": 1e20, "samples": 100}, {}, "not finite"),
         ({"steps": 5, "vocab": 10**9, "dim": 10**9}, {}, "this needs about .* of memory"),

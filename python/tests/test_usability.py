@@ -363,7 +363,7 @@ def test_stubs_agree_with_the_package(tmp_path):
     pytest.importorskip("mypy")
     script = tmp_path / "script.py"
     script.write_text(
-        "import numpy\nimport superpose\n"
+        "from typing import Optional\n\nimport numpy\nimport superpose\n"
         "print(superpose.__version__, superpose.Config(seed=numpy.int64(3), vocab=1e2).vocab + 1)\n"
         'superpose.phase(x=("dim", 2, 3), y="samples:1..3", resolution=numpy.int64(10), scale=("log", "linear"))\n'
         'superpose.threshold(find="samples", max_runs=1e3, range=[10, 20], threads=numpy.int64(2))\n'
@@ -376,6 +376,11 @@ def test_stubs_agree_with_the_package(tmp_path):
         "cheapest = superpose.plan(10, 4).cheapest\n"
         "dim: float = cheapest.dim if cheapest else 0\n"
         "found: bool = superpose.inspect('a', facts=50).raw.facts > 3\n"
+        "estimate: Optional[float] = superpose.bound(vocab=40, z_in=[[0.5]]).decoders.own.estimate\n"
+        "cell = superpose.sweep(axes={'dim': [16, 32]}, vocab=40).cells[0]\n"
+        "size: int = cell.vocab\n"
+        "accuracy: Optional[float] = cell.accuracy\n"
+        "superpose.phase(x='dim:2..3', y='samples:1..3', repeats=3, z_in=numpy.ones((2, 2)), trigger='keys')\n"
     )
     wrong = tmp_path / "wrong.py"
     wrong.write_text(
@@ -385,6 +390,11 @@ def test_stubs_agree_with_the_package(tmp_path):
         'superpose.threshold(find="sample")\n'
         'superpose.memory(rule="hebb")\n'
         'superpose.plan(10, 4, trigger="key")\n'
+        'superpose.Config(activation="rely")\n'
+        'superpose.threshold(find="samples", vocabulary=40)\n'
+        'superpose.phase(x="dim:2..3", y="samples:1..3", trigger="key")\n'
+        "superpose.bound().decoders.own.estimates\n"
+        "superpose.sweep().cells[0].acuracy\n"
     )
     cache = f"--cache-dir={tmp_path}"
     for arguments in (["mypy", "--strict", cache, "-p", "superpose"], ["mypy", "--strict", cache, str(script)], ["mypy.stubtest", "superpose"]):
@@ -392,4 +402,4 @@ def test_stubs_agree_with_the_package(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", cache, str(wrong)], capture_output=True, text=True, cwd=tmp_path)
     lines = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
-    assert lines == ["2", "3", "4", "5", "6"], done.stdout
+    assert lines == [str(line) for line in range(2, 12)], done.stdout

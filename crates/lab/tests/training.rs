@@ -60,7 +60,7 @@ fn checkpoint_of_other_numerics_is_refused() {
     let path = folder.path().join("a.safetensors");
     train(&config(), &Inputs::default(), None, Some(&path), &Backend::single(), &mut ()).unwrap();
     let checkpoint = Checkpoint::open(&path).unwrap();
-    let mut origin = Origin { numerics: Numerics::this_cpu(), inputs: Digests::new() };
+    let mut origin = Origin { numerics: Numerics::this_cpu(), inputs: Digests::new(), functions: Vec::new() };
     checkpoint.check_origin(&origin).unwrap();
     origin.numerics = Numerics::try_from("cuda-sm90".to_string()).unwrap();
     let error = checkpoint.check_origin(&origin).unwrap_err().to_string();

@@ -98,10 +98,8 @@ pub fn threshold(
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, device, store.as_deref(), watch)?.with_inputs(inputs.into());
         watch.begin(max_runs as u64);
-        Ok(search.search(&mut runner, |done, _| {
-            watch.reach(done as u64);
-            watch.say(format!("{done} runs done"));
-        })?)
+        watch.say("runs".into());
+        Ok(search.search(&mut runner, |done, _| watch.count(done as u64))?)
     })?;
     Ok(Record::with_figure(record, superpose_report::threshold, superpose_report::threshold_figure))
 }
@@ -140,9 +138,9 @@ pub fn phase(
     let record = work(py, LONG, listener, move |watch| {
         let mut runner = runner(threads, device, store.as_deref(), watch)?.with_inputs(inputs.into());
         watch.begin(request.max_cells as u64);
+        watch.say("cells".into());
         Ok(request.record(threads, &mut runner, |runs| {
-            watch.reach((runs / request.repeats) as u64);
-            watch.say(format!("{} of at most {} cells", runs / request.repeats, request.max_cells));
+            watch.count((runs / request.repeats) as u64);
         })?)
     })?;
     Ok(Record::with_figure(record, superpose_report::phase, superpose_report::phase_figure))
@@ -173,8 +171,8 @@ pub fn experiment(
     let record = work(py, seconds, listener, move |watch| {
         let observe = |done: usize, total: usize, note: String| {
             watch.begin(total as u64);
-            watch.reach(done as u64);
             watch.say(note);
+            watch.count(done as u64);
             decoder.iter().for_each(|decoder| decoder.poll(watch));
         };
         let backend = watch.backend(threads)?;
@@ -224,7 +222,7 @@ pub fn inspect(
         let file = TensorFile::open(&file)?;
         let mut progress = |done: usize, total: usize| {
             watch.begin(total as u64);
-            watch.reach(done as u64);
+            watch.count(done as u64);
         };
         let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
         superpose_lab::inspect::inspect(&file.tensors(), tensor, output, accuracy, &backend, &mut progress)

@@ -85,16 +85,13 @@ pub fn sweep(
         let runner = runner(threads, device, store.as_deref(), watch)?;
         let runner = runner.with_inputs(Arc::clone(&sweep.inputs));
         let mut runner = runner.with_noise(sweep.noise).with_retry_failed(retry_failed);
-        let (mut finished, mut todo) = (0, 0);
+        let mut finished = 0;
+        watch.say("cells".into());
         let outcomes = runner.run(&cells, &mut |event| match event {
-            Event::Planned { cells, done, failed, seconds } => {
-                todo = cells - done - failed;
-                watch.begin(millionths(seconds));
-            }
-            Event::Finished { estimated, .. } => {
+            Event::Planned { cells, done, failed, .. } => watch.begin((cells - done - failed) as u64),
+            Event::Finished { .. } => {
                 finished += 1;
-                watch.advance(millionths(estimated));
-                watch.say(format!("{finished} of {todo}"));
+                watch.count(finished);
             }
             Event::Waiting => {}
         })?;
@@ -123,11 +120,6 @@ pub fn sweep(
         Some(figure) => finding.with_figure(move || figure.clone()),
         None => finding,
     }))
-}
-
-/// Progress is counted in whole numbers.
-fn millionths(seconds: f64) -> u64 {
-    (seconds * 1e6) as u64
 }
 
 /// The message without a line number, for sweeps that are not from a file.

@@ -70,7 +70,7 @@ pub fn train(
         let steps = config.training.as_ref().map_or(0, |training| training.steps);
         watch.begin((config.repeats * steps.saturating_sub(begun)) as u64);
         let hook = Hook { hook, loss: loss.map(Loss), listener: own, error: None };
-        let mut told = Told { watch, saves: to.is_some(), hook };
+        let mut told = Told { watch, saves: to.is_some(), steps: 0, hook };
         // It saves how far it is before it stops.
         let backend = watch.patient_backend(job.threads)?.with_device(job.device.clone());
         let finish =
@@ -111,12 +111,15 @@ fn continued(saved: &Checkpoint, tensors: &Bound<'_, PyDict>) -> Result<Config, 
 struct Told<'a> {
     watch: &'a Watch,
     saves: bool,
+    /// Steps of this call.
+    steps: u64,
     hook: Hook,
 }
 
 impl Observer for Told<'_> {
     fn step(&mut self, _: usize, _: usize) -> bool {
-        self.watch.advance(1);
+        self.steps += 1;
+        self.watch.count(self.steps);
         self.watch.will_save(self.saves);
         !self.watch.cancel_token().is_cancelled()
     }

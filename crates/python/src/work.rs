@@ -5,13 +5,14 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use superpose_core::backend::{Backend, CancelToken};
 use superpose_lab::run::Progress;
+use superpose_lab::store::StoreError;
 
 /// Calls expected to take fewer seconds run on the caller's thread.
 const SHORT: f64 = 0.05;
@@ -54,8 +55,12 @@ impl Failure {
             text += &format!(": {source}");
             innermost = source;
         }
-        let cause = innermost.downcast_ref::<std::io::Error>();
-        let is_missing_file = cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound);
+        let cause = match innermost.downcast_ref() {
+            Some(StoreError::Io { error, .. }) => Some(error),
+            _ => innermost.downcast_ref(),
+        };
+        let is_missing_file =
+            cause.is_some_and(|cause: &std::io::Error| cause.kind() == std::io::ErrorKind::NotFound);
         Failure { text, is_missing_file }
     }
 }
@@ -78,7 +83,19 @@ pub struct Watch {
     total: AtomicU64,
     note: Mutex<String>,
     saves: AtomicBool,
+    /// Whether there is a listener on another thread.
+    listened: AtomicBool,
+    /// Counts that the listener was not called with yet.
+    counts: Mutex<Vec<Progressed>>,
+    /// Notified when the listener was called with all of them.
+    told: Condvar,
 }
+
+/// What is done, what is to be done and a note.
+type Progressed = (u64, u64, String);
+
+/// Counts that may wait for the listener. Work that is further ahead waits.
+const MAX_COUNTS: usize = 1024;
 
 impl Watch {
     /// Set when the caller interrupts the call: work that keeps its finished parts starts no further part.
@@ -121,22 +138,43 @@ impl Watch {
         self.done.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// Sets the amount of work done.
-    pub fn reach(&self, done: u64) {
+    /// Sets the amount of work done, with which the listener is called even if more is done by then.
+    pub fn count(&self, done: u64) {
         self.done.store(done, Ordering::Relaxed);
+        if self.listened.load(Ordering::Relaxed) {
+            let mut counts = lock(&self.counts);
+            while counts.len() >= MAX_COUNTS && !self.stop.load(Ordering::Relaxed) {
+                let waited = self.told.wait_timeout(counts, POLL_INTERVAL);
+                counts = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            counts.push(self.now());
+        }
+    }
+
+    /// The progress now.
+    fn now(&self) -> Progressed {
+        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        (done, total, lock(&self.note).clone())
     }
 
     /// Sets the note on the current work.
     pub fn say(&self, note: String) {
-        *self.note.lock().unwrap_or_else(PoisonError::into_inner) = note;
+        *lock(&self.note) = note;
     }
 
-    /// Calls the listener with the progress and the note.
+    /// Calls the listener with every count since the last call, or with the progress now if there is none.
     pub fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
-        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
-        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        listener.call1(py, (done, total, note)).map(|_| ())
+        let mut counts = std::mem::take(&mut *lock(&self.counts));
+        self.told.notify_all();
+        if counts.is_empty() {
+            counts.push(self.now());
+        }
+        counts.into_iter().try_for_each(|count| listener.call1(py, count).map(|_| ()))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Samples read, out of those that a run will read.
@@ -151,7 +189,7 @@ impl Progress for Watch {
 }
 
 /// Does the work, expected to take so many seconds, without holding the interpreter. `listener` is called with what is
-/// done, what is to be done (0 where that is not known) and what is going on.
+/// done, what is to be done (0 where that is not known) and what is going on: for every count, and every 50 ms without one.
 pub fn work<R: Send + 'static>(
     py: Python<'_>,
     seconds: f64,
@@ -167,6 +205,7 @@ pub fn work<R: Send + 'static>(
         }
         return finish(result);
     }
+    watch.listened.store(listener.is_some(), Ordering::Relaxed);
     let (sender, receiver) = sync_channel(1);
     let theirs = Arc::clone(&watch);
     std::thread::Builder::new().name("superpose".into()).spawn(move || {
@@ -174,9 +213,7 @@ pub fn work<R: Send + 'static>(
         let _ = sender.send(guarded(&theirs));
     })?;
     let receiver = Mutex::new(receiver);
-    let wait = |time: Duration| {
-        py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time))
-    };
+    let wait = |time: Duration| py.detach(|| lock(&receiver).recv_timeout(time));
     loop {
         match wait(POLL_INTERVAL) {
             Ok(result) => {

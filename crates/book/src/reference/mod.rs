@@ -28,6 +28,7 @@ pub fn pages() -> anyhow::Result<Vec<(&'static str, String)>> {
         ("docs/reference/results.md", results()?),
         ("docs/reference/python.md", python()?),
         ("python/superpose/_settings.pyi", stub()),
+        ("python/superpose/_keys.py", stub::keys()),
         ("python/superpose/results.py", records()?),
     ])
 }

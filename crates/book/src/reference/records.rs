@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use superpose_associative::MemorySettings;
-use superpose_core::config::{Group, Setting};
+use superpose_core::config::{Group, Setting, Training};
 use superpose_lab::inspect::Inspection;
 use superpose_lab::phase::{PhaseOptions, PhaseRecord};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::predict::PredictionRecord;
 use superpose_lab::run::RunRecord;
+use superpose_lab::store::{COLUMNS, Column, ColumnType, cell_settings};
 use superpose_lab::threshold::{ThresholdOptions, ThresholdRecord};
 use superpose_lab::train::TrainingRecord;
 use superpose_report::{EXPERIMENTS, SchemaOf};
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, Type, Union
 
-from ._result import Fields, Result
+from ._result import Fields, Named, Result
 
 "#;
 
@@ -48,7 +49,7 @@ const COMMANDS: [(&str, SchemaOf); 7] = [
 ];
 
 /// The fields of a sweep, whose record is the Python package's own.
-const SWEEP: &str = "    cells: List[Fields]\n    done: int\n    failed: int\n    store: Optional[str]\n    seconds: float\n    version: str\n";
+const SWEEP: &str = "    cells: List[SweepCell]\n    done: int\n    failed: int\n    store: Optional[str]\n    seconds: float\n    version: str\n";
 
 /// The source of the module.
 ///
@@ -76,6 +77,7 @@ pub fn records() -> anyhow::Result<String> {
         results += &class_text(&class, "Result", &format!("The result of ``superpose {name}``."), &fields);
         kinds += &format!("    \"{name}\": {class},\n");
     }
+    results += &class_text("SweepCell", "Fields", "A cell of a sweep.", &cell_fields());
     results += &class_text("SweepResult", "Result", "The result of ``superpose sweep``.", SWEEP);
     kinds += "    \"sweep\": SweepResult,\n";
     let choices: String = choices().iter().map(|(name, words)| format!("{name} = {words}\n")).collect();
@@ -83,6 +85,28 @@ pub fn records() -> anyhow::Result<String> {
         "{HEAD}{choices}{}{results}\n\n#: The class of each kind of result.\nKINDS: Dict[str, Type[Result]] = {{\n{kinds}}}\n",
         classes.text
     ))
+}
+
+/// The fields of a cell: the columns of the store. Only those that every cell has are never `None`.
+fn cell_fields() -> String {
+    let always = |name: &str| {
+        let setting = cell_settings().find(|setting| setting.name == name);
+        let recorded = ["key", "status", "numerics_revision", "numerics", "version"].contains(&name);
+        recorded
+            || setting.is_some_and(|setting| !setting.optional && !Training::settings().contains(setting))
+    };
+    let line = |column: &Column| {
+        let kind = match column.kind {
+            _ if column.name == "noise" => "Noise",
+            ColumnType::Integer => "int",
+            ColumnType::Real => "float",
+            ColumnType::Text => "str",
+        };
+        let name = &column.name;
+        if always(name) { format!("    {name}: {kind}\n") } else { format!("    {name}: Optional[{kind}]\n") }
+    };
+    let shown = |column: &&Column| column.name != "config" && !RESERVED.contains(&&column.name[..]);
+    COLUMNS.iter().filter(shown).map(line).collect()
 }
 
 /// The words that options of experiments take, by the name of the type.
@@ -162,6 +186,9 @@ impl Classes {
                 format!("List[{}]", self.kind(class, &schema["items"])?)
             }
             Some("array") => "List[float]".into(),
+            Some("object") if schema["additionalProperties"].is_object() => {
+                format!("Named[{}]", self.kind(class, &schema["additionalProperties"])?)
+            }
             Some("object") => "Fields".into(),
             _ => "str".into(),
         };

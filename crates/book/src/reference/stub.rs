@@ -1,4 +1,4 @@
-//! The stub of the Python class `Settings`: a keyword and a property for each setting.
+//! The stub of the Python class `Settings`, with a keyword and a property for each setting, and the types of the keywords of experiments.
 
 use superpose_core::config::{Kind, Setting, Settings, Value};
 
@@ -22,6 +22,21 @@ pub fn stub() -> String {
     }
     text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
              def _given(self) -> Dict[str, Any]: ...\n\ndef described() -> str: ...\ndef named(keys: Dict[str, Any]) -> Dict[str, Any]: ...\ndef written(keys: Dict[str, Any]) -> Dict[str, Any]: ...\n";
+    text
+}
+
+/// The file `python/superpose/_keys.py`.
+pub fn keys() -> String {
+    let mut text = String::from(
+        "# Written from the code by `cargo xtask reference`. Change the definitions of settings, not this file.\n\
+         \"\"\"The keywords that experiments take, for type checkers.\"\"\"\n\nfrom __future__ import annotations\n\n\
+         from typing import Literal, Optional\n\nfrom ._arrays import Embeddings\nfrom ._given import Number, Path\nfrom ._task import Task\n\n\n\
+         class Keys(Embeddings, total=False):\n    \"\"\"Settings of one cell, embeddings and a task.\"\"\"\n\n",
+    );
+    for setting in Settings::settings().iter().filter(|setting| setting.name != "repeats") {
+        text += &format!("    {}: {}\n", name(setting), optional(setting, &types(setting)[0]));
+    }
+    text += "    task: Optional[Task]\n\n\nclass RepeatKeys(Keys, total=False):\n    \"\"\"The same with a number of repeats.\"\"\"\n\n    repeats: Number\n";
     text
 }
 

@@ -25,6 +25,7 @@ pub use trained::{Gradients, Trained};
 
 use crate::excess::Excess;
 use crate::memory::readable;
+use crate::train::Function;
 pub(crate) use import::below;
 pub(crate) use instance::{Instance, digest, independent, narrow};
 pub(crate) use learn::{early, learn};
@@ -69,6 +70,10 @@ pub enum RunError {
         "the checkpoint was made with numerics {saved}, and this machine has {now}: the run would continue differently"
     )]
     CheckpointNumerics { now: Numerics, saved: Numerics },
+    #[error(
+        "the checkpoint was made with a {function} of the caller, which it does not hold: give the {function} again, in Python"
+    )]
+    CheckpointFunction { function: Function },
     /// Training diverged.
     #[error(transparent)]
     Diverged(#[from] Diverged),

@@ -15,6 +15,8 @@ use superpose_tensors::{Element, Entry, TensorError, TensorFile};
 use crate::cell::NUMERICS_REVISION;
 use crate::run::{Digests, RunError};
 
+use super::Function;
+
 const KIND: &str = "superpose checkpoint";
 
 fn moments_of(tensor: Tensor) -> [String; 2] {
@@ -44,6 +46,7 @@ pub fn write<T: Real + Element>(
         ("numerics_revision", NUMERICS_REVISION.to_string()),
         ("numerics", origin.numerics.to_string()),
         ("inputs", text(&origin.inputs)),
+        ("functions", text(&origin.functions)),
         ("config", text(&**config)),
         ("counters", text(&state.counters)),
         ("trajectory", text(&trajectory)),
@@ -63,6 +66,8 @@ pub struct Origin {
     pub numerics: Numerics,
     /// Digests of the input tensors, by the setting that gives them.
     pub inputs: Digests,
+    /// Functions of the caller that take part.
+    pub functions: Vec<Function>,
 }
 
 /// A saved run.
@@ -106,7 +111,9 @@ impl Checkpoint {
         let trajectory = read(&header, "trajectory").map_err(wrong)?;
         let numerics = header.get("numerics").cloned().unwrap_or_default();
         let numerics = Numerics::try_from(numerics).map_err(|error| wrong(error.into()))?;
-        let origin = Origin { numerics, inputs: read(&header, "inputs").map_err(wrong)? };
+        let inputs = read(&header, "inputs").map_err(wrong)?;
+        let functions = read(&header, "functions").map_err(wrong)?;
+        let origin = Origin { numerics, inputs, functions };
         Ok(Checkpoint { file, origin, settings, counters, trajectory })
     }
 
@@ -128,9 +135,12 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Fails if the checkpoint was made with other arithmetic or other contents of an input.
+    /// Fails if the checkpoint was made with other arithmetic, other contents of an input or a function that is not given now.
     pub fn check_origin(&self, now: &Origin) -> Result<(), RunError> {
-        let Origin { numerics, inputs } = &self.origin;
+        let Origin { numerics, inputs, functions } = &self.origin;
+        if let Some(&function) = functions.iter().find(|function| !now.functions.contains(function)) {
+            return Err(RunError::CheckpointFunction { function });
+        }
         if *numerics != now.numerics {
             let now = &now.numerics;
             return Err(RunError::CheckpointNumerics { now: now.clone(), saved: numerics.clone() });

@@ -176,10 +176,11 @@ pub fn train(
         let allowed = "a checkpoint holds one run; leave repeats out, or the checkpoint";
         return Err(ConfigError::value("repeats", config.repeats, allowed).into());
     }
-    let origin = Origin { numerics: backend.numerics(), inputs: inputs.digests(config)? };
+    let (numerics, functions) = (backend.numerics(), observer.functions());
+    let origin = Origin { numerics, inputs: inputs.digests(config)?, functions };
     from.map(|from| from.check_origin(&origin)).transpose()?;
     // They need the gradients or logits of every step on the host.
-    if let (Some(_), Some(function)) = (backend.device(), observer.functions().first()) {
+    if let (Some(_), Some(function)) = (backend.device(), origin.functions.first()) {
         return Err(DeviceError::unsupported(format!("training with a {function} of your own")).into());
     }
     let stored = inputs.import.as_ref().is_some_and(|import| import.has_samples());

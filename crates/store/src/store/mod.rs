@@ -47,6 +47,9 @@ impl Store {
     /// Opens the store, or makes a new one where there is no file or an empty one. A file of something else, a damaged
     /// or a newer one is an error and is not touched.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::metadata(folder).map_err(|error| StoreError::io(path, error))?;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         Store::connect(path, flags, schema::recognise(path)?)
     }
