@@ -301,6 +301,8 @@ class Cell(Fields):
     y: int
     value: float
     measured: bool
+    low: Optional[float]
+    high: Optional[float]
     predicted: Optional[float]
     dominant: Optional[Dominant]
 

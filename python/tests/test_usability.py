@@ -237,14 +237,16 @@ def test_plan_table_shows_feasibility():
 def test_phase_diagram_names_its_sizes_and_has_a_picture():
     found = superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=6, vocab=40, length=4, measure="lock_rate")
     rows = found.to_rows()
-    assert list(rows[0]) == ["dim", "samples", "lock_rate", "measured", "predicted", "dominant_part", "dominant_term"]
+    assert list(rows[0]) == ["dim", "samples", "lock_rate", "measured", "low", "high", "predicted", "dominant_part", "dominant_term"]
     assert [row["lock_rate"] for row in rows] == [cell.value for cell in found.cells]
     page = found._repr_html_()
     assert page.startswith("<h4>Lock rate over dim d and samples N")
     measured = page.split('<g shape-rendering="crispEdges">')[1].split("</g>")[0]
     assert measured.count("<rect") == 36 and ">boundary<" in page and ">predicted boundary<" in page
-    # A dot for each cell that was run, and one in the legend.
-    assert page.count("<circle") == sum(cell.measured for cell in found.cells) + 1
+    # A dot or a diamond for each cell that was run: the prediction is inside its interval, or outside.
+    inside = [cell.low <= cell.predicted <= cell.high for cell in found.cells if cell.measured]
+    assert page.count("<circle") == sum(inside) + any(inside)
+    assert f"inside the 95% interval of {sum(inside)} of the {len(inside)} cells run" in page
     assert "<th>lock_rate</th>" in page and "cells run" in page
 
 

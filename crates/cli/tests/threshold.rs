@@ -101,7 +101,17 @@ fn phase_map_runs_a_quarter_of_its_cells() {
     assert!(!record["predicted_boundary"].as_array().unwrap().is_empty());
     let lines = std::fs::read_to_string(csv).unwrap();
     assert_eq!(lines.lines().count(), 145);
-    assert!(lines.starts_with("dim,samples,accuracy,measured,predicted,part,term\n"));
+    assert!(lines.starts_with("dim,samples,accuracy,measured,low,high,predicted,part,term\n"));
+    // Cells that were run have an interval, and others none.
+    for cell in cells {
+        match (cell["low"].as_f64(), cell["high"].as_f64()) {
+            (Some(low), Some(high)) => {
+                assert!(cell["measured"] == true && low < high);
+                assert!((low..=high).contains(&cell["value"].as_f64().unwrap()), "{cell}");
+            }
+            _ => assert!(cell["measured"] == false && cell["low"].is_null() && cell["high"].is_null()),
+        }
+    }
 }
 
 /// An existing file is kept until its replacement is complete.

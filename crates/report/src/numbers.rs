@@ -15,10 +15,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// A share with four decimals, or with two digits of what it differs from 0 or 1 by where those would show none.
+/// A share with four decimals, or with two digits of what it differs from 0 or 1 by where those would show none. A billionth is
+/// too little to show.
 pub(crate) fn share(x: f64) -> String {
     let rest = x.min(1.0 - x);
-    match rest > 0.0 && rest < 5e-5 {
+    match rest > 1e-9 && rest < 5e-5 {
         true if x < 0.5 => format!("{x:.1e}"),
         true => format!("{x:.*}", (1.0 - rest.log10().floor()) as usize),
         false => format!("{x:.4}"),
@@ -121,6 +122,7 @@ mod tests {
             (0.9999, "0.9999"),
             (0.999_966, "0.999966"),
             (1.2e-5, "1.2e-5"),
+            (1.0 - 1e-12, "1.0000"),
         ] {
             assert_eq!(share(x), text);
         }

@@ -17,6 +17,7 @@ use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_theory::predict::{Dominant, predict_measure, uncovered_with};
 use superpose_theory::{Point, Rows};
 
+use crate::interval;
 use crate::threshold::{SearchError, Share};
 
 pub(crate) use axis::closed_form;
@@ -65,6 +66,12 @@ pub struct Cell {
     pub value: f64,
     /// Whether the cell was run.
     pub measured: bool,
+    /// Lower end of the 95% interval over seeds and test items, if the cell was run.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    #[serde(default)]
+    pub high: Option<f64>,
     /// The predicted value.
     pub predicted: Option<f64>,
     /// The predicted limiting noise term.
@@ -86,6 +93,13 @@ pub struct Diagram {
     pub boundary: Vec<Vec<(f64, f64)>>,
     /// The same through the predicted map; empty without a prediction.
     pub predicted_boundary: Vec<Vec<(f64, f64)>>,
+}
+
+impl Cell {
+    /// Whether the interval of a cell that was run holds the prediction; `None` without an interval or a prediction.
+    pub fn agrees(&self) -> Option<bool> {
+        Some((self.low?..=self.high?).contains(&self.predicted?))
+    }
 }
 
 impl Diagram {
@@ -139,6 +153,7 @@ impl Request {
         let guide = if self.trust { predicted.clone() } else { Vec::new() };
         let mut refine = Refine::new(columns.len(), rows.len(), guide, self.max_cells, self.tolerance);
         let repeats = self.repeats.max(1);
+        let mut intervals = vec![None; columns.len() * rows.len()];
         while let Some(wanted) = refine.ask() {
             let mut cells = Vec::with_capacity(wanted.len() * repeats);
             for &(c, r) in &wanted {
@@ -149,6 +164,7 @@ impl Request {
             for (&(c, r), shares) in wanted.iter().zip(shares.chunks(repeats)) {
                 let mean = shares.iter().map(|s| s.mean).sum::<f64>() / repeats as f64;
                 refine.tell(c, r, mean, shares.iter().map(|s| s.items).sum());
+                intervals[r * columns.len() + c] = Some(interval::share(shares, usize::MAX));
             }
         }
         let map = refine.map();
@@ -157,6 +173,8 @@ impl Request {
             y: rows[i / columns.len()],
             value,
             measured,
+            low: intervals[i].map(|interval| interval.low),
+            high: intervals[i].map(|interval| interval.high),
             predicted: predicted.get(i).copied(),
             dominant: dominant.get(i).copied().flatten(),
         };

@@ -64,7 +64,16 @@ fn boundary_of_a_plane_is_a_line() {
 #[test]
 fn shares_count_cells_below_the_level() {
     let of = |part, term| Some(Dominant { part, term });
-    let cell = |value, dominant| Cell { x: 1, y: 1, value, measured: false, predicted: None, dominant };
+    let cell = |value, dominant| Cell {
+        x: 1,
+        y: 1,
+        value,
+        measured: false,
+        low: None,
+        high: None,
+        predicted: None,
+        dominant,
+    };
     let coverage = of(Part::Memory, Term::Coverage);
     let (memory, attention) = (of(Part::Memory, Term::Interference), of(Part::Attention, Term::Interference));
     let mut cells = vec![cell(0.1, memory), cell(0.49, None), cell(0.5, coverage), cell(0.9, coverage)];

@@ -11,6 +11,7 @@ use superpose_theory::{Point, Rows};
 use super::Threshold;
 use super::search::{Plan, Search, Step, slope_of};
 use crate::cell::{CellError, Event, Outcome, Runner};
+use crate::interval::SampleMean;
 use crate::store::StoreError;
 
 words! {
@@ -42,6 +43,12 @@ pub struct Share {
     pub mean: f64,
     /// Independent answers.
     pub items: f64,
+}
+
+impl From<Share> for SampleMean {
+    fn from(Share { mean, items }: Share) -> SampleMean {
+        SampleMean { mean, variance: mean * (1.0 - mean), items: items as usize }
+    }
 }
 
 /// Work that could not be finished.

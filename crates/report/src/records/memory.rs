@@ -8,12 +8,13 @@ use superpose_core::config::{Group, Labels};
 use superpose_lab::associative::{
     CapacityOptions, CapacityRecord, CapacitySearch, MemoryRecord, check_room, open_keys, run,
 };
+use superpose_lab::interval::Interval;
 use superpose_lab::threshold::{Threshold, Why};
 
 use super::interval;
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, decimal, grouped};
+use crate::numbers::{count, decimal, grouped, share};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
@@ -56,16 +57,19 @@ fn memory(record: &MemoryRecord) -> Document {
     let (number, about) = (count(config.facts), about(config));
     let mut page =
         Document::new(format!("Recall of {number} {facts}: {about}, {repeats} repeats from seed {seed}"));
-    let rows = [
-        ("accuracy", &record.accuracy, format!("share of {facts} recalled")),
-        ("success", &record.success, format!("share of repeats with accuracy of at least {accuracy}")),
-        (margin, &record.margin, over.into()),
+    type Digits = fn(f64) -> String;
+    let success = format!("share of repeats with accuracy of at least {accuracy}");
+    let rows: [(&str, &Interval, String, Digits); 3] = [
+        ("accuracy", &record.accuracy, format!("share of {facts} recalled"), share),
+        ("success", &record.success, success, share),
+        (margin, &record.margin, over.into(), decimal),
     ];
     let bits = record.bits_per_parameter.as_ref();
-    let bits = bits.map(|bits| ("bits/parameter", bits, "of labels, from the accuracy".into()));
-    let rows = rows.into_iter().chain(bits).map(|(name, value, note)| {
-        let [low, high] = [value.low, value.high].map(decimal);
-        [name.into(), decimal(value.mean), format!("[{low}, {high}]  {note}")]
+    let bits =
+        bits.map(|bits| ("bits/parameter", bits, "of labels, from the accuracy".into(), decimal as Digits));
+    let rows = rows.into_iter().chain(bits).map(|(name, value, note, digits)| {
+        let [low, high] = [value.low, value.high].map(digits);
+        [name.into(), digits(value.mean), format!("[{low}, {high}]  {note}")]
     });
     page.blocks.push(Block::Fields([16, 10], rows.collect()));
     page.note("Intervals: 95%, over repeats and facts.");

@@ -107,7 +107,8 @@ mod tests {
             };
             let dominant = Some(Dominant { part: Part::Memory, term });
             let predicted = Some(y as f64 / side as f64);
-            Cell { x: x as u64 + 1, y: y as u64 + 1, value: 0.0, measured: false, predicted, dominant }
+            let (x, y) = (x as u64 + 1, y as u64 + 1);
+            Cell { x, y, value: 0.0, measured: false, low: None, high: None, predicted, dominant }
         };
         let values: Vec<u64> = (1..=side as u64).collect();
         Diagram {

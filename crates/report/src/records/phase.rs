@@ -27,6 +27,11 @@ pub fn phase(record: &PhaseRecord) -> Document {
     if !causes.is_empty() {
         page.line(format!("Predicted limiting noise terms below the boundary: {}.", causes.join(", ")));
     }
+    let compared: Vec<bool> = map.cells.iter().filter_map(|cell| cell.agrees()).collect();
+    if !compared.is_empty() {
+        let (inside, all) = (compared.iter().filter(|&&agrees| agrees).count(), compared.len());
+        page.line(format!("The prediction is inside the 95% interval of {inside} of the {all} cells run."));
+    }
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");
     }
@@ -106,15 +111,29 @@ pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, level: f64, map
         let (across, up) = place(i);
         Cell::new(across, up, Some(cell.value))
     });
-    let run = map.cells.iter().filter(|cell| cell.measured).map(|cell| (cell.x as f64, cell.y as f64));
+    let run = |agrees: Option<bool>| {
+        let mine = map.cells.iter().filter(move |cell| cell.measured && cell.agrees() == agrees);
+        mine.map(|cell| (cell.x as f64, cell.y as f64)).collect::<Vec<_>>()
+    };
+    let kinds = [
+        ("cell that was run", None),
+        ("cell run, prediction inside its 95% interval", Some(true)),
+        ("cell run, prediction outside", Some(false)),
+    ];
     let broken = |pieces: &[Vec<(f64, f64)>]| -> Vec<(f64, f64)> {
         pieces.iter().flat_map(|piece| piece.iter().copied().chain([(f64::NAN, f64::NAN)])).collect()
     };
-    let measured = Chart::new("measured", axis(x, &columns), axis(y, &rows))
+    let mut measured = Chart::new("measured", axis(x, &columns), axis(y, &rows))
         .cells(measure, cells)
         .line("boundary", broken(&map.boundary))
-        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed())
-        .with(Series::points("cell that was run", run).small());
+        .with(Series::line("predicted boundary", broken(&map.predicted_boundary)).dashed());
+    for (name, agrees) in kinds {
+        let cells = run(agrees);
+        if !cells.is_empty() {
+            let points = Series::points(name, cells);
+            measured = measured.with(if agrees == Some(false) { points } else { points.small() });
+        }
+    }
     let (names, regions) = partition(map, level, (&columns, x.scale), (&rows, y.scale));
     let limits =
         Chart::new(format!("what limits recall below {level}, predicted"), axis(x, &columns), axis(y, &rows))
@@ -127,14 +146,15 @@ pub fn diagram(title: &str, x: &Sizes, y: &Sizes, measure: &str, level: f64, map
 pub fn phase_csv(record: &PhaseRecord) -> String {
     let mut text = String::new();
     let names = [record.x.size.to_string(), record.y.size.to_string(), record.measure.to_string()];
-    let others = ["measured", "predicted", "part", "term"].map(String::from);
+    let others = ["measured", "low", "high", "predicted", "part", "term"].map(String::from);
     csv::line(&mut text, names.into_iter().chain(others));
     for cell in &record.diagram.cells {
         let (part, term) =
             cell.dominant.map_or(("", ""), |dominant| (blame(&dominant).0, dominant.term.word()));
         let numbers = [cell.x.to_string(), cell.y.to_string(), format!("{:.6}", cell.value)];
-        let predicted = cell.predicted.map_or(String::new(), |predicted| format!("{predicted:.6}"));
-        let others = [u8::from(cell.measured).to_string(), predicted, part.into(), term.into()];
+        let [low, high, predicted] = [cell.low, cell.high, cell.predicted]
+            .map(|value| value.map_or(String::new(), |value| format!("{value:.6}")));
+        let others = [u8::from(cell.measured).to_string(), low, high, predicted, part.into(), term.into()];
         csv::line(&mut text, numbers.into_iter().chain(others));
     }
     text

@@ -9,7 +9,7 @@ use superpose_theory::predict::ByFact;
 
 use super::{NOISE, embeddings, expected_error, measured, model, noise_parts, trigger};
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::{count, decimal, grouped};
+use crate::numbers::{count, decimal, grouped, share};
 
 /// Quantities, noise terms, critical values and leading-order conditions.
 pub fn predict(record: &PredictionRecord) -> Document {
@@ -37,7 +37,7 @@ pub fn predict(record: &PredictionRecord) -> Document {
         let reason = gap.map(|silence| silence.text.as_str());
         // A measure without a value and without a reason has no formula at all.
         if value.is_some() || reason.is_some() {
-            let value = value.map_or("-".into(), |x| format!("{x:.4}"));
+            let value = value.map_or("-".into(), |x| if measure.is_share() { share(x) } else { decimal(x) });
             table.row([measure.label(), &value, reason.unwrap_or("")]);
         }
     }
@@ -49,7 +49,7 @@ pub fn predict(record: &PredictionRecord) -> Document {
         ] {
             if let Some(value) = value {
                 let note = "share of facts, each with the same weight";
-                table.row([format!("{} by fact", measure.label()), format!("{value:.4}"), note.into()]);
+                table.row([format!("{} by fact", measure.label()), share(value), note.into()]);
             }
         }
     }
