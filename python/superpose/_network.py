@@ -53,7 +53,7 @@ class Network:
     @cached_property
     def data(self) -> Data:
         """The training samples, read-only."""
-        return Data(*self._network.data())
+        return Data(*map(_arrays.guarded, self._network.data()))
 
     @property
     def steps_taken(self) -> int:

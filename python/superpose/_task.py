@@ -127,4 +127,4 @@ def _indices(name: str, value: Any) -> Array:
         raise ValueError(f"{name} holds {found.min() if found.min() < 0 else found.max()}: must be from 0 to 2^31 - 1")
     copy = numpy.array(found, dtype=numpy.int64)
     copy.setflags(write=False)
-    return copy
+    return _arrays.guarded(copy)

@@ -272,7 +272,9 @@ def test_models_are_pickled_and_copied():
 def test_dlpack_hands_out_copies():
     torch = pytest.importorskip("torch")
     model, training = Config(vocab=30, dim=12, samples=300).model(), Config(**SMALL).train()
-    for array in (model.m2, model.m2[:3], training.tensors()["m"]):
+    task, network = Config(vocab=30, samples=300).task(), Config(vocab=30, samples=300, steps=1).network()
+    data = (*task.train, *task.test, *network.data, *training.data, model.tokens)
+    for array in (model.m2, model.m2[:3], training.tensors()["m"], *data):
         before = numpy.array(array)
         torch.from_dlpack(array).zero_()
         assert numpy.array_equal(array, before) and before.any()

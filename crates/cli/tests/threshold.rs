@@ -84,6 +84,39 @@ fn embeddings_come_from_a_file() {
     }
 }
 
+/// The same on tensors of an imported file, whose shapes fix both sizes.
+#[test]
+fn embeddings_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = |angle: f64| {
+        let rows: Vec<f32> = (0..40 * 24).map(|i| 0.3 * (i as f64 * i as f64 * angle).sin() as f32).collect();
+        write(&folder.join("e.safetensors"), &[Entry::f32("z_in", &[40, 24], rows)]).unwrap();
+    };
+    file(0.7);
+    let record = |command: &str| -> serde_json::Value {
+        serde_json::from_str(&works_in(folder, &format!("{command} --json")).0).unwrap()
+    };
+    let rows = "--import e.safetensors --length 4";
+    let find = format!("threshold --find samples --trigger keys {rows} --half-width 0.2 --store s.sqlite");
+    let map = format!("phase --x length:2..8 --y samples:50..2000 --resolution 4 {rows} --repeats 1");
+    let bound = format!("bound {rows} --seeds 2 --accuracy 0.3");
+    for command in [&find, &map, &bound, &format!("predict {rows} --trigger keys")] {
+        let config = record(command)["config"].clone();
+        assert_eq!((&config["vocab"], &config["dim"]), (&40.into(), &24.into()), "{command}");
+    }
+    let other = map.replace("length:2..8", "vocab:20..40");
+    refused_in(folder, &other, &["x = vocab", "the rows of z_in or z_out decide it"]);
+
+    let sweep = "import = 'e.safetensors'\ntest_samples = 50\n[axes]\nlength = [2, 4]\n";
+    std::fs::write(folder.join("s.toml"), sweep).unwrap();
+    assert!(works_in(folder, "sweep s.toml").0.contains("2 done"));
+    file(0.9);
+    for command in ["sweep s.toml", "sweep s.toml --shard 1/2", &find] {
+        refused_in(folder, command, &["import = e.safetensors", "use another store"]);
+    }
+}
+
 #[test]
 fn phase_map_runs_a_quarter_of_its_cells() {
     let folder = tempfile::tempdir().unwrap();

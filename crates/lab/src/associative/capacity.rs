@@ -283,6 +283,31 @@ mod tests {
         assert!((n.low..n.high).contains(&predicted), "{n:?} {predicted}");
     }
 
+    /// At the number of facts that half of the memories hold, neither a smaller or larger rate nor more steps change how many do. At
+    /// the rate of the literature fewer do.
+    #[test]
+    fn default_training_has_converged() {
+        let base = MemorySettings { facts: 106, dim: 22, rule: Rule::Trained, ..MemorySettings::default() };
+        let base = MemorySettings { accuracy: 0.99, repeats: 16, ..base };
+        let backend = Backend::cpu(2).expect("threads");
+        let success = |settings: MemorySettings| {
+            let config = settings.check().expect("settings");
+            let stop = AtomicBool::new(false);
+            let found = super::super::run(&config, &backend, &stop, &mut |_| {}).expect("a run");
+            (16.0 * found.success.mean).round()
+        };
+        let default = success(base.clone());
+        assert!((4.0..=12.0).contains(&default), "{default}");
+        let rate =
+            |rate: f64, steps: usize| MemorySettings { rate: Some(rate), steps: Some(steps), ..base.clone() };
+        for other in [rate(10.0, 4096), rate(0.5, 8192), rate(1.0, 16_384)] {
+            let found = success(other);
+            assert!((found - default).abs() <= 1.0, "{found} {default}");
+        }
+        let literature = success(MemorySettings { convention: Convention::Literature, ..base.clone() });
+        assert!(literature <= default - 3.0, "{literature} {default}");
+    }
+
     /// A list of a tenth of the labels holds more facts than the criterion of its mean, and fewer than that of its last label.
     #[test]
     fn list_capacity_is_between_the_formulas() {

@@ -301,30 +301,48 @@ mod tests {
         assert!((found.along_mean[0] + found.traces[0] - 1.0).abs() < 1e-12);
     }
 
-    /// Rows with a spectrum of a power law overlap unequally.
-    #[test]
-    fn recall_with_unequal_overlaps_is_predicted() {
+    /// A measure of runs on 150 given rows whose columns have variances of a power law: the mean over seeds, the prediction from their
+    /// statistics and that for Gaussian vectors.
+    fn power_law(settings: &Settings, seeds: u64, measure: Measure) -> [f64; 3] {
         let (count, dim) = (150, 64);
         let mut data = rows(count, dim, 0.0);
         for row in data.chunks_exact_mut(dim) {
             row.iter_mut().enumerate().for_each(|(j, x)| *x *= 1.85 / ((j + 1) as f64).sqrt());
         }
         let statistics = measured(&data, dim);
-        let z_in = Tensor { name: "z_in".into(), shape: vec![count, dim], data };
-        let mut inputs = Inputs::default();
-        let mut settings = Settings { samples: 15_000, trigger: Trigger::Keys, ..Settings::default() };
         let mut import = Import::default();
-        import.z_in = Some(z_in);
+        import.z_in = Some(Tensor { name: "z_in".into(), shape: vec![count, dim], data });
+        let (mut inputs, mut settings) = (Inputs::default(), settings.clone());
         inputs.add_import(import, &mut settings, |_| false).unwrap();
-        let accuracy = |seed| {
+        let simulated = mean((0..seeds).map(|seed| {
             let config = Settings { seed, ..settings.clone() }.check().unwrap();
-            evaluation(&config, &inputs, &Backend::single()).unwrap()[Measure::MemoryAccuracy].mean()
-        };
-        let simulated = mean((0..6).map(accuracy));
-        let point = Point { rows: Some(statistics), samples: 15_000.0, ..Point::from(&settings) };
-        let predicted = predict_at(&point).measures[Measure::MemoryAccuracy].unwrap();
+            evaluation(&config, &inputs, &Backend::single()).unwrap()[measure].mean()
+        }));
+        let predicted =
+            |rows| predict_at(&Point { rows, ..Point::from(&settings) }).measures[measure].unwrap();
+        [simulated, predicted(Some(statistics)), predicted(None)]
+    }
+
+    /// Rows with a spectrum of a power law overlap unequally.
+    #[test]
+    fn memory_with_unequal_overlaps_is_predicted() {
+        let settings = Settings { samples: 15_000, trigger: Trigger::Keys, ..Settings::default() };
+        let [simulated, predicted, _] = power_law(&settings, 6, Measure::MemoryAccuracy);
         assert!(
             (0.2..0.8).contains(&simulated) && (predicted - simulated).abs() < 0.05,
+            "{predicted} {simulated}"
+        );
+    }
+
+    /// In step 2 the measured spectrum takes the place of Marchenko and Pastur's law, with which attention would find the trigger.
+    #[test]
+    fn lock_rate_follows_the_spectrum() {
+        let settings = Settings { samples: 3000, length: 64, trigger: Trigger::Keys, ..Settings::default() };
+        let settings = Settings { test_samples: 256, ..settings };
+        let [simulated, predicted, gaussian] = power_law(&settings, 24, Measure::LockRate);
+        assert!(gaussian > 0.98, "{gaussian}");
+        assert!(
+            (0.2..0.8).contains(&simulated) && (predicted - simulated).abs() < 0.15,
             "{predicted} {simulated}"
         );
     }
