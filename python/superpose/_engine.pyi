@@ -140,6 +140,7 @@ def experiment(
     keys: Dict[str, Any],
     tensors: Dict[str, _Array],
     threads: Optional[SupportsIndex],
+    device: Optional[str],
     listener: _Listener,
     decoder: Optional[Callable[..., Any]],
 ) -> Record: ...

@@ -57,10 +57,11 @@ def _experiment(
     progress: Progress,
     arrays: Optional[Dict[str, Array]] = None,
     decoder: Optional[Decoder] = None,
+    device: Optional[str] = None,
 ) -> _engine.Record:
     """The experiment that the engine has under this name."""
     with listener(progress) as tell:
-        return _engine.experiment(name, keys, arrays or {}, threads, tell, engine_decoder(decoder))
+        return _engine.experiment(name, keys, arrays or {}, threads, device, tell, engine_decoder(decoder))
 
 
 def plan(
@@ -241,6 +242,7 @@ def bound(
     seeds: Number = 5,
     decoder: Optional[Decoder] = None,
     threads: Optional[SupportsIndex] = None,
+    device: Optional[str] = None,
     progress: Progress = None,
     **keys: Unpack[RepeatKeys],
 ) -> BoundResult:
@@ -260,6 +262,7 @@ def bound(
         decoder: a function of a :class:`FirstStep` that returns the label of every token, ``[vocab]``, or scores, ``[vocab, vocab]``, of which
             the largest in each row counts. Its result is ``decoders.own``.
         threads: as for :meth:`Config.run`.
+        device: as for :meth:`Config.run`; decoders compute on the CPU.
         progress: as for :meth:`Config.run`.
         keys: settings of :class:`Config`, used without ``config`` or to change it, and the arrays ``z_in``, ``z_out``, ``z_trig``, ``z_eos``
             and ``w_in`` of :meth:`Config.run`.
@@ -289,7 +292,7 @@ def bound(
         if given.get(name) is not None:
             given[name] = path(name, given[name])
     options = dict(given, accuracy=accuracy, seeds=seeds)
-    return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder), "bound")
+    return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder, device), "bound")
 
 
 def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Unpack[RepeatKeys]) -> EstimateResult:
@@ -391,6 +394,7 @@ def memory(
     half_width: Optional[Number] = None,
     max_runs: Optional[Number] = None,
     threads: Optional[SupportsIndex] = None,
+    device: Optional[str] = None,
     progress: Progress = None,
 ) -> MemoryResult:
     """Measures what an associative memory recalls or, with ``find="facts"``, how many facts it holds: ``superpose memory``.
@@ -420,6 +424,7 @@ def memory(
         half_width: half width of that interval, relative to the estimate, at which to stop, above 0 and below 1; ``None``: 0.05.
         max_runs: maximum number of memories in the search; ``None``: 400.
         threads: as for :meth:`Config.run`.
+        device: as for :meth:`Config.run`, for the training of memories.
         progress: as for :meth:`Config.run`.
 
     >>> import superpose
@@ -455,7 +460,7 @@ def memory(
     )
     given = {name: value for name, value in keys.items() if value is not None}
     arrays = _arrays.tensors(dict(z_in=z_in))
-    return MemoryResult(_experiment("memory", given, threads, progress, arrays), "memory")
+    return MemoryResult(_experiment("memory", given, threads, progress, arrays, device=device), "memory")
 
 
 def sweep(

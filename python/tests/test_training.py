@@ -213,7 +213,6 @@ def test_training_continues_after_progress_function_raises(tmp_path):
         ({}, {}, "steps = 0: training needs at least 1"),
         ({"steps": 5, "repeats": 3}, {"checkpoint": "run.safetensors"}, "repeats = 3: a checkpoint holds one run"),
         ({"steps": 5, "samples": 100}, {"threads": 0}, "threads = 0: must be a whole number from 1 to 1024"),
-        ({"steps": 5}, {"device": "gpu"}, "device = gpu: must be cpu, cuda, cuda:N or auto"),
         ({"steps": 5}, {"checkpoint": __file__}, "checkpoint: .*not a valid safetensors file"),
         ({"steps": 30, "train_embeddings": True, "optimiser": "sgd", "rate": 1e20, "samples": 100}, {}, "not finite"),
         ({"steps": 5, "vocab": 10**9, "dim": 10**9}, {}, "this needs about .* of memory"),
@@ -223,6 +222,25 @@ def test_training_continues_after_progress_function_raises(tmp_path):
 def test_invalid_arguments_raise_value_error(keys, call, sentence):
     with pytest.raises(ValueError, match=sentence):
         Config(**keys).train(**call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda device: Config(samples=100).run(device=device),
+        lambda device: Config(samples=100, steps=2).train(device=device),
+        lambda device: superpose.threshold(find="samples", device=device),
+        lambda device: superpose.phase(x=("dim", 16, 32), y=("samples", 100, 200), device=device),
+        lambda device: superpose.sweep(axes={"samples": [100]}, device=device),
+        lambda device: superpose.memory(rule="trained", facts=10, device=device),
+        lambda device: superpose.bound(vocab=20, seeds=2, device=device),
+    ],
+)
+def test_device_is_named_where_it_cannot_be_used(call):
+    with pytest.raises(ValueError, match="device = gpu: must be cpu, cuda, cuda:N or auto"):
+        call("gpu")
+    with pytest.raises(ValueError, match="no CUDA device can be used"):
+        call("cuda:4096")
 
 
 def test_checkpoint_of_another_configuration_is_refused(tmp_path):

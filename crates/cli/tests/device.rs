@@ -25,6 +25,7 @@ fn gpu_that_is_not_there_is_one_sentence_and_exit_code_2() {
         format!("sweep {} --device cuda", file.display()),
         "bench --device cuda".into(),
         "memory --facts 20 --dim 16 --device cuda".into(),
+        "bound --vocab 20 --dim 16 --device cuda".into(),
         "serve --port 0 --device cuda".into(),
     ] {
         let output = without_gpu(&arguments);
@@ -54,7 +55,7 @@ fn auto_takes_the_cpu_where_no_gpu_works() {
 
 #[test]
 fn what_no_device_can_do_is_refused_by_name() {
-    refused("bound --device cuda", &["superpose bound cannot run on a CUDA device yet"]);
+    refused("estimate --device cuda", &["superpose estimate cannot run on a CUDA device yet"]);
     refused("predict --device cuda", &["device is given", "closed form"]);
     refused("run --device gpu", &["must be cpu, cuda, cuda:N or auto"]);
 }

@@ -15,6 +15,7 @@ use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
 use superpose_core::train::{CpuLearner, Learner, State, Trainer, TrajectoryPoint};
 use superpose_lab::cell::{CellError, Event, Key, Runner, measure};
+use superpose_lab::decoders::{BoundOptions, bound};
 use superpose_lab::run::{Inputs, run};
 use superpose_lab::store::Store;
 use superpose_lab::train::{Checkpoint, Finish, Function, Observer, train};
@@ -24,6 +25,8 @@ struct Fake {
     free: f64,
     /// How many cells each call took.
     batches: Mutex<Vec<usize>>,
+    /// Whether the last run left the drawing of embeddings to the device.
+    draws: Mutex<bool>,
 }
 
 /// The seed of cells with value matrices that are not finite.
@@ -32,8 +35,7 @@ const NOT_FINITE: u64 = 77;
 impl<T: Real> Solver<T> for Fake {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
         let Problem { config, task, embeddings, cancel, observe, .. } = problem;
-        let resumed = config.training.is_some();
-        assert!(embeddings.is_none() || resumed, "a device draws independent rows itself");
+        *self.draws.lock().unwrap() = embeddings.is_none();
         let backend = Backend::single().with_cancel((*cancel).clone());
         let embeddings = Embeddings::<T>::draw(config, &backend)?;
         let model = Model::new(config, &embeddings);
@@ -109,7 +111,7 @@ impl Device for Fake {
 }
 
 fn fake(free: f64) -> Arc<Fake> {
-    Arc::new(Fake { free, batches: Mutex::default() })
+    Arc::new(Fake { free, batches: Mutex::default(), draws: Mutex::default() })
 }
 
 fn device(free: f64) -> Option<Arc<dyn Device>> {
@@ -125,12 +127,31 @@ fn device_gives_the_measures_of_a_run() {
     for regime in [Regime::Exact, Regime::Infinitesimal] {
         let config = Settings { regime, ..settings() }.check().unwrap();
         let cpu = Backend::single();
-        let other = Backend::single().with_device(device(1e9));
+        let fake = fake(1e9);
+        let other = Backend::single().with_device(Some(fake.clone()));
         let record = |backend| run(&config, &Inputs::default(), backend, None, &()).unwrap();
         let (here, there) = (record(&cpu), record(&other));
         assert_eq!((&here.measures, &here.noise, &here.gamma), (&there.measures, &there.noise, &there.gamma));
         assert_eq!((there.numerics.word(), here.numerics), ("fake-1", Numerics::this_cpu()));
+        assert!(*fake.draws.lock().unwrap(), "a device draws independent rows itself");
     }
+}
+
+#[test]
+fn decoders_read_the_first_step_of_a_device() {
+    let options = BoundOptions { seeds: 2, accuracy: 0.2 };
+    let config = options.check(settings(), &Inputs::default()).unwrap();
+    let found = |backend: &Backend| {
+        bound(&config, &Inputs::default(), &options, None, backend, &mut |_, _| {}).map(|record| {
+            let estimates = record.decoders.into_values().chain([record.three_step]);
+            estimates.map(|critical| critical.estimate).collect::<Vec<_>>()
+        })
+    };
+    let here = found(&Backend::single()).unwrap();
+    assert_eq!(found(&Backend::single().with_device(device(1e9))).unwrap(), here);
+    assert!(here.iter().all(Option::is_some), "{here:?}");
+    let error = found(&Backend::single().with_device(device(50.0))).unwrap_err().to_string();
+    assert!(error.contains("about 60 B of device memory"), "{error}");
 }
 
 #[test]

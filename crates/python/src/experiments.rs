@@ -148,19 +148,21 @@ pub fn phase(
 
 /// The experiment of [`EXPERIMENTS`] with this name, with arrays and a decoder of the caller.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn experiment(
     py: Python<'_>,
     name: &str,
     keys: &Bound<'_, PyDict>,
     tensors: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
     listener: Option<Py<PyAny>>,
     decoder: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     let found = EXPERIMENTS.iter().find(|experiment| experiment.name == name);
     let experiment = found.ok_or_else(|| Failure::new(format!("there is no experiment {name}")))?;
     let (values, threads) = (given::values(keys, &(experiment.settings)())?, self::threads(threads)?);
-    let arrays = arrays::import(tensors)?;
+    let (arrays, device) = (arrays::import(tensors)?, self::device(device)?);
     // A caller's function is called on the caller's thread.
     let seconds = if decoder.is_some() { 0.0 } else { LONG };
     let decoder = decoder.map(|function| Decoder {
@@ -175,7 +177,7 @@ pub fn experiment(
             watch.count(done as u64);
             decoder.iter().for_each(|decoder| decoder.poll(watch));
         };
-        let backend = watch.backend(threads)?;
+        let backend = watch.backend(threads)?.with_device(device);
         let labels = decoder.as_ref().map(|decoder| |step: &FirstStep<'_>| decoder.labels(step, watch));
         let found = (experiment.run)(
             &values,

@@ -152,7 +152,7 @@ pub fn bound(
     }
     if let Some(own) = own {
         let read = |samples| -> Result<Vec<f64>, RunError> {
-            all.iter().map(|seed| Ok(seed.own(samples, own, backend)?)).collect()
+            all.iter().map(|seed| seed.own(samples, own, backend)).collect()
         };
         let limit = read(None)?.iter().sum::<f64>() / seeds as f64;
         let critical = search.if_reachable(limit, |index| {

@@ -1,7 +1,7 @@
 //! What decoders read off the first gradient, for one seed.
 
-use superpose_core::backend::{Backend, Cancelled};
-use superpose_core::config::Config;
+use superpose_core::backend::{Backend, Cancelled, Problem, Solver};
+use superpose_core::config::{Config, Precision, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -12,6 +12,7 @@ use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Task};
 
 use super::assignment_accuracy;
+use crate::memory::check_device;
 use crate::run::{Inputs, Instance, RunError};
 
 /// The first gradient step and what is known beside it.
@@ -39,6 +40,7 @@ pub(super) struct Seed {
 impl Seed {
     pub fn new(config: Config, inputs: &Inputs, backend: &Backend) -> Result<Seed, RunError> {
         let instance = Instance::new(&config, inputs, backend)?;
+        instance.embeddings(&config, backend)?;
         let (task, embeddings) = (Task::new(&config), instance.into_embeddings());
         let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend)?;
         Ok(Seed { config, embeddings, task, whitener })
@@ -48,23 +50,37 @@ impl Seed {
         Model::new(&self.config, &self.embeddings)
     }
 
-    /// Returns the first step on this many samples, or with unlimited data.
-    fn first_step(&self, samples: Option<usize>, backend: &Backend) -> Result<Vec<f64>, Cancelled> {
+    /// Returns the first step on this many samples, or with unlimited data. On a device it is that of all three steps.
+    fn first_step(&self, samples: Option<usize>, backend: &Backend) -> Result<Vec<f64>, RunError> {
         let model = self.model();
         let Some(samples) = samples else {
-            return expected_gradient(&model, self.task.facts(), self.config.length, backend);
+            return Ok(expected_gradient(&model, self.task.facts(), self.config.length, backend)?);
         };
-        let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
-        Ok(Limit::new(&model, &drawn, backend)?.value_step(&Attention::Uniform)?.m)
+        let Some(device) = backend.device() else {
+            let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
+            return Ok(Limit::new(&model, &drawn, backend)?.value_step(&Attention::Uniform)?.m);
+        };
+        let config = Settings { samples, precision: Precision::F64, ..(*self.config).clone() }.check()?;
+        check_device(&config, false, backend)?;
+        let solver: &dyn Solver<f64> = &**device;
+        let problem = Problem {
+            config: &config,
+            task: &self.task,
+            embeddings: Some(&self.embeddings),
+            stored: None,
+            cancel: backend.cancel_token(),
+            observe: &|_| {},
+        };
+        Ok(solver.solve(&problem)?.phase.m1)
     }
 
     /// Returns the share of facts that each decoder reads from the first gradient.
-    pub fn decode(&self, samples: usize, backend: &Backend) -> Result<[f64; 4], Cancelled> {
-        self.read(&self.first_step(Some(samples), backend)?, samples as f64, backend)
+    pub fn decode(&self, samples: usize, backend: &Backend) -> Result<[f64; 4], RunError> {
+        Ok(self.read(&self.first_step(Some(samples), backend)?, samples as f64, backend)?)
     }
 
     /// Returns the same with unlimited data, and the share of three steps that lock, which store every fact equally often.
-    pub fn limits(&self, backend: &Backend) -> Result<[f64; 5], Cancelled> {
+    pub fn limits(&self, backend: &Backend) -> Result<[f64; 5], RunError> {
         let (model, facts) = (self.model(), self.task.facts());
         let [a, b, c, d] = self.read(&self.first_step(None, backend)?, f64::INFINITY, backend)?;
         let even = vec![1.0 / facts.len() as f64; facts.len()];
@@ -78,7 +94,7 @@ impl Seed {
         samples: Option<usize>,
         decoder: &Decoder<'_>,
         backend: &Backend,
-    ) -> Result<f64, Cancelled> {
+    ) -> Result<f64, RunError> {
         let m = self.first_step(samples, backend)?;
         let step = FirstStep { config: &self.config, embeddings: &self.embeddings, m: &m, samples };
         let (labels, facts) = (decoder(&step)?, self.task.facts());

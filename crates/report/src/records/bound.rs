@@ -14,7 +14,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
     about: "Compare the samples that decoders of the first gradient need with lower bounds, and say for whom each bound holds",
     settings: BoundOptions::with_model,
-    device: false,
+    device: true,
     run: |values, context| {
         let options = BoundOptions::read(values)?;
         let Context { backend, memory: _, observe, arrays, decoder } = context;
