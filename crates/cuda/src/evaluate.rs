@@ -24,6 +24,7 @@ impl<T: Element> Session<'_, T> {
         let answers = self.answers(trained)?;
         self.tally(&answers, config.test_samples, 8, None, sums.at(0))?;
         let step = self.placed_step(trained.eta2.is_some().then_some(&trained.m1), counts)?;
+        let step = self.placed_step_by_rule(step, counts)?;
         let memory = match &trained.eta2 {
             None => self.scaled(1.0, &step, size)?,
             Some(eta2) => {

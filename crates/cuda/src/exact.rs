@@ -5,7 +5,7 @@ use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound, worth_foldi
 
 use crate::geometry::{FEW_LOGITS, NEAR_LOGITS, block_rows, linear, rows};
 use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
-use crate::limit::{Rows, Weights};
+use crate::limit::{Rows, SecondStep, Weights};
 use crate::session::{Scores, Session, Sizes, Trained};
 
 /// What a pass sums.
@@ -55,19 +55,40 @@ pub struct Features<'a, T> {
 impl<T: Element> Session<'_, T> {
     /// The exact regime. At `M = W = 0` the softmax is uniform, so that step 1 is that of the limit times eta.
     pub fn exact(&self) -> Done<Trained<T>> {
-        let (eta, scale) = (self.problem.config.eta, 1.0 / self.sizes.samples as f64);
-        let size = self.sizes.dim * self.sizes.inputs;
-        let first = self.value_step(None)?;
-        let m1 = self.scaled(eta * scale, &first, size)?;
-        let response = self.response(&m1)?;
-        let u = self.direction(&self.pass(None, &response, Want::Query)?)?;
-        let (phases, scores) = self.second_step(&u)?;
-        let eta2: Vec<f64> = phases.iter().map(|phase| phase.eta2).collect();
-        let eta2 = self.lane.upload(&eta2)?;
-        let third = self.pass(scores.as_ref(), &response, Want::Values)?;
-        let m2 = self.combine(eta * scale, &first, scale, [Some(&eta2), Some(&third)], size)?;
-        drop(response);
-        Ok(Trained { phases, m1, m2, scores, eta2: Some(eta2) })
+        let (config, scale) = (self.problem.config, 1.0 / self.sizes.samples as f64);
+        let (rate, size) = (config.eta * scale, self.sizes.dim * self.sizes.inputs);
+        let first = self.step_by_rule(self.value_step(None)?, None)?;
+        let m1 = self.scaled(rate, &first, size)?;
+        let round = |m: &Buffer<T>| -> Done<(SecondStep<T>, Vec<f64>, Buffer<f64>)> {
+            let response = self.response(m)?;
+            let u = self.direction(&self.pass(None, &response, Want::Query)?)?;
+            let (phases, scores) = self.second_step(&u)?;
+            let step = self.pass(scores.as_ref(), &response, Want::Values)?;
+            let step = self.step_by_rule(step, Some(&phases))?;
+            let eta2 = phases.iter().map(|phase| phase.eta2).collect();
+            Ok(((phases, scores), eta2, step))
+        };
+        let ((mut phases, mut scores), mut eta2, mut step) = round(&m1)?;
+        let mut rates = self.lane.upload(&eta2)?;
+        let mut m2 = self.combine(rate, &first, scale, [Some(&rates), Some(&step)], size)?;
+        if config.rounds > 1 {
+            // Further steps are added in 64 bits, on the host.
+            let mut wide: Vec<f64> = self.lane.download(&first, 0..size)?.iter().map(|x| rate * x).collect();
+            let mut add = |eta2: &[f64], step: &Buffer<f64>| -> Done<Buffer<T>> {
+                let steps = self.lane.download(step, 0..size)?;
+                for ((m, step), eta2) in wide.chunks_mut(size).zip(steps.chunks(size)).zip(eta2) {
+                    m.iter_mut().zip(step).for_each(|(m, x)| *m += eta2 * scale * x);
+                }
+                self.lane.upload(&wide.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>())
+            };
+            add(&eta2, &step)?;
+            for _ in 1..config.rounds {
+                ((phases, scores), eta2, step) = round(&m2)?;
+                m2 = add(&eta2, &step)?;
+            }
+            rates = self.lane.upload(&eta2)?;
+        }
+        Ok(Trained { phases, m1, m2, scores, eta2: Some(rates) })
     }
 
     /// A value matrix for the logits of this many rows of features.

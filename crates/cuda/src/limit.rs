@@ -1,6 +1,5 @@
 //! The three steps in the limit `eta -> 0` (see `crates/core/src/early_phase/limit.rs`), and what the exact regime shares with it.
 
-use superpose_core::backend::Backend;
 use superpose_core::config::{Regime, Trigger};
 use superpose_core::early_phase::{EarlyPhase, Groups, query, second_step};
 use superpose_core::numeric::dot;
@@ -14,7 +13,7 @@ use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, tran
 use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
 /// The phases of all cells without their matrices, and the scores of their attention, absent when it is uniform.
-type SecondStep<T> = (Vec<EarlyPhase<T>>, Option<Scores<T>>);
+pub type SecondStep<T> = (Vec<EarlyPhase<T>>, Option<Scores<T>>);
 
 impl<T: Element> Session<'_, T> {
     /// The three steps.
@@ -24,10 +23,17 @@ impl<T: Element> Session<'_, T> {
         }
         let scale = 1.0 / self.sizes.samples as f64;
         let size = self.sizes.dim * self.sizes.inputs;
-        let m1 = self.scaled(scale, &self.value_step(None)?, size)?;
-        let u = self.direction(&self.limit_coefficients(&m1)?)?;
-        let (phases, scores) = self.second_step(&u)?;
-        let m2 = self.scaled(scale, &self.value_step(scores.as_ref())?, size)?;
+        let m1 = self.scaled(scale, &self.step_by_rule(self.value_step(None)?, None)?, size)?;
+        let round = |m: &Buffer<T>| -> Done<(SecondStep<T>, Buffer<T>)> {
+            let u = self.direction(&self.limit_coefficients(m)?)?;
+            let (phases, scores) = self.second_step(&u)?;
+            let step = self.step_by_rule(self.value_step(scores.as_ref())?, Some(&phases))?;
+            Ok(((phases, scores), self.scaled(scale, &step, size)?))
+        };
+        let ((mut phases, mut scores), mut m2) = round(&m1)?;
+        for _ in 1..self.problem.config.rounds {
+            ((phases, scores), m2) = round(&m2)?;
+        }
         Ok(Trained { phases, m1, m2, scores, eta2: None })
     }
 
@@ -177,15 +183,12 @@ impl<T: Element> Session<'_, T> {
 
     fn sort(&self) -> Done<Sorted> {
         let problem = self.problem;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
-        let backend = backend.with_cancel(problem.cancel.clone());
         let drawn = Drawn::new(problem.task, problem.config.seed, Stream::Train, self.sizes.samples);
         let samples: &dyn Samples = match problem.stored {
             Some(stored) => stored,
             None => &drawn,
         };
-        let groups = Groups::new(samples, self.sizes.labels, &backend)?;
+        let groups = Groups::new(samples, self.sizes.labels, &self.host())?;
         let starts: Vec<u64> = groups.starts().iter().map(|&start| start as u64).collect();
         let (order, starts) = (self.lane.upload(groups.order())?, self.lane.upload(&starts)?);
         Ok(Sorted { order, starts, ends: groups.starts().to_vec() })

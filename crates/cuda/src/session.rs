@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, DeviceError, Measured, Problem, Solution};
-use superpose_core::config::{Activation, EarlyRule, Trigger};
+use superpose_core::config::{Activation, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
 use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
@@ -88,14 +88,11 @@ impl<'a, T: Element> Session<'a, T> {
     pub fn new(kernels: &'a Kernels, lane: &'a Lane, problems: &'a [Problem<'a, T>]) -> Done<Self> {
         let problem = &problems[0];
         let config = problem.config;
-        if config.early_rule != EarlyRule::Gradient {
-            return Err(DeviceError::unsupported(format!("early_rule = {}", config.early_rule)));
-        }
         if problem.task.given_test().is_some() {
             return Err(DeviceError::unsupported("a run with test sequences of your own"));
         }
-        if config.rounds > 1 {
-            return Err(DeviceError::unsupported(format!("rounds = {}", config.rounds)));
+        if config.rounds > 1 && config.accumulate {
+            return Err(DeviceError::unsupported("accumulate = true"));
         }
         if config.length > MAX_LENGTH {
             return Err(DeviceError::unsupported(format!("length = {} above {MAX_LENGTH}", config.length)));

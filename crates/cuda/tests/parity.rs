@@ -7,8 +7,8 @@ use std::sync::Arc;
 use superpose_associative::{MemorySettings, Rule, recall};
 use superpose_core::backend::{Backend, CancelToken, Device, Problem, Real, Solution};
 use superpose_core::config::{
-    Activation, Config, Embedding, EmbeddingSettings, Labels, Optimiser, Positions, Precision, Regime,
-    Schedule, Training, Trigger,
+    Activation, Config, EarlyRule, Embedding, EmbeddingSettings, Labels, Optimiser, Positions, Precision,
+    Regime, Schedule, Training, Trigger,
 };
 use superpose_core::early_phase::{EarlyPhase, early_phase, fact_frequency};
 use superpose_core::embedding::Embeddings;
@@ -174,6 +174,48 @@ fn task_variants_agree() {
         ] {
             both(&*device, Settings { regime, ..settings });
         }
+    }
+}
+
+#[test]
+fn rules_and_rounds_agree() {
+    let Some(device) = device() else { return };
+    let tiny = Settings { vocab: 40, dim: 16, samples: 600, test_samples: 100, ..small() };
+    for regime in [Regime::Infinitesimal, Regime::Exact] {
+        for width in [None, Some(20)] {
+            let settings = Settings { regime, width, zipf: Some(0.8), ..tiny.clone() };
+            for early_rule in [EarlyRule::Sign, EarlyRule::Muon, EarlyRule::Newton] {
+                let settings = Settings { early_rule, ..settings.clone() };
+                compare::<f64>(
+                    &*device,
+                    Settings { precision: Precision::F64, ..settings.clone() },
+                    false,
+                    // Small eigenvalues, which are inverted, enlarge the rounding errors.
+                    if early_rule == EarlyRule::Newton { 1e-8 } else { 1e-10 },
+                );
+                small_batch::<f64>(&*device, Settings { precision: Precision::F64, ..settings });
+            }
+            let rounds = Settings { rounds: 3, zipf: None, ..settings };
+            both(&*device, rounds.clone());
+            small_batch::<f32>(&*device, rounds);
+        }
+    }
+}
+
+/// Rows that a device does not draw itself.
+#[test]
+fn structured_embeddings_agree() {
+    let Some(device) = device() else { return };
+    for embedding in [
+        EmbeddingSettings::Orthonormal,
+        EmbeddingSettings::Sphere,
+        EmbeddingSettings::Rademacher,
+        EmbeddingSettings::LowRank { rank: 9 },
+        EmbeddingSettings::Clustered { clusters: 8, spread: 0.7 },
+        EmbeddingSettings::PowerLaw { decay: 1.0 },
+    ] {
+        let dim = if embedding == EmbeddingSettings::Orthonormal { 64 } else { 24 };
+        both(&*device, Settings { embedding, dim, ..small() });
     }
 }
 
