@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use superpose_core::config::{Config, ConfigError, Group, Regime, Settings, Training, check_ranges, counts};
 use superpose_core::settings;
-use superpose_cuda::Choice;
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_cost};
 use superpose_lab::memory::{self, readable};
 use superpose_lab::run::{Inputs, run};
@@ -93,10 +92,10 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
     threads(Some(Count(options.threads as u64)))?;
     match &arguments.only {
         Some(what) => measure(&options, what),
-        None if arguments.device.device.is_some_and(|choice| choice != Choice::Cpu) => {
-            device::bench(arguments)
-        }
-        None => compare(arguments, &options),
+        None => match arguments.device.open()? {
+            Some(device) => device::bench(arguments, &device),
+            None => compare(arguments, &options),
+        },
     }
 }
 

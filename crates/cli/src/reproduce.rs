@@ -93,19 +93,20 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         bail!("seed = {seed}: must be a whole number from 0 to {MAX_SEED}");
     }
     let threads = arguments.threads.count()?;
-    let folder = Folder::open(&arguments.out, scale, seed)?;
+    let device = arguments.device.open()?;
+    let numerics = device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics());
+    let folder = Folder::open(&arguments.out, scale, seed, &numerics)?;
     let mut parts: Vec<Part> =
         if arguments.only.is_empty() { Part::ALL.to_vec() } else { arguments.only.clone() };
     parts.sort_unstable();
     parts.dedup();
 
     let mut results: Results = folder.results()?.unwrap_or_default();
-    let device = arguments.device.open()?;
-    let numerics = device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics());
     if device.is_some() {
         message("note: the parts anchors and bound run on the CPU");
     }
-    let mut manifest = folder.manifest(arguments, numerics)?;
+    let flag = device.as_ref().map_or(String::new(), |device| format!(" --device {}", device.word()));
+    let mut manifest = folder.manifest(arguments, numerics, &flag)?;
     let interrupt = Interrupt::listen()?;
     let backend = backend(threads)?.with_cancel(interrupt.token());
     let mut runner = Runner::new(threads)
@@ -241,21 +242,25 @@ struct Folder(PathBuf);
 
 impl Folder {
     /// Creates the folder, or opens one of the same study.
-    fn open(path: &Path, scale: Scale, seed: u64) -> anyhow::Result<Folder> {
+    fn open(path: &Path, scale: Scale, seed: u64, numerics: &Numerics) -> anyhow::Result<Folder> {
         create_folder(path)?;
         let folder = Folder(path.to_owned());
         let found = folder.existing_manifest()?;
         if found.is_none() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             bail!("out = {}: is not empty and holds no study; give a new folder", path.display());
         }
-        if let Some(found) = found
-            && (found.scale, found.seed) != (scale, seed)
-        {
+        let Some(found) = found else { return Ok(folder) };
+        let out = path.display();
+        if (found.scale, found.seed) != (scale, seed) {
+            let (scale, seed) = (found.scale, found.seed);
             bail!(
-                "out = {}: holds a study at scale {} with seed {}; give another folder, or the same scale and seed",
-                path.display(),
-                found.scale,
-                found.seed
+                "out = {out}: holds a study at scale {scale} with seed {seed}; give another folder, or the same scale and seed"
+            );
+        }
+        if (found.numerics_revision, &found.numerics) != (NUMERICS_REVISION, numerics) {
+            let (revision, before) = (found.numerics_revision, found.numerics);
+            bail!(
+                "out = {out}: holds a study with numerics {before}, revision {revision}, and this one would have {numerics}, revision {NUMERICS_REVISION}; give another folder, or the same device"
             );
         }
         Ok(folder)
@@ -279,7 +284,12 @@ impl Folder {
     }
 
     /// Returns a manifest for this run, which continues the counts of an existing one.
-    fn manifest(&self, arguments: &ReproduceArguments, numerics: Numerics) -> anyhow::Result<Manifest> {
+    fn manifest(
+        &self,
+        arguments: &ReproduceArguments,
+        numerics: Numerics,
+        device: &str,
+    ) -> anyhow::Result<Manifest> {
         let found = self.existing_manifest()?;
         let (seconds, runs) = found.map(|found| (found.seconds, found.runs)).unwrap_or_default();
         let (scale, Count(seed), out) = (arguments.scale, arguments.seed, shell(&arguments.out));
@@ -290,7 +300,7 @@ impl Folder {
             numerics,
             scale,
             seed,
-            command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}"),
+            command: format!("superpose reproduce --scale {scale} --seed {seed}{only} --out {out}{device}"),
             machine: Machine::this(),
             seconds,
             runs,

@@ -47,14 +47,19 @@ pub struct DeviceFlag {
 }
 
 impl DeviceFlag {
-    /// Opens the device; `None` is the CPU. What `auto` chooses is written to standard error.
+    /// Opens the device; `None` is the CPU. What `auto` chooses, and why, is written to standard error.
     pub fn open(self) -> anyhow::Result<Option<Arc<dyn Device>>> {
         let choice = self.device.unwrap_or_default();
-        let device = choice.open()?;
-        if choice == Choice::Auto {
-            message(format_args!("device: {}", device.as_ref().map_or("cpu".into(), |device| device.word())));
+        if choice != Choice::Auto {
+            return Ok(choice.open()?);
         }
-        Ok(device)
+        let found = Choice::Cuda(0).open();
+        match &found {
+            Ok(Some(device)) => message(format_args!("device: {}", device.word())),
+            Err(DeviceError::Unavailable { reason }) => message(format_args!("device: cpu ({reason})")),
+            _ => message("device: cpu"),
+        }
+        Ok(found.ok().flatten())
     }
 
     /// Fails unless the device is the CPU, for a command that has no implementation for others.

@@ -511,7 +511,7 @@ def arguments():
     parser.add_argument("--trigger", choices=("values", "keys"), default="values")
     parser.add_argument("--eta", type=float, default=1.0, help="rate of step one (exact regime only)")
     parser.add_argument("--lead", type=float, default=4.0, help="lead of the trigger's score, in units of ln(L + 1)")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1, help="train this often and report the shortest time")
     parser.add_argument("--block", type=int, help="samples in a block (tuned only); by default what measured best")
@@ -523,6 +523,9 @@ def main():
     args = arguments()
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
     torch.set_default_device(args.device)
+    if args.device != "cpu":
+        # The statistics of memory are those of the current GPU.
+        torch.cuda.set_device(args.device if ":" in args.device else 0)
     data = load(args.source, device=args.device)
     if args.device != "cpu":
         # On a GPU larger blocks are faster, up to a size that depends on the problem.

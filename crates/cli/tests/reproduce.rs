@@ -65,6 +65,21 @@ fn study_is_complete_and_reproducible() {
         assert_eq!(output.status.code(), Some(2), "{line}");
         assert!(text(&output.stderr).contains(words), "{line}: {}", text(&output.stderr));
     }
+
+    // A study of a GPU is not continued on the CPU.
+    let gpu = text(&read("manifest.json")).replace("\"numerics\": \"cpu\"", "\"numerics\": \"cuda-sm90\"");
+    std::fs::write(folder.path().join("study/manifest.json"), &gpu).expect("a file");
+    let output = superpose(folder.path(), "reproduce --only phase --out study");
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("holds a study with numerics cuda-sm90") && message.contains("the same device"),
+        "{message}"
+    );
+    assert_eq!((output.status.code(), text(&read("manifest.json"))), (Some(2), gpu));
+    // A GPU that is not there is found before a folder is made.
+    let line = "reproduce --device cuda:4096 --out none";
+    assert_eq!(superpose(folder.path(), line).status.code(), Some(2));
+    assert!(!folder.path().join("none").exists());
 }
 
 /// A training of several minutes is given up at once; finished runs are kept.

@@ -74,9 +74,13 @@ pub fn compile(
     }
 }
 
-/// The kernels of one floating-point type, by name.
+/// The kernels of one floating-point type.
 #[derive(Debug)]
-pub struct Kernels(HashMap<String, CudaFunction>);
+pub struct Kernels {
+    by_name: HashMap<String, CudaFunction>,
+    /// Bytes of memory that the threads of a block may share.
+    pub shared: usize,
+}
 
 impl Kernels {
     /// Loads the kernels of all files, compiled now or before.
@@ -85,7 +89,10 @@ impl Kernels {
         architecture: &str,
         single: bool,
     ) -> Result<Kernels, DeviceError> {
-        let mut functions = HashMap::new();
+        let mut by_name = HashMap::new();
+        let limit = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        // The rest is for the kernels' own sums.
+        let shared = context.attribute(limit).map_err(failed)? - 1024;
         for (file, text, options) in FILES {
             let program = program(text, single);
             let code = cached(file, &program, architecture, options)?;
@@ -94,21 +101,19 @@ impl Kernels {
                 let function = module.load_function(name).map_err(failed)?;
                 if ["scatter_by_rows", "coefficients"].contains(&name) {
                     let kind = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-                    let limit =
-                        sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-                    // The rest is for the kernel's own sums.
-                    let bytes = context.attribute(limit).map_err(failed)? - 1024;
-                    function.set_attribute(kind, bytes).map_err(failed)?;
+                    function.set_attribute(kind, shared).map_err(failed)?;
                 }
-                functions.insert(name.to_string(), function);
+                by_name.insert(name.to_string(), function);
             }
         }
-        Ok(Kernels(functions))
+        Ok(Kernels { by_name, shared: shared.max(0) as usize })
     }
 
     /// A kernel by name.
     pub fn get(&self, name: &str) -> Result<&CudaFunction, DeviceError> {
-        self.0.get(name).ok_or_else(|| DeviceError::Failed { reason: format!("there is no kernel {name}") })
+        self.by_name
+            .get(name)
+            .ok_or_else(|| DeviceError::Failed { reason: format!("there is no kernel {name}") })
     }
 }
 
@@ -117,22 +122,33 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next())
 }
 
-/// The machine code from the cache, or compiled and written there. A cache that cannot be read or written is no error.
+/// The machine code from the cache, or compiled and written there. A cache that is damaged, or cannot be read or written, is no error.
 fn cached(file: &str, program: &str, architecture: &str, options: &[&str]) -> Result<Vec<u8>, DeviceError> {
     let compile = || compile(file, program, architecture, options);
     let Some(folder) = folder() else { return compile() };
     let hash = blake3::hash(format!("{architecture} {options:?}\n{program}").as_bytes()).to_hex();
     let path = folder.join(format!("{hash}.cubin"));
-    if let Ok(code) = std::fs::read(&path) {
+    if let Some(code) = std::fs::read(&path).ok().and_then(unsealed) {
         return Ok(code);
     }
     let code = compile()?;
     // Written under another name first, so that no other process reads half a file.
     let part = folder.join(format!("{hash}.{}.part", std::process::id()));
     let _ = std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&part, &code))
+        .and_then(|()| std::fs::write(&part, sealed(&code)))
         .and_then(|()| std::fs::rename(&part, &path));
     Ok(code)
+}
+
+/// Bytes with a checksum at their end.
+fn sealed(code: &[u8]) -> Vec<u8> {
+    [code, blake3::hash(code).as_bytes()].concat()
+}
+
+/// The bytes without their checksum; `None` if it is wrong.
+fn unsealed(mut file: Vec<u8>) -> Option<Vec<u8>> {
+    let checksum = file.split_off(file.len().checked_sub(blake3::OUT_LEN)?);
+    (blake3::hash(&file).as_bytes()[..] == checksum).then_some(file)
 }
 
 fn folder() -> Option<PathBuf> {
@@ -153,5 +169,17 @@ mod tests {
         all.dedup();
         assert!(all.len() == count && count > 20, "{all:?}");
         assert!(all.contains(&"attend") && all.contains(&"draw_normals"));
+    }
+
+    #[test]
+    fn damaged_cache_is_not_used() {
+        let code = vec![1, 2, 3];
+        assert_eq!(unsealed(sealed(&code)), Some(code.clone()));
+        for place in 0..3 + blake3::OUT_LEN {
+            let mut damaged = sealed(&code);
+            damaged[place] ^= 1;
+            assert_eq!(unsealed(damaged), None);
+            assert_eq!(unsealed(sealed(&code)[..place].to_vec()), None);
+        }
     }
 }

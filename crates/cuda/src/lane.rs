@@ -16,7 +16,16 @@ pub use crate::buffer::{Buffer, optional};
 
 /// The error of a call that failed.
 pub fn failed(error: impl Debug) -> DeviceError {
-    DeviceError::Failed { reason: format!("{error:?}") }
+    let text = format!("{error:?}");
+    let full = ["OUT_OF_MEMORY", "ALLOC_FAILED"].iter().any(|word| text.contains(word));
+    let reason = match full {
+        true => {
+            "its memory is full, perhaps because other programs use it; use smaller sizes or --device cpu"
+                .into()
+        }
+        false => text,
+    };
+    DeviceError::Failed { reason }
 }
 
 pub type Done<T = ()> = Result<T, DeviceError>;

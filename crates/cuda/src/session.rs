@@ -10,7 +10,9 @@ use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, each, source};
-use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear, part, small, tiles};
+use crate::geometry::{
+    INNER, MAX_DIM, MAX_LENGTH, dot_lanes, dots_bytes, groups, linear, part, small, tiles,
+};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
 
@@ -99,6 +101,11 @@ impl<'a, T: Element> Session<'a, T> {
         }
         if config.dim > MAX_DIM {
             return Err(DeviceError::unsupported(format!("dim = {} above {MAX_DIM}", config.dim)));
+        }
+        let needed = dots_bytes(config.dim, config.length, size_of::<T>());
+        if dot_lanes(config.dim, config.length).is_none() && needed > kernels.shared {
+            let (dim, length, available) = (config.dim, config.length, kernels.shared);
+            return Err(DeviceError::TooWide { dim, length, needed, available });
         }
         let (mut whole, mut real) = (Vec::new(), Vec::new());
         let train = source(lane, problems, &mut whole, &mut real)?;

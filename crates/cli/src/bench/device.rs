@@ -44,10 +44,9 @@ fn seeds(
     (0..count as u64).map(|seed| Ok(Settings { seed, ..Settings::clone(&first) }.check()?)).collect()
 }
 
-pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
+pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
-    let device = arguments.device.open()?.context("device = auto: no GPU works here; use superpose bench")?;
-    let backend = backend(options.threads)?.with_device(Some(Arc::clone(&device)));
+    let backend = backend(options.threads)?.with_device(Some(Arc::clone(device)));
     let repeat = options.repeat.max(10);
     let mut rows = Vec::new();
     let mut add = |name: String, train_seconds: f64, peak_total_bytes: Option<f64>| {
@@ -72,21 +71,21 @@ pub fn bench(arguments: &BenchArguments) -> anyhow::Result<()> {
         let cost = training_cost(&config(size, Regime::Infinitesimal, 1.0)?, &backend, repeat)?;
         add(format!("superpose, infinitesimal, {sizes}"), cost.seconds, Some(cost.bytes));
         if torch {
-            for found in pytorch(arguments, size, &backend, repeat)? {
+            for found in pytorch(arguments, size, &device.word(), &backend, repeat)? {
                 add(format!("{}, {sizes}", found.name), found.train_seconds, found.peak_total_bytes);
             }
         }
     }
     for eta in [1.0, 1000.0] {
         let ((v, n, d, l), cells) = (EXACT[0], |count| seeds(EXACT[0], Regime::Exact, eta, count));
-        let seconds = many(&device, options.threads, &cells(64)?, &cells(CELLS)?)?;
+        let seconds = many(device, options.threads, &cells(64)?, &cells(CELLS)?)?;
         let name = format!(
             "superpose, exact, eta {eta}, V {v}, N {n}, d {d}, L {l}, one of {CELLS} cells with evaluation"
         );
         add(name, seconds / CELLS as f64, None);
     }
     let cells = small_cells(SEEDS)?;
-    let seconds = many(&device, options.threads, &small_cells(2)?, &cells)?;
+    let seconds = many(device, options.threads, &small_cells(2)?, &cells)?;
     let name = format!("superpose, infinitesimal, one of {} small cells with evaluation", cells.len());
     add(name, seconds / cells.len() as f64, None);
     for size in LARGE {
@@ -130,6 +129,7 @@ fn many(device: &Arc<dyn Device>, threads: usize, first: &[Config], cells: &[Con
 fn pytorch(
     arguments: &BenchArguments,
     size: (usize, usize, usize, usize),
+    device: &str,
     backend: &Backend,
     repeat: usize,
 ) -> anyhow::Result<Vec<Measurement>> {
@@ -144,7 +144,7 @@ fn pytorch(
             continue;
         }
         let mut command = Command::new(&arguments.python);
-        command.arg(&script).args(["--method", method, "--regime", "exact", "--device", "cuda"]);
+        command.arg(&script).args(["--method", method, "--regime", "exact", "--device", device]);
         command.args(["--repeat", &repeat.to_string(), "--trigger", "values", "--import"]).arg(&data);
         rows.push(Measurement { name: name.into(), ..finish(command)? });
     }

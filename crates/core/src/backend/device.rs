@@ -31,6 +31,11 @@ pub enum DeviceError {
     /// The work does not fit in the memory of the device.
     #[error("this needs about {:.1} GB of device memory, and {:.1} GB are free; use --device cpu", needed / 1e9, available / 1e9)]
     TooLarge { needed: f64, available: f64 },
+    /// A sample does not fit in the memory that threads of the device share.
+    #[error(
+        "dim = {dim} with length = {length}: this needs {needed} bytes of a GPU's shared memory, and this GPU has {available}; use --device cpu"
+    )]
+    TooWide { dim: usize, length: usize, needed: usize, available: usize },
     /// A call of the device's libraries failed.
     #[error("the CUDA device failed: {reason}")]
     Failed { reason: String },

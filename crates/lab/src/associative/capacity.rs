@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_associative::{KeyRows, MemoryConfig, MemorySettings, Rule};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{ConfigError, Embedding, Group, Labels, Values, between, check_ranges, counts};
 use superpose_core::{settings, words};
 use superpose_theory::capacity::{List, linear_capacity, list_load, stored_bits};
@@ -95,6 +95,9 @@ pub struct CapacityRecord {
     pub seconds: f64,
     /// The full configuration; its number of facts and of repeats are not used.
     pub config: MemorySettings,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version that searched.
     pub version: String,
 }
@@ -200,6 +203,7 @@ impl CapacitySearch {
             half_width: self.plan.half_width,
             seconds: started.elapsed().as_secs_f64(),
             config: (**config).clone(),
+            numerics: backend.numerics(),
             version: env!("CARGO_PKG_VERSION").into(),
         })
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
-use superpose_core::backend::{Backend, Cancelled, DeviceError};
+use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 use superpose_tensors::TensorError;
@@ -76,6 +76,9 @@ pub struct MemoryRecord {
     pub seconds: f64,
     /// The full configuration.
     pub config: MemorySettings,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of superpose.
     pub version: String,
 }
@@ -118,6 +121,7 @@ pub fn run(
         steps: found.iter().map(|found| found.steps as f64).sum::<f64>() / found.len() as f64,
         seconds: started.elapsed().as_secs_f64(),
         config: (**config).clone(),
+        numerics: backend.numerics(),
         version: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -1,11 +1,13 @@
 //! Runs cells; a cell is one configuration with one seed. Thresholds, sweeps and studies run many cells.
 
 mod batch;
+mod event;
 mod measure;
 mod runner;
 
+pub use event::Event;
 pub use measure::{measure, measure_with};
-pub use runner::{Event, Runner};
+pub use runner::Runner;
 pub use superpose_store::cell::*;
 
 use crate::memory::readable;

@@ -16,7 +16,7 @@ use superpose_core::measure::{Measure, Missing};
 
 use super::batch::{self, measure_batch};
 use super::{
-    CellError, Entry, Key, Known, Memory, Outcome, Results, StoreError, check, check_input,
+    CellError, Entry, Event, Key, Known, Memory, Outcome, Results, StoreError, check, check_input,
     estimated_seconds, longest_first, measure_with, wide,
 };
 use crate::memory;
@@ -27,34 +27,6 @@ const COMMIT: Duration = Duration::from_millis(100);
 
 /// Cells, or groups of cells, that run on a device at the same time, each in its own stream of work.
 const LANES: usize = 8;
-
-/// An event while cells run, reported on the caller's thread.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Known cells have been looked up.
-    Planned {
-        /// Different cells asked for.
-        cells: usize,
-        /// How many of them have an outcome already.
-        done: usize,
-        /// How many are known to fail and are not tried again.
-        failed: usize,
-        /// Estimated seconds of one thread for the rest.
-        seconds: f64,
-    },
-    /// A cell has been run.
-    Finished {
-        /// Its configuration.
-        config: &'a Config,
-        /// What came out.
-        result: &'a Result<Outcome, CellError>,
-        /// The seconds that had been estimated.
-        estimated: f64,
-    },
-    /// Stopping: finished cells have been kept, and some cells still run. Repeated until they end; a caller that exits here
-    /// loses only these cells.
-    Waiting,
-}
 
 /// Runs cells and remembers them.
 ///

@@ -22,7 +22,7 @@ use std::collections::btree_map::Entry;
 use pathfinding::prelude::{Matrix, kuhn_munkres};
 use serde::{Deserialize, Serialize};
 use superpose_core::Measure;
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Settings};
 use superpose_theory::Point;
 use superpose_theory::bound::Bounds;
@@ -95,6 +95,9 @@ pub struct BoundRecord {
     pub most_samples: f64,
     /// The configuration; its number of samples is not used.
     pub config: Settings,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of superpose.
     pub version: String,
 }
@@ -179,6 +182,7 @@ pub fn bound(
         interval: METHOD.into(),
         most_samples: samples_at(most) as f64,
         config: (**config).clone(),
+        numerics: backend.numerics(),
         version: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::backend::Numerics;
 use superpose_core::config::{
     Config, ConfigError, Field, MAX_COUNT, Settings, above, between, check_ranges, counts,
 };
@@ -201,6 +202,9 @@ pub struct PhaseRecord {
     pub seconds: f64,
     /// The configuration; its values of the two sizes are not used.
     pub config: Settings,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of superpose.
     pub version: String,
 }
@@ -219,9 +223,10 @@ impl Request {
         let started = Instant::now();
         let mut runs = 0;
         let diagram = self.map(threads, |batch: &[Config]| {
-            let found = shares(runner, batch, self.measure, &mut |_| observe(runs));
-            runs += batch.len();
-            found
+            shares(runner, batch, self.measure, &mut |event| {
+                runs += event.finished();
+                observe(runs);
+            })
         })?;
         Ok(PhaseRecord {
             x: self.x.clone(),
@@ -233,6 +238,7 @@ impl Request {
             runs,
             seconds: started.elapsed().as_secs_f64(),
             config: (*self.config).clone(),
+            numerics: runner.numerics().clone(),
             version: env!("CARGO_PKG_VERSION").into(),
         })
     }

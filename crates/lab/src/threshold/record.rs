@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use superpose_core::backend::Numerics;
 use superpose_core::config::{
     Config, ConfigError, Embedding, Field, Kind, Settings, Value, between, check_ranges, counts, within,
 };
@@ -135,15 +136,23 @@ impl ThresholdSearch {
         let started = Instant::now();
         let mut done = 0;
         let (answer, search) = find(&self.question, self.plan, |cells: &[Config]| {
-            let found = shares(runner, cells, self.question.measure, &mut |_| observe(done, cells));
-            done += cells.len();
-            found
+            shares(runner, cells, self.question.measure, &mut |event| {
+                done += event.finished();
+                observe(done, cells);
+            })
         })?;
         let trials = search.told().map(|(size, share)| TrialResult { size, share }).collect();
-        Ok(self.record(answer, trials, started.elapsed().as_secs_f64()))
+        let numerics = runner.numerics().clone();
+        Ok(self.record(answer, trials, numerics, started.elapsed().as_secs_f64()))
     }
 
-    fn record(&self, answer: Threshold, trials: Vec<TrialResult>, seconds: f64) -> ThresholdRecord {
+    fn record(
+        &self,
+        answer: Threshold,
+        trials: Vec<TrialResult>,
+        numerics: Numerics,
+        seconds: f64,
+    ) -> ThresholdRecord {
         let question = &self.question;
         let precise = matches!(answer, Threshold::Found(_));
         let (observed, unreached) = match answer {
@@ -178,6 +187,7 @@ impl ThresholdSearch {
             trials,
             seconds,
             config: (*question.config).clone(),
+            numerics,
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }
@@ -219,6 +229,9 @@ pub struct ThresholdRecord {
     pub seconds: f64,
     /// The full configuration.
     pub config: Settings,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of superpose.
     pub version: String,
 }

@@ -76,6 +76,9 @@ pub struct TrainingRecord {
     pub outcomes: Vec<Outcome>,
     /// The trajectory of the first repeat.
     pub trajectory: Vec<TrajectoryPoint>,
+    /// The arithmetic that made it.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// The version of superpose.
     pub version: String,
 }
@@ -228,6 +231,7 @@ pub fn train(
         by_seed: by_seed(outcomes.iter().map(|outcome| outcome.measures.map(|measure| measure.mean))),
         outcomes,
         trajectory,
+        numerics: origin.numerics.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
     };
     Ok(Finish::Done(Box::new(record), Box::new(state)))

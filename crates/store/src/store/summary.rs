@@ -67,8 +67,9 @@ impl Summary {
     /// # Errors
     /// The store cannot be read.
     pub fn read(store: &Store, max: usize) -> Result<Summary, StoreError> {
-        let names: Vec<&'static str> =
-            cell_settings().map(|setting| setting.name).filter(|name| *name != "seed").collect();
+        let settings = cell_settings().map(|setting| setting.name).filter(|name| *name != "seed");
+        // Results of other arithmetic are other results.
+        let names: Vec<&'static str> = settings.chain(["numerics", "numerics_revision"]).collect();
         let mut seeds: BTreeMap<Sorted, Seeds> = BTreeMap::new();
         let mut read = 0;
         store.entries::<StoreError>(&mut |entry| {
@@ -78,8 +79,12 @@ impl Summary {
             }
             read += 1;
             let values = Values::of(&entry.config);
-            let at: Vec<Value> =
-                names.iter().map(|name| values.get(name).cloned().unwrap_or(Value::Null)).collect();
+            let value = |name: &&'static str| match *name {
+                "numerics" => Value::Text(entry.numerics.to_string().into()),
+                "numerics_revision" => Value::Count(entry.numerics_revision.into()),
+                name => values.get(name).cloned().unwrap_or(Value::Null),
+            };
+            let at: Vec<Value> = names.iter().map(value).collect();
             let sorted: Sorted = at.iter().map(place).collect();
             let new = || Seeds { at, config: entry.config.clone(), measures: Vec::new() };
             seeds.entry(sorted).or_insert_with(new).measures.push(outcome.measures);
@@ -138,6 +143,22 @@ mod tests {
         assert!((summary.groups[1].measures[Measure::Accuracy].mean - 0.22).abs() < 1e-12);
         assert!(summary.groups.iter().all(|group| group.runs == 3 && group.predicted.is_some()));
         assert_eq!(Summary::read(&store, 4).unwrap().read, 4);
+        // The same cell of another arithmetic is no further seed.
+        let mut first = None;
+        let read = &mut |entry: Entry| -> Result<(), StoreError> {
+            first.get_or_insert(entry);
+            Ok(())
+        };
+        store.entries(read).unwrap();
+        let entry = first.unwrap();
+        let gpu = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+        let config = entry.config.clone().check().unwrap();
+        store.keep(&[Entry::new(&config, &gpu, Ok(entry.result.unwrap()))]).unwrap();
+        let summary = Summary::read(&store, usize::MAX).unwrap();
+        assert_eq!(summary.varying, ["samples", "numerics"]);
+        let mut runs: Vec<usize> = summary.groups.iter().map(|group| group.runs).collect();
+        runs.sort_unstable();
+        assert_eq!(runs, [1, 3, 3, 3]);
     }
 
     #[test]

@@ -11,13 +11,13 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
-use superpose_core::backend::Device;
+use superpose_core::backend::{Backend, Device};
 use superpose_core::config::{Config, Settings, whole};
 use superpose_core::{Measure, Measures};
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::excess::Excess;
 use superpose_lab::interval::Interval;
-use superpose_lab::memory::{readable, run_bytes};
+use superpose_lab::memory::{check_device, readable, run_bytes};
 use superpose_lab::predict;
 use superpose_lab::run::{RunRecord, Seen, Stage};
 use tokio::sync::watch;
@@ -32,6 +32,10 @@ pub const MAX_QUEUED: usize = 16;
 pub const MAX_KEPT: usize = 100;
 /// Estimated seconds of a run at most.
 pub const MAX_RUN_SECONDS: f64 = 60.0;
+
+/// How many times as fast as a core a GPU is at least, for the estimate of time: 10 times in runs of a few milliseconds, some hundred
+/// times in long ones (measured on an H200).
+const DEVICE_SPEED: f64 = 10.0;
 /// Repeats of a run at most.
 pub const MAX_REPEATS: usize = 100;
 /// Removals that are remembered for slow listeners.
@@ -200,7 +204,13 @@ impl Runs {
             let why = format!("this run needs about {needed} of memory, and {allowed} are allowed");
             return refuse(why, Excess::find(config, self.memory, bytes));
         }
-        let seconds = |config: &Config| estimated_seconds(&config.repeat(0), true) * config.repeats as f64;
+        if self.device.is_some() {
+            let backend = Backend::single().with_device(self.device.clone());
+            check_device(config, false, &backend).map_err(|error| ApiError::invalid(error).hint(hint))?;
+        }
+        let speed = if self.device.is_some() { DEVICE_SPEED } else { 1.0 };
+        let seconds =
+            |config: &Config| estimated_seconds(&config.repeat(0), true) * config.repeats as f64 / speed;
         let needed = seconds(config);
         if needed > MAX_RUN_SECONDS {
             let about = if needed < 1e6 { format!("{needed:.0}") } else { format!("{needed:.0e}") };
