@@ -19,12 +19,12 @@ use superpose_core::random::Stream;
 use superpose_core::task::{Drawn, Samples, Stored, Task};
 use superpose_core::train::{End, Event, Moments, Network, State, TrainError, Trainer, TrajectoryPoint};
 use superpose_core::{Measure, Settings};
+use superpose_cuda::Choice;
 
 fn device() -> Option<Arc<dyn Device>> {
-    match (superpose_cuda::open(0), std::env::var_os("SUPERPOSE_DEVICE")) {
-        (Ok(device), _) => Some(device),
-        (Err(error), Some(_)) => panic!("{error}"),
-        (Err(_), None) => None,
+    match std::env::var("SUPERPOSE_DEVICE") {
+        Ok(word) => word.parse::<Choice>().unwrap().open().unwrap(),
+        Err(_) => Choice::Auto.open().unwrap(),
     }
 }
 

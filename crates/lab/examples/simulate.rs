@@ -1,7 +1,7 @@
 //! Simulates random configurations near their critical number of samples, to validate the predictions.
 //!
 //! `cargo run --release -p superpose-lab --example simulate -- attention 200 6 attention.csv`
-//! (kind: attention, crossing, mlp, sphere, orthonormal, zipf or noise_zipf; configurations; seeds per cell; output; then, if given, the
+//! (kind: attention, crossing, mlp, sphere, orthonormal, zipf, noise_zipf, middle or middle_mlp; configurations; seeds per cell; output; then, if given, the
 //! number of the first configuration, 0 otherwise, and of threads, all otherwise). Configurations with other numbers are fresh ones.
 //!
 //! Sizes are log-uniform: V from 100 to 4000, d from 16 to 512, L from 2 to 512 (attention-MLP: V to 1000, d and L to 128, m from 64
@@ -12,6 +12,10 @@
 //!
 //! The kinds `zipf` and `noise_zipf` have V from 129 to 1,425, d from 24 to 400, L from 3 to 128 and one number of samples from 0.4 V to
 //! 100 V, all log-uniform, and an exponent of Zipf's law from 0.3 to 2, uniform; with `noise_zipf` the noise tokens have another.
+//!
+//! The kind `middle` has the sizes between those of `attention` and of `large.rs`: V from 4,000 to 20,000, d from 128 to 1,024, L from 4
+//! to 256; `middle_mlp` has V from 1,000 to 20,000, d from 64 to 512, L from 4 to 64, m from 512 to 4,096 and any activation. The
+//! one number of samples is where an accuracy is predicted that is uniform between 0.1 and 0.9, with at most 2^24 tokens or `N m d` up to 2^35.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
@@ -24,6 +28,8 @@ use superpose_core::config::{Activation, EmbeddingSettings, Settings, Trigger};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::random::{Stream, Words, unit};
 use superpose_lab::run::{Inputs, evaluation};
+use superpose_theory::Point;
+use superpose_theory::critical::{Critical, Parameter, critical};
 
 const TOKENS: f64 = (1u64 << 28) as f64;
 const PRODUCTS: f64 = (1u64 << 31) as f64;
@@ -82,6 +88,18 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
             settings.noise_zipf = if kind == "zipf" { None } else { exponent() };
             settings.samples = draw.log(0.4 * settings.vocab as f64, 100.0 * settings.vocab as f64);
         }
+        "middle" => {
+            settings.vocab = draw.log(4000.0, 20_000.0);
+            settings.dim = draw.log(128.0, 1024.0);
+            settings.length = draw.log(4.0, 256.0);
+        }
+        "middle_mlp" => {
+            settings.vocab = draw.log(1000.0, 20_000.0);
+            settings.dim = draw.log(64.0, 512.0);
+            settings.length = draw.log(4.0, 64.0);
+            settings.width = Some(draw.log(512.0, 4096.0));
+            settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
+        }
         "mlp" => {
             settings.width = Some(draw.log(64.0, 2048.0));
             settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
@@ -118,15 +136,28 @@ fn pilot(settings: &Settings, max: f64, seed: u64) -> Option<f64> {
     Some((0.5 * (low + high)).exp2())
 }
 
+/// The number of samples at which an accuracy is predicted, if it is small enough to simulate.
+fn predicted_samples(settings: &Settings, accuracy: f64) -> Option<usize> {
+    const MAX_TOKENS: f64 = (1u64 << 24) as f64;
+    const MAX_PRODUCTS: f64 = (1u64 << 35) as f64;
+    let Critical::At(samples) = critical(&Point::from(settings), Parameter::Samples, accuracy) else {
+        return None;
+    };
+    let products = settings.width.map_or(0.0, |width| samples * (width * settings.dim) as f64);
+    let fits = samples * settings.length as f64 <= MAX_TOKENS && products <= MAX_PRODUCTS;
+    fits.then_some(samples as usize)
+}
+
 fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let crossing = kind == "crossing";
-    // The kinds `crossing`, `zipf` and `noise_zipf` were drawn after the formulas that they validate.
+    // The kinds `crossing`, `zipf`, `noise_zipf` and those in the middle were drawn after the formulas that they validate.
     let mut draw = Draw::new(
         index,
         match kind {
             "crossing" => 20_261_117,
             "zipf" => 20_261_116,
             "noise_zipf" => 20_261_118,
+            "middle" | "middle_mlp" => 20_261_119,
             _ => 20_260_315,
         },
     );
@@ -139,6 +170,9 @@ fn simulate(kind: &str, index: u64, seeds: u64) -> Option<String> {
     let mut lines = String::new();
     let samples: Vec<usize> = match settings.zipf {
         Some(_) => vec![settings.samples],
+        None if kind.starts_with("middle") => {
+            vec![predicted_samples(&settings, 0.1 + 0.8 * draw.uniform())?]
+        }
         None => {
             let critical = pilot(&settings, most, first - 1)?;
             match crossing {
@@ -186,7 +220,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, count, seeds, path, more @ ..] = &arguments[..] else {
         eprintln!(
-            "usage: simulate attention|crossing|mlp|sphere|orthonormal|zipf|noise_zipf CONFIGURATIONS SEEDS OUT.csv [FIRST [THREADS]]"
+            "usage: simulate attention|crossing|mlp|sphere|orthonormal|zipf|noise_zipf|middle|middle_mlp CONFIGURATIONS SEEDS OUT.csv [FIRST [THREADS]]"
         );
         std::process::exit(2);
     };
