@@ -41,7 +41,7 @@ from .results import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._keys import Keys, RepeatKeys
+    from ._keys import BoundKeys, EstimateKeys, Keys, RepeatKeys
 
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
@@ -244,7 +244,7 @@ def bound(
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
     progress: Progress = None,
-    **keys: Unpack[RepeatKeys],
+    **keys: Unpack[BoundKeys],
 ) -> BoundResult:
     """Compares decoders of the first gradient and the three-step algorithm with lower bounds: ``superpose bound``. The table has a row
     for each bound, for each decoder and for the three steps; ``estimate`` is the critical number of samples, ``bound`` the largest lower
@@ -295,7 +295,7 @@ def bound(
     return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder, device), "bound")
 
 
-def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Unpack[RepeatKeys]) -> EstimateResult:
+def estimate(config: Optional[Config] = None, *, threads: Optional[SupportsIndex] = None, **keys: Unpack[EstimateKeys]) -> EstimateResult:
     """Estimates the time and the memory of a run without running it: ``superpose estimate``.
 
     Args:

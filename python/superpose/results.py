@@ -539,6 +539,7 @@ class TrainResult(Result):
     bits_per_parameter: Optional[Interval]
     by_seed: MeasuresOfArrayOfDouble
     trajectory: List[TrajectoryPoint]
+    numerics: str
     version: str
 
 
@@ -561,6 +562,7 @@ class ThresholdResult(Result):
     trials: List[TrialResult]
     seconds: float
     config: Settings
+    numerics: str
     version: str
 
 
@@ -582,6 +584,7 @@ class PhaseResult(Result):
     runs: int
     seconds: float
     config: Settings
+    numerics: str
     version: str
 
 
@@ -642,6 +645,7 @@ class BoundResult(Result):
     interval: str
     most_samples: float
     config: Settings
+    numerics: str
     version: str
 
 
@@ -656,6 +660,7 @@ class MemoryResult(Result):
     steps: float
     seconds: float
     config: MemorySettings
+    numerics: str
     version: str
     threshold: Threshold
     parameters_per_fact: Optional[float]

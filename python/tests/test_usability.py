@@ -246,7 +246,7 @@ def test_phase_diagram_names_its_sizes_and_has_a_picture():
     # A dot or a diamond for each cell that was run: the prediction is inside its interval, or outside.
     inside = [cell.low <= cell.predicted <= cell.high for cell in found.cells if cell.measured]
     assert page.count("<circle") == sum(inside) + any(inside)
-    assert f"inside the 95% interval of {sum(inside)} of the {len(inside)} cells run" in page
+    assert f"inside {sum(inside)} of the 95% intervals of {len(inside)} cells" in page
     assert "<th>lock_rate</th>" in page and "cells run" in page
 
 

@@ -260,7 +260,7 @@ impl Folder {
         if (found.numerics_revision, &found.numerics) != (NUMERICS_REVISION, numerics) {
             let (revision, before) = (found.numerics_revision, found.numerics);
             bail!(
-                "out = {out}: holds a study with numerics {before}, revision {revision}, and this one would have {numerics}, revision {NUMERICS_REVISION}; give another folder, or the same device"
+                "out = {out}: holds a study with numerics {before}, revision {revision}, and this one would have {numerics}, revision {NUMERICS_REVISION}; give another folder, or use the same version and device"
             );
         }
         Ok(folder)

@@ -50,16 +50,7 @@ impl DeviceFlag {
     /// Opens the device; `None` is the CPU. What `auto` chooses, and why, is written to standard error.
     pub fn open(self) -> anyhow::Result<Option<Arc<dyn Device>>> {
         let choice = self.device.unwrap_or_default();
-        if choice != Choice::Auto {
-            return Ok(choice.open()?);
-        }
-        let found = Choice::Cuda(0).open();
-        match &found {
-            Ok(Some(device)) => message(format_args!("device: {}", device.word())),
-            Err(DeviceError::Unavailable { reason }) => message(format_args!("device: cpu ({reason})")),
-            _ => message("device: cpu"),
-        }
-        Ok(found.ok().flatten())
+        Ok(choice.open_saying(&mut |device| message(format_args!("device: {device}")))?)
     }
 
     /// Fails unless the device is the CPU, for a command that has no implementation for others.

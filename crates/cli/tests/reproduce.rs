@@ -72,7 +72,8 @@ fn study_is_complete_and_reproducible() {
     let output = superpose(folder.path(), "reproduce --only phase --out study");
     let message = text(&output.stderr);
     assert!(
-        message.contains("holds a study with numerics cuda-sm90") && message.contains("the same device"),
+        message.contains("holds a study with numerics cuda-sm90")
+            && message.contains("the same version and device"),
         "{message}"
     );
     assert_eq!((output.status.code(), text(&read("manifest.json"))), (Some(2), gpu));

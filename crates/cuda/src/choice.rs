@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use superpose_core::backend::Device;
+use superpose_core::backend::{Device, DeviceError};
 
 use crate::gpu::open;
 use crate::lane::Done;
@@ -27,10 +27,26 @@ impl Choice {
     /// # Errors
     /// A GPU was asked for by name and does not work.
     pub fn open(self) -> Done<Option<Arc<dyn Device>>> {
+        self.open_saying(&mut |_| {})
+    }
+
+    /// The same; `say` receives what [`Choice::Auto`] takes, and why.
+    ///
+    /// # Errors
+    /// A GPU was asked for by name and does not work.
+    pub fn open_saying(self, say: &mut dyn FnMut(String)) -> Done<Option<Arc<dyn Device>>> {
         match self {
             Choice::Cpu => Ok(None),
             Choice::Cuda(ordinal) => open(ordinal).map(Some),
-            Choice::Auto => Ok(open(0).ok()),
+            Choice::Auto => {
+                let found = open(0);
+                say(match &found {
+                    Ok(device) => device.word(),
+                    Err(DeviceError::Unavailable { reason }) => format!("cpu ({reason})"),
+                    Err(error) => format!("cpu ({error})"),
+                });
+                Ok(found.ok())
+            }
         }
     }
 }

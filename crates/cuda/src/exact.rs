@@ -1,9 +1,9 @@
 //! The three steps with the true softmax, and passes over blocks of samples (see `crates/core/src/model/descent.rs`).
 
 use superpose_core::backend::DeviceError;
-use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound, worth_folding};
+use superpose_core::model::worth_folding;
 
-use crate::geometry::{FEW_LOGITS, NEAR_LOGITS, block_rows, linear, rows};
+use crate::geometry::{NEAR_LOGITS, block_rows, linear, rows};
 use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
 use crate::limit::{Rows, SecondStep, Weights};
 use crate::session::{Scores, Session, Sizes, Trained};
@@ -70,24 +70,25 @@ impl<T: Element> Session<'_, T> {
         };
         let ((mut phases, mut scores), mut eta2, mut step) = round(&m1)?;
         let mut rates = self.lane.upload(&eta2)?;
-        let mut m2 = self.combine(rate, &first, scale, [Some(&rates), Some(&step)], size)?;
-        if config.rounds > 1 {
-            // Further steps are added in 64 bits, on the host.
-            let mut wide: Vec<f64> = self.lane.download(&first, 0..size)?.iter().map(|x| rate * x).collect();
-            let mut add = |eta2: &[f64], step: &Buffer<f64>| -> Done<Buffer<T>> {
-                let steps = self.lane.download(step, 0..size)?;
-                for ((m, step), eta2) in wide.chunks_mut(size).zip(steps.chunks(size)).zip(eta2) {
-                    m.iter_mut().zip(step).for_each(|(m, x)| *m += eta2 * scale * x);
-                }
-                self.lane.upload(&wide.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>())
-            };
-            add(&eta2, &step)?;
-            for _ in 1..config.rounds {
-                ((phases, scores), eta2, step) = round(&m2)?;
-                m2 = add(&eta2, &step)?;
-            }
-            rates = self.lane.upload(&eta2)?;
+        if config.rounds == 1 {
+            let m2 = self.combine(rate, &first, scale, [Some(&rates), Some(&step)], size)?;
+            return Ok(Trained { phases, m1, m2, scores, eta2: Some(rates) });
         }
+        // The steps of several rounds are added in 64 bits, on the host.
+        let mut wide: Vec<f64> = self.lane.download(&first, 0..size)?.iter().map(|x| rate * x).collect();
+        let mut add = |eta2: &[f64], step: &Buffer<f64>| -> Done<Buffer<T>> {
+            let steps = self.lane.download(step, 0..size)?;
+            for ((m, step), eta2) in wide.chunks_mut(size).zip(steps.chunks(size)).zip(eta2) {
+                m.iter_mut().zip(step).for_each(|(m, x)| *m += eta2 * scale * x);
+            }
+            self.lane.upload(&wide.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>())
+        };
+        let mut m2 = add(&eta2, &step)?;
+        for _ in 1..config.rounds {
+            ((phases, scores), eta2, step) = round(&m2)?;
+            m2 = add(&eta2, &step)?;
+        }
+        rates = self.lane.upload(&eta2)?;
         Ok(Trained { phases, m1, m2, scores, eta2: Some(rates) })
     }
 
@@ -196,82 +197,6 @@ impl<T: Element> Session<'_, T> {
             Some(linear) => Ok(linear),
             None => Ok(Response::Full(self.readout(m, self.sizes.samples)?)),
         }
-    }
-
-    /// The first-order form, if its remainder is below rounding.
-    fn linear_response<'b>(&self, m: &'b Buffer<T>) -> Done<Option<Response<'b, T>>> {
-        let Sizes { dim, inputs, labels, samples, .. } = self.sizes;
-        if samples * labels * inputs < FEW_LOGITS || !worth_a_bound(inputs, labels, samples) {
-            return Ok(None);
-        }
-        let readout = self.lane.alloc::<T>(labels * inputs)?;
-        let (z, a) = (self.centred.start(), readout.start());
-        self.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
-        // Sums of squares: of Z and of A, then of Z^T Z and its two squarings, and of A^T A and its two.
-        let squares = self.lane.alloc::<f64>(8)?;
-        self.sum_squares(z, labels * dim, &squares, 0)?;
-        self.sum_squares(a, labels * inputs, &squares, 1)?;
-        self.longest(a, labels, inputs, None, 0)?;
-        let (lengths, sizes) =
-            (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
-        // Whether the remainder is negligible in each cell, for its bounds of the operator norms.
-        let negligible = |bounds: Vec<[f64; 2]>| {
-            self.agreed(bounds.iter().zip(lengths.chunks(2)).zip(sizes.chunks(2)).map(
-                |((bounds, lengths), sizes)| {
-                    let (z, a) = ((bounds[0], sizes[0]), (bounds[1], sizes[1]));
-                    Bound { head: lengths[1], longest: lengths[0], labels, z, a }.below_rounding(T::EPSILON)
-                },
-            ))
-        };
-        let roots = |divisors: [f64; 2]| -> Vec<[f64; 2]> {
-            sizes.chunks(2).map(|sizes| [0, 1].map(|i| sizes[i].sqrt() / divisors[i].sqrt())).collect()
-        };
-        // The Frobenius norm is an upper bound of the operator norm and, over the square root of the columns, a lower one. Where
-        // they do not decide, a closer bound does.
-        if !negligible(roots([dim as f64, inputs as f64]))? {
-            return Ok(None);
-        }
-        if !negligible(roots([1.0, 1.0]))? {
-            self.squarings(z, labels, dim, &squares, 2)?;
-            self.squarings(a, labels, inputs, &squares, 5)?;
-            let squares = self.lane.download(&squares, 2..8)?;
-            let norm = |squares: &[f64]| norm_of_squarings([0, 1, 2].map(|i| squares[i].sqrt()));
-            if !negligible(squares.chunks(6).map(|cell| [norm(cell), norm(&cell[3..])]).collect())? {
-                return Ok(None);
-            }
-        }
-        let scaled = |left: u64, size: usize| -> Done<Buffer<T>> {
-            let sum = self.lane.zeros(size * inputs)?;
-            self.add_product(&sum, labels, [size, inputs], left, a)?;
-            self.scaled(1.0 / labels as f64, &sum, size * inputs)
-        };
-        let (coupling, curvature) = (scaled(z, dim)?, scaled(a, inputs)?);
-        Ok(Some(Response::Linear { readout, coupling, curvature }))
-    }
-
-    /// Sums of squares of the entries of `X^T X` and of its two squarings, each scaled to norm 1 before it is squared.
-    fn squarings(&self, x: u64, count: usize, columns: usize, squares: &Buffer<f64>, place: usize) -> Done {
-        let size = columns * columns;
-        let mut power = [self.lane.alloc::<T>(size)?, self.lane.alloc::<T>(size)?];
-        self.product(power[0].start(), [columns, count, columns], transposed::<T>(x), plain(x))?;
-        self.sum_squares(power[0].start(), size, squares, place)?;
-        for i in 1..3 {
-            let (entries, before) = (size as u64, plain::<T>(power[0].start()));
-            let to = arguments![power[0].start(), entries, squares.at(place + i - 1)];
-            self.launch("normalise", linear(size), to)?;
-            self.product(power[1].start(), [columns; 3], before, before)?;
-            self.sum_squares(power[1].start(), size, squares, place + i)?;
-            power.swap(0, 1);
-        }
-        Ok(())
-    }
-
-    fn sum_squares(&self, x: u64, size: usize, out: &Buffer<f64>, place: usize) -> Done {
-        let shape = linear(size.min(1 << 16));
-        let partial = self.lane.alloc::<f64>(shape.grid.0 as usize)?;
-        let (entries, parts, one, scale) = (size as u64, shape.grid.0, 1u64, 1.0);
-        self.launch("square_sums", shape, arguments![x, entries, partial.start()])?;
-        self.launch("add_parts", linear(1), arguments![partial.start(), parts, one, scale, out.at(place)])
     }
 
     /// Sums over all training samples, block by block.

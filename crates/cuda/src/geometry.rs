@@ -71,6 +71,15 @@ pub fn dots_bytes(dim: usize, length: usize, real: usize) -> usize {
     dim * real + length * (real + 4)
 }
 
+/// Bytes of shared memory that the largest block of a run needs: for dot products of samples, which runs by tables do not compute.
+pub fn shared_bytes(config: &Config, real: usize) -> usize {
+    let trains = config.training.is_some();
+    let by_rows =
+        config.regime == Regime::Exact || config.width.is_some() || Way::choose(config) == Way::Rows;
+    let by_blocks = by_rows && dot_lanes(config.dim, config.length).is_none();
+    if trains || by_blocks { dots_bytes(config.dim, config.length, real) } else { 0 }
+}
+
 /// Samples of a block whose widest matrix has this many columns.
 pub fn block_rows(columns: usize, count: usize) -> usize {
     (BLOCK_ENTRIES / columns.max(1)).clamp(128, BLOCK_SAMPLES).min(count.max(1))
@@ -191,6 +200,7 @@ pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
 mod tests {
     use super::*;
     use superpose_core::Settings;
+    use superpose_core::config::Training;
 
     #[test]
     fn launches_cover_all_items() {
@@ -214,6 +224,18 @@ mod tests {
         assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
         assert_eq!(rows(7, 10_000).block, THREADS);
         assert!(dots_bytes(MAX_DIM, MAX_LENGTH, 8) < 226 * 1024, "more than a block of an H100 has");
+    }
+
+    #[test]
+    fn blocks_share_memory_where_they_compute_dot_products() {
+        let tables = config(512, 64, 16, 8192);
+        assert_eq!(shared_bytes(&tables, 4), 0);
+        let exact = Settings { regime: Regime::Exact, ..(*tables).clone() };
+        assert_eq!(shared_bytes(&exact.clone().check().unwrap(), 4), 0, "short rows take warps");
+        let wide = Settings { dim: 1000, length: 300, ..exact.clone() };
+        assert_eq!(shared_bytes(&wide.check().unwrap(), 8), dots_bytes(1000, 300, 8));
+        let trained = Settings { training: Some(Training::new(1)), ..exact };
+        assert_eq!(shared_bytes(&trained.check().unwrap(), 4), dots_bytes(64, 16, 4));
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub use crate::buffer::{Buffer, optional};
 /// The error of a call that failed.
 pub fn failed(error: impl Debug) -> DeviceError {
     let text = format!("{error:?}");
-    let full = ["OUT_OF_MEMORY", "ALLOC_FAILED"].iter().any(|word| text.contains(word));
+    let full =
+        ["CUDA_ERROR_OUT_OF_MEMORY", "CUBLAS_STATUS_ALLOC_FAILED"].iter().any(|word| text.contains(word));
     let reason = match full {
         true => {
             "its memory is full, perhaps because other programs use it; use smaller sizes or --device cpu"

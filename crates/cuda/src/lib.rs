@@ -31,6 +31,7 @@ mod kernels;
 mod lane;
 mod library;
 mod limit;
+mod linear;
 mod rule;
 mod session;
 mod train;

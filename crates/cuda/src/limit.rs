@@ -188,7 +188,7 @@ impl<T: Element> Session<'_, T> {
             Some(stored) => stored,
             None => &drawn,
         };
-        let groups = Groups::new(samples, self.sizes.labels, &self.host())?;
+        let groups = Groups::new(samples, self.sizes.labels, problem.host)?;
         let starts: Vec<u64> = groups.starts().iter().map(|&start| start as u64).collect();
         let (order, starts) = (self.lane.upload(groups.order())?, self.lane.upload(&starts)?);
         Ok(Sorted { order, starts, ends: groups.starts().to_vec() })

@@ -4,7 +4,7 @@
 
 use superpose_core::backend::{Backend, Result};
 use superpose_core::config::EarlyRule;
-use superpose_core::early_phase::{EarlyPhase, Limit, fact_frequency_of, placed_moment};
+use superpose_core::early_phase::{EarlyPhase, Limit, fact_frequency_of, output_covariance, placed_moment};
 use superpose_core::embedding::Embeddings;
 use superpose_core::model::{Attention, Model};
 use superpose_core::random::Stream;
@@ -28,54 +28,50 @@ impl<T: Element> Session<'_, T> {
                 Some(phases) => phases[cell].attention(model, backend)?,
                 None => Attention::Uniform,
             };
-            Limit::new(model, samples, backend)?.moment(&attention)
+            Limit::new(model, samples, backend)?.hessian(&attention)
         })
     }
 
     /// The same of a gradient with attention placed on the informative position, of facts that were seen as often as counted.
     pub fn placed_step_by_rule(&self, sum: Buffer<f64>, counts: &Buffer<u32>) -> Done<Buffer<f64>> {
-        if self.problem.config.early_rule != EarlyRule::Newton {
-            return self.by_rule(sum, |_, _, _| Ok(Vec::new()));
-        }
         let vocab = self.problem.config.vocab;
-        let counts = self.lane.download(counts, 0..vocab)?;
+        let newton = self.problem.config.early_rule == EarlyRule::Newton;
+        let counts = if newton { self.lane.download(counts, 0..vocab)? } else { Vec::new() };
         self.by_rule(sum, |cell, model, backend| {
             let frequency = fact_frequency_of(&counts[cell * vocab..][..vocab], self.sizes.samples);
-            placed_moment(model, &self.problems[cell].task.seen(&frequency), backend)
+            let moment = placed_moment(model, &self.problems[cell].task.seen(&frequency), backend)?;
+            Ok([output_covariance(model, backend)?, moment])
         })
     }
 
-    /// Replaces the gradients of all cells by steps. `moment` computes the second moment of the features of a cell.
+    /// Replaces the gradients of all cells by steps. `hessian` computes what Newton's step of a cell needs.
     fn by_rule(
         &self,
         sum: Buffer<f64>,
-        moment: impl Fn(usize, &Model<'_, T>, &Backend) -> Result<Vec<f64>>,
+        hessian: impl Fn(usize, &Model<'_, T>, &Backend) -> Result<[Vec<f64>; 2]>,
     ) -> Done<Buffer<f64>> {
         let rule = self.problem.config.early_rule;
         if rule == EarlyRule::Gradient {
             return Ok(sum);
         }
-        let (size, backend) = (self.sizes.dim * self.sizes.inputs, self.host());
+        let sizes = [self.sizes.dim, self.sizes.inputs];
+        let size = sizes[0] * sizes[1];
         let gradients = self.lane.download(&sum, 0..size)?;
         let mut steps = Vec::with_capacity(gradients.len());
-        for (cell, gradient) in gradients.chunks(size).enumerate() {
-            let problem = &self.problems[cell];
-            let drawn = match problem.embeddings {
-                Some(_) => None,
-                None => Some(Embeddings::draw(problem.config, &backend)?),
+        for (cell, (gradient, problem)) in gradients.chunks(size).zip(self.problems).enumerate() {
+            let hessian = || {
+                let drawn;
+                let embeddings = match problem.embeddings {
+                    Some(embeddings) => embeddings,
+                    None => {
+                        drawn = Embeddings::draw(problem.config, problem.host)?;
+                        &drawn
+                    }
+                };
+                hessian(cell, &Model::new(problem.config, embeddings), problem.host)
             };
-            let embeddings = problem.embeddings.or(drawn.as_ref()).expect("given or drawn");
-            let model = Model::new(problem.config, embeddings);
-            let moment = || moment(cell, &model, &backend);
-            steps.extend(rule.step(gradient.to_vec(), &model, moment, &backend)?);
+            steps.extend(rule.step(gradient.to_vec(), sizes, hessian, problem.host)?);
         }
         self.lane.upload(&steps)
-    }
-
-    /// All threads of the host, which work for this run.
-    pub fn host(&self) -> Backend {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let backend = Backend::cpu(threads).unwrap_or_else(|_| Backend::single());
-        backend.with_cancel(self.problem.cancel.clone())
     }
 }

@@ -10,9 +10,7 @@ use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, each, source};
-use crate::geometry::{
-    INNER, MAX_DIM, MAX_LENGTH, dot_lanes, dots_bytes, groups, linear, part, small, tiles,
-};
+use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear, part, shared_bytes, small, tiles};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
 
@@ -102,10 +100,9 @@ impl<'a, T: Element> Session<'a, T> {
         if config.dim > MAX_DIM {
             return Err(DeviceError::unsupported(format!("dim = {} above {MAX_DIM}", config.dim)));
         }
-        let needed = dots_bytes(config.dim, config.length, size_of::<T>());
-        if dot_lanes(config.dim, config.length).is_none() && needed > kernels.shared {
-            let (dim, length, available) = (config.dim, config.length, kernels.shared);
-            return Err(DeviceError::TooWide { dim, length, needed, available });
+        let (needed, available) = (shared_bytes(config, size_of::<T>()), kernels.shared);
+        if needed > available {
+            return Err(DeviceError::TooWide { dim: config.dim, length: config.length, needed, available });
         }
         let (mut whole, mut real) = (Vec::new(), Vec::new());
         let train = source(lane, problems, &mut whole, &mut real)?;
@@ -237,7 +234,7 @@ impl<'a, T: Element> Session<'a, T> {
         if more {
             self.lane.wait()?;
         }
-        Ok(self.problems.iter().try_for_each(|problem| problem.cancel.check())?)
+        Ok(self.problems.iter().try_for_each(|problem| problem.host.check_cancelled())?)
     }
 
     /// The trigger's address where it is part of the values, else 0.

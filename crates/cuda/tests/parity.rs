@@ -23,7 +23,10 @@ use superpose_cuda::Choice;
 
 fn device() -> Option<Arc<dyn Device>> {
     match std::env::var("SUPERPOSE_DEVICE") {
-        Ok(word) => word.parse::<Choice>().unwrap().open().unwrap(),
+        Ok(word) => {
+            let device = word.parse::<Choice>().unwrap().open().unwrap();
+            Some(device.expect("SUPERPOSE_DEVICE names a GPU"))
+        }
         Err(_) => Choice::Auto.open().unwrap(),
     }
 }
@@ -35,8 +38,8 @@ fn solve<T: Real>(
     embeddings: Option<&Embeddings<T>>,
     stored: Option<&Stored>,
 ) -> Solution<T> {
-    let (cancel, observe) = (CancelToken::new(), |_: usize| {});
-    let problem = Problem { config, task, embeddings, stored, cancel: &cancel, observe: &observe };
+    let (host, observe) = (Backend::cpu(2).unwrap(), |_: usize| {});
+    let problem = Problem { config, task, embeddings, stored, host: &host, observe: &observe };
     T::solver(device).solve(&problem).unwrap()
 }
 
@@ -197,7 +200,9 @@ fn rules_and_rounds_agree() {
             }
             let rounds = Settings { rounds: 3, zipf: None, ..settings };
             both(&*device, rounds.clone());
-            small_batch::<f32>(&*device, rounds);
+            small_batch::<f32>(&*device, rounds.clone());
+            let muon = Settings { early_rule: EarlyRule::Muon, precision: Precision::F64, ..rounds };
+            compare::<f64>(&*device, muon, false, 1e-10);
         }
     }
 }
@@ -306,13 +311,13 @@ fn small_batch<T: Real>(device: &dyn Device, settings: Settings) {
         (0..3).map(|seed| Settings { seed, ..settings.clone() }.check().unwrap()).collect();
     let tasks: Vec<Task> = configs.iter().map(Task::new).collect();
     assert!(device.batch(&configs[0]) > 3, "{settings:?}");
-    let (cancel, observe) = (CancelToken::new(), |_: usize| {});
+    let (host, observe) = (Backend::cpu(2).unwrap(), |_: usize| {});
     let problem = |(config, task)| Problem {
         config,
         task,
         embeddings: None,
         stored: None,
-        cancel: &cancel,
+        host: &host,
         observe: &observe,
     };
     let problems: Vec<Problem<'_, T>> = configs.iter().zip(&tasks).map(problem).collect();
@@ -369,12 +374,13 @@ fn cancelled_run_ends() {
     let config = small().check().unwrap();
     let (task, cancel, observe) = (Task::new(&config), CancelToken::new(), |_: usize| {});
     cancel.cancel();
+    let host = Backend::single().with_cancel(cancel);
     let problems = [0, 1].map(|_| Problem {
         config: &config,
         task: &task,
         embeddings: None,
         stored: None,
-        cancel: &cancel,
+        host: &host,
         observe: &observe,
     });
     let solver = <f32 as Real>::solver(&*device);
@@ -415,7 +421,8 @@ fn trained<T: Real>(
     };
     let ignore = |_: usize| {};
     let (stored, observe_samples) = (copy.as_ref(), &ignore);
-    let problem = Problem { config, task: &task, embeddings: None, stored, cancel, observe: observe_samples };
+    let problem =
+        Problem { config, task: &task, embeddings: None, stored, host: &backend, observe: observe_samples };
     let end = match device {
         Some(device) => {
             let mut learner = T::solver(device).learner(&problem, &mut state).unwrap();

@@ -8,7 +8,7 @@ use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::Runner;
 use superpose_lab::phase::{Axis, Request, Scale, Size, TOLERANCE};
 use superpose_lab::store::Store;
-use superpose_lab::threshold::{SearchError, shares};
+use superpose_lab::threshold::{SearchError, estimates};
 use superpose_theory::critical::Parameter;
 
 const REPEATS: usize = 2;
@@ -42,14 +42,14 @@ fn main() {
             (0..REPEATS).map(move |r| config.repeat(r)).collect::<Vec<Config>>()
         };
         let cells: Vec<Config> = dims.iter().flat_map(row).collect();
-        let found = shares(&mut runner, &cells, Measure::Accuracy, &mut |_| ()).unwrap();
+        let found = estimates(&mut runner, &cells, Measure::Accuracy, &mut |_| ()).unwrap();
         brute.extend(found.chunks(REPEATS).map(|c| c.iter().map(|s| s.mean).sum::<f64>() / REPEATS as f64));
         eprintln!("N = {n} done");
     }
     println!("| map | cells run | rest within 0.05 of brute force | within 0.1 | largest error |");
     println!("|---|---|---|---|---|");
     let mut runner = |cells: &[Config]| -> Result<_, SearchError> {
-        shares(&mut runner, cells, Measure::Accuracy, &mut |_| ())
+        estimates(&mut runner, cells, Measure::Accuracy, &mut |_| ())
     };
     for (name, trust) in [("beside the closed form", true), ("without a prediction", false)] {
         let mut request = request.clone();

@@ -58,6 +58,10 @@ impl Draw {
     }
 }
 
+fn any_activation(draw: &mut Draw) -> Activation {
+    Activation::ALL[(draw.uniform() * Activation::ALL.len() as f64) as usize]
+}
+
 fn settings(kind: &str, draw: &mut Draw) -> Settings {
     let mlp = kind == "mlp";
     let mut settings = Settings {
@@ -98,11 +102,11 @@ fn settings(kind: &str, draw: &mut Draw) -> Settings {
             settings.dim = draw.log(64.0, 512.0);
             settings.length = draw.log(4.0, 64.0);
             settings.width = Some(draw.log(512.0, 4096.0));
-            settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
+            settings.activation = any_activation(draw);
         }
         "mlp" => {
             settings.width = Some(draw.log(64.0, 2048.0));
-            settings.activation = Activation::ALL[(draw.uniform() * 8.0) as usize];
+            settings.activation = any_activation(draw);
         }
         "sphere" => settings.embedding = EmbeddingSettings::Sphere,
         "orthonormal" => {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use superpose_core::Measure;
 use superpose_core::config::{Config, ConfigError, EmbeddingSettings, Settings, share};
 use superpose_theory::Point;
-use superpose_theory::plan::expected_error;
+use superpose_theory::plan::{Validated, validated};
 use superpose_theory::predict::{Dominant, uncovered};
 
 use crate::cell;
@@ -125,15 +125,20 @@ impl Explore {
         map
     }
 
-    /// The validated part of each axis. The validated range is a box, so one cell in it determines the rest.
+    /// The validated part of each axis: that of the range, a box, that holds the given sizes, or else of one that the map shows.
     fn checked(&self, columns: &[u64], rows: &[u64]) -> Option<[[u64; 2]; 2]> {
-        let inside = |x: u64, y: u64| expected_error(&Point::from(&self.at(x, y))).is_ok();
-        let cells = columns.iter().flat_map(|&x| rows.iter().map(move |&y| (x, y)));
-        let (x, y) = cells.into_iter().find(|&(x, y)| inside(x, y))?;
+        let range = |x: u64, y: u64| validated(&Point::from(&self.at(x, y))).ok();
+        let cells = || columns.iter().flat_map(|&x| rows.iter().map(move |&y| (x, y)));
+        let here = validated(&Point::from(&self.settings)).ok();
+        let of =
+            |wanted: &Validated| cells().find(|&(x, y)| range(x, y).is_some_and(|found| found == wanted));
+        let (x, y) = here.and_then(of).or_else(|| cells().find(|&(x, y)| range(x, y).is_some()))?;
+        let wanted = range(x, y)?;
         let ends = |values: &[u64], inside: &dyn Fn(u64) -> bool| {
             let found = || values.iter().copied().filter(|&value| inside(value));
             Some([found().min()?, found().max()?])
         };
+        let inside = |x, y| range(x, y).is_some_and(|found| found == wanted);
         Some([ends(columns, &|x| inside(x, y))?, ends(rows, &|y| inside(x, y))?])
     }
 

@@ -1,7 +1,7 @@
 //! Estimates of the RAM of a run, so that a run that does not fit is rejected before it starts.
 
 use superpose_core::backend::Backend;
-use superpose_core::config::{Config, EarlyRule, Embedding, Positions};
+use superpose_core::config::{Config, EarlyRule, Embedding, Positions, Regime};
 use superpose_core::with_precision;
 use sysinfo::System;
 
@@ -43,6 +43,12 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
         }
     };
 
+    // Groups of step 3: sums of a piece and of up to two blocks of groups, features that wait and those of tokens alone.
+    let grouped = match config.regime {
+        Regime::Exact => threads * (d * p * 8.0 + 2.0 * rows * (p * 8.0 + (d + 3.0 * p) * real)),
+        Regime::Infinitesimal => 0.0,
+    };
+
     let orthonormal = config.embedding.kind() == Embedding::Orthonormal;
     let draw = if orthonormal { (tokens + labels) * d * 8.0 } else { 0.0 };
     let train = centred * 2.0
@@ -51,6 +57,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
         + index
         + threads * (block + tables)
         + tasks * tokens * 8.0
+        + grouped
         + rule;
     let evaluate =
         centred + labels * p * real + sums + rule + threads * block + 24.0 * config.test_samples as f64;

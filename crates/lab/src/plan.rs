@@ -6,7 +6,7 @@ use superpose_core::config::{
 };
 use superpose_core::{Measures, settings};
 use superpose_theory::critical::Target;
-use superpose_theory::plan::{Plan, Request, Row, checked};
+use superpose_theory::plan::{Plan, Request, Row, checked_words};
 use superpose_theory::predict::Dominant;
 
 use crate::predict::Condition;
@@ -141,7 +141,7 @@ impl From<&Plan> for PlanRecord {
             curve: plan.curve.clone(),
             error: plan.error,
             error_reason: plan.error_reason.clone(),
-            checked: checked(plan.request.has_mlp()).words.into(),
+            checked: checked_words(&plan.request.point(1.0)),
             request: plan.request,
             version: env!("CARGO_PKG_VERSION").into(),
         }

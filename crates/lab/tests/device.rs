@@ -34,9 +34,9 @@ const NOT_FINITE: u64 = 77;
 
 impl<T: Real> Solver<T> for Fake {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
-        let Problem { config, task, embeddings, cancel, observe, .. } = problem;
+        let Problem { config, task, embeddings, host, observe, .. } = problem;
         *self.draws.lock().unwrap() = embeddings.is_none();
-        let backend = Backend::single().with_cancel((*cancel).clone());
+        let backend = Backend::single().with_cancel(host.cancel_token().clone());
         let embeddings = Embeddings::<T>::draw(config, &backend)?;
         let model = Model::new(config, &embeddings);
         let samples = Drawn::new(task, config.seed, Stream::Train, config.samples);

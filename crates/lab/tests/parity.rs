@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use superpose_core::backend::{Backend, CancelToken, Problem, Real};
+use superpose_core::backend::{Backend, Problem, Real};
 use superpose_core::config::{Config, Precision, Regime, Settings};
 use superpose_core::early_phase::early_phase;
 use superpose_core::embedding::Embeddings;
@@ -126,11 +126,11 @@ fn three_steps<T: Real>(precision: Precision, tolerance: f64) {
         let (samples, task) = (fixture.samples(), Task::new(&config));
         let phase = match &device {
             Some(device) => {
-                let (cancel, observe) = (CancelToken::new(), |_: usize| {});
-                let (embeddings, stored, cancel, observe) =
-                    (Some(&embeddings), Some(&samples), &cancel, &observe);
+                let (host, observe) = (Backend::single(), |_: usize| {});
+                let (embeddings, stored, host, observe) =
+                    (Some(&embeddings), Some(&samples), &host, &observe);
                 let (config, task) = (&config, &task);
-                let problem = Problem { config, task, embeddings, stored, cancel, observe };
+                let problem = Problem { config, task, embeddings, stored, host, observe };
                 T::solver(&**device).solve(&problem).unwrap().phase
             }
             None => early_phase(&config, &Model::new(&config, &embeddings), &samples, &backend).unwrap(),

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError, PyValueError};
@@ -83,11 +84,11 @@ pub struct Watch {
     total: AtomicU64,
     note: Mutex<String>,
     saves: AtomicBool,
-    /// Whether there is a listener on another thread.
-    listened: AtomicBool,
+    /// The thread that calls the listener, if there is one.
+    caller: OnceLock<Thread>,
     /// Counts that the listener was not called with yet.
     counts: Mutex<Vec<Progressed>>,
-    /// Notified when the listener was called with all of them.
+    /// Notified when the listener is called with all of them.
     told: Condvar,
 }
 
@@ -141,12 +142,14 @@ impl Watch {
     /// Sets the amount of work done, with which the listener is called even if more is done by then.
     pub fn count(&self, done: u64) {
         self.done.store(done, Ordering::Relaxed);
-        if self.listened.load(Ordering::Relaxed) {
-            let mut counts = lock(&self.counts);
-            while counts.len() >= MAX_COUNTS && !self.stop.load(Ordering::Relaxed) {
-                let waited = self.told.wait_timeout(counts, POLL_INTERVAL);
-                counts = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
+        let Some(caller) = self.caller.get() else { return };
+        let mut counts = lock(&self.counts);
+        while counts.len() >= MAX_COUNTS && !self.stop.load(Ordering::Relaxed) {
+            caller.unpark();
+            let waited = self.told.wait_timeout(counts, POLL_INTERVAL);
+            counts = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if counts.len() < MAX_COUNTS {
             counts.push(self.now());
         }
     }
@@ -205,15 +208,31 @@ pub fn work<R: Send + 'static>(
         }
         return finish(result);
     }
-    watch.listened.store(listener.is_some(), Ordering::Relaxed);
+    let caller = std::thread::current();
+    if listener.is_some() {
+        let _ = watch.caller.set(caller.clone());
+    }
     let (sender, receiver) = sync_channel(1);
     let theirs = Arc::clone(&watch);
     std::thread::Builder::new().name("superpose".into()).spawn(move || {
         // The receiver is gone if the caller stopped waiting.
         let _ = sender.send(guarded(&theirs));
+        caller.unpark();
     })?;
+    // Waits for the result, or until the work wakes this thread because the listener is behind.
     let receiver = Mutex::new(receiver);
-    let wait = |time: Duration| py.detach(|| lock(&receiver).recv_timeout(time));
+    let wait = |time: Duration| {
+        py.detach(|| {
+            let found = lock(&receiver).try_recv();
+            found.or_else(|empty| match empty {
+                TryRecvError::Empty => {
+                    std::thread::park_timeout(time);
+                    lock(&receiver).try_recv()
+                }
+                TryRecvError::Disconnected => Err(empty),
+            })
+        })
+    };
     loop {
         match wait(POLL_INTERVAL) {
             Ok(result) => {
@@ -222,8 +241,8 @@ pub fn work<R: Send + 'static>(
                 }
                 return finish(result);
             }
-            Err(RecvTimeoutError::Disconnected) => return Err(fault("its thread is gone")),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(TryRecvError::Disconnected) => return Err(fault("its thread is gone")),
+            Err(TryRecvError::Empty) => {}
         }
         let told = listener.as_ref().map_or(Ok(()), |listener| watch.tell(py, listener));
         if let Err(error) = py.check_signals().and(told) {
@@ -231,7 +250,7 @@ pub fn work<R: Send + 'static>(
             let timeout = if watch.saves.load(Ordering::Relaxed) { SAVE_TIMEOUT } else { STOP_TIMEOUT };
             let ended = |timeout: Duration| {
                 let until = Instant::now() + timeout;
-                while matches!(wait(POLL_INTERVAL), Err(RecvTimeoutError::Timeout)) {
+                while matches!(wait(POLL_INTERVAL), Err(TryRecvError::Empty)) {
                     if py.check_signals().is_err() || Instant::now() > until {
                         return false;
                     }

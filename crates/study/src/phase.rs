@@ -8,7 +8,7 @@ use superpose_theory::critical::Parameter;
 use super::finding::LEVEL;
 use super::{Part, Study, StudyError};
 use superpose_lab::phase::{Axis, Diagram, Request, Scale as AxisScale, Size};
-use superpose_lab::threshold::shares;
+use superpose_lab::threshold::estimates;
 
 /// A phase diagram and its model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<MlpPhase, StudyError> {
         rows: None,
     };
     (study.say)("phase diagram of the attention-MLP model");
-    let run = |cells: &[Config]| shares(study.runner, cells, measure, &mut *study.observe);
+    let run = |cells: &[Config]| estimates(study.runner, cells, measure, &mut *study.observe);
     let diagram = request.map(study.backend.threads(), run)?;
     let measured = diagram.cells.iter().filter(|cell| cell.measured);
     let squares: Vec<f64> =

@@ -49,6 +49,7 @@ pub mod rounds;
 pub mod rows;
 #[cfg(test)]
 mod testing;
+pub mod words;
 mod zipf;
 
 pub use critical::critical;

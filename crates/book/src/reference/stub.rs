@@ -1,6 +1,7 @@
 //! The stub of the Python class `Settings`, with a keyword and a property for each setting, and the types of the keywords of experiments.
 
 use superpose_core::config::{Kind, Setting, Settings, Value};
+use superpose_report::EXPERIMENTS;
 
 /// The file `python/superpose/_settings.pyi`.
 pub fn stub() -> String {
@@ -13,12 +14,12 @@ pub fn stub() -> String {
     for setting in Settings::settings() {
         let default = literal(&setting.default);
         let kind = optional(setting, &types(setting)[0]);
-        text += &format!("        {}: {kind} = {default},\n", name(setting));
+        text += &format!("        {}: {kind} = {default},\n", name_of(setting));
     }
     text += "    ) -> Self: ...\n";
     for setting in Settings::settings() {
         let kind = optional(setting, &types(setting)[1]);
-        text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name(setting));
+        text += &format!("    @property\n    def {}(self) -> {kind}: ...\n", name_of(setting));
     }
     text += "    def to_dict(self) -> Dict[str, Any]: ...\n    def replace(self, **keys: Any) -> Self: ...\n    \
              def _given(self) -> Dict[str, Any]: ...\n\ndef described() -> str: ...\ndef named(keys: Dict[str, Any]) -> Dict[str, Any]: ...\ndef written(keys: Dict[str, Any]) -> Dict[str, Any]: ...\n";
@@ -30,18 +31,31 @@ pub fn keys() -> String {
     let mut text = String::from(
         "# Written from the code by `cargo xtask reference`. Change the definitions of settings, not this file.\n\
          \"\"\"The keywords that experiments take, for type checkers.\"\"\"\n\nfrom __future__ import annotations\n\n\
-         from typing import Literal, Optional\n\nfrom ._arrays import Embeddings\nfrom ._given import Number, Path\nfrom ._task import Task\n\n\n\
+         from typing import Literal, Optional, TypedDict\n\nfrom ._arrays import Embeddings\nfrom ._given import Number, Path\nfrom ._task import Task\n\n\n\
          class Keys(Embeddings, total=False):\n    \"\"\"Settings of one cell, embeddings and a task.\"\"\"\n\n",
     );
     for setting in Settings::settings().iter().filter(|setting| setting.name != "repeats") {
-        text += &format!("    {}: {}\n", name(setting), optional(setting, &types(setting)[0]));
+        text += &format!("    {}: {}\n", name_of(setting), optional(setting, &types(setting)[0]));
     }
     text += "    task: Optional[Task]\n\n\nclass RepeatKeys(Keys, total=False):\n    \"\"\"The same with a number of repeats.\"\"\"\n\n    repeats: Number\n";
+    let experiment = |name: &str| EXPERIMENTS.iter().find(|experiment| experiment.name == name);
+    for (class, base, name) in
+        [("BoundKeys", "Embeddings", "bound"), ("EstimateKeys", "TypedDict", "estimate")]
+    {
+        text +=
+            &format!("\n\nclass {class}({base}, total=False):\n    \"\"\"Settings of ``{name}``.\"\"\"\n\n");
+        let all = experiment(name).map(|experiment| (experiment.settings)()).unwrap_or_default();
+        for setting in
+            all.iter().filter(|setting| Settings::settings().iter().any(|one| one.name == setting.name))
+        {
+            text += &format!("    {}: {}\n", name_of(setting), optional(setting, &types(setting)[0]));
+        }
+    }
     text
 }
 
 /// The name in Python, where `import` is a keyword.
-fn name(setting: &Setting) -> &'static str {
+fn name_of(setting: &Setting) -> &'static str {
     if setting.name == "import" { "import_" } else { setting.name }
 }
 

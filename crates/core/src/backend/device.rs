@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use super::cancel::{CancelToken, Cancelled};
 use super::numerics::Numerics;
+use super::tasks::Backend;
 use crate::config::Config;
 use crate::early_phase::EarlyPhase;
 use crate::embedding::Embeddings;
@@ -58,8 +59,8 @@ pub struct Problem<'a, T> {
     pub embeddings: Option<&'a Embeddings<T>>,
     /// Training samples in memory; absent: drawn from the seed.
     pub stored: Option<&'a Stored>,
-    /// Cancels the work.
-    pub cancel: &'a CancelToken,
+    /// Threads of the host, for what a device leaves to it, and the token that cancels the work.
+    pub host: &'a Backend,
     /// Called with the number of samples read since the last call.
     pub observe: &'a (dyn Fn(usize) + Sync),
 }

@@ -40,5 +40,5 @@ pub use numerics::Numerics;
 pub use product::{View, product};
 pub use real::Real;
 pub use softmax::{Top, residual, softmax, softmax_of_largest, top};
-pub use sums::Blocks;
+pub use sums::{Blocks, parts};
 pub use tasks::Backend;

@@ -26,6 +26,15 @@ pub trait Blocks: Sync {
     fn add(&self, work: &mut Self::Work, sum: &mut Self::Sum) -> Result<()>;
 }
 
+/// Divides items into at most `sums` sums of blocks of `size` items: sum s has the items from `ends[s]` to `ends[s + 1]`, in
+/// `blocks[s]` blocks.
+pub fn parts(count: usize, size: usize, sums: usize) -> (Vec<usize>, Vec<usize>) {
+    let sums = count.div_ceil(size).min(sums);
+    let ends: Vec<usize> = (0..=sums).map(|sum| sum * count / sums.max(1)).collect();
+    let blocks = ends.windows(2).map(|ends| (ends[1] - ends[0]).div_ceil(size)).collect();
+    (ends, blocks)
+}
+
 /// A sum and the number of blocks in it.
 struct Turn<S> {
     state: Mutex<(usize, S)>,

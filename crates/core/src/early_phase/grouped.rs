@@ -4,60 +4,53 @@
 //! samples form a group, whose softmax is computed once, at the mean of its features: `V^2 d` operations in place of `N V d`.
 //! Other samples have a softmax each.
 //!
-//! The error has a rigorous bound. Let `F` be the features of a sample, `s` their distance to the mean `f` of the n samples of its group,
-//! and `a` the length of the longest row of `A = Z_out M`, so that logits differ by at most `b = a s` from those of the mean. Expand the
-//! softmax q around `f`. The terms of first order have a sum of absolute values of at most b, and add up to zero over the group; the
-//! remainder has at most b^2. Therefore `sum_n (Z_out^T r) F^T` differs from `n (Z_out^T r(f)) f^T` by at most
-//! `z a (1 + a max |F|) sum_n s^2`, with z the length of the longest row of `Z_out`. A sample joins its group only if its distance to the
-//! features of the token alone is so small that this is below the rounding error of n products of a row of `Z_out` and `f`.
+//! The error of the gradient is below rounding: a sample joins its group only if its features are close enough to those of the token
+//! alone for the bound that is derived in the theory (setting: exact regime).
 
-use crate::backend::{Backend, Blocks, Real, Result, View, add_rows, product};
+use crate::backend::{Backend, Blocks, Real, Result, View, add_rows, parts, product};
 use crate::model::{Attention, Model, Residuals, Response, Want, Workspace, block_rows, longest};
 use crate::numeric::{dot, square_distance};
-use crate::task::{Block, Samples};
+use crate::task::Block;
 
-use super::Groups;
+use super::Limit;
 
 /// The number of sums, which are added at the end. It must not depend on the number of threads.
 const SUMS: usize = 16;
 
-/// Samples of a piece, in blocks of the softmax. A group ends with its piece.
+/// Blocks of a piece at most. A group ends with its piece, so that larger pieces have fewer groups.
 const BLOCKS: usize = 4;
 
-/// The mean of `(Z_out^T r) psi(h)^T`, `dim` rows of `inputs`, at the value matrix that `response` was made for.
-/// `groups` are those of `samples`.
+/// The mean of `(Z_out^T r) psi(h)^T` over the samples of `limit`, `dim` rows of `inputs`, at the value matrix that `response` was
+/// made for.
 ///
 /// # Errors
 /// When the backend's token was cancelled.
 pub fn value_gradient<T: Real>(
-    model: &Model<'_, T>,
+    limit: &Limit<'_, T>,
     response: &Response<'_, T>,
     attention: &Attention<T>,
-    samples: &dyn Samples,
-    groups: &Groups,
-    backend: &Backend,
 ) -> Result<Vec<f64>> {
-    within(model, response, attention, (samples, groups), T::EPSILON, backend)
+    value_gradient_within(limit, response, attention, T::EPSILON)
 }
 
 /// The same with any number in place of the rounding error.
-fn within<T: Real>(
-    model: &Model<'_, T>,
+fn value_gradient_within<T: Real>(
+    limit: &Limit<'_, T>,
     response: &Response<'_, T>,
     attention: &Attention<T>,
-    (samples, groups): (&dyn Samples, &Groups),
     rounding: f64,
-    backend: &Backend,
 ) -> Result<Vec<f64>> {
-    let count = samples.count();
-    let rows = block_rows(model.labels().max(model.inputs()), samples.length());
-    let size = BLOCKS * rows;
-    let sums = count.div_ceil(size).min(SUMS);
-    let ends: Vec<usize> = (0..=sums).map(|sum| sum * count / sums.max(1)).collect();
-    let blocks: Vec<usize> = ends.windows(2).map(|ends| (ends[1] - ends[0]).div_ceil(size)).collect();
-    let tolerance = Tolerance::new(model, response, rounding, backend)?;
-    let pieces = Pieces { model, response, attention, samples, order: groups.order(), tolerance, rows, ends };
-    let sums = backend.sums(&blocks, &pieces)?;
+    let (model, backend, count) = (limit.model, limit.backend, limit.samples.count());
+    let block_rows = block_rows(model.labels().max(model.inputs()), limit.samples.length());
+    // Enough pieces for all sums, where there are enough samples.
+    let size = block_rows * count.div_ceil(block_rows * SUMS).clamp(1, BLOCKS);
+    let (ends, blocks) = parts(count, size, SUMS);
+    let tolerance = match count >= 2 * model.labels() {
+        true => Some(Tolerance::new(model, response, rounding, backend)?),
+        false => None,
+    };
+    let sums =
+        backend.sums(&blocks, &Pieces { limit, response, attention, tolerance, block_rows, size, ends })?;
     let mut total = vec![0.0; model.dim() * model.inputs()];
     let parts: Vec<&[f64]> = sums.iter().map(Vec::as_slice).collect();
     backend.add_parts(&mut total, &parts, 1.0 / count as f64)?;
@@ -94,20 +87,20 @@ impl Tolerance {
     }
 }
 
-/// The samples sorted by label, in sums of pieces of [`BLOCKS`] times `rows`: sum s has those from `ends[s]` to `ends[s + 1]`.
+/// The samples sorted by label, in sums of pieces of `size`: sum s has those from `ends[s]` to `ends[s + 1]`.
 struct Pieces<'a, T> {
-    model: &'a Model<'a, T>,
+    limit: &'a Limit<'a, T>,
     response: &'a Response<'a, T>,
     attention: &'a Attention<T>,
-    samples: &'a dyn Samples,
-    order: &'a [u32],
-    tolerance: Tolerance,
-    rows: usize,
+    /// Absent where facts have too few samples to form groups.
+    tolerance: Option<Tolerance>,
+    block_rows: usize,
+    size: usize,
     ends: Vec<usize>,
 }
 
 /// Samples of one fact in a piece.
-struct Group {
+struct FactGroup {
     token: u32,
     label: u32,
     /// The largest square of the distance of a member.
@@ -122,12 +115,12 @@ struct Pass<T> {
     ids: Vec<u32>,
     block: Block,
     work: Workspace<T>,
-    groups: Vec<Group>,
+    groups: Vec<FactGroup>,
     /// Of every group, its token placed at the informative position.
     placed: Workspace<T>,
     /// Of every group, the sum of its members' features.
     sums: Vec<f64>,
-    rows: Rows<T>,
+    pending: Pending<T>,
     total: Vec<f64>,
 }
 
@@ -140,21 +133,23 @@ impl<T: Real> Blocks for Pieces<'_, T> {
     }
 
     fn start(&self) -> Vec<f64> {
-        vec![0.0; self.model.dim() * self.model.inputs()]
+        vec![0.0; self.limit.model.dim() * self.limit.model.inputs()]
     }
 
     fn compute(&self, sum: usize, block: usize, pass: &mut Pass<T>) -> Result<()> {
-        let (model, inputs, size) = (self.model, self.model.inputs(), BLOCKS * self.rows);
-        let first = self.ends[sum] + block * size;
-        self.group(&self.order[first..self.ends[sum + 1].min(first + size)], pass);
-        let Pass { facts, ids, block, work, groups, placed, sums, rows, total } = pass;
+        let Limit { model, samples, backend, groups: by_label, .. } = self.limit;
+        let inputs = model.inputs();
+        let first = self.ends[sum] + block * self.size;
+        self.group(&by_label.order()[first..self.ends[sum + 1].min(first + self.size)], pass);
+        let Pass { facts, ids, block, work, groups, placed, sums, pending, total } = pass;
         total.clear();
         total.resize(model.dim() * inputs, 0.0);
         let mut group = 0;
-        for facts in facts.chunks(self.rows) {
+        for facts in facts.chunks(self.block_rows) {
+            backend.check_cancelled()?;
             ids.clear();
             ids.extend(facts.iter().map(|fact| fact.0));
-            self.samples.fill(ids, block);
+            samples.fill(ids, block);
             work.attend(model, self.attention, block);
             work.activate(model);
             let features = work.features(model);
@@ -171,7 +166,7 @@ impl<T: Real> Blocks for Pieces<'_, T> {
                         mine.members += 1;
                         add_rows(&mut sums[group * inputs..][..inputs], inputs, std::iter::once(0), features);
                     }
-                    None => self.push(rows, features.iter().copied(), label, 1, total),
+                    None => self.push(pending, features.iter().copied(), label, 1, total),
                 }
             }
         }
@@ -179,9 +174,9 @@ impl<T: Real> Blocks for Pieces<'_, T> {
             groups.iter().zip(sums.chunks_exact(inputs)).filter(|(group, _)| group.members > 0)
         {
             let mean = sum.iter().map(|x| T::from_f64(x / group.members as f64));
-            self.push(rows, mean, group.label, group.members, total);
+            self.push(pending, mean, group.label, group.members, total);
         }
-        self.finish(rows, total);
+        self.finish(pending, total);
         Ok(())
     }
 
@@ -192,69 +187,71 @@ impl<T: Real> Blocks for Pieces<'_, T> {
 }
 
 impl<T: Real> Pieces<'_, T> {
-    /// Sorts samples by fact and prepares the groups, unless most facts have one sample.
+    /// Sorts samples by fact and prepares the groups, unless facts have fewer than two samples on average.
     fn group(&self, ids: &[u32], pass: &mut Pass<T>) {
         let Pass { facts, groups, placed, sums, .. } = pass;
+        let (model, inputs) = (self.limit.model, self.limit.model.inputs());
         facts.clear();
-        facts.extend(ids.iter().map(|&id| (id, self.samples.fact(id))));
-        facts.sort_by_key(|&(_, (token, label))| (label, token));
+        facts.extend(ids.iter().map(|&id| (id, self.limit.samples.fact(id))));
         groups.clear();
+        let Some(tolerance) = self.tolerance else { return };
+        facts.sort_by_key(|&(_, (token, label))| (label, token));
         groups.extend(facts.chunk_by(|a, b| a.1 == b.1).map(|mine| {
             let (token, label) = mine[0].1;
-            Group { token, label, tolerance: 0.0, members: 0 }
+            FactGroup { token, label, tolerance: 0.0, members: 0 }
         }));
         if 2 * groups.len() > facts.len() {
             return groups.clear();
         }
-        let inputs = self.model.inputs();
         sums.clear();
         sums.resize(groups.len() * inputs, 0.0);
-        placed.place(self.model, groups.iter().map(|group| group.token as usize));
-        placed.activate(self.model);
-        let alone = placed.features(self.model);
+        placed.place(model, groups.iter().map(|group| group.token as usize));
+        placed.activate(model);
+        let alone = placed.features(model);
         for (group, alone) in groups.iter_mut().zip(alone.data().chunks_exact(inputs)) {
-            group.tolerance = self.tolerance.square(dot(alone, alone).sqrt());
+            group.tolerance = tolerance.square(dot(alone, alone).sqrt());
         }
     }
 
     /// Adds features that stand for `weight` samples of a label.
     fn push(
         &self,
-        rows: &mut Rows<T>,
+        pending: &mut Pending<T>,
         features: impl Iterator<Item = T>,
         label: u32,
         weight: usize,
         total: &mut [f64],
     ) {
-        rows.features.extend(features);
-        rows.labels.push(label);
-        rows.weights.push(T::from_f64(weight as f64));
-        if rows.labels.len() == self.rows {
-            self.finish(rows, total);
+        pending.features.extend(features);
+        pending.labels.push(label);
+        pending.weights.push(T::from_f64(weight as f64));
+        if pending.labels.len() == self.block_rows {
+            self.finish(pending, total);
         }
     }
 
-    /// Computes the softmax of all rows and adds their part of the gradient.
-    fn finish(&self, rows: &mut Rows<T>, total: &mut [f64]) {
-        let (dim, inputs, count) = (self.model.dim(), self.model.inputs(), rows.labels.len());
-        let features = View::new(&rows.features, count, inputs);
+    /// Computes the softmax of all pending rows and adds their part of the gradient.
+    fn finish(&self, pending: &mut Pending<T>, total: &mut [f64]) {
+        let Pending { features, labels, weights, found, step } = pending;
+        let (dim, inputs, count) = (self.limit.model.dim(), self.limit.model.inputs(), labels.len());
+        let view = View::new(features, count, inputs);
         let want = Want { m: true, query: false, loss: false };
-        self.response.residuals(features, &rows.labels, want, &mut rows.found);
-        for (output, &weight) in rows.found.output.chunks_exact_mut(dim).zip(&rows.weights) {
+        self.response.residuals(view, labels, want, found);
+        for (output, &weight) in found.output.chunks_exact_mut(dim).zip(&*weights) {
             output.iter_mut().for_each(|x| *x *= weight);
         }
-        rows.step.resize(dim * inputs, T::ZERO);
-        product(&mut rows.step, View::new(&rows.found.output, count, dim).t(), features, false);
-        total.iter_mut().zip(&rows.step).for_each(|(sum, x)| *sum += x.to_f64());
-        rows.features.clear();
-        rows.labels.clear();
-        rows.weights.clear();
+        step.resize(dim * inputs, T::ZERO);
+        product(step, View::new(&found.output, count, dim).t(), view, false);
+        total.iter_mut().zip(&*step).for_each(|(sum, x)| *sum += x.to_f64());
+        features.clear();
+        labels.clear();
+        weights.clear();
     }
 }
 
-/// Features that get a softmax each.
+/// Features that wait for a softmax each.
 #[derive(Default)]
-struct Rows<T> {
+struct Pending<T> {
     features: Vec<T>,
     labels: Vec<u32>,
     /// Number of samples that a row stands for.
@@ -278,14 +275,14 @@ mod tests {
         let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
         let (model, task) = (Model::new(&config, &embeddings), Task::new(&config));
         let samples = Drawn::new(&task, 0, Stream::Train, config.samples);
-        let groups = Groups::new(&samples, model.labels(), &backend).unwrap();
+        let limit = Limit::new(&model, &samples, &backend).unwrap();
         let m: Vec<f64> = (0..model.dim() * model.inputs()).map(|i| scale * (i as f64 * 1.7).sin()).collect();
         // Scores of the trigger and of noise tokens that leave between 1e-7 and 1e-2 of the attention elsewhere.
         let trigger = &embeddings.z_trig;
         let query: Vec<f64> = trigger.iter().map(|z| 11.0 * z / dot(trigger, trigger)).collect();
         let attention = model.attention(&query, &backend).unwrap();
         let response = Response::new(&model, &m, config.samples, &backend).unwrap();
-        let found = within(&model, &response, &attention, (&samples, &groups), rounding, &backend).unwrap();
+        let found = value_gradient_within(&limit, &response, &attention, rounding).unwrap();
         let want = Want { m: true, query: false, loss: false };
         let each = descent(&model, &response, &query, &samples, want, &backend).unwrap().m;
         let mut all = Workspace::default();

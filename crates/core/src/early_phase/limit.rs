@@ -21,7 +21,7 @@ use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
-use super::{EarlyPhase, Rounds, narrow};
+use super::{EarlyPhase, Rounds, narrow, output_covariance};
 use sums::{QuerySums, ValueSums};
 
 /// How label-wise sums over tokens are computed.
@@ -62,10 +62,11 @@ impl ValueStep {
 
 /// Label-wise sums over a dataset, at uniform softmax.
 pub struct Limit<'a, T> {
-    model: &'a Model<'a, T>,
-    samples: &'a dyn Samples,
-    backend: &'a Backend,
-    groups: Groups,
+    pub(super) model: &'a Model<'a, T>,
+    pub(super) samples: &'a dyn Samples,
+    pub(super) backend: &'a Backend,
+    /// The samples grouped by label.
+    pub(super) groups: Groups,
     centred: Vec<T>,
     way: Way,
 }
@@ -95,7 +96,9 @@ impl<'a, T: Real> Limit<'a, T> {
 
     /// Steps 1 and 3 by a rule, per unit of rate.
     pub fn memory_step(&self, rule: EarlyRule, attention: &Attention<T>) -> Result<Vec<f64>> {
-        rule.step(self.value_step(attention)?.m, self.model, || self.moment(attention), self.backend)
+        let gradient = self.value_step(attention)?.m;
+        let sizes = [self.model.dim(), self.model.inputs()];
+        rule.step(gradient, sizes, || self.hessian(attention), self.backend)
     }
 
     /// The gradient of steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.
@@ -106,6 +109,11 @@ impl<'a, T: Real> Limit<'a, T> {
         self.backend.add_parts(&mut total.m, &each(&sums, |sum| &sum.m), scale)?;
         self.backend.add_parts(&mut total.mean_features, &each(&sums, |sum| &sum.mean_features), scale)?;
         Ok(total)
+    }
+
+    /// Both factors of the Hessian at a uniform softmax: the covariance of the output embeddings and the moment of the features.
+    pub fn hessian(&self, attention: &Attention<T>) -> Result<[Vec<f64>; 2]> {
+        Ok([output_covariance(self.model, self.backend)?, self.moment(attention)?])
     }
 
     /// The mean of `psi(h) psi(h)^T` under the given attention, `inputs` rows of `inputs`. Products are in 64 bits, since the matrix
@@ -156,11 +164,6 @@ impl<'a, T: Real> Limit<'a, T> {
             self.groups.tasks().into_iter().map(|labels| pieces(labels, size).collect()).collect();
         let counts: Vec<usize> = tasks.iter().map(Vec::len).collect();
         self.backend.sums(&counts, &blocks(tasks))
-    }
-
-    /// The samples grouped by label.
-    pub fn groups(&self) -> &Groups {
-        &self.groups
     }
 
     /// Samples with each label.

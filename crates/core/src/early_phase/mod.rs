@@ -9,7 +9,7 @@ mod rule;
 pub use groups::Groups;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, fact_frequency_of, placed_moment, placed_step};
-pub use rule::polar;
+pub use rule::{output_covariance, polar};
 
 use crate::backend::{Backend, Real, Result};
 use crate::config::{Config, Regime};
@@ -92,9 +92,9 @@ fn exact<T: Real>(
         rounds.attend(&u);
         let query = rounds.query();
         let attention = model.attention(&query, backend)?;
-        let gradient = value_gradient(model, &response, &attention, samples, limit.groups(), backend)?;
-        let moment = || limit.moment(&attention);
-        let step = config.early_rule.step(gradient, model, moment, backend)?;
+        let gradient = value_gradient(&limit, &response, &attention)?;
+        let sizes = [model.dim(), model.inputs()];
+        let step = config.early_rule.step(gradient, sizes, || limit.hessian(&attention), backend)?;
         wide.iter_mut().zip(&step).for_each(|(m, step)| *m += rounds.phase.eta2 * step);
     }
     Ok(EarlyPhase { m1, m2: narrow(&wide), ..rounds.phase })

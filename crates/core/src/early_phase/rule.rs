@@ -14,26 +14,25 @@ use crate::numeric::{Cholesky, dot, ridge};
 const FLOOR: f64 = 1e-6;
 
 impl EarlyRule {
-    /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`. `moment` computes the mean of
-    /// `psi(h) psi(h)^T` over the samples of the gradient; only [`EarlyRule::Newton`] needs it.
+    /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`. `hessian` computes the covariance of the output
+    /// embeddings and the mean of `psi(h) psi(h)^T` over the samples of the gradient; only [`EarlyRule::Newton`] needs them.
     ///
     /// # Errors
     /// When the backend's token was cancelled.
-    pub fn step<T: Real>(
+    pub fn step(
         self,
         gradient: Vec<f64>,
-        model: &Model<'_, T>,
-        moment: impl FnOnce() -> Result<Vec<f64>>,
+        [dim, inputs]: [usize; 2],
+        hessian: impl FnOnce() -> Result<[Vec<f64>; 2]>,
         backend: &Backend,
     ) -> Result<Vec<f64>> {
-        let (dim, inputs) = (model.dim(), model.inputs());
         let mut step = match self {
             EarlyRule::Gradient => return Ok(gradient),
             EarlyRule::Sign => gradient.iter().map(|x| if *x == 0.0 { 0.0 } else { x.signum() }).collect(),
             EarlyRule::Muon => polar(&gradient, dim, inputs, backend)?,
             EarlyRule::Newton => {
-                let outputs = output_covariance(model, backend)?;
-                newton(&gradient, dim, inputs, moment()?, outputs, backend)?
+                let [outputs, moment] = hessian()?;
+                newton(&gradient, dim, inputs, moment, outputs, backend)?
             }
         };
         let norm = dot(&step, &step).sqrt();
@@ -114,7 +113,10 @@ fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
 }
 
 /// The covariance of the output embeddings over labels, `dim` rows of `dim`.
-fn output_covariance<T: Real>(model: &Model<'_, T>, backend: &Backend) -> Result<Vec<f64>> {
+///
+/// # Errors
+/// When the backend's token was cancelled.
+pub fn output_covariance<T: Real>(model: &Model<'_, T>, backend: &Backend) -> Result<Vec<f64>> {
     let (dim, labels) = (model.dim(), model.labels());
     let rows: Vec<f64> = centred(&model.embeddings.z_out, dim, backend)?.iter().map(|x| x.to_f64()).collect();
     let mut covariance = vec![0.0; dim * dim];

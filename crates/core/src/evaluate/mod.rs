@@ -11,7 +11,7 @@ pub use tally::Tally;
 
 use crate::backend::{Backend, Real, Result, top};
 use crate::config::{Config, Regime, Trigger};
-use crate::early_phase::{EarlyPhase, narrow, placed_moment, placed_step};
+use crate::early_phase::{EarlyPhase, narrow, output_covariance, placed_moment, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
@@ -54,8 +54,8 @@ fn placed_memory<T: Real>(
 ) -> Result<Vec<T>> {
     let exact = config.regime == Regime::Exact;
     let gradient = placed_step(model, exact.then_some(&phase.m1[..]), seen, backend)?;
-    let moment = || placed_moment(model, seen, backend);
-    let step = config.early_rule.step(gradient, model, moment, backend)?;
+    let hessian = || Ok([output_covariance(model, backend)?, placed_moment(model, seen, backend)?]);
+    let step = config.early_rule.step(gradient, [model.dim(), model.inputs()], hessian, backend)?;
     Ok(match config.regime {
         Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {

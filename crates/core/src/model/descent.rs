@@ -3,7 +3,7 @@
 //! Let `r = p - q` be the residual of a sample (one-hot label minus softmax), `F = psi(h)` its features and `y = Z_out^T r`. The
 //! negative gradient is the mean of `y F^T` for `M` and `M^T y` for the features.
 
-use crate::backend::{Backend, Blocks, Real, Result, View, product, residual};
+use crate::backend::{Backend, Blocks, Real, Result, View, parts, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -49,9 +49,7 @@ pub fn descent<T: Real>(
     let attention = model.attention(query, backend)?;
     let (count, labels) = (samples.count(), model.labels());
     let rows = block_rows(labels.max(model.inputs()), samples.length());
-    let sums = count.div_ceil(rows).min(SUMS);
-    let ends: Vec<usize> = (0..=sums).map(|sum| sum * count / sums.max(1)).collect();
-    let blocks: Vec<usize> = ends.windows(2).map(|ends| (ends[1] - ends[0]).div_ceil(rows)).collect();
+    let (ends, blocks) = parts(count, rows, SUMS);
     let sums = backend.sums(&blocks, &Passes { model, response, attention, samples, want, rows, ends })?;
 
     let scale = 1.0 / count as f64;
@@ -118,10 +116,16 @@ impl<'a, T: Real> Response<'a, T> {
         Ok(Response { z_out, m, softmax })
     }
 
-    /// Length of the longest row of `Z_out M`, which is computed in blocks of rows.
+    /// Length of the longest row of `Z_out M`, or of the centred matrix, which has the same softmax.
     pub(crate) fn longest_readout(&self, backend: &Backend) -> Result<f64> {
         const ROWS: usize = 256;
         let columns = self.m.columns();
+        match &self.softmax {
+            Softmax::Linear(linear) => return Ok(longest(linear.readout(), columns)),
+            Softmax::Full(Readout::Folded(folded, _)) => return Ok(longest(folded, columns)),
+            // Computed in blocks of rows, since the whole matrix may be large.
+            Softmax::Full(Readout::Factored(..)) => {}
+        }
         let lengths = backend.map(self.z_out.rows().div_ceil(ROWS), |i| {
             let rows = self.z_out.rows_in(i * ROWS, self.z_out.rows().min((i + 1) * ROWS));
             let mut readout = vec![T::ZERO; rows.rows() * columns];

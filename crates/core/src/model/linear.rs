@@ -70,6 +70,11 @@ impl<T: Real> LinearResponse<T> {
         }))
     }
 
+    /// Centred `Z_out M`, a row per label.
+    pub fn readout(&self) -> &[T] {
+        &self.readout
+    }
+
     /// `Z_out^T r` of every row of features.
     pub fn output(&self, features: View<'_, T>, labels: &[u32], out: &mut [T]) {
         self.respond(&self.outputs, &self.coupling, features, labels, out);

@@ -93,7 +93,7 @@ impl<'a, T: Element> Training<'a, T> {
             self.lane.wait()?;
             self.pending.set(0);
         }
-        Ok(self.problem.cancel.check()?)
+        Ok(self.problem.host.check_cancelled()?)
     }
 
     fn contract(&self, sizes: [usize; 3], a: Factor, b: Factor, out: Out) -> Done {

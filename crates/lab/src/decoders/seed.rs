@@ -40,6 +40,7 @@ pub(super) struct Seed {
 impl Seed {
     pub fn new(config: Config, inputs: &Inputs, backend: &Backend) -> Result<Seed, RunError> {
         let instance = Instance::new(&config, inputs, backend)?;
+        // With a device they may not be drawn yet, and the decoders need them on the host.
         instance.embeddings(&config, backend)?;
         let (task, embeddings) = (Task::new(&config), instance.into_embeddings());
         let whitener = Whitener::new(&Model::new(&config, &embeddings), &task, config.seed, backend)?;
@@ -50,7 +51,8 @@ impl Seed {
         Model::new(&self.config, &self.embeddings)
     }
 
-    /// Returns the first step on this many samples, or with unlimited data. On a device it is that of all three steps.
+    /// Returns the first step on this many samples, or with unlimited data. A device has no call for the first step alone: it takes all
+    /// three and evaluates them.
     fn first_step(&self, samples: Option<usize>, backend: &Backend) -> Result<Vec<f64>, RunError> {
         let model = self.model();
         let Some(samples) = samples else {
@@ -68,7 +70,7 @@ impl Seed {
             task: &self.task,
             embeddings: Some(&self.embeddings),
             stored: None,
-            cancel: backend.cancel_token(),
+            host: backend,
             observe: &|_| {},
         };
         Ok(solver.solve(&problem)?.phase.m1)

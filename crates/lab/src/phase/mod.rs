@@ -17,7 +17,7 @@ use superpose_core::config::{Config, ConfigError, Settings};
 use superpose_theory::predict::{Dominant, predict_measure, uncovered_with};
 use superpose_theory::{Point, Rows};
 
-use crate::interval;
+use crate::interval::{self, SampleMean};
 use crate::threshold::{SearchError, Share};
 
 pub(crate) use axis::closed_form;
@@ -66,7 +66,7 @@ pub struct Cell {
     pub value: f64,
     /// Whether the cell was run.
     pub measured: bool,
-    /// Lower end of the 95% interval over seeds and test items, if the cell was run.
+    /// Lower end of the 95% interval, if the cell was run: over seeds and test items, or over test items alone with one seed.
     #[serde(default)]
     pub low: Option<f64>,
     /// Upper end of the interval.
@@ -146,7 +146,7 @@ impl Request {
     pub fn map(
         &self,
         threads: usize,
-        mut run: impl FnMut(&[Config]) -> Result<Vec<Share>, SearchError>,
+        mut run: impl FnMut(&[Config]) -> Result<Vec<SampleMean>, SearchError>,
     ) -> Result<Diagram, SearchError> {
         let (columns, rows) = (self.x.values(), self.y.values());
         let (predicted, dominant) = self.predicted(threads);
@@ -160,11 +160,13 @@ impl Request {
                 let config = Settings { repeats, ..self.at(columns[c], rows[r]) }.check()?;
                 cells.extend((0..repeats).map(|repeat| config.repeat(repeat)));
             }
-            let shares = run(&cells)?;
-            for (&(c, r), shares) in wanted.iter().zip(shares.chunks(repeats)) {
-                let mean = shares.iter().map(|s| s.mean).sum::<f64>() / repeats as f64;
-                refine.tell(c, r, mean, shares.iter().map(|s| s.items).sum());
-                intervals[r * columns.len() + c] = Some(interval::share(shares, usize::MAX));
+            let found = run(&cells)?;
+            let found = found.chunks(repeats).zip(cells.chunks(repeats));
+            for (&(c, r), (found, cells)) in wanted.iter().zip(found) {
+                let items = found.iter().map(|&one| Share::new(&cells[0], self.measure, one).items).sum();
+                let interval = interval::share(found, cells[0].vocab);
+                refine.tell(c, r, interval.mean, items);
+                intervals[r * columns.len() + c] = Some(interval);
             }
         }
         let map = refine.map();

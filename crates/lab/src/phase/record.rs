@@ -15,7 +15,7 @@ use superpose_theory::critical::Parameter;
 use super::{Axis, Diagram, MAX_VALUES, MIN_VALUES, Request, Scale, Size, TOLERANCE};
 use crate::cell::{Runner, check as check_cell};
 use crate::run::Inputs;
-use crate::threshold::{SearchError, SizeRange, set, shares};
+use crate::threshold::{SearchError, SizeRange, estimates, set};
 
 /// The options of an axis, not yet validated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -223,7 +223,7 @@ impl Request {
         let started = Instant::now();
         let mut runs = 0;
         let diagram = self.map(threads, |batch: &[Config]| {
-            shares(runner, batch, self.measure, &mut |event| {
+            estimates(runner, batch, self.measure, &mut |event| {
                 runs += event.finished();
                 observe(runs);
             })

@@ -356,8 +356,8 @@ impl<T: Real> Instance<T> {
         backend: &'a Backend,
         observe: &'a (dyn Fn(usize) + Sync),
     ) -> Problem<'a, T> {
-        let (task, embeddings, cancel) = (&self.task, self.embeddings.get(), backend.cancel_token());
-        Problem { config, task, embeddings, stored: stored.or(self.stored.as_ref()), cancel, observe }
+        let (task, embeddings) = (&self.task, self.embeddings.get());
+        Problem { config, task, embeddings, stored: stored.or(self.stored.as_ref()), host: backend, observe }
     }
 
     /// Returns the training samples.

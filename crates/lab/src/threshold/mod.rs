@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::interval::Interval;
 
 pub use curve::{BEND, CHANGE, Curve, Observation};
-pub use question::{Criterion, Predicted, Question, SearchError, Share, find, set, shares};
+pub use question::{Criterion, Predicted, Question, SearchError, Share, estimates, find, set, shares};
 pub use record::{
     NotReached, Observed, SizeRange, ThresholdOptions, ThresholdRecord, ThresholdSearch, TrialResult,
 };

@@ -45,12 +45,6 @@ pub struct Share {
     pub items: f64,
 }
 
-impl From<Share> for SampleMean {
-    fn from(Share { mean, items }: Share) -> SampleMean {
-        SampleMean { mean, variance: mean * (1.0 - mean), items: items as usize }
-    }
-}
-
 /// Work that could not be finished.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages explain the fields.
@@ -75,22 +69,39 @@ impl SearchError {
     }
 }
 
+impl Share {
+    /// The share that a measure of a cell estimates.
+    pub fn new(config: &Config, measure: Measure, estimate: SampleMean) -> Share {
+        // Testing a fact twice says nothing about other facts.
+        let max = if measure.scale() == Scale::ShareOfFacts { config.vocab } else { usize::MAX };
+        Share { mean: estimate.mean, items: estimate.items.min(max) as f64 }
+    }
+}
+
 /// Runs cells and reads a measure off each.
+pub fn estimates(
+    runner: &mut Runner<'_>,
+    cells: &[Config],
+    measure: Measure,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<SampleMean>, SearchError> {
+    runner.require(measure);
+    let outcomes = runner.run(cells, observe)?;
+    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| {
+        Ok(outcome.map_err(|error| SearchError::cell(config, error))?.measures[measure])
+    };
+    cells.iter().zip(outcomes).map(read).collect()
+}
+
+/// The same as shares.
 pub fn shares(
     runner: &mut Runner<'_>,
     cells: &[Config],
     measure: Measure,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Share>, SearchError> {
-    runner.require(measure);
-    let outcomes = runner.run(cells, observe)?;
-    let read = |(config, outcome): (&Config, Result<Outcome, CellError>)| {
-        let estimate = outcome.map_err(|error| SearchError::cell(config, error))?.measures[measure];
-        // Testing a fact twice says nothing about other facts.
-        let max = if measure.scale() == Scale::ShareOfFacts { config.vocab } else { usize::MAX };
-        Ok(Share { mean: estimate.mean, items: estimate.items.min(max) as f64 })
-    };
-    cells.iter().zip(outcomes).map(read).collect()
+    let found = estimates(runner, cells, measure, observe)?;
+    Ok(cells.iter().zip(found).map(|(config, estimate)| Share::new(config, measure, estimate)).collect())
 }
 
 /// What the theory says about a threshold.

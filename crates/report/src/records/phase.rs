@@ -30,7 +30,8 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let compared: Vec<bool> = map.cells.iter().filter_map(|cell| cell.agrees()).collect();
     if !compared.is_empty() {
         let (inside, all) = (compared.iter().filter(|&&agrees| agrees).count(), compared.len());
-        page.line(format!("The prediction is inside the 95% interval of {inside} of the {all} cells run."));
+        let wide = if record.repeats == 2 { ", which are wide with 2 seeds" } else { "" };
+        page.line(format!("The prediction is inside {inside} of the 95% intervals of {all} cells{wide}."));
     }
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");

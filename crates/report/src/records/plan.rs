@@ -3,7 +3,7 @@
 use superpose_core::Measure;
 use superpose_lab::plan::{CRITERION, binds};
 use superpose_lab::words::blame;
-use superpose_theory::plan::{Plan, checked};
+use superpose_theory::plan::{Plan, checked_words};
 
 use super::trigger;
 use crate::document::{Document, Grid, Left, Right};
@@ -41,8 +41,8 @@ pub fn plan(plan: &Plan) -> Document {
     page.table(curve(plan));
     page.paragraph(match (&plan.error, &plan.error_reason) {
         (Some(error), _) => {
-            let range = checked(request.has_mlp()).words;
-            format!("Checked: rms error {error:.3} in the range {range}.")
+            let words = checked_words(&request.point(1.0));
+            format!("Rms error {error:.3}, {words}.")
         }
         (None, Some(reason)) => format!("Not checked here; {reason}."),
         (None, None) => "Not checked here.".into(),

@@ -4,7 +4,7 @@ use superpose_core::Measure;
 use superpose_lab::predict::{LawRecord, PredictionRecord};
 use superpose_lab::words::blame;
 use superpose_theory::Point;
-use superpose_theory::plan::checked_at;
+use superpose_theory::plan::validated;
 use superpose_theory::predict::ByFact;
 
 use super::{NOISE, embeddings, expected_error, measured, model, noise_parts, trigger};
@@ -57,7 +57,7 @@ pub fn predict(record: &PredictionRecord) -> Document {
     let error = expected_error(record.error, record.error_reason.as_deref());
     let point = Point { rows: record.rows, ..Point::from(config) };
     let near = if record.rows.is_some() { "" } else { " near the critical number of samples" };
-    let range = record.error.map_or(String::new(), |_| format!("{near} ({})", checked_at(&point).words));
+    let range = validated(&point).map_or(String::new(), |range| format!("{near} ({})", range.sizes()));
     page.note(format!("Expected error of the recall accuracy: {error}{range}."));
     for (title, budget) in NOISE.into_iter().zip([&record.noise.logits, &record.noise.scores]) {
         let mut table = values();

@@ -3,7 +3,7 @@
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::plan::binds;
 use superpose_theory::Point;
-use superpose_theory::plan::{Plan, Row, checked, expected_error};
+use superpose_theory::plan::{Plan, Row, checked_words, expected_error};
 
 use crate::numbers::{grouped, short};
 
@@ -26,11 +26,11 @@ fn note(plan: &Plan) -> String {
     let reached = if plan.cheapest.is_some() { "" } else { none };
     let count = plan.curve.iter().filter(|row| is_checked(plan, row)).count();
     let kind = match count {
-        0 => "Predicted, and extrapolated everywhere (dashed). Checked",
-        _ if count == plan.curve.len() => "Predicted; checked against simulation in this range",
-        _ => "Predicted; solid where checked against simulation, dashed where extrapolated. Checked",
+        0 => "Predicted, and extrapolated everywhere (dashed)",
+        _ if count == plan.curve.len() => "Predicted, in the range of simulations",
+        _ => "Predicted; solid where checked against simulation, dashed where extrapolated",
     };
-    format!("{reached}{} {kind}: {}.", binds(plan), checked(plan.request.has_mlp()).words)
+    format!("{reached}{} {kind}; {}.", binds(plan), checked_words(&plan.request.point(1.0)))
 }
 
 fn is_checked(plan: &Plan, row: &Row) -> bool {

@@ -74,7 +74,8 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let limit = pass + rounds * (2.0 * pass + softmax + n * (forward + m * d * fma));
     let train = match config.regime {
         Regime::Infinitesimal => limit,
-        // Logits and residuals twice, in full unless the first-order form holds.
+        // Logits and residuals twice, in full unless the first-order form holds. Step 3 takes less where attention locks, which is
+        // not known here.
         Regime::Exact => {
             // How long the rows of Z_out M1 are, squared: from the facts, and from finite data.
             let row = (1.0 + labels / d) / (labels * labels * l * l) + 1.0 / (d * n * l);

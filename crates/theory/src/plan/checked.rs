@@ -1,27 +1,30 @@
 //! The ranges in which the formulas were validated by simulation, and their error there (theory: validation).
 
-use superpose_core::config::Embedding;
+use superpose_core::config::{Embedding, Trigger};
 
 use crate::attention::lock_rate;
 use crate::critical::Parameter::{self, Dim, Length, Vocab, Width};
 use crate::point::{Point, Zipf};
 use crate::recall::MIN_TIGHT_LEAD;
+use crate::words::grouped;
 
-/// Where the formulas of a model were validated, with Gaussian embeddings.
+/// The ranges in which the formulas of a model were validated.
 #[derive(Clone, Copy, Debug)]
-pub struct Checked {
-    /// The ranges in words.
-    pub words: &'static str,
+struct Checked {
+    /// The model in words.
+    model: &'static str,
     ranges: &'static [Validated],
 }
 
 /// A validated range of sizes.
-#[derive(Clone, Copy, Debug)]
-struct Validated {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Validated {
     /// Rms error of three-step accuracy in the range, without seed noise, with a lock rate of at least 0.95.
     error: f64,
     /// The same with a lower lock rate.
     loose_error: f64,
+    /// The trigger that it is for; absent: both.
+    trigger: Option<Trigger>,
     /// Smallest and largest value of every size.
     sizes: &'static [(Parameter, f64, f64)],
 }
@@ -30,17 +33,34 @@ struct Validated {
 const LOCKED: f64 = 0.95;
 
 const ATTENTION: Checked = Checked {
-    words: "attention-only model, Gaussian embeddings, V 100 to 4,000, d 16 to 512, L 2 to 512; at fewer points V 20,000 to 1,000,000, d 512 to 8,192, L 4 to 4,096",
+    model: "attention-only model, Gaussian embeddings",
     ranges: &[
         Validated {
             error: 0.006,
             loose_error: 0.016,
+            trigger: None,
             sizes: &[(Vocab, 100.0, 4000.0), (Dim, 16.0, 512.0), (Length, 2.0, 512.0)],
         },
+        // `docs/validation/middle.csv`.
+        Validated {
+            error: 0.005,
+            loose_error: 0.020,
+            trigger: Some(Trigger::Keys),
+            sizes: &[(Vocab, 4000.0, 20_000.0), (Dim, 256.0, 1024.0), (Length, 4.0, 256.0)],
+        },
+        // `docs/validation/large.csv`.
+        Validated {
+            error: 0.005,
+            loose_error: 0.020,
+            trigger: Some(Trigger::Keys),
+            sizes: &[(Vocab, 20_000.0, 1e6), (Dim, 512.0, 8192.0), (Length, 16.0, 4096.0)],
+        },
+        // Both of these files.
         Validated {
             error: LARGE_ERROR,
             loose_error: LARGE_ERROR,
-            sizes: &[(Vocab, 20_000.0, 1e6), (Dim, 512.0, 8192.0), (Length, 4.0, 4096.0)],
+            trigger: Some(Trigger::Values),
+            sizes: &[(Vocab, 4000.0, 100_000.0), (Dim, 512.0, 8192.0), (Length, 4.0, 4096.0)],
         },
     ],
 };
@@ -49,20 +69,36 @@ const ATTENTION: Checked = Checked {
 const LARGE_ERROR: f64 = 0.020;
 
 const MLP: Checked = Checked {
-    words: "attention-MLP model, Gaussian embeddings, V 100 to 1,000, d 16 to 128, L 2 to 128, m 64 to 2,048",
-    ranges: &[Validated {
-        error: 0.020,
-        loose_error: 0.020,
-        sizes: &[(Vocab, 100.0, 1000.0), (Dim, 16.0, 128.0), (Length, 2.0, 128.0), (Width, 64.0, 2048.0)],
-    }],
+    model: "attention-MLP model, Gaussian embeddings",
+    ranges: &[
+        Validated {
+            error: 0.020,
+            loose_error: 0.020,
+            trigger: None,
+            sizes: &[(Vocab, 100.0, 1000.0), (Dim, 16.0, 128.0), (Length, 2.0, 128.0), (Width, 64.0, 2048.0)],
+        },
+        // `docs/validation/middle_mlp.csv`, and `large.csv` for the largest sizes.
+        Validated {
+            error: 0.015,
+            loose_error: 0.046,
+            trigger: Some(Trigger::Keys),
+            sizes: &[
+                (Vocab, 1000.0, 20_000.0),
+                (Dim, 64.0, 1024.0),
+                (Length, 4.0, 64.0),
+                (Width, 512.0, 8192.0),
+            ],
+        },
+    ],
 };
 
 /// Tokens by Zipf's law.
 const ZIPF: Checked = Checked {
-    words: "attention-only model, Gaussian embeddings, tokens and facts with one exponent of Zipf's law from 0.3 to 2, V 129 to 1,425, d 24 to 400, L 3 to 128, N 0.4 V to 100 V",
+    model: "attention-only model, Gaussian embeddings, tokens and facts with one exponent of Zipf's law from 0.3 to 2, N 0.4 V to 100 V",
     ranges: &[Validated {
         error: ZIPF_ERROR,
         loose_error: ZIPF_ERROR,
+        trigger: None,
         sizes: &[(Vocab, 129.0, 1425.0), (Dim, 24.0, 400.0), (Length, 3.0, 128.0)],
     }],
 };
@@ -72,36 +108,51 @@ const ZIPF_ERROR: f64 = 0.01;
 
 /// Input embeddings of the caller: the errors of `docs/validation/rows.csv`.
 const ROWS: Checked = Checked {
-    words: "attention-only model, 60 matrices with spectra of power laws, shared means and near-duplicates, V 60 to 800, d 32 to 384, L 4 to 32, N from V to 100 V",
+    model: "attention-only model, 60 matrices with spectra of power laws, shared means and near-duplicates, N from V to 100 V",
     ranges: &[Validated {
         error: 0.025,
         loose_error: 0.042,
+        trigger: None,
         sizes: &[(Vocab, 60.0, 800.0), (Dim, 32.0, 384.0), (Length, 4.0, 32.0)],
     }],
 };
 
-/// Where the model with or without an MLP was validated with random embeddings.
-pub fn checked(has_mlp: bool) -> Checked {
-    if has_mlp { MLP } else { ATTENTION }
-}
+impl Checked {
+    /// Where the formulas that hold at a point were validated.
+    fn at(point: &Point) -> Checked {
+        match (point.rows, point.zipf.is_uniform(), point.width) {
+            (Some(_), ..) => ROWS,
+            (None, false, _) => ZIPF,
+            (None, true, None) => ATTENTION,
+            (None, true, Some(_)) => MLP,
+        }
+    }
 
-/// Where the formulas that hold at a point were validated.
-pub fn checked_at(point: &Point) -> Checked {
-    match (point.rows, point.zipf.is_uniform()) {
-        (Some(_), _) => ROWS,
-        (None, true) => checked(point.width.is_some()),
-        (None, false) => ZIPF,
+    /// The ranges for the trigger of a point.
+    fn ranges(self, point: &Point) -> impl Iterator<Item = &'static Validated> {
+        let trigger = point.trigger;
+        self.ranges.iter().filter(move |range| range.trigger.is_none_or(|only| only == trigger))
     }
 }
 
-/// Expected rms error of the predicted accuracy at a point.
-///
-/// # Errors
-/// Outside the validated ranges the error is unknown; the message names the values outside the nearest one.
-pub fn expected_error(point: &Point) -> Result<f64, String> {
-    let checked = checked_at(point);
-    let outside = |range: &Validated| -> Vec<String> {
-        let sizes = range.sizes.iter().filter_map(|&(parameter, low, high)| {
+impl Validated {
+    /// Expected rms error of the predicted accuracy at a point of the range.
+    fn error(&self, point: &Point) -> f64 {
+        let tight = !point.zipf.is_uniform() || lock_rate(point) >= LOCKED;
+        if tight { self.error } else { self.loose_error }
+    }
+
+    /// The sizes of the range, such as `V 100 to 4,000, d 16 to 512`.
+    pub fn sizes(&self) -> String {
+        let size = |&(parameter, low, high): &(Parameter, f64, f64)| {
+            format!("{} {} to {}", parameter.symbol(), grouped(low), grouped(high))
+        };
+        self.sizes.iter().map(size).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The values of a point that are outside, in words.
+    fn outside(&self, point: &Point) -> Vec<String> {
+        let sizes = self.sizes.iter().filter_map(|&(parameter, low, high)| {
             let value = parameter.of(point).unwrap_or(low);
             (!(low..=high).contains(&value)).then(|| format!("{} = {value}", parameter.symbol()))
         });
@@ -115,13 +166,38 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
         };
         let samples = samples.then(|| format!("N = {}", point.samples));
         kind.into_iter().chain(sizes).chain(lead).chain(samples).chain(exponent(point)).collect()
-    };
+    }
+}
+
+/// Where the formulas that hold at a point were checked by simulation: up to which sizes, the model, and all ranges.
+pub fn checked_words(point: &Point) -> String {
+    let checked = Checked::at(point);
+    let ranges: Vec<&Validated> = checked.ranges(point).collect();
+    let mut largest: Vec<(Parameter, f64)> = Vec::new();
+    for &(parameter, _, high) in ranges.iter().flat_map(|range| range.sizes) {
+        match largest.iter_mut().find(|(known, _)| *known == parameter) {
+            Some((_, most)) => *most = most.max(high),
+            None => largest.push((parameter, high)),
+        }
+    }
+    let up_to: Vec<String> = largest
+        .iter()
+        .map(|(parameter, high)| format!("{} = {}", parameter.symbol(), grouped(*high)))
+        .collect();
+    let sizes: Vec<String> = ranges.iter().map(|range| range.sizes()).collect();
+    format!("checked up to {} ({}: {})", up_to.join(", "), checked.model, sizes.join("; "))
+}
+
+/// The first validated range that holds a point.
+///
+/// # Errors
+/// There is none; the message names the values outside the nearest one.
+pub fn validated(point: &Point) -> Result<&'static Validated, String> {
     let mut nearest: Option<Vec<String>> = None;
-    for range in checked.ranges {
-        let outside = outside(range);
+    for range in Checked::at(point).ranges(point) {
+        let outside = range.outside(point);
         if outside.is_empty() {
-            let tight = !point.zipf.is_uniform() || lock_rate(point) >= LOCKED;
-            return Ok(if tight { range.error } else { range.loose_error });
+            return Ok(range);
         }
         if nearest.as_ref().is_none_or(|nearest| outside.len() < nearest.len()) {
             nearest = Some(outside);
@@ -129,7 +205,16 @@ pub fn expected_error(point: &Point) -> Result<f64, String> {
     }
     let outside = nearest.unwrap_or_default();
     let verb = if outside.len() == 1 && !outside[0].starts_with("exponents") { "lies" } else { "lie" };
-    Err(format!("extrapolated: {} {verb} outside what was checked ({})", outside.join(", "), checked.words))
+    let outside = outside.join(", ");
+    Err(format!("extrapolated: {outside} {verb} outside the ranges; {}", checked_words(point)))
+}
+
+/// Expected rms error of the predicted accuracy at a point.
+///
+/// # Errors
+/// Outside the validated ranges the error is unknown; the message names the values outside the nearest one.
+pub fn expected_error(point: &Point) -> Result<f64, String> {
+    validated(point).map(|range| range.error(point))
 }
 
 /// An exponent of Zipf's law outside the validated range, in words.
@@ -146,15 +231,26 @@ mod tests {
 
     #[test]
     fn error_is_known_inside_the_validated_ranges_only() {
+        let values = |vocab, dim, length, samples| Point {
+            trigger: Trigger::Values,
+            ..gaussian(vocab, dim, length, samples)
+        };
         assert_eq!(expected_error(&gaussian(512.0, 128.0, 16.0, 8192.0)), Ok(0.006));
         assert_eq!(expected_error(&gaussian(300.0, 40.0, 60.0, 2000.0)), Ok(0.016));
-        assert_eq!(expected_error(&gaussian(1e5, 2048.0, 64.0, 1e6)), Ok(LARGE_ERROR));
+        assert_eq!(expected_error(&values(1e5, 2048.0, 64.0, 1e6)), Ok(LARGE_ERROR));
+        assert_eq!(expected_error(&gaussian(1e6, 6144.0, 16.0, 3e6)), Ok(0.005));
+        assert_eq!(expected_error(&gaussian(1e4, 600.0, 16.0, 1e5)), Ok(0.005));
         let soft = Point { lead: 1.0, ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert!(expected_error(&soft).unwrap_err().starts_with("extrapolated: lead = 1 lies"));
         let text = expected_error(&gaussian(1e6, 128.0, 1e5, 1e12)).unwrap_err();
-        assert!(text.starts_with("extrapolated: V = 1000000, L = 100000 lie outside"), "{text}");
-        let text = expected_error(&gaussian(1e4, 600.0, 16.0, 1e5)).unwrap_err();
-        assert!(text.starts_with("extrapolated: V = 10000 lies outside"), "{text}");
+        let expected = "extrapolated: V = 1000000, L = 100000 lie outside the ranges; checked up to V = 1,000,000, d = 8,192, L = 4,096 (attention-only model, Gaussian embeddings: V 100 to 4,000, d 16 to 512, L 2 to 512; V 4,000";
+        assert!(text.starts_with(expected), "{text}");
+        // With the trigger in the values, sizes were checked up to 100,000 facts.
+        let text = expected_error(&values(1e6, 6144.0, 16.0, 1e9)).unwrap_err();
+        assert!(
+            text.starts_with("extrapolated: V = 1000000 lies outside the ranges; checked up to V = 100,000,"),
+            "{text}"
+        );
         let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert_eq!(expected_error(&mlp), Ok(0.020));
         let given = Point { rows: Some(crate::rows::random(128.0)), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
@@ -169,5 +265,8 @@ mod tests {
         );
         let wide = Point { width: Some(9999.0), ..mlp };
         assert!(expected_error(&wide).unwrap_err().contains("m = 9999 lies"));
+        let large = Point { width: Some(4096.0), ..gaussian(1e4, 512.0, 16.0, 1e5) };
+        assert_eq!(expected_error(&large), Ok(0.015));
+        assert!(expected_error(&Point { trigger: Trigger::Values, ..large }).is_err());
     }
 }

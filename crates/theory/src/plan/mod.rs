@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use superpose_core::config::{Activation, Embedding, Trigger};
 use superpose_core::{Measure, Settings};
 
-pub use checked::{Checked, checked, checked_at, expected_error};
+pub use checked::{Validated, checked_words, expected_error, validated};
 
 use crate::attention::{kept_rate, tokens_to_keep};
 use crate::conditions::{Condition, Subject};

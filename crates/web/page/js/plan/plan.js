@@ -131,7 +131,7 @@ function show(found, state) {
     found.cheapest ? cheapest(found, state) : none(found),
     found.svg && found.curve?.length > 1 ? tradeOff(found, 'What other sizes need; point at a dot to read it. The ring is the cheapest. Dashed: beyond what was checked.') : null,
     found.curve?.length > 1 ? [h('h3', {}, 'The trade-off'), curve(found.curve), files(found)] : null,
-    h('p', { class: 'note' }, raised(`Cheapest: ${found.criterion}. Checked for: ${found.checked}.`)));
+    h('p', { class: 'note' }, raised(`Cheapest: ${found.criterion}. Formulas ${found.checked}.`)));
 }
 
 /** Reads the form: the plan, or a sentence about what is wrong. */
