@@ -9,13 +9,15 @@ use std::process::{Command, Stdio};
 
 use crate::{ci, works};
 
+/// A package of Debian, and a check whether its programs are there, however they were installed.
+type Package = (&'static str, fn() -> bool);
+
 /// What a part of the tests needs.
 #[derive(Clone, Copy)]
 pub struct Need {
     /// The part, as the list of skipped tests names it.
     pub part: &'static str,
-    /// Packages of Debian, each with a check whether its programs are there, however they were installed.
-    packages: &'static [(&'static str, fn() -> bool)],
+    packages: &'static [Package],
     /// Whether the tests also need root; without it, installing the packages is no help.
     root: bool,
 }
