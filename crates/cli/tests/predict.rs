@@ -81,7 +81,9 @@ fn missing_predictions_have_a_reason() {
     let large = json("predict --vocab 100000 --dim 1000 --samples 1e9");
     assert!(large["accuracy"].is_f64() && large["error"] == 0.020);
     let between = json("predict --vocab 10000 --dim 1000 --samples 1e9");
-    assert!(between["accuracy"].is_f64() && between["error"].is_null());
+    assert!(between["accuracy"].is_f64() && between["error"] == 0.020);
+    let larger = json("predict --vocab 200000 --dim 1000 --samples 1e9");
+    assert!(larger["accuracy"].is_f64() && larger["error"].is_null());
     let zipf = json("predict --zipf 1.0 --trigger keys");
     assert!(
         zipf["accuracy"].is_f64() && zipf["error"] == 0.01 && zipf["gaps"].as_array().unwrap().is_empty()

@@ -244,7 +244,7 @@ fn killed_slurm_array_equals_a_local_run() {
     let folder = work.path();
     std::fs::write(
         folder.join("my sweep.toml"),
-        "vocab = 300\ndim = 64\nlength = 24\nsamples = 12000\ntest_samples = 1000\nrepeats = 400\n",
+        "vocab = 300\ndim = 64\nlength = 24\nsamples = 24000\ntest_samples = 1000\nrepeats = 400\n",
     )
     .unwrap();
     let local = superpose(folder, &["sweep", "my sweep.toml", "--store", "local.sqlite"]).output().unwrap();
@@ -279,13 +279,13 @@ fn killed_slurm_array_equals_a_local_run() {
     let (out, worked) = cluster.slurm("scancel --signal=KILL --full 2_1");
     assert!(worked, "{out}");
     until("results of task 3", || lines(3) > 0);
+    // The signal that Slurm sends a minute before the time limit.
+    cluster.slurm("scancel --signal=TERM --batch 2_3");
     let now = status(&cluster);
     assert_eq!(now["tasks"]["stopped"][0]["task"], 1, "{now}");
     let state = now["tasks"]["stopped"][0]["state"].as_str().unwrap();
     assert!(matches!(state, "CANCELLED" | "FAILED"), "{now}");
     assert!(now["cells"]["running"].as_u64() > Some(0) && now["seconds_left"].as_f64() > Some(0.0), "{now}");
-    // The signal that Slurm sends a minute before the time limit.
-    cluster.slurm("scancel --signal=TERM --batch 2_3");
     let merge = ["merge", "--store", "my sweep.sqlite"];
     cluster.superpose(folder, &merge);
     cluster.kill_node();
