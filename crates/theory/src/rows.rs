@@ -31,7 +31,7 @@ pub struct Rows {
     pub along_mean: [f64; 4],
     /// Mean overlaps of pairs of rows, in units of q, with Gaussian output embeddings.
     pub kernel: Measured,
-    /// Equally many rows each, by how much they overlap with others.
+    /// Rows by how much they overlap with others, the hardest to tell from them last.
     pub kinds: [Kind; KINDS],
     /// Share of the other rows in each group of overlaps.
     pub shares: [f64; GROUPS],
@@ -45,6 +45,8 @@ pub const GROUPS: usize = 14;
 /// Rows that are about equally hard to tell from the others, in units of their own squared length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kind {
+    /// Share of the rows.
+    pub weight: f64,
     /// Squared length, in units of q.
     pub own: f64,
     /// Mean overlap with other rows.
@@ -61,7 +63,7 @@ impl Rows {
     pub(crate) fn queries(&self, point: &Point) -> Vec<Query> {
         let unit = point.trigger.t() / self.square;
         let query = |kind: &Kind| Query {
-            weight: 1.0 / KINDS as f64,
+            weight: kind.weight,
             kappa: kind.own * kind.kappa + unit,
             xi: kind.own * (1.0 - kind.kappa),
             s2: kind.own * kind.own * kind.s2 + unit * self.traces[0] / point.dim,
@@ -157,7 +159,7 @@ pub(crate) fn random(dim: f64) -> Rows {
     let (count, square, length_variance) = (f64::INFINITY, 1.0, 2.0 / dim);
     let mut shares = [0.0; GROUPS];
     shares[0] = 1.0;
-    let kind = Kind { own: 1.0, s2: 1.0 / dim, ..Kind::default() };
+    let kind = Kind { weight: 1.0 / KINDS as f64, own: 1.0, s2: 1.0 / dim, ..Kind::default() };
     let kinds = [kind; KINDS];
     Rows { count, square, length_variance, traces, along_mean: [0.0; 4], kernel, kinds, shares }
 }

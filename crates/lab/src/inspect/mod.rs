@@ -29,7 +29,7 @@ pub use cost::{output_seconds, seconds};
 pub use facts::{facts_by_means, gaussian_facts};
 use facts::{gaussian_accuracy, largest};
 use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
-use pairs::Outputs;
+pub(crate) use pairs::Outputs;
 pub use pairs::Pairs;
 pub use sizes::{Sizes, SizesOptions, sizes};
 

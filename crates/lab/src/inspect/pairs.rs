@@ -27,7 +27,7 @@ pub(super) const QUERIES: usize = 2048;
 const BLOCK: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outputs {
+pub(crate) struct Outputs {
     /// Mean square cosine of two of them.
     pub coherence: f64,
     /// Standard deviation of the squared length over its mean.
@@ -113,7 +113,8 @@ impl Pairs {
 }
 
 impl Overlaps {
-    fn win(&self, vocab: f64, p: f64, outputs: Outputs) -> f64 {
+    /// Returns the probability that the row's fact is recalled, among `vocab` such rows with 1/p samples per fact.
+    pub(crate) fn win(&self, vocab: f64, p: f64, outputs: Outputs) -> f64 {
         let Overlaps { kappa, xi, s2, .. } = *self;
         if xi.is_nan() || xi <= 0.0 {
             return 0.0;

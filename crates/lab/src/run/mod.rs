@@ -3,6 +3,7 @@
 mod data;
 mod import;
 mod instance;
+mod kinds;
 mod learn;
 mod metered;
 mod record;

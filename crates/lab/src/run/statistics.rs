@@ -5,15 +5,14 @@
 
 use superpose_core::backend::{Backend, Cancelled, View};
 use superpose_core::numeric::dot;
-use superpose_core::random::{Stream, shuffle};
 use superpose_theory::Measured;
-use superpose_theory::rows::{GROUPS, KINDS, Kind, Rows};
+use superpose_theory::rows::Rows;
 
+use super::kinds::kinds;
 use super::{Inputs, RunError};
-use crate::overlaps::{OverlapSums, Overlaps};
 
 /// Rows read at once.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 impl Inputs {
     /// Measures the statistics of the input embeddings that predictions need, if they are from a file or imported without other tensors.
@@ -115,85 +114,6 @@ pub(crate) fn measure<E: From<Cancelled>>(
     Ok(Some(Rows { count: n, square, length_variance, traces, along_mean, kernel, kinds, shares }))
 }
 
-/// Rows whose overlaps with all others are measured, drawn at random.
-const QUERIES: usize = 2048;
-
-/// Sorts rows by how much they overlap with others and averages over equally many of them. Returns also the share of the other rows in
-/// each group of overlaps.
-fn kinds<E: From<Cancelled>>(
-    (count, dim): (usize, usize),
-    square: f64,
-    read: impl Fn(usize, usize) -> Result<Vec<f64>, E>,
-    backend: &Backend,
-) -> Result<([Kind; KINDS], [f64; GROUPS]), E> {
-    let mut chosen: Vec<usize> = (0..count).collect();
-    shuffle(0, Stream::FileRows, &mut chosen);
-    chosen.truncate(QUERIES);
-    let mut queries = Vec::with_capacity(chosen.len() * dim);
-    for &row in &chosen {
-        queries.extend(read(row, row + 1)?);
-    }
-    let mut found: Vec<OverlapSums> = chosen.iter().map(|&row| OverlapSums::new(row, count)).collect();
-    let mut dots = Vec::new();
-    for first in (0..count).step_by(BLOCK) {
-        let end = (first + BLOCK).min(count);
-        let block = read(first, end)?;
-        dots.resize(chosen.len() * (end - first), 0.0);
-        let (queries, block) = (View::new(&queries, chosen.len(), dim), View::new(&block, end - first, dim));
-        backend.product(&mut dots, queries, block.t())?;
-        for (sums, row) in found.iter_mut().zip(dots.chunks_exact(end - first)) {
-            sums.add(first, row.iter().map(|x| x / square));
-        }
-    }
-    let mut all: Vec<(f64, [[f64; 2]; GROUPS], Kind)> =
-        found.into_iter().map(|sums| kind(&sums.overlaps())).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let shares = std::array::from_fn(|g| mean(all.iter().map(|(_, groups, _)| groups[g][1])));
-    let kinds = std::array::from_fn(|i| {
-        let first = |i: usize| i * all.len() / KINDS;
-        let part = &all[first(i)..first(i + 1).max(first(i) + 1).min(all.len())];
-        let mean = |f: &dyn Fn(&Kind) -> f64| mean(part.iter().map(|(_, _, kind)| f(kind)));
-        Kind {
-            own: mean(&|kind| kind.own),
-            kappa: mean(&|kind| kind.kappa),
-            s2: mean(&|kind| kind.s2),
-            overlaps: std::array::from_fn(|g| mean(&|kind| kind.overlaps[g])),
-        }
-    });
-    Ok((kinds, shares))
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut count) = (0.0, 0.0_f64);
-    values.for_each(|value| (sum, count) = (sum + value, count + 1.0));
-    sum / count.max(1.0)
-}
-
-/// How much a row overlaps with others, its groups of overlaps with their shares, and all of it in units of its squared length.
-fn kind(row: &Overlaps) -> (f64, [[f64; 2]; GROUPS], Kind) {
-    /// Sizes of the groups of nearest rows, and numbers of further overlaps that are merged: fine where overlaps are large.
-    const NEAREST: [usize; 6] = [1, 1, 2, 4, 8, 16];
-    const FURTHER: [usize; GROUPS - NEAREST.len()] = [1, 1, 1, 2, 3, 4, 6, usize::MAX];
-    // A row of length 0 is told from no other.
-    let own = (row.kappa + row.xi).max(1e-12);
-    let mut groups = [[0.0; 2]; GROUPS];
-    let merge = |part: &[(f64, f64)]| {
-        let share: f64 = part.iter().map(|one| one.1).sum();
-        [part.iter().map(|one| one.0 * one.1).sum::<f64>() / share.max(f64::MIN_POSITIVE) / own, share]
-    };
-    let (near, far) = groups.split_at_mut(NEAREST.len());
-    for (groups, sizes, mut left) in [(near, &NEAREST[..], &row.nearest[..]), (far, &FURTHER, &row.groups)] {
-        for (group, &size) in groups.iter_mut().zip(sizes) {
-            let (part, rest) = left.split_at(size.min(left.len()));
-            (*group, left) = (merge(part), rest);
-        }
-    }
-    let kappa = row.kappa / own;
-    let strength = groups.iter().map(|[delta, share]| share * (kappa + delta).powi(4)).sum();
-    let kind = Kind { own, kappa, s2: row.s2 / (own * own), overlaps: groups.map(|group| group[0]) };
-    (strength, groups, kind)
-}
-
 /// Sums over rows of the squared length, of `kappa_v`, the mean overlap with the others, of `xi_v` and of squares.
 #[derive(Default)]
 pub(crate) struct Sums {
@@ -243,10 +163,12 @@ impl Sums {
 mod tests {
     use superpose_core::Measure;
     use superpose_core::config::{Settings, Trigger};
-    use superpose_core::random::{Words, normals};
+    use superpose_core::random::{Stream, Words, normals};
     use superpose_tensors::Tensor;
+    use superpose_theory::rows::Kind;
     use superpose_theory::{Point, predict_at};
 
+    use super::super::kinds::mean;
     use super::*;
     use crate::run::{Import, evaluation};
 
@@ -366,6 +288,10 @@ mod tests {
         let mut half = random.clone();
         half[50 * 100..].fill(0.0);
         assert!((0.4..0.55).contains(&accuracy(&half, 100)), "{}", accuracy(&half, 100));
+        for few in [2, 5] {
+            let accuracy = accuracy(&random[..few * 100], 100);
+            assert!((0.5..=1.0).contains(&accuracy), "{few} rows: {accuracy}");
+        }
         let large: Vec<f64> = random.iter().map(|x| 1e20 * x).collect();
         assert!((accuracy(&large, 100) - accuracy(&random, 100)).abs() < 1e-6);
     }
