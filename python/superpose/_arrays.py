@@ -10,6 +10,8 @@ from typing import Any, Dict, Mapping, Optional, TypedDict
 
 import numpy
 
+from ._given import refuse_functions
+
 
 class Embeddings(TypedDict, total=False):
     """Arrays that take the place of drawn embeddings."""
@@ -51,6 +53,7 @@ def tensors(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
 
 def inputs(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
     """Returns the keywords of a call that name inputs of a run as NumPy arrays. Another name is a ``TypeError``."""
+    refuse_functions(given)
     for name in given:
         if name not in Tensors.__annotations__:
             raise TypeError(f"unexpected keyword argument {name!r}; the arrays are {', '.join(Tensors.__annotations__)}")

@@ -29,6 +29,9 @@ def engine_hook(hook: Optional[Hook]) -> Optional[Callable[..., Any]]:
             return None if answer is None else False
         if not isinstance(answer, Mapping):
             raise wrong("what the hook returned", answer, "None, superpose.STOP, or a dictionary of arrays by name")
+        missing = [name for name, array in answer.items() if array is None]
+        if missing:
+            raise wrong(f"what the hook returned for {missing[0]}", None, "an array; leave out a name that the optimiser moves")
         return _arrays.tensors(dict(answer))
 
     return call

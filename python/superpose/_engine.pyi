@@ -146,6 +146,7 @@ def experiment(
 ) -> Record: ...
 def inspect(
     file: str,
+    is_array: bool,
     tensor: Optional[str],
     output_tensor: Optional[str],
     accuracy: Number,

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from ._keys import BoundKeys, EstimateKeys, Keys, RepeatKeys
 
 
+#: What reads files of arrays that are not safetensors, by the end of their names.
+_LOADERS = {".npy": "numpy.load", ".npz": "numpy.load", ".pt": "torch.load", ".pth": "torch.load"}
+
+
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
     if config is not None and not isinstance(config, Config):
         raise wrong("config", config, "a Config; settings are keywords, such as vocab=64")
@@ -354,7 +358,8 @@ def inspect(
     """
     names = [None if name is None else word(key, name) for key, name in (("tensor", tensor), ("output_tensor", output_tensor))]
     with contextlib.ExitStack() as stack:
-        if hasattr(file, "__array__") or hasattr(file, "__dlpack__"):
+        is_array = hasattr(file, "__array__") or hasattr(file, "__dlpack__")
+        if is_array:
             if any(name is not None for name in names):
                 raise ValueError("tensor and output_tensor name matrices of a file; give the array alone")
             # The engine reads blocks of rows of a mapped file, so that matrices may be larger than the memory.
@@ -365,8 +370,12 @@ def inspect(
             if weight or isinstance(file, (list, tuple)):
                 raise wrong("file", file, f"the name of a file or an array{weight}")
             source = path("file", file)
+            loader = _LOADERS.get(os.path.splitext(source)[1])
+            if loader:
+                raise wrong("file", source, f"a safetensors file or an array; load it with {loader}")
         tell = stack.enter_context(listener(progress))
-        return InspectResult(_engine.inspect(source, names[0], names[1], accuracy, facts, length, trigger, threads, tell), "inspect")
+        found = _engine.inspect(source, is_array, names[0], names[1], accuracy, facts, length, trigger, threads, tell)
+        return InspectResult(found, "inspect")
 
 
 def memory(

@@ -23,6 +23,13 @@ def wrong(name: str, value: Any, allowed: str) -> ValueError:
     return ValueError(f"{name} = {shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + '...'}: must be {allowed}")
 
 
+def refuse_functions(keys: Mapping[str, Any]) -> None:
+    """Refuses a hook or a loss where nothing calls it."""
+    for name in ("hook", "loss"):
+        if name in keys:
+            raise TypeError(f"{name} is given: only train calls it; other calls run the engine alone")
+
+
 def word(name: str, value: Any) -> str:
     """Returns the value if it is a string."""
     if not isinstance(value, str):

@@ -84,6 +84,7 @@ class Network:
             threads: as for :meth:`Config.run`.
         """
         every = ["scores", "attention", "head", "before", "features", "output", "logits"]
+        names = [names] if isinstance(names, str) else names
         wanted = [name for name in every if name != "before" or self.config.get("width")] if names is None else list(names)
         return self._network.activations(wanted, _arrays.maybe("tokens", tokens), _arrays.maybe("position", position), threads)
 
@@ -120,7 +121,7 @@ class Network:
         >>> {name: array.shape for name, array in gradients.items()}
         {'m': (16, 16), 'z_out': (32, 16)}
         """
-        names = self._network.trained() if by is None else list(by)
+        names = self._network.trained() if by is None else [by] if isinstance(by, str) else list(by)
         given = _batch(tokens, position, labels)
         return LossGradients(*self._network.gradients(names, *given, threads))
 

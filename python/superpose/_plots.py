@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+import os
 import re
 from typing import Any, Dict, List, Tuple
+
+from ._given import wrong
 
 #: Colours of series, those of the SVG.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#707070"]
@@ -21,9 +24,14 @@ class Drawing:
         self.svg = svg
 
     def save(self, path: Any) -> None:
-        """Writes the SVG to a file."""
+        """Writes the SVG to a file, whose name ends with ``.svg``."""
+        if not os.fsdecode(path).lower().endswith(".svg"):
+            raise wrong("path", os.fsdecode(path), "a name that ends with .svg; other formats need matplotlib: pip install 'superpose[plots]'")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
+
+    #: The name that matplotlib's figures have for it.
+    savefig = save
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -7,7 +7,7 @@ import inspect
 from typing import Any, Dict, Type
 
 from . import _engine
-from ._given import path
+from ._given import path, refuse_functions
 
 #: Settings whose values are files.
 _FILES = ("embedding_file", "import")
@@ -67,6 +67,7 @@ def _default(name: str) -> Any:
 
 def named(keys: Dict[str, Any]) -> Dict[str, Any]:
     """Keys as the engine has them. ``import`` is a keyword of Python, so it is written with a trailing underscore."""
+    refuse_functions(keys)
     if "import_" not in keys:
         return keys
     if "import" in keys:

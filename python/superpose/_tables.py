@@ -51,6 +51,8 @@ def _phase(values: Dict[str, Any]) -> List[Row]:
             y: cell["y"],
             measure: cell["value"],
             "measured": cell["measured"],
+            "low": cell["low"],
+            "high": cell["high"],
             "predicted": cell["predicted"],
             **_cause("dominant", cell["dominant"]),
         }

@@ -78,20 +78,20 @@ class Training(TrainResult):
         self.model = network
 
     def tensors(self) -> Dict[str, Array]:
-        """Returns all arrays of the network by name, as :meth:`Network.tensors`. The checkpoint has the same bits for trained arrays."""
+        """Returns all arrays of the first repeat's network by name, as :meth:`Network.tensors`. The checkpoint has the same bits for trained arrays."""
         return self.model.tensors()
 
     def attention(self, tokens: Any = None, position: Any = None, *, threads: Optional[int] = None) -> Array:
-        """Returns attention weights, ``[n, heads, length]``, as :meth:`Network.attention`."""
+        """Returns attention weights of the first repeat's network, ``[n, heads, length]``, as :meth:`Network.attention`."""
         return self.model.attention(tokens, position, threads=threads)
 
     def logits(self, tokens: Any = None, position: Any = None, *, threads: Optional[int] = None) -> Array:
-        """Returns logits, ``[n, labels]``, as :meth:`Network.logits`."""
+        """Returns logits of the first repeat's network, ``[n, labels]``, as :meth:`Network.logits`."""
         return self.model.logits(tokens, position, threads=threads)
 
     @property
     def data(self) -> Data:
-        """The training samples, as :attr:`Network.data`."""
+        """The training samples of the first repeat, as :attr:`Network.data`."""
         return self.model.data
 
     def curves(self) -> Dict[str, Array]:

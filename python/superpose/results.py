@@ -204,6 +204,7 @@ class Measured(Fields):
 
 class Kind(Fields):
     __slots__ = ()
+    weight: float
     own: float
     kappa: float
     s2: float
@@ -378,6 +379,8 @@ class Sizes(Fields):
     error: Optional[float]
     error_reason: Optional[str]
     fewest_samples: Optional[int]
+    fewest_samples_low: Optional[int]
+    fewest_samples_high: Optional[int]
     largest_length: Optional[int]
 
 

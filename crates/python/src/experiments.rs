@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use superpose_core::backend::Device;
+use superpose_core::config::Settings;
 use superpose_lab::cell::Runner;
 use superpose_lab::decoders::{self, FirstStep};
 use superpose_lab::inspect::{InspectError, SizesOptions, sizes};
@@ -82,7 +83,7 @@ pub fn threshold(
     range: Option<&Bound<'_, PyAny>>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
@@ -124,7 +125,7 @@ pub fn phase(
     keys: &Bound<'_, PyDict>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
@@ -155,7 +156,7 @@ pub fn experiment(
     keys: &Bound<'_, PyDict>,
     tensors: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
     decoder: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
@@ -201,6 +202,7 @@ pub fn experiment(
 pub fn inspect(
     py: Python<'_>,
     file: PathBuf,
+    is_array: bool,
     tensor: Option<String>,
     output_tensor: Option<String>,
     accuracy: &Bound<'_, PyAny>,
@@ -212,6 +214,7 @@ pub fn inspect(
 ) -> PyResult<Record> {
     let (threads, accuracy) = (self::threads(threads)?, field("accuracy", accuracy)?);
     let (length, trigger) = (field("length", length)?, choice("trigger", trigger)?);
+    Settings { length, ..Settings::default() }.check().map_err(Failure::from)?;
     let facts = facts.map(|facts| field("facts", facts)).transpose()?;
     if facts.is_some() && output_tensor.is_some() {
         return Err(Failure::new(
@@ -237,7 +240,7 @@ pub fn inspect(
                 Ok(found)
             })
             .map_err(|error| match error {
-                InspectError::Tensors(error) => Failure::from(file.inside(error)),
+                InspectError::Tensors(error) if !is_array => Failure::from(file.inside(error)),
                 other => Failure::from(other),
             })
     })?;

@@ -54,6 +54,8 @@ pub fn put<T>(
     }
     let text = match values[..] {
         [Value::Flag(flag)] => flag.to_string(),
+        // Quoted, so that text that looks like a number is seen to be text.
+        [Value::Text(_)] if value.str()?.to_string().parse::<f64>().is_ok() => value.repr()?.to_string(),
         _ => value.str()?.to_string(),
     };
     if values.is_empty() {

@@ -1,6 +1,7 @@
 //! Runs and trained models.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
@@ -114,10 +115,12 @@ pub fn threads(given: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
 }
 
 /// The device of a keyword; absent: the CPU.
-pub fn device(given: Option<&str>) -> PyResult<Option<Arc<dyn Device>>> {
-    let Some(word) = given else { return Ok(None) };
-    let choice: Choice =
-        word.parse().map_err(|allowed| Failure::new(format!("device = {word}: {allowed}")))?;
+pub fn device(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<dyn Device>>> {
+    let Some(given) = given else { return Ok(None) };
+    let choice: Choice = put("device", given, |value| match value {
+        Value::Text(word) => word.parse(),
+        _ => Choice::from_str(""),
+    })?;
     Ok(choice.open().map_err(Failure::from)?)
 }
 
@@ -128,7 +131,7 @@ pub fn run(
     config: &Config,
     tensors: &Bound<'_, PyDict>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     export: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {

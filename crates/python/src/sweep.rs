@@ -70,7 +70,7 @@ pub fn sweep(
     store: Option<PathBuf>,
     retry_failed: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;

@@ -29,7 +29,7 @@ pub fn train(
     checkpoint: Option<PathBuf>,
     store: Option<PathBuf>,
     threads: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
     listener: Option<Py<PyAny>>,
     hook: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
@@ -37,6 +37,11 @@ pub fn train(
     file("checkpoint", checkpoint.as_deref())?;
     file("store", store.as_deref())?;
     let there = checkpoint.as_deref().filter(|path| path.exists());
+    if let Some(path) = checkpoint.as_deref().filter(|path| config.is_empty() && !path.exists()) {
+        let error = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let error = superpose_lab::store::StoreError::io(path, error);
+        return Err(about("checkpoint", error).into());
+    }
     let saved = there.map(Checkpoint::open).transpose().map_err(|error| about("checkpoint", error))?;
     let job = match &saved {
         Some(saved) if config.is_empty() => Job::new(&continued(saved, tensors)?, tensors, threads, false)?,

@@ -43,6 +43,10 @@ pub struct Sizes {
     pub error_reason: Option<String>,
     /// The fewest samples with which recall reaches the requested accuracy at this length; null if no number does.
     pub fewest_samples: Option<u64>,
+    /// The same with an accuracy that is lower by the error; null if no number does, or the error is not known.
+    pub fewest_samples_low: Option<u64>,
+    /// The same with an accuracy that is higher by the error.
+    pub fewest_samples_high: Option<u64>,
     /// The largest length at which recall reaches the requested accuracy with these samples; null if none does.
     pub largest_length: Option<u64>,
 }
@@ -72,13 +76,25 @@ pub fn sizes(
     let statistics = measure((rows, dim), read, backend)?;
     let scaled = statistics.map(|rows| Rows { square: 1.0, ..rows });
     let found = scaled.map(|rows| predict_with(&config, Some(rows), accuracy)).transpose()?;
+    let error = found.as_ref().and_then(|found| found.error);
+    let samples_at = |accuracy: f64| -> Result<Option<u64>, InspectError> {
+        let rows = scaled.filter(|_| 0.0 < accuracy && accuracy < 1.0);
+        let found = rows.map(|rows| predict_with(&config, Some(rows), accuracy)).transpose()?;
+        Ok(found.and_then(|found| found.critical.samples))
+    };
+    let [low, high] = match error {
+        Some(error) => [samples_at(accuracy - error)?, samples_at(accuracy + error)?],
+        None => [None; 2],
+    };
     Ok(Sizes {
+        fewest_samples_low: low,
+        fewest_samples_high: high,
         facts,
         length,
         trigger,
         samples,
         scale: statistics.map(|rows| rows.square.sqrt().recip()),
-        error: found.as_ref().and_then(|found| found.error),
+        error,
         error_reason: found.as_ref().and_then(|found| found.error_reason.clone()),
         accuracy: found.as_ref().and_then(|found| found.measures[Measure::Accuracy]),
         fewest_samples: found.as_ref().and_then(|found| found.critical.samples),

@@ -125,7 +125,9 @@ impl Checkpoint {
         };
         let show = |value: Option<&Value>| value.map_or("its default".into(), Value::to_string);
         let (given, saved) = (keys(given), keys(&self.settings));
-        for name in given.keys().chain(saved.keys()) {
+        // Imported tensors decide sizes, so a difference there comes first.
+        let import = "import".to_string();
+        for name in [&import].into_iter().chain(given.keys()).chain(saved.keys()) {
             let (given, saved) = (given.get(name), saved.get(name));
             if given != saved {
                 let (name, given, saved) = (name.clone(), show(given), show(saved));

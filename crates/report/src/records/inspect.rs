@@ -73,8 +73,9 @@ fn needs(sizes: &Sizes, accuracy: f64) -> String {
     };
     let fewest = match sizes.fewest_samples {
         Some(fewest) => format!(
-            "Accuracy {accuracy} is predicted to need at least N = {} samples at L = {length}",
-            grouped(fewest as f64)
+            "Accuracy {accuracy} is predicted to need at least N = {} samples at L = {length}{}",
+            grouped(fewest as f64),
+            within_error(sizes)
         ),
         None => format!("No number of samples is predicted to give accuracy {accuracy} at L = {length}"),
     };
@@ -96,6 +97,19 @@ fn needs(sizes: &Sizes, accuracy: f64) -> String {
         "{facts} facts in sequences of L = {length} tokens, trigger in {trigger}: predicted recall {} with N = {samples} samples. {fewest}; {longest}.{scaled} Expected error: {error}.",
         share(predicted)
     )
+}
+
+/// The numbers of samples that the expected error allows, in words.
+fn within_error(sizes: &Sizes) -> String {
+    match (sizes.error, sizes.fewest_samples_low, sizes.fewest_samples_high) {
+        (Some(_), Some(low), Some(high)) => {
+            format!(" (within the expected error, {} to {})", grouped(low as f64), grouped(high as f64))
+        }
+        (Some(_), Some(low), None) => {
+            format!(" (within the expected error, {} or more, and perhaps no number)", grouped(low as f64))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Memory accuracy against facts: the rows as they are, minus their mean, and Gaussian vectors beside them.

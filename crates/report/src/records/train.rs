@@ -49,6 +49,12 @@ pub fn train(record: &TrainingRecord) -> Document {
     page.note(format!("Intervals: 95%, over {over}."));
     tested_on(record.test).into_iter().for_each(|test| page.note(test));
     unequal_lengths(record.rows_over_trigger).into_iter().for_each(|warning| page.note(warning));
+    if training.heads > 1 {
+        page.note("Lock rate and attention mass: of the head with the highest lock rate.");
+    }
+    if record.functions.contains(&Function::Hook) {
+        page.note("The hook may have replaced steps of the optimiser.");
+    }
     if !record.functions.is_empty() {
         page.note("The configuration alone does not make this run again: functions of the caller took part.");
     }
@@ -66,10 +72,12 @@ pub fn train(record: &TrainingRecord) -> Document {
     );
     if record.stopped_early {
         let steps = count(record.steps_taken);
-        page.line(match record.functions.contains(&Function::Hook) {
-            true => format!("Stopped after {steps} steps: the hook stopped it, or the loss on test samples no longer fell."),
-            false => format!("Stopped after {steps} steps: the loss on test samples no longer fell."),
-        });
+        let why = match (record.functions.contains(&Function::Hook), training.early_stopping.is_some()) {
+            (true, false) => "the hook stopped it",
+            (true, true) => "the hook stopped it, or the loss on test samples no longer fell",
+            (false, _) => "the loss on test samples no longer fell",
+        };
+        page.line(format!("Stopped after {steps} steps: {why}."));
     }
     page
 }
