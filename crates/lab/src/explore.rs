@@ -69,7 +69,7 @@ pub struct Map {
 }
 
 impl Explore {
-    /// Validates a map. The settings' own values of the two sizes are not used.
+    /// Validates a map. The settings' own values of the two sizes only choose the validated range that the map shows.
     ///
     /// # Errors
     /// Fails if a value is out of range; the error names the parameter.

@@ -42,12 +42,12 @@ pub const KINDS: usize = 16;
 /// Number of groups of the other rows by their overlap with a row.
 pub const GROUPS: usize = 14;
 
-/// Rows that are about equally hard to tell from the others, in units of their own squared length.
+/// Mean overlaps of rows that are about equally hard to tell from the others, in units of q.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kind {
     /// Share of the rows.
     pub weight: f64,
-    /// Squared length, in units of q.
+    /// Squared length.
     pub own: f64,
     /// Mean overlap with other rows.
     pub kappa: f64,
@@ -64,9 +64,9 @@ impl Rows {
         let unit = point.trigger.t() / self.square;
         let query = |kind: &Kind| Query {
             weight: kind.weight,
-            kappa: kind.own * kind.kappa + unit,
-            xi: kind.own * (1.0 - kind.kappa),
-            s2: kind.own * kind.own * kind.s2 + unit * self.traces[0] / point.dim,
+            kappa: kind.kappa + unit,
+            xi: kind.own - kind.kappa,
+            s2: kind.s2 + unit * self.traces[0] / point.dim,
             mlp_noise: 0.0,
         };
         self.kinds.iter().map(query).collect()

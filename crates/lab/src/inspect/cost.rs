@@ -1,6 +1,6 @@
 //! Estimates of the duration of an inspection.
 
-use super::pairs::QUERIES;
+use crate::overlaps::QUERIES;
 
 /// Seconds per multiply-add in the products of an inspection on one thread, measured on a matrix of 150,000 x 4,096.
 const FMA: f64 = 3.6e-11;

@@ -8,6 +8,7 @@ use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
 use super::{Geometry, InspectError};
+use crate::overlaps::Outputs;
 use crate::run::Sums;
 
 /// A matrix of a memory-mapped file, scaled so that single precision neither overflows nor underflows.
@@ -150,10 +151,10 @@ impl RowStatistics {
         }
     }
 
-    /// Returns the kernel of these rows, with the statistics of the outputs left at 0.
-    pub fn kernel(&self) -> Measured {
+    /// Returns the kernel of these rows.
+    pub fn kernel(&self, outputs: Outputs) -> Measured {
         let Coherence { mean_square_norm, mean_square_dot, .. } = self.coherence;
-        self.sums.kernel(self.count, mean_square_norm, mean_square_dot, (0.0, 0.0))
+        self.sums.kernel(self.count, mean_square_norm, mean_square_dot, outputs)
     }
 
     /// Returns the standard deviation of the squared length over its mean.

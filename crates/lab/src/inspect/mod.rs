@@ -19,19 +19,19 @@ mod matrix;
 mod pairs;
 mod sizes;
 
+pub use cost::{output_seconds, seconds};
+pub use facts::{facts_by_means, gaussian_facts};
+use facts::{gaussian_accuracy, largest};
+use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
+pub use pairs::Pairs;
 use serde::{Deserialize, Serialize};
+pub use sizes::{Sizes, SizesOptions, sizes};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_tensors::{TensorError, Tensors};
 use superpose_theory::Measured;
 
-pub use cost::{output_seconds, seconds};
-pub use facts::{facts_by_means, gaussian_facts};
-use facts::{gaussian_accuracy, largest};
-use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
-pub(crate) use pairs::Outputs;
-pub use pairs::Pairs;
-pub use sizes::{Sizes, SizesOptions, sizes};
+use crate::overlaps::Outputs;
 
 /// Samples per fact in the predictions: enough for coverage, few enough that a shared mean direction matters.
 pub const SAMPLES_PER_FACT: f64 = 100.0;
@@ -224,19 +224,20 @@ pub fn inspect(
         return Err(TensorError::Shape { name, got, expected }.into());
     }
     let labels = output.as_ref().map(|output| output.measure(backend, &mut passed)).transpose()?;
-    let (rows, dim) = (input.rows, input.dim as f64);
-    let (coherence, spread) = match &labels {
-        Some([_, centred]) => (centred.coherence.mean_square_cosine, centred.length_spread()),
-        None => (1.0 / dim, (2.0 / dim).sqrt()),
+    let rows = input.rows;
+    let outputs = match &labels {
+        Some([_, centred]) => {
+            Outputs { coherence: centred.coherence.mean_square_cosine, spread: centred.length_spread() }
+        }
+        None => Outputs::gaussian(input.dim),
     };
     let statistics = input.measure(backend, &mut passed)?;
-    let outputs = Outputs { coherence, spread };
     let weighed = &mut |rows: usize| passed(PAIRS * rows);
     let both = Pairs::measure(&input, &input.mean, outputs, backend, weighed)?;
     input.check()?;
     let mut vectors = Vec::with_capacity(2);
     for (rows, pairs) in statistics.iter().zip(&both) {
-        let kernel = Measured { output_coherence: coherence, output_spread: spread, ..rows.kernel() };
+        let kernel = rows.kernel(outputs);
         let facts = largest(accuracy, |vocab| {
             passed(0);
             pairs.accuracy(vocab, SAMPLES_PER_FACT, backend)

@@ -5,7 +5,8 @@ use superpose_core::Measure;
 use superpose_core::backend::Backend;
 use superpose_core::config::{ConfigError, Settings, Trigger, whole};
 use superpose_tensors::Tensors;
-use superpose_theory::Rows;
+use superpose_theory::critical::{Parameter, critical};
+use superpose_theory::{Point, Rows};
 
 use super::{InspectError, SAMPLES_PER_FACT};
 use crate::predict::predict_with;
@@ -77,13 +78,15 @@ pub fn sizes(
     let scaled = statistics.map(|rows| Rows { square: 1.0, ..rows });
     let found = scaled.map(|rows| predict_with(&config, Some(rows), accuracy)).transpose()?;
     let error = found.as_ref().and_then(|found| found.error);
-    let samples_at = |accuracy: f64| -> Result<Option<u64>, InspectError> {
-        let rows = scaled.filter(|_| 0.0 < accuracy && accuracy < 1.0);
-        let found = rows.map(|rows| predict_with(&config, Some(rows), accuracy)).transpose()?;
-        Ok(found.and_then(|found| found.critical.samples))
+    let point = Point { rows: scaled, ..Point::from(&config) };
+    let within = |error: f64| -> Result<Option<u64>, InspectError> {
+        backend.check_cancelled()?;
+        let accuracy = Some(accuracy + error).filter(|accuracy| (f64::MIN_POSITIVE..1.0).contains(accuracy));
+        let found = accuracy.and_then(|accuracy| critical(&point, Parameter::Samples, accuracy).value());
+        Ok(found.map(|samples| samples as u64))
     };
     let [low, high] = match error {
-        Some(error) => [samples_at(accuracy - error)?, samples_at(accuracy + error)?],
+        Some(error) => [within(-error)?, within(error)?],
         None => [None; 2],
     };
     Ok(Sizes {

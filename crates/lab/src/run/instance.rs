@@ -340,7 +340,8 @@ impl<T: Real> Instance<T> {
         let Embeddings { dim, z_in, z_trig, .. } = self.embeddings.get().filter(|_| given)?;
         let square = |rows: &[T]| rows.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
         let ratio = (square(z_in) / (z_in.len() / dim) as f64 / square(z_trig)).sqrt();
-        Some(ratio).filter(|ratio| ratio.is_finite())
+        // A trigger of length 0 is shorter than any row.
+        Some(ratio.min(f64::MAX)).filter(|ratio| !ratio.is_nan())
     }
 
     /// Returns the embeddings, which must have been needed before.

@@ -1,15 +1,10 @@
 //! Given rows by how hard they are to tell from the others, from their overlaps (theory: attention, measured rows).
 
 use superpose_core::backend::{Backend, Cancelled, View};
-use superpose_core::random::{Stream, shuffle};
 use superpose_theory::rows::{GROUPS, KINDS, Kind};
 
-use super::statistics::BLOCK;
-use crate::inspect::{Outputs, SAMPLES_PER_FACT};
-use crate::overlaps::{OverlapSums, Overlaps};
-
-/// Rows whose overlaps with all others are measured, drawn at random.
-const QUERIES: usize = 2048;
+use crate::inspect::SAMPLES_PER_FACT;
+use crate::overlaps::{BLOCK, Outputs, OverlapSums, Overlaps, queries};
 
 /// Where kinds of rows begin and end, as shares of all rows. They are fine at the end, since the rows that overlap most with others
 /// decide how many facts are recalled where nearly all are.
@@ -24,12 +19,10 @@ pub(super) fn kinds<E: From<Cancelled>>(
     read: impl Fn(usize, usize) -> Result<Vec<f64>, E>,
     backend: &Backend,
 ) -> Result<([Kind; KINDS], [f64; GROUPS]), E> {
-    let mut chosen: Vec<usize> = (0..count).collect();
-    shuffle(0, Stream::FileRows, &mut chosen);
-    chosen.truncate(QUERIES);
-    let mut queries = Vec::with_capacity(chosen.len() * dim);
+    let chosen = queries(count);
+    let mut keys = Vec::with_capacity(chosen.len() * dim);
     for &row in &chosen {
-        queries.extend(read(row, row + 1)?);
+        keys.extend(read(row, row + 1)?);
     }
     let mut found: Vec<OverlapSums> = chosen.iter().map(|&row| OverlapSums::new(row, count)).collect();
     let mut dots = Vec::new();
@@ -37,13 +30,16 @@ pub(super) fn kinds<E: From<Cancelled>>(
         let end = (first + BLOCK).min(count);
         let block = read(first, end)?;
         dots.resize(chosen.len() * (end - first), 0.0);
-        let (queries, block) = (View::new(&queries, chosen.len(), dim), View::new(&block, end - first, dim));
-        backend.product(&mut dots, queries, block.t())?;
-        for (sums, row) in found.iter_mut().zip(dots.chunks_exact(end - first)) {
-            sums.add(first, row.iter().map(|x| x / square));
-        }
+        let (keys, block) = (View::new(&keys, chosen.len(), dim), View::new(&block, end - first, dim));
+        backend.product(&mut dots, keys, block.t())?;
+        let dots = &dots;
+        backend.for_chunks(&mut found, 64, |i, part| {
+            for (sums, row) in part.iter_mut().zip(dots.chunks_exact(end - first).skip(64 * i)) {
+                sums.add(first, row.iter().map(|x| x / square));
+            }
+        })?;
     }
-    let outputs = Outputs { coherence: 1.0 / dim as f64, spread: (2.0 / dim as f64).sqrt() };
+    let outputs = Outputs::gaussian(dim);
     let found: Vec<Overlaps> = found.into_iter().map(OverlapSums::overlaps).collect();
     let mut all = backend.map(found.len(), |i| {
         (found[i].win(count as f64, 1.0 / SAMPLES_PER_FACT, outputs), kind(&found[i]))
@@ -76,17 +72,15 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count.max(1.0)
 }
 
-/// The groups of a row's overlaps with their shares, and all of it in units of its squared length.
+/// The groups of a row's overlaps with their shares, and the row as a kind.
 fn kind(row: &Overlaps) -> ([[f64; 2]; GROUPS], Kind) {
     /// Sizes of the groups of nearest rows, and numbers of further overlaps that are merged: fine where overlaps are large.
     const NEAREST: [usize; 6] = [1, 1, 2, 4, 8, 16];
     const FURTHER: [usize; GROUPS - NEAREST.len()] = [1, 1, 1, 2, 3, 4, 6, usize::MAX];
-    // A row of length 0 is told from no other.
-    let own = (row.kappa + row.xi).max(1e-12);
     let mut groups = [[0.0; 2]; GROUPS];
     let merge = |part: &[(f64, f64)]| {
         let share: f64 = part.iter().map(|one| one.1).sum();
-        [part.iter().map(|one| one.0 * one.1).sum::<f64>() / share.max(f64::MIN_POSITIVE) / own, share]
+        [part.iter().map(|one| one.0 * one.1).sum::<f64>() / share.max(f64::MIN_POSITIVE), share]
     };
     let (near, far) = groups.split_at_mut(NEAREST.len());
     for (groups, sizes, mut left) in [(near, &NEAREST[..], &row.nearest[..]), (far, &FURTHER, &row.groups)] {
@@ -95,8 +89,6 @@ fn kind(row: &Overlaps) -> ([[f64; 2]; GROUPS], Kind) {
             (*group, left) = (merge(part), rest);
         }
     }
-    let kappa = row.kappa / own;
-    let s2 = row.s2 / (own * own);
-    let kind = Kind { weight: 0.0, own, kappa, s2, overlaps: groups.map(|group| group[0]) };
-    (groups, kind)
+    let overlaps = groups.map(|group| group[0]);
+    (groups, Kind { weight: 0.0, own: row.kappa + row.xi, kappa: row.kappa, s2: row.s2, overlaps })
 }

@@ -10,9 +10,7 @@ use superpose_theory::rows::Rows;
 
 use super::kinds::kinds;
 use super::{Inputs, RunError};
-
-/// Rows read at once.
-pub(super) const BLOCK: usize = 512;
+use crate::overlaps::{BLOCK, Outputs};
 
 impl Inputs {
     /// Measures the statistics of the input embeddings that predictions need, if they are from a file or imported without other tensors.
@@ -106,9 +104,7 @@ pub(crate) fn measure<E: From<Cancelled>>(
     let all_pairs = n * n * (traces[1] + 2.0 * along_mean[1] + along_mean[0].powi(2));
     let unit = square * square;
     let square_dot = (all_pairs - sums.own2 / unit) / (n * (n - 1.0)).max(1.0);
-    let d = dim as f64;
-    let outputs = (1.0 / d, (2.0 / d).sqrt());
-    let kernel = sums.kernel(n, square, square_dot * unit, outputs);
+    let kernel = sums.kernel(n, square, square_dot * unit, Outputs::gaussian(dim));
     let length_variance = (sums.own2 / n / unit - 1.0).max(0.0);
     let (kinds, shares) = kinds((count, dim), square, read, backend)?;
     Ok(Some(Rows { count: n, square, length_variance, traces, along_mean, kernel, kinds, shares }))
@@ -138,23 +134,17 @@ impl Sums {
         self.xi2 += xi * xi;
     }
 
-    /// The kernel of `count` rows in units of their mean squared length, given the mean squared overlap of pairs, and the coherence and the
-    /// spread of lengths of output embeddings.
-    pub fn kernel(
-        &self,
-        count: f64,
-        square: f64,
-        square_dot: f64,
-        (output_coherence, output_spread): (f64, f64),
-    ) -> Measured {
+    /// The kernel of `count` rows in units of their mean squared length, given the mean squared overlap of pairs and the output
+    /// embeddings.
+    pub fn kernel(&self, count: f64, square: f64, square_dot: f64, outputs: Outputs) -> Measured {
         let [kappa, kappa2, xi, xi2] = [self.kappa, self.kappa2, self.xi, self.xi2].map(|sum| sum / count);
         Measured {
             kappa: kappa / square,
             xi: xi / square,
             xi_spread: (xi2 - xi * xi).max(0.0).sqrt() / square,
             s2: (square_dot - kappa2).max(0.0) / (square * square),
-            output_coherence,
-            output_spread,
+            output_coherence: outputs.coherence,
+            output_spread: outputs.spread,
         }
     }
 }
@@ -296,6 +286,24 @@ mod tests {
         assert!((accuracy(&large, 100) - accuracy(&random, 100)).abs() < 1e-6);
     }
 
+    /// Kinds average to the statistics of all rows, also if one row is short and the others share a mean.
+    #[test]
+    fn kinds_average_to_the_statistics_of_all_rows() {
+        for scale in [1.0, 1e-3, 1e-6, 0.0] {
+            let mut data = rows(400, 32, 0.5);
+            data[..32].iter_mut().for_each(|x| *x *= scale);
+            let Rows { kinds, kernel, .. } = measured(&data, 32);
+            let mean = |of: fn(&Kind) -> f64| kinds.iter().map(|kind| kind.weight * of(kind)).sum::<f64>();
+            for (mean, all) in [
+                (mean(|kind| kind.own), 1.0),
+                (mean(|kind| kind.kappa), kernel.kappa),
+                (mean(|kind| kind.s2), kernel.s2),
+            ] {
+                assert!((mean / all - 1.0).abs() < 1e-9, "{scale}: {mean} {all}");
+            }
+        }
+    }
+
     /// Twenty rows, each a hundred times: one of the copies of a query's row wins as often as its own fact.
     #[test]
     fn copies_are_counted() {
@@ -303,8 +311,11 @@ mod tests {
         let data: Vec<f64> = (0..2000).flat_map(|row| one[row % 20 * dim..][..dim].iter().copied()).collect();
         let found = measured(&data, dim);
         let copies = |kind: &Kind| {
-            let near =
-                kind.overlaps.iter().zip(&found.shares).filter(|(delta, _)| kind.kappa + **delta > 0.7);
+            let near = kind
+                .overlaps
+                .iter()
+                .zip(&found.shares)
+                .filter(|(delta, _)| kind.kappa + **delta > 0.7 * kind.own);
             near.map(|(_, share)| share).sum::<f64>() * 1999.0
         };
         assert!((found.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", found.shares);
@@ -317,7 +328,8 @@ mod tests {
     fn overlaps_of_rows_are_found() {
         let dim = 32;
         let random = measured(&rows(400, dim, 0.0), dim);
-        let nearest = |found: &Rows| mean(found.kinds.iter().map(|kind| kind.kappa + kind.overlaps[0]));
+        let nearest =
+            |found: &Rows| mean(found.kinds.iter().map(|kind| (kind.kappa + kind.overlaps[0]) / kind.own));
         assert!((random.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", random.shares);
         assert!(nearest(&random) < 0.65, "{}", nearest(&random));
         let (own, other) = (rows(800, dim, 0.0), rows(200, dim, 0.0));

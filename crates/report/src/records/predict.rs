@@ -57,7 +57,8 @@ pub fn predict(record: &PredictionRecord) -> Document {
     let error = expected_error(record.error, record.error_reason.as_deref());
     let point = Point { rows: record.rows, ..Point::from(config) };
     let near = if record.rows.is_some() { "" } else { " near the critical number of samples" };
-    let range = validated(&point).map_or(String::new(), |range| format!("{near} ({})", range.sizes()));
+    let range = record.error.and_then(|_| validated(&point).ok());
+    let range = range.map_or(String::new(), |range| format!("{near} ({})", range.sizes()));
     page.note(format!("Expected error of the recall accuracy: {error}{range}."));
     for (title, budget) in NOISE.into_iter().zip([&record.noise.logits, &record.noise.scores]) {
         let mut table = values();

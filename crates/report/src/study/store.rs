@@ -88,7 +88,10 @@ fn picture(summary: &Summary) -> Option<Picture> {
         words.dedup();
         words.len()
     };
-    let numeric = |&column: &usize| groups.iter().all(|group| number(&group.at[column]).is_some());
+    let numeric = |&column: &usize| {
+        varying[column] != "numerics_revision"
+            && groups.iter().all(|group| number(&group.at[column]).is_some())
+    };
     // The axis is the setting with most values; of equals the number of samples, then the first.
     let x = (0..varying.len())
         .filter(numeric)

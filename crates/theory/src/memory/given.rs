@@ -51,14 +51,13 @@ impl<'a> Given<'a> {
         let (kind, overlap, tail) = (&self.rows.kinds[kind], self.output.overlap, QuickTail::new());
         let common = overlap * self.vocab * noise;
         // The trigger in the values adds to the overlaps of rows.
-        let own = misplaced + (query.s2 - kind.own * kind.own * kind.s2).max(0.0);
+        let own = misplaced + (query.s2 - kind.s2).max(0.0);
         let won = |b: f64, z: f64| {
             let rho = signal * b.sqrt() + common.sqrt() * z;
             let deviation = (common + overlap * (rho * rho - common).max(0.0) + own).sqrt().max(1e-12);
             let right = b.sqrt() * rho + query.kappa;
             let group = |(&delta, &share): (&f64, &f64)| {
-                let overlap = query.kappa + kind.own * delta;
-                share * self.counts.mean(|f| tail.at((right - f * overlap) / deviation))
+                share * self.counts.mean(|f| tail.at((right - f * (query.kappa + delta)) / deviation))
             };
             let behind: f64 = kind.overlaps.iter().zip(&self.rows.shares).map(group).sum();
             libm::exp((self.vocab - 1.0) * libm::log1p(-behind.min(1.0)))

@@ -108,10 +108,10 @@ const ZIPF_ERROR: f64 = 0.01;
 
 /// Input embeddings of the caller: the errors of `docs/validation/rows.csv`, with seed noise.
 const ROWS: Checked = Checked {
-    model: "attention-only model, 60 matrices with spectra of power laws, shared means and near-duplicates, N from V to 100 V",
+    model: "attention-only model, 240 matrices with spectra of power laws, shared means and near-duplicates, N from V to 100 V",
     ranges: &[Validated {
-        error: 0.022,
-        loose_error: 0.048,
+        error: 0.025,
+        loose_error: 0.057,
         trigger: None,
         sizes: &[(Vocab, 60.0, 800.0), (Dim, 32.0, 384.0), (Length, 4.0, 32.0)],
     }],
@@ -254,7 +254,7 @@ mod tests {
         let mlp = Point { width: Some(99.0), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
         assert_eq!(expected_error(&mlp), Ok(0.020));
         let given = Point { rows: Some(crate::rows::random(128.0)), ..gaussian(512.0, 128.0, 16.0, 8192.0) };
-        assert_eq!(expected_error(&given), Ok(0.022));
+        assert_eq!(expected_error(&given), Ok(0.025));
         let text = expected_error(&Point { samples: 1e6, ..given }).unwrap_err();
         assert!(text.starts_with("extrapolated: N = 1000000 lies outside"), "{text}");
         let zipf =
