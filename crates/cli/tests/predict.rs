@@ -84,6 +84,12 @@ fn missing_predictions_have_a_reason() {
     assert!(between["accuracy"].is_f64() && between["error"] == 0.020);
     let larger = json("predict --vocab 200000 --dim 1000 --samples 1e9");
     assert!(larger["accuracy"].is_f64() && larger["error"].is_null());
+    // Where the error is not known, no validated range is named.
+    let exact = text("predict --regime exact");
+    assert!(
+        exact.contains("error of the recall accuracy: not known") && !exact.contains("near the"),
+        "{exact}"
+    );
     let zipf = json("predict --zipf 1.0 --trigger keys");
     assert!(
         zipf["accuracy"].is_f64() && zipf["error"] == 0.01 && zipf["gaps"].as_array().unwrap().is_empty()
