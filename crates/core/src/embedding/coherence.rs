@@ -231,7 +231,10 @@ mod tests {
     fn agrees_with_the_sums_over_pairs() {
         // More columns than a panel has rows.
         let (count, dim) = (700, 300);
-        let table = Table((0..count * dim).map(|i| (i as f32 * 0.731).sin() * 0.05 + 0.01).collect(), dim);
+        // Rows of unequal length.
+        let scale = |i: usize| 1.0 + 0.3 * ((i / dim) as f32).cos();
+        let entry = |i: usize| scale(i) * ((i as f32 * 0.731).sin() * 0.05 + 0.01);
+        let table = Table((0..count * dim).map(entry).collect(), dim);
         let mean: Vec<f64> = (0..dim)
             .map(|c| table.0.iter().skip(c).step_by(dim).map(|&x| f64::from(x)).sum::<f64>() / count as f64)
             .collect();
@@ -251,12 +254,16 @@ mod tests {
                 }
             }
             let pairs = (count * (count - 1)) as f64;
+            let lengths: Vec<f64> = rows.iter().map(|r| norm(r)).collect();
+            let mean_length = lengths.iter().sum::<f64>() / count as f64;
+            let deviations: f64 = lengths.iter().map(|x| (x - mean_length).powi(2)).sum();
             for (found, expected) in [
                 (found.mean_cosine, cosines / pairs),
                 (found.mean_square_cosine, squares / pairs),
                 (found.mean_dot, dots / pairs),
                 (found.mean_square_dot, square_dots / pairs),
-                (found.norm_mean, rows.iter().map(|r| norm(r)).sum::<f64>() / count as f64),
+                (found.norm_mean, mean_length),
+                (found.norm_cv, (deviations / count as f64).sqrt() / mean_length),
             ] {
                 assert!((found - expected).abs() < 1e-5, "{found} {expected}");
             }
