@@ -12,6 +12,12 @@ def rows(count=60, dim=24, seed=0):
     return numpy.random.default_rng(seed).standard_normal((count, dim)) / dim**0.5
 
 
+def stretched(count=60, dim=24, seed=0):
+    """Rows whose variance falls with the column, of mean squared length 1."""
+    scaled = rows(count, dim, seed) * (1 + numpy.arange(dim)) ** -0.4
+    return scaled / numpy.sqrt((scaled**2).sum(1).mean())
+
+
 @pytest.fixture
 def file(tmp_path):
     safetensors = pytest.importorskip("safetensors.numpy")
@@ -20,15 +26,36 @@ def file(tmp_path):
     return path
 
 
-def test_threshold_and_phase_take_arrays():
-    found = superpose.threshold(find="samples", half_width=0.3, z_in=rows(30), **SMALL)
+def test_threshold_takes_arrays_and_predicts_for_them():
+    found = superpose.threshold(find="samples", half_width=0.3, z_in=stretched(30), **SMALL)
     assert (found.config.vocab, found.config.dim) == (30, 24)
     assert found.observed.low <= found.observed.estimate <= found.observed.high
     # The runs are those of run() with the same array.
     size, share = found.trials[0].size, found.trials[0].share
-    assert superpose.Config(samples=size, **SMALL).run(z_in=rows(30)).accuracy.mean == share
-    found = superpose.phase(x=("length", 2, 16), y=("samples", 50, 2000), resolution=5, z_in=rows(), repeats=1, test_samples=64)
+    assert superpose.Config(samples=size, **SMALL).run(z_in=stretched(30)).accuracy.mean == share
+    # The prediction is that of predict() for these rows, which differs from that for random vectors.
+    config = superpose.Config(**SMALL)
+    assert found.predicted == pytest.approx(config.predict(z_in=stretched(30)).critical.samples, abs=1)
+    assert config.replace(vocab=30, dim=24).predict().critical.samples < found.observed.low <= found.predicted <= found.observed.high
+
+
+@pytest.mark.parametrize("source", ["array", "file"])
+def test_phase_takes_rows_and_predicts_for_them(source, file):
+    from safetensors.numpy import save_file
+
+    save_file({"words": stretched()}, str(file))
+    given = {"z_in": stretched()} if source == "array" else {"embedding_file": file, "embedding_tensor": "words"}
+    keys = dict(repeats=1, test_samples=64, trigger="keys")
+    found = superpose.phase(x=("length", 2, 16), y=("samples", 50, 2000), resolution=5, vocab=60, **given, **keys)
     assert (found.config.vocab, found.config.dim) == (60, 24)
+    measured = [cell for cell in found.cells if cell.measured]
+    assert len(measured) == found.measured > 3
+    differences = []
+    for cell in measured:
+        sizes = superpose.Config(vocab=60, length=cell.x, samples=cell.y, **keys)
+        assert cell.predicted == pytest.approx(sizes.predict(z_in=stretched()).accuracy, abs=2e-3)
+        differences.append(abs(cell.predicted - sizes.replace(dim=24).predict().accuracy))
+    assert max(differences) > 0.05
 
 
 def test_sweep_takes_arrays_and_keeps_them_by_digest(tmp_path):
@@ -49,10 +76,13 @@ def test_files_are_taken_and_refused_after_a_change(file, tmp_path):
     keys = dict(embedding_file=file, embedding_tensor="words", store=tmp_path / "s.sqlite", **SMALL)
     assert superpose.threshold(find="samples", vocab=25, half_width=0.3, **keys).config.dim == 24
     assert len(superpose.sweep(axes={"vocab": [20, 40]}, samples=100, **keys).to_rows()) == 2
+    axes = dict(x=("vocab", 20, 40), y=("samples", 50, 500), resolution=3)
+    assert superpose.phase(**axes, **keys).config.dim == 24
     safetensors.numpy.save_file({"words": rows(seed=1).astype("float32")}, str(file))
     for call in (
         lambda: superpose.threshold(find="samples", vocab=25, **keys),
         lambda: superpose.sweep(axes={"vocab": [20, 40]}, samples=100, **keys),
+        lambda: superpose.phase(**axes, **keys),
     ):
         with pytest.raises((ValueError, RuntimeError, OSError), match="embedding_file = .*e.safetensors: its tensors"):
             call()
@@ -91,11 +121,19 @@ def test_predict_measures_the_rows(file):
 
 
 def test_inspect_predicts_sizes(file):
+    from safetensors.numpy import save_file
+
     found = superpose.inspect(file, accuracy=0.5, facts=40, length=4).sizes
     same = superpose.inspect(rows().astype("float32"), accuracy=0.5, facts=40, length=4).sizes
     predicted = superpose.Config(vocab=40, samples=4000, length=4, trigger="keys", embedding_file=file, embedding_tensor="words").predict()
     assert found == same and abs(found.accuracy - predicted.accuracy) < 0.01
     assert abs(found.fewest_samples / predicted.critical.samples - 1) < 0.05
+    # Exactly the prediction for the rows multiplied by the scale.
+    scaled = file.with_name("scaled.safetensors")
+    save_file({"words": (found.scale * rows()).astype("float32")}, str(scaled))
+    keys = dict(vocab=40, samples=found.samples, length=4, trigger="keys", embedding_file=scaled, embedding_tensor="words")
+    critical = superpose.Config(**keys).predict(accuracy=0.5).critical
+    assert (found.fewest_samples, found.largest_length) == (critical.samples, critical.length)
     # Rows of any length are scaled to the length of the trigger.
     long = superpose.inspect(4.5 * rows().astype("float32"), accuracy=0.5, facts=40, length=4).sizes
     assert abs(long.accuracy - found.accuracy) < 1e-6 and abs(long.scale * 4.5 / found.scale - 1) < 1e-6
