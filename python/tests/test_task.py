@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy
 import pytest
@@ -29,10 +30,15 @@ def by_pair(count, seed):
     return tokens, position, (informative + following) % VOCAB
 
 
+def at_random(count, seed):
+    tokens, position, _ = data(count, seed)
+    return tokens, position, numpy.random.default_rng(seed + 9).integers(0, VOCAB, count)
+
+
 CONFIG = Config(vocab=VOCAB, dim=24, trigger="keys", precision="f64")
 
 
-@pytest.mark.parametrize("rule", [by_token, by_pair])
+@pytest.mark.parametrize("rule", [by_token, by_pair, at_random])
 def test_accuracy_is_that_of_the_given_test_data(rule):
     task = Task(rule(TRAIN, 0), rule(TEST, 1))
     result, model = CONFIG.run(task=task), CONFIG.model(task=task)
@@ -49,7 +55,22 @@ def test_accuracy_is_that_of_the_given_test_data(rule):
     assert result.memory_accuracy.mean == placed.mean()
     has_budget = result.noise.logits.signal is not None
     assert has_budget == (rule is by_token)
-    assert ("more than the informative token" in str(result)) == (rule is by_pair)
+    assert ("more than the informative token" in str(result)) == (rule is not by_token)
+    # Labels of which nothing can be learned are guessed.
+    assert rule is not at_random or result.accuracy.mean < 3 / VOCAB
+
+
+def test_labels_of_a_task_may_be_fewer_than_tokens():
+    def grouped(count, seed):
+        tokens, position, informative = data(count, seed)
+        return tokens, position, (informative * 3 + 1) % 8
+
+    config, task = CONFIG.replace(labels="mod:8"), Task(grouped(TRAIN, 0), grouped(TEST, 1))
+    result, model = config.run(task=task), config.model(task=task)
+    logits = model.logits(task.test.tokens, task.test.position)
+    assert logits.shape == (TEST, 8) and result.accuracy.mean == (logits.argmax(1) == task.test.labels).mean() > 0.5
+    with pytest.raises(ValueError, match="tensor labels holds .* below"):
+        config.run(task=Task(by_token(TRAIN, 0), by_token(TEST, 1)))
 
 
 def test_trained_network_is_tested_on_the_given_data():
@@ -62,14 +83,30 @@ def test_trained_network_is_tested_on_the_given_data():
     assert numpy.array_equal(network.data.tokens, task.train.tokens)
 
 
-def test_contradictory_labels_need_test_data():
+def test_contradictory_labels_need_test_data(tmp_path):
+    from safetensors.numpy import save_file
+
     tokens, position, labels = by_token(TRAIN, 0)
     labels = labels.copy()
     labels[7] = (labels[7] + 1) % VOCAB
     arrays = dict(tokens=tokens, position=position, labels=labels)
-    for call in (CONFIG.run, CONFIG.model, CONFIG.replace(steps=2).train):
-        with pytest.raises(ValueError, match=r"tensor labels holds \d+ at index 7: token \d+ has the label \d+ in other samples.*test_tokens"):
+    refusal = r"tensor labels holds \d+ at index 7: token \d+ has the label \d+ in other samples.*test_tokens"
+    trained = CONFIG.replace(steps=2)
+    for call in (CONFIG.run, CONFIG.model, trained.train, trained.network, CONFIG.task):
+        with pytest.raises(ValueError, match=refusal):
             call(**arrays)
+    # Searches and sweeps take them in a file.
+    save_file(arrays, tmp_path / "data.safetensors")
+    keys = dict(import_=tmp_path / "data.safetensors")
+    for call in (
+        CONFIG.replace(**keys).run,
+        lambda: superpose.threshold(CONFIG.replace(dim=None), find="dim", **keys),
+        lambda: superpose.phase(CONFIG.replace(dim=None), x=("dim", 8, 16), y=("width", 20, 40), **keys),
+    ):
+        with pytest.raises(ValueError, match=refusal):
+            call()
+    for row in superpose.sweep(CONFIG, axes={"dim": [8, 16]}, **keys).to_rows():
+        assert row["status"] == "failed" and re.search(refusal, row["reason"])
     test = dict(zip(("test_tokens", "test_position", "test_labels"), by_token(TEST, 1)))
     assert CONFIG.run(**arrays, **test).accuracy.mean > 0.9
     del test["test_labels"]
