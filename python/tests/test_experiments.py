@@ -68,6 +68,7 @@ def test_inspect(command, tmp_path):
         {"facts": 60, "repeats": 4},
         {"facts": 20, "dim": 100, "rule": "hopfield", "repeats": 3, "seed": 5},
         {"facts": 30, "dim": 10, "rule": "trained", "width": 12, "steps": 200, "rate": 0.03, "optimiser": "adam", "repeats": 2},
+        {"facts": 30, "dim": 16, "rule": "trained", "convention": "literature", "repeats": 2},
         {"facts": 30, "dim": 10, "rule": "trained", "labels": "mod:5", "zipf": 1.5, "batch": 8, "steps": 50, "embedding": "gaussian"},
         {"find": "facts", "dim": 24, "half_width": 0.2, "max_runs": 60, "rule": "least-squares", "accuracy": 0.9},
     ],
@@ -175,6 +176,10 @@ def test_invalid_arguments_raise_value_error(call, sentence):
         lambda file: superpose.bound(embedding_file=file, embedding_tensor="y"),
         lambda file: superpose.memory(embedding_file=file, embedding_tensor="y"),
         lambda file: superpose.Task.load(file),
+        lambda file: Config(import_=file, steps=5).network(),
+        lambda file: Config(embedding_file=file, embedding_tensor="y", steps=5).network(),
+        lambda file: Config(import_=file).task(),
+        lambda file: superpose.sweep(axes={"samples": [100, 200]}, embedding_file=file, embedding_tensor="y"),
         lambda file: Config(steps=1, samples=100).train(store=file),
         lambda file: superpose.sweep(axes={"samples": [100, 200]}, store=file),
         lambda file: superpose.threshold(find="samples", vocab=20, store=file),
@@ -183,6 +188,24 @@ def test_invalid_arguments_raise_value_error(call, sentence):
 def test_missing_files_raise_the_same_exception(call):
     with pytest.raises(FileNotFoundError, match="missing/file.safetensors"):
         call("missing/file.safetensors")
+
+
+def test_missing_embeddings_of_a_sweep_file_raise_the_same_exception(tmp_path):
+    description = tmp_path / "sweep.toml"
+    description.write_text('embedding_file = "missing/file.safetensors"\nembedding_tensor = "y"\n[axes]\nsamples = [50, 100]\n')
+    with pytest.raises(FileNotFoundError, match="missing/file.safetensors"):
+        superpose.sweep(description)
+
+
+def test_estimate(command):
+    found = superpose.estimate(Config(vocab=300, dim=64), samples=10_000)
+    printed = json.loads(command("estimate", "--vocab", 300, "--dim", 64, "--samples", 10_000, "--json"))
+    assert without(found.to_dict(), "available") == without(printed, "available")
+    assert found.fits and "on one thread" in str(found) and found.config.samples == 10_000
+    more = superpose.estimate(vocab=300, dim=64, samples=10_000_000, threads=1)
+    assert more.thread_seconds > 100 * found.thread_seconds and more.threads == 1
+    with pytest.raises(ValueError, match="vocab = 1: must be a whole number from 2"):
+        superpose.estimate(vocab=1)
 
 
 def test_inspect_takes_arrays(tmp_path):
@@ -203,6 +226,7 @@ def test_prediction_takes_the_sizes_of_files(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"rows": numpy.random.default_rng(0).standard_normal((600, 24))}, tmp_path / "rows.safetensors")
-    assert Config(embedding_file=tmp_path / "rows.safetensors", embedding_tensor="rows").predict().config.dim == 24
+    found = Config(embedding_file=tmp_path / "rows.safetensors", embedding_tensor="rows").predict()
+    assert found.config.dim == 24 and "d = 24," in str(found) and "d = 128" not in str(found)
     with pytest.raises(FileNotFoundError, match="missing.safetensors"):
         Config(import_="missing.safetensors").predict()

@@ -178,6 +178,9 @@ fn predictions_follow_from_the_rows_of_a_file() {
     let (gaussian, random, near) = (predict("--dim 32"), file("random"), file("near"));
     assert_eq!((&random["config"]["dim"], &random["rows"]["count"]), (&32.into(), &200.0.into()));
     assert!((accuracy(&random) - accuracy(&gaussian)).abs() < 0.08, "{random} {gaussian}");
+    let line = "predict --embedding-file e.safetensors --embedding-tensor random --vocab 100";
+    let text = works_in(folder.path(), line).0;
+    assert!(text.contains("d = 32,") && !text.contains("d = 128"), "{text}");
     assert!(accuracy(&near) < accuracy(&random) - 0.1, "{near}");
     let dim = near["critical_reason"]["dim"].as_str().unwrap();
     assert!(dim.contains("columns") && near["critical"]["vocab"].is_u64(), "{near}");
