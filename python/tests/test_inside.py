@@ -76,8 +76,9 @@ def test_hook_that_returns_none_changes_nothing():
         assert "hook" in text
     assert [step.number for step in seen] == list(range(30)) and seen[0].parameters.keys() == {"m", "w"}
     assert not seen[0].parameters["m"].any() and seen[-1].parameters["m"].any(), "what was kept stays as it was"
-    with pytest.raises(ValueError, match="read-only"):
-        seen[0].gradients["m"][0, 0] = 1
+    for arrays in (seen[0].gradients, seen[0].parameters):
+        with pytest.raises(ValueError, match="read-only"):
+            arrays["m"][0, 0] = 1
     with pytest.raises(TypeError, match="does not support item assignment"):
         seen[0].gradients["m"] = 0
     with pytest.raises(ValueError, match="what the loss returned = None: must be the loss and its derivatives"):
@@ -200,9 +201,12 @@ def test_wrong_losses_are_refused(loss, sentence):
 def test_pure_steps_equal_the_loop(keys):
     config = Config(**{**SMALL, "steps": 5}, **keys)
     start = network = config.network()
+    before = {name: numpy.array(array) for name, array in start.tensors().items()}
     for _ in range(5):
         network = network.step()
     theirs = config.train()
+    for name, array in start.tensors().items():
+        assert numpy.array_equal(array, before[name]), name
     assert network.steps_taken == 5 and start.steps_taken == 0
     for name, array in theirs.tensors().items():
         assert numpy.array_equal(network.tensors()[name], array), name
@@ -253,6 +257,25 @@ def test_cache_names_the_activations():
     assert "heads=2, steps_taken=30" in repr(network) and network.trained == ("m", "w") and network.config.vocab == 40
 
 
+@pytest.mark.parametrize("heads", [1, 3])
+def test_attention_and_logits_are_those_of_the_cache(heads):
+    training = Config(**SMALL, heads=heads).train()
+    tokens, position = training.data.tokens[:20], training.data.position[:20]
+    for source in (training, training.model):
+        cache = training.model.cache(tokens, position)
+        assert numpy.array_equal(source.attention(tokens, position), cache["attention"])
+        assert numpy.array_equal(source.logits(tokens, position), cache["logits"])
+        assert numpy.array_equal(source.attention(), training.model.cache()["attention"])
+    # Attention weights from the arrays: a softmax of the scores of the keys, of which the informative one has the trigger.
+    tensors = training.tensors()
+    keys = tensors["z_in"][tokens]
+    keys[numpy.arange(20), position] += tensors["z_trig"]
+    for head, w in enumerate(numpy.split(tensors["w"], heads)):
+        scores = numpy.exp(keys @ w @ tensors["z_eos"])
+        weights = scores / scores.sum(1, keepdims=True)
+        numpy.testing.assert_allclose(cache["attention"][:, head], weights, rtol=1e-10)
+
+
 def test_network_needs_training_settings():
     with pytest.raises(ValueError, match="steps = 0: training needs at least 1"):
         Config(vocab=20, dim=8).network()
@@ -269,14 +292,17 @@ def test_models_are_pickled_and_copied():
         assert again.config == model.config and copy.deepcopy(model) is model
 
 
-def test_dlpack_hands_out_copies():
-    torch = pytest.importorskip("torch")
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_dlpack_hands_out_copies(library):
+    consumer = pytest.importorskip(library)
     model, training = Config(vocab=30, dim=12, samples=300).model(), Config(**SMALL).train()
     task, network = Config(vocab=30, samples=300).task(), Config(vocab=30, samples=300, steps=1).network()
     data = (*task.train, *task.test, *network.data, *training.data, model.tokens)
     for array in (model.m2, model.m2[:3], training.tensors()["m"], *data):
-        before = numpy.array(array)
-        torch.from_dlpack(array).zero_()
+        before, found = numpy.array(array), consumer.from_dlpack(array)
+        assert not numpy.shares_memory(numpy.asarray(found), array)
+        if library == "torch":
+            found.zero_()
         assert numpy.array_equal(array, before) and before.any()
 
 
