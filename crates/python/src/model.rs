@@ -8,7 +8,7 @@ use superpose_core::config::Precision;
 use superpose_core::noise::Parts;
 use superpose_core::task::{Samples, Stored};
 use superpose_lab::memory;
-use superpose_lab::run::Trained;
+use superpose_lab::run::{Trained, passes};
 
 use crate::arrays::{Refusal, float_shape, floats, indices, matrix, view, whole, whole_shape};
 use crate::config::Config;
@@ -49,7 +49,8 @@ impl Model {
     ) -> PyResult<Model> {
         let job = Job::new(config, tensors, threads, true)?;
         let trained = work(py, job.seconds, listener, move |watch| {
-            watch.begin(4 * job.config.samples as u64);
+            // The last pass keeps the samples.
+            watch.begin((passes(&job.config) + 1) * job.config.samples as u64);
             Ok(match job.config.precision {
                 Precision::F32 => Precise::F32(train(&job, watch)?),
                 Precision::F64 => Precise::F64(train(&job, watch)?),

@@ -144,7 +144,9 @@ pub fn run(
     let record = work(py, job.seconds, listener, move |watch| {
         watch.begin(reads(&job.config));
         let (config, inputs) = (&job.config, &job.inputs);
-        Ok(superpose_lab::run::run(config, inputs, &job.backend(watch)?, export.as_deref(), watch)?)
+        let found = superpose_lab::run::run(config, inputs, &job.backend(watch)?, export.as_deref(), watch)?;
+        watch.complete();
+        Ok(found)
     })?;
     Ok(Record::with_figure(record, superpose_report::run, superpose_report::run_figure))
 }

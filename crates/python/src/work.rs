@@ -141,6 +141,11 @@ impl Watch {
         self.done.fetch_add(by, Ordering::Relaxed);
     }
 
+    /// Sets everything as done, where the total was an upper bound.
+    pub fn complete(&self) {
+        self.done.store(self.total.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     /// Sets the amount of work done, with which the listener is called even if more is done by then.
     pub fn count(&self, done: u64) {
         self.done.store(done, Ordering::Relaxed);

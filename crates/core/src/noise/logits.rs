@@ -26,7 +26,10 @@ use super::{Budget, Parts};
 /// Sequences of one parallel task.
 const AT_ONCE: usize = 32;
 
-/// Mean squares of the parts over up to 256 test sequences: the signal at the right label, the others at wrong ones.
+/// Test sequences of a budget, at most.
+pub const BUDGET_SEQUENCES: usize = 256;
+
+/// Mean squares of the parts over up to [`BUDGET_SEQUENCES`] test sequences: the signal at the right label, the others at wrong ones.
 pub fn logit_budget<T: Real>(
     model: &Model<'_, T>,
     task: &Task,
@@ -35,8 +38,7 @@ pub fn logit_budget<T: Real>(
     test: &dyn Samples,
     backend: &Backend,
 ) -> Result<Budget> {
-    const SEQUENCES: usize = 256;
-    let count = test.count().min(SEQUENCES);
+    let count = test.count().min(BUDGET_SEQUENCES);
     let split = Split::new(model, task, phase, frequency, backend)?;
     let sums = backend.try_map(count.div_ceil(AT_ONCE), |i| {
         let ids: Vec<u32> = ((i * AT_ONCE) as u32..((i + 1) * AT_ONCE).min(count) as u32).collect();

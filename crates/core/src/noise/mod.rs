@@ -7,7 +7,7 @@ mod scores;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use logits::{logit_budget, logit_parts, split_logits};
+pub use logits::{BUDGET_SEQUENCES, logit_budget, logit_parts, split_logits};
 pub use scores::{score_budget, split_scores};
 
 /// A value for each part of a logit or score.

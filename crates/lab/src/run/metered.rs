@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use superpose_core::config::{Config, EarlyRule, Regime};
 use superpose_core::evaluate::Evaluation;
+use superpose_core::noise::BUDGET_SEQUENCES;
 use superpose_core::task::{Block, Samples};
 
 /// The stage of a run.
@@ -35,20 +36,29 @@ pub trait Progress: Sync {
     fn measured(&self, _: &Evaluation) {}
 }
 
-/// Returns the number of samples that a run reads, including test samples.
-pub fn reads(config: &Config) -> u64 {
-    // A pass for step 1 and two for each round; another for each memory step of Newton's. Two compute the score budget, which needs the
-    // infinitesimal limit and which only gradient steps have.
+/// Returns how often the early phase reads the training samples.
+pub fn passes(config: &Config) -> u64 {
+    // A pass for step 1 and two for each round; another for each memory step of Newton's.
     let rounds = config.rounds as u64;
-    let train = 1 + 2 * rounds;
-    let budget = if rounds == 1 { 2 } else { 0 };
-    let passes = match (config.early_rule, config.regime) {
-        (EarlyRule::Gradient, Regime::Infinitesimal) => train + budget,
-        (EarlyRule::Gradient, Regime::Exact) => 2 * train + budget,
-        (EarlyRule::Sign | EarlyRule::Muon, _) => train,
-        (EarlyRule::Newton, _) => train + 1 + rounds,
+    let newton = if config.early_rule == EarlyRule::Newton { 1 + rounds } else { 0 };
+    1 + 2 * rounds + newton
+}
+
+/// Returns the number of samples that a run reads, including test samples. A run that learns no trigger, or whose labels depend on more
+/// than one token, reads fewer, because it has no noise budget.
+pub fn reads(config: &Config) -> u64 {
+    let train = passes(config);
+    // Only gradient steps have a noise budget. Two passes give that of the scores, in the infinitesimal limit; that of the logits reads
+    // some test samples again.
+    let (budget, again) = match config.early_rule {
+        EarlyRule::Gradient => {
+            let limit = if config.regime == Regime::Exact { train } else { 0 };
+            let scores = if config.rounds == 1 { 2 } else { 0 };
+            (limit + scores, config.test_samples.min(BUDGET_SEQUENCES))
+        }
+        EarlyRule::Sign | EarlyRule::Muon | EarlyRule::Newton => (0, 0),
     };
-    let each = passes * config.samples as u64 + config.test_samples as u64;
+    let each = (train + budget) * config.samples as u64 + (config.test_samples + again) as u64;
     each.saturating_mul(config.repeats as u64)
 }
 
@@ -94,5 +104,44 @@ impl Samples for Metered<'_> {
 
     fn fact(&self, id: u32) -> (u32, u32) {
         self.samples.fact(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::backend::Backend;
+    use superpose_core::config::Settings;
+
+    use super::*;
+    use crate::run::{Inputs, run};
+
+    struct Count(AtomicU64);
+
+    impl Progress for Count {
+        fn repeat(&self, _: usize) {}
+        fn samples(&self, count: usize) {
+            self.0.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// The total of a progress bar is what a run reads.
+    #[test]
+    fn runs_read_as_many_samples_as_announced() {
+        let small = Settings { vocab: 32, dim: 16, length: 4, samples: 600, ..Settings::default() };
+        let small = Settings { test_samples: 300, repeats: 2, ..small };
+        for settings in [
+            small.clone(),
+            Settings { test_samples: 100, ..small.clone() },
+            Settings { rounds: 3, ..small.clone() },
+            Settings { regime: Regime::Exact, ..small.clone() },
+            Settings { regime: Regime::Exact, rounds: 2, ..small.clone() },
+            Settings { early_rule: EarlyRule::Muon, ..small.clone() },
+            Settings { early_rule: EarlyRule::Newton, rounds: 2, ..small },
+        ] {
+            let config = settings.check().unwrap();
+            let count = Count(AtomicU64::new(0));
+            run(&config, &Inputs::default(), &Backend::single(), None, &count).unwrap();
+            assert_eq!(count.0.into_inner(), reads(&config), "{config:?}");
+        }
     }
 }

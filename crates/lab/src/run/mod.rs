@@ -17,7 +17,7 @@ use std::time::Instant;
 
 pub use import::{Data, Import, names};
 pub use instance::{Digests, Inputs, check_digest};
-pub use metered::{Progress, Stage, reads};
+pub use metered::{Progress, Stage, passes, reads};
 pub use record::{NoiseIntervals, RunRecord, TestSource, by_seed};
 pub use rows::EmbeddingRows;
 pub use seen::{Histogram, Seen, SeenExample, SeenToken};

@@ -41,8 +41,8 @@ pub struct Gradients {
 }
 
 impl<T: Real> Trained<T> {
-    /// Draws the tensors that the inputs do not contain and trains. Every sample is read four times: once to be stored and once in
-    /// each of the three steps.
+    /// Draws the tensors that the inputs do not contain and trains. Every sample is read once to be stored, and then in each pass of the
+    /// early phase ([`passes`](super::passes)).
     ///
     /// # Errors
     /// Fails if the configuration has training steps, a number overflows or `progress` cancels.
