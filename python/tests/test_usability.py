@@ -4,8 +4,10 @@ import decimal
 import inspect
 import io
 import pickle
+import re
 import subprocess
 import sys
+import time
 import types
 
 import numpy
@@ -15,6 +17,12 @@ import superpose
 from superpose import Config
 
 TINY = {"vocab": 40, "dim": 24, "length": 4, "samples": 500}
+
+
+def stops_after(seconds):
+    """A hook that ends a training run."""
+    end = time.monotonic() + seconds
+    return lambda step: superpose.STOP if time.monotonic() > end else None
 
 
 class OnlyWrites:
@@ -42,11 +50,14 @@ def test_foreign_module_named_ipython_is_ignored(monkeypatch):
 
 def test_progress_is_a_line_of_text_without_tqdm(monkeypatch, capsys):
     monkeypatch.setattr("superpose._progress._FOUND", {"tqdm": False})
-    monkeypatch.setattr("superpose._progress.DELAY", -1.0)
-    with superpose._progress.listener(True) as tell:
-        tell.__self__._shown = -1.0
-        tell(3, 10, "repeat 1")
-    assert "repeat 1 3 of 10" in capsys.readouterr().err
+    monkeypatch.setattr("superpose._progress.DELAY", 0.0)
+    # Long enough for a line, which is written at most twice a second.
+    Config(vocab=40, dim=16, steps=1_000_000).train(progress=True, threads=1, hook=stops_after(1.2))
+    shown = capsys.readouterr()
+    lines = shown.err.split("\r")
+    assert shown.out == "" and any(re.match(r"loss [0-9.]+, accuracy [0-9.]+ \d+ of 1000000, \d s", line) for line in lines), lines
+    # It is cleared at the end.
+    assert lines[-1] == "" and not lines[-2].strip()
 
 
 # Round trips of configurations
@@ -183,7 +194,7 @@ def test_results_as_dictionaries():
         result[0]
 
 
-# Numbers, files and figures
+# Numbers
 
 
 @pytest.mark.parametrize("keys", [{"dim": "64"}, {"lead": "4"}, {"factored": "true", "steps": 1}, {"samples": "1e3"}])
@@ -200,54 +211,6 @@ def test_whole_numbers_of_a_plan_are_int():
     assert all(type(row["parameters"]) is int for row in plan.to_rows() if row["parameters"] is not None)
 
 
-def results():
-    yield Config(**TINY).run()
-    yield Config(steps=3, **TINY).train()
-    yield superpose.threshold(find="samples", vocab=40, dim=24, length=4, half_width=0.3)
-    yield superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=5, vocab=40, length=4)
-    yield superpose.plan(500, 16, accuracy=0.9)
-    yield superpose.sweep(Config(vocab=40, length=4), axes={"dim": numpy.array([8, 16]), "samples": [100, 1000], "trigger": ["keys", "values"]})
-
-
-def test_results_are_drawn_saved_and_loaded(tmp_path, monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib.figure")
-    for result in results():
-        figure = result.plot()
-        assert isinstance(figure, matplotlib.Figure) and figure.axes
-        figure.savefig(tmp_path / "a.png")
-        result.save(tmp_path / "a.json")
-        again = superpose.load(tmp_path / "a.json")
-        assert again == result and str(again) == str(result) and again.to_json() == result.to_json()
-        assert "\n" not in repr(result) and repr(result).startswith("<superpose")
-        with monkeypatch.context() as patch:
-            patch.setattr("importlib.util.find_spec", lambda name: None)
-            drawing = again.plot()
-        assert drawing._repr_svg_().startswith("<svg")
-        drawing.save(tmp_path / "a.svg")
-    with pytest.raises(ValueError, match="a result of predict has no figure"):
-        Config(**TINY).predict().plot()
-    (tmp_path / "b.json").write_text("{}")
-    with pytest.raises(ValueError, match="b.json: not a result that save"):
-        superpose.load(tmp_path / "b.json")
-
-
-def test_missing_packages_say_how_to_install_them(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pandas is not installed: pip install superpose\[tables\]"):
-        Config(**TINY).run().to_pandas()
-
-
-def test_sweep_is_an_xarray():
-    pytest.importorskip("xarray")
-    found = superpose.sweep(Config(vocab=30, length=4, samples=7), axes={"dim": numpy.array([8, 16]), "samples": [100, 300]}, repeats=2)
-    data = found.to_xarray()
-    assert dict(data.sizes) == {"dim": 2, "samples": 2, "seed": 2}
-    row = found.to_rows()[-1]
-    assert float(data.accuracy.sel(dim=row["dim"], samples=row["samples"], seed=row["seed"])) == row["accuracy"]
-    with pytest.raises(ValueError, match="a result of run is no sweep"):
-        Config(**TINY).run().to_xarray()
-
-
 # Documentation and types
 
 
@@ -257,7 +220,7 @@ def test_settings_are_listed_by_dir():
 
 
 def public():
-    calls = [getattr(superpose, name) for name in ("bound", "inspect", "memory", "phase", "plan", "sweep", "threshold")]
+    calls = [getattr(superpose, name) for name in ("bound", "estimate", "inspect", "memory", "phase", "plan", "sweep", "threshold")]
     methods = [Config.run, Config.train, Config.predict, Config.model, Config.network, Config.from_toml, Config.replace]
     return [Config, *calls, *methods]
 

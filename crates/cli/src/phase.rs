@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use superpose_lab::phase::PhaseOptions;
 use superpose_lab::run::Inputs;
-use superpose_report::diagram as draw;
+use superpose_report::phase_figure;
 
 use crate::arguments::{RunArguments, hide};
 use crate::files::{check_writable, write_file};
@@ -67,15 +67,7 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         message(format_args!("wrote {}", path.display()));
     }
     if let Some(figure) = figure {
-        let title = format!("{} over {} and {}", record.measure.label(), record.x.size, record.y.size);
-        figure.write(&draw(
-            &title,
-            &record.x,
-            &record.y,
-            record.measure.label(),
-            record.accuracy,
-            &record.diagram,
-        ))?;
+        figure.write(&phase_figure(&record))?;
     }
     // One line of JSON: a map has thousands of cells.
     print(&match run.json {

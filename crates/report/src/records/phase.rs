@@ -20,7 +20,7 @@ pub fn phase(record: &PhaseRecord) -> Document {
     let mut page =
         Document::new(format!("{} over {across}, boundary at {}", capital(measure), record.accuracy));
     page.gap();
-    page.blocks.push(Block::Figure(Box::new(phase_figure(record)), characters(record)));
+    page.blocks.push(Block::Figure(Box::new(titled("", record)), characters(record)));
     page.gap();
     let share = |(dominant, share): &(Dominant, f64)| format!("{} {:.0}%", cause(dominant), 100.0 * share);
     let causes: Vec<String> = map.shares(record.accuracy).iter().map(share).collect();
@@ -42,9 +42,14 @@ pub fn phase(record: &PhaseRecord) -> Document {
     page
 }
 
-/// The diagram of a record, without a title.
+/// The diagram of a record, to stand alone.
 pub fn phase_figure(record: &PhaseRecord) -> Figure {
-    diagram("", &record.x, &record.y, record.measure.label(), record.accuracy, &record.diagram)
+    let measure = record.measure.label();
+    titled(&format!("{measure} over {} and {}", record.x.size, record.y.size), record)
+}
+
+fn titled(title: &str, record: &PhaseRecord) -> Figure {
+    diagram(title, &record.x, &record.y, record.measure.label(), record.accuracy, &record.diagram)
 }
 
 /// The map in shades, a character for each column and for two rows.
