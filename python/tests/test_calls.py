@@ -93,7 +93,7 @@ def test_ctrl_c_ends_a_long_call(name, tmp_path):
             store=store,
             progress=lambda done, total, note: told.append(total),
         )
-        assert found.done == 2
+        assert found.done == 2 and told and set(told) == {2}
 
 
 def kept(store):
@@ -119,6 +119,46 @@ def test_progress_is_reported():
     done, total, note = told[-1]
     assert note == "repeat 1" and 0.99 * total < done < 1.01 * total
     assert [event[0] for event in told] == sorted(event[0] for event in told) and told[0][0] < done
+
+
+COUNTED = {
+    "run": lambda told: Config(vocab=64, dim=32, samples=50_000, repeats=3).run(progress=told),
+    "train": lambda told: Config(vocab=64, dim=32, samples=2000, steps=40, repeats=2).train(progress=told),
+    "threshold": lambda told: superpose.threshold(find="samples", vocab=60, dim=40, length=4, half_width=0.2, progress=told),
+    "phase": lambda told: superpose.phase(x=("dim", 8, 64), y=("samples", 50, 5000), resolution=6, vocab=40, length=4, progress=told),
+    "sweep": lambda told: superpose.sweep(axes={"samples": list(range(100, 140))}, vocab=30, dim=16, progress=told),
+    "bound": lambda told: superpose.bound(vocab=200, dim=60, length=8, seeds=3, progress=told),
+    "memory": lambda told: superpose.memory(facts=60, dim=24, rule="trained", steps=500, repeats=30, progress=told),
+    "capacity": lambda told: superpose.memory(find="facts", dim=24, rule="trained", steps=500, half_width=0.2, progress=told),
+}
+#: What the calls count to that know from the start how much there is to do. A search may need less than its limit.
+TOTALS = {"train": 80, "sweep": 40, "memory": 30}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counts_never_fall(name):
+    told = []
+    COUNTED[name](lambda *event: told.append(event))
+    assert told
+    for (done, _, note), (next_done, _, next_note) in zip(told, told[1:]):
+        assert note != next_note or done <= next_done
+    # Where the total is not known, it is 0.
+    assert all(0 <= done <= total for done, total, _ in told if total)
+    done, total, _ = told[-1]
+    if name in ("run", *TOTALS):
+        assert done == total == TOTALS.get(name, total) > 0
+    if name in ("train", "sweep", "threshold", "phase"):
+        # Every step, cell or run.
+        assert {event[0] for event in told} >= set(range(1, done + 1))
+
+
+@pytest.mark.parametrize("keys", [{"regime": "exact"}, {"rounds": 3}, {"early_rule": "newton", "rounds": 2}, {"early_rule": "muon"}, {"lead": 0.1}], ids=repr)
+def test_a_run_reads_as_many_samples_as_it_says(keys):
+    config, told = Config(vocab=64, dim=32, samples=20_000, **keys), []
+    for call in (config.run, config.model):
+        call(progress=lambda *event: told.append(event))
+        done, total, _ = told[-1]
+        assert done == total > 0 and all(event[0] <= event[1] for event in told)
 
 
 def test_exception_in_progress_function_ends_the_call():
