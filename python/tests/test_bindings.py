@@ -265,7 +265,7 @@ def test_threads_of_any_numeric_type():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: SMALL.predict(accuracy="0.5"), "accuracy = 0.5: must be a number"),
+        (lambda: SMALL.predict(accuracy="0.5"), "accuracy = '0.5': must be a number"),
         (lambda: superpose.threshold(SMALL, find="samples", half_width="f64"), "half_width = f64: must be a number"),
         (lambda: superpose.threshold(SMALL, find=None), "find = None: must be one of samples, dim"),
         (lambda: superpose.threshold(SMALL, find="depth"), "find = depth: must be one of samples, dim"),
