@@ -192,7 +192,9 @@ pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
     }
     let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
     let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
-    let largest = [train, evaluate, asked].into_iter().fold(0.0, f64::max);
+    // What comes back of every sequence and of every token that is asked, by index where not all are.
+    let answers = 64.0 * count(test) + 40.0 * count(test.max(config.vocab));
+    let largest = train.max(evaluate.max(asked) + answers);
     embeddings + dataset + matrices + parts * d * p * real + 24.0 * tokens + largest
 }
 
@@ -275,6 +277,14 @@ mod tests {
         assert_eq!(Way::choose(&config(1024, 128, 64, 65_536)), Way::Tables);
         assert_eq!(Way::choose(&config(100_000, 1024, 64, 2_000_000)), Way::Rows);
         assert_eq!(Way::choose(&config(1_000_000, 2048, 64, 100_000_000)), Way::Rows);
+    }
+
+    /// The memory of a cell in a batch must hold its largest buffer.
+    #[test]
+    fn memory_holds_the_answers_of_all_test_samples() {
+        let config = Settings { test_samples: 1_000_000, ..(*config(50, 16, 16, 8192)).clone() };
+        let bytes = entries_bytes(&config.check().unwrap(), false);
+        assert!(bytes >= 64e6, "{bytes}");
     }
 
     #[test]

@@ -357,6 +357,14 @@ fn small_batches_have_the_bits_of_single_cells() {
     }
 }
 
+/// The answers to the test samples are then the largest buffer.
+#[test]
+fn small_cells_with_many_test_samples_share_launches() {
+    let Some(device) = device() else { return };
+    let settings = Settings { vocab: 4, dim: 4, length: 2, samples: 300, ..small() };
+    small_batch::<f32>(&*device, Settings { test_samples: 120_000, ..settings });
+}
+
 /// The two with 1,000 tokens are large enough for the first-order form of the softmax.
 #[test]
 fn larger_batches_have_the_bits_of_single_cells() {
