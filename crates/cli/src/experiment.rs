@@ -8,7 +8,7 @@ use superpose_report::{Context, EXPERIMENTS, Experiment};
 use crate::interrupt::Interrupt;
 use crate::progress::ticking_spinner;
 use crate::setting_flags::{flag, given};
-use crate::shared::{DeviceFlag, Threads, available_memory, backend, print};
+use crate::shared::{DeviceFlag, Threads, available_memory, backend, message, print};
 
 /// An experiment and the arguments given.
 pub struct ExperimentCommand {
@@ -38,6 +38,9 @@ impl ExperimentCommand {
             true => flags.device.open()?,
             false => flags.device.cpu_only(experiment.name).map(|()| None)?,
         };
+        if let (Some(_), Some(part)) = (&device, (experiment.cpu_part)(values)) {
+            message(format_args!("note: {part}"));
+        }
         let interrupt = Interrupt::listen()?;
         let backend = backend(threads)?.with_cancel(interrupt.token()).with_device(device);
         let found = ticking_spinner(|bar| {

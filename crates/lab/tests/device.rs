@@ -1,7 +1,9 @@
 //! The seam to devices, with a device that computes on the CPU under another name.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::backend::{
     Backend, Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Numerics, Problem, Real, Solution,
     Solver,
@@ -14,6 +16,7 @@ use superpose_core::model::Model;
 use superpose_core::random::Stream;
 use superpose_core::task::Drawn;
 use superpose_core::train::{CpuLearner, Learner, State, Trainer, TrajectoryPoint};
+use superpose_lab::associative::{self, CapacityOptions, CapacitySearch};
 use superpose_lab::cell::{CellError, Event, Key, Runner, measure};
 use superpose_lab::decoders::{BoundOptions, bound};
 use superpose_lab::run::{Inputs, run};
@@ -152,6 +155,21 @@ fn decoders_read_the_first_step_of_a_device() {
     assert!(here.iter().all(Option::is_some), "{here:?}");
     let error = found(&Backend::single().with_device(device(50.0))).unwrap_err().to_string();
     assert!(error.contains("about 60 B of device memory"), "{error}");
+}
+
+#[test]
+fn rules_that_run_on_the_cpu_have_its_numerics() {
+    let (backend, stop) = (Backend::single().with_device(device(1e9)), AtomicBool::new(false));
+    for rule in [Rule::Hebbian, Rule::LeastSquares, Rule::Hopfield] {
+        let settings = MemorySettings { facts: 20, dim: 16, rule, ..MemorySettings::default() };
+        let config = settings.clone().check().unwrap();
+        let record = associative::run(&config, &backend, &stop, &mut |_| {}).unwrap();
+        assert_eq!(record.numerics, Numerics::this_cpu(), "{rule:?}");
+        let options = CapacityOptions { half_width: 0.5, ..CapacityOptions::default() };
+        let search = CapacitySearch::new(&settings, &options).unwrap();
+        let record = search.record(&backend, &stop, &mut |_, _| {}).unwrap();
+        assert_eq!(record.numerics, Numerics::this_cpu(), "{rule:?}");
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub struct Experiment {
     pub settings: fn() -> Vec<Setting>,
     /// Whether it can run on a device.
     pub device: bool,
+    /// What it computes on the CPU with these values although it runs on a device, in one sentence.
+    pub cpu_part: fn(&Values) -> Option<&'static str>,
     /// Validates the values given, runs, and returns the record.
     pub run: fn(&Values, Context<'_>) -> Result<Finding, ExperimentError>,
     /// The JSON schemas of its records, each with the flags that select it.

@@ -11,7 +11,7 @@ use superpose_core::config::{ConfigError, Embedding, Group, Labels, Values, betw
 use superpose_core::{settings, words};
 use superpose_theory::capacity::{List, linear_capacity, list_load, stored_bits};
 
-use super::{MemoryError, reaches, recalls};
+use super::{MemoryError, numerics, reaches, recalls};
 use crate::interval::Interval;
 use crate::threshold::{Plan, Search, Step, Threshold};
 
@@ -203,7 +203,7 @@ impl CapacitySearch {
             half_width: self.plan.half_width,
             seconds: started.elapsed().as_secs_f64(),
             config: (**config).clone(),
-            numerics: backend.numerics(),
+            numerics: numerics(config, backend),
             version: env!("CARGO_PKG_VERSION").into(),
         })
     }

@@ -121,7 +121,7 @@ pub fn run(
         steps: found.iter().map(|found| found.steps as f64).sum::<f64>() / found.len() as f64,
         seconds: started.elapsed().as_secs_f64(),
         config: (**config).clone(),
-        numerics: backend.numerics(),
+        numerics: numerics(config, backend),
         version: env!("CARGO_PKG_VERSION").into(),
     })
 }
@@ -131,6 +131,14 @@ pub fn run(
 pub fn bits_per_parameter(accuracy: Interval, facts: usize, labels: usize, parameters: usize) -> Interval {
     let bits = |accuracy| facts as f64 * stored_bits(accuracy, labels) / parameters as f64;
     Interval { mean: bits(accuracy.mean), low: bits(accuracy.low), high: bits(accuracy.high) }
+}
+
+/// The arithmetic of a memory: that of the device for the rule that it computes.
+fn numerics(settings: &MemorySettings, backend: &Backend) -> Numerics {
+    match settings.rule {
+        Rule::Trained => backend.numerics(),
+        Rule::Hebbian | Rule::LeastSquares | Rule::Hopfield => Numerics::this_cpu(),
+    }
 }
 
 /// Returns an estimate of the bytes that memories take when run on this many threads.

@@ -15,6 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Compare the samples that decoders of the first gradient need with lower bounds, and say for whom each bound holds",
     settings: BoundOptions::with_model,
     device: true,
+    cpu_part: |_| Some("the decoders run on the CPU"),
     run: |values, context| {
         let options = BoundOptions::read(values)?;
         let Context { backend, memory: _, observe, arrays, decoder } = context;

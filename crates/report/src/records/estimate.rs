@@ -15,6 +15,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Estimate the time and memory of a run without running it",
     settings: Settings::definitions,
     device: false,
+    cpu_part: |_| None,
     run: |values, context| {
         Ok(Finding::new(lab(values, context.backend.threads(), context.memory)?, estimate))
     },

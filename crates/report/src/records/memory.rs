@@ -21,6 +21,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Measure the recall or capacity of an associative memory without attention",
     settings: || [MemorySettings::definitions(), CapacityOptions::definitions()].concat(),
     device: true,
+    cpu_part: |values| {
+        let settings = MemorySettings::read(values).ok()?;
+        (settings.rule != Rule::Trained).then_some("this rule is computed on the CPU")
+    },
     run: |values, context| {
         // The token of the backend cancels the work.
         let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
