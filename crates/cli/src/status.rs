@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
+use superpose_core::backend::Numerics;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
@@ -15,7 +16,7 @@ use crate::shared::{about, message, plural, print_record, shell};
 use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
-use crate::submit::{core_hours, finished_lines, numerics};
+use crate::submit::{core_hours, finished_lines, writes};
 use crate::sweep::{Places, read_sweep};
 
 #[derive(Args, Clone, Debug)]
@@ -63,6 +64,8 @@ struct Cells {
     cells: usize,
     /// Cells with an outcome.
     done: usize,
+    /// Cells with an outcome of a GPU alone.
+    on_gpu: usize,
     /// Cells that were run and failed.
     failed: usize,
     /// Cells not run yet.
@@ -126,7 +129,8 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
         (Some(cells), None) => {
             let path = places.store(&arguments.file);
             let store = shell(&path);
-            let sweep = format!("superpose sweep {file} --store {store}");
+            let device = if cells.done > 0 && cells.on_gpu == cells.done { " --device cuda" } else { "" };
+            let sweep = format!("superpose sweep {file} --store {store}{device}");
             // A local run reads the store but not the shards.
             match cells.in_shards {
                 0 => sweep,
@@ -147,8 +151,9 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let submitted = Submitted::read(&folder)?;
     let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
     let mut opened = open(&store)?;
-    let numerics = numerics(submitted.as_ref().is_some_and(|submitted| submitted.gpu), &folder)?;
-    let survey = Survey::take(&cells, &numerics, sweep.noise, false, opened.as_mut(), &folder, shares)?;
+    // A sweep that was not submitted ran with any arithmetic.
+    let counted = |numerics: &Numerics| submitted.as_ref().is_none_or(|now| writes(now.gpu, numerics));
+    let survey = Survey::take(&cells, counted, sweep.noise, false, opened.as_mut(), &folder, shares)?;
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
     notes.extend(survey.foreign.iter().map(|(path, line)| {
@@ -186,6 +191,7 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let cells = Cells {
         cells: survey.cells,
         done: survey.done,
+        on_gpu: survey.on_gpu,
         failed: survey.failed,
         in_shards: survey.in_shards,
         left,

@@ -12,7 +12,7 @@ use superpose_core::backend::Numerics;
 use superpose_cuda::Choice;
 use superpose_lab::cell::estimated_seconds;
 use superpose_lab::store::Store;
-use superpose_lab::sweep::{Survey, gpu_numerics};
+use superpose_lab::sweep::Survey;
 use superpose_lab::words::grouped;
 use superpose_report::{cell_count, duration};
 use superpose_study::Scale;
@@ -101,9 +101,9 @@ impl SlurmArguments {
     }
 }
 
-/// Returns the arithmetic of the results that tasks write to a folder.
-pub fn numerics(gpu: bool, folder: &Path) -> anyhow::Result<Numerics> {
-    Ok(if gpu { gpu_numerics(folder)? } else { Numerics::this_cpu() })
+/// Whether tasks on GPUs, or on CPUs like this one, write results of this arithmetic.
+pub fn writes(gpu: bool, numerics: &Numerics) -> bool {
+    if gpu { numerics.is_gpu() } else { *numerics == Numerics::this_cpu() }
 }
 
 /// Maximum number of tasks. Most clusters allow fewer (MaxArraySize, by default 1,001) and report that themselves.
@@ -136,7 +136,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
     let survey = Survey::take(
         &cells,
-        &numerics(gpu, &folder)?,
+        |numerics| writes(gpu, numerics),
         sweep.noise,
         arguments.retry_failed,
         peeked.as_mut(),

@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{command, refused, text};
+use superpose_core::backend::Numerics;
+use superpose_lab::cell::{Entry, Results};
+use superpose_lab::store::{Store, StoreError};
+
+use crate::common::{command, refused, text, works_in};
 
 fn without_gpu(arguments: &str) -> Output {
     command(Path::new("."), arguments).env("CUDA_VISIBLE_DEVICES", "").output().unwrap()
@@ -79,4 +83,31 @@ fn devices_lists_the_cpu_and_says_why_there_is_no_gpu() {
     let json: serde_json::Value = serde_json::from_slice(&without_gpu("devices --json").stdout).unwrap();
     assert_eq!(json["devices"][0]["device"], "cpu");
     assert!(json["unavailable"].is_string());
+}
+
+/// A sweep that was never submitted may have run on GPUs.
+#[test]
+fn status_counts_the_results_of_gpus() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = "vocab = 24\ndim = 12\nlength = 4\ntest_samples = 100\nsamples = 200\nrepeats = 4\n";
+    std::fs::write(folder.path().join("a.toml"), sweep).unwrap();
+    works_in(folder.path(), "sweep a.toml --store cpu.sqlite");
+    let mut entries = Vec::new();
+    let mut each = |entry| {
+        entries.push(entry);
+        Ok::<_, StoreError>(())
+    };
+    Store::open(&folder.path().join("cpu.sqlite")).unwrap().entries(&mut each).unwrap();
+    let mut store = Store::open(&folder.path().join("a.sqlite")).unwrap();
+    for (Entry { config, result, .. }, word) in entries.into_iter().take(3).zip(["sm80", "sm90", "sm90"]) {
+        let numerics = Numerics::try_from(format!("cuda-{word}")).unwrap();
+        store.keep(&[Entry::new(&config.check().unwrap(), &numerics, result)]).unwrap();
+    }
+    drop(store);
+    let (out, error) = works_in(folder.path(), "status a.toml");
+    assert!(out.contains("4 cells: 3 done, 0 failed, 1 left"), "{out}");
+    assert!(error.contains("superpose sweep a.toml --store a.sqlite --device cuda continues"), "{error}");
+    works_in(folder.path(), "sweep a.toml");
+    let (out, error) = works_in(folder.path(), "status a.toml");
+    assert!(out.contains("4 cells: 4 done") && error.is_empty(), "{out}{error}");
 }

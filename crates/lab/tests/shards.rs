@@ -7,7 +7,7 @@ use superpose_core::backend::{Backend, Numerics};
 use superpose_core::config::{Config, Settings};
 use superpose_lab::cell::{Entry, Event, Key, Known, Outcome, Results, Runner, measure};
 use superpose_lab::store::Store;
-use superpose_lab::sweep::{Merged, Shard, merge, shards_in};
+use superpose_lab::sweep::{Merged, Shard, Survey, merge, shards_in};
 
 fn cells(count: u64) -> Vec<Config> {
     let settings =
@@ -131,6 +131,29 @@ fn results_of_other_numerics_are_kept_apart() {
     let mut stored = entries(&at("a.sqlite"));
     stored.sort_by(|a, b| a.numerics.cmp(&b.numerics));
     assert_eq!((&stored[0].numerics, &stored[1].numerics), (&Numerics::this_cpu(), &foreign));
+}
+
+/// GPUs of several architectures work on one sweep: each result counts, wherever it is.
+#[test]
+fn survey_counts_every_arithmetic_that_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cells, shards) = (cells(5), folder.path().join("shards"));
+    let outcome = measure(&cells[0], false, &Backend::single()).unwrap();
+    let entry = |cell: usize, word: &str| {
+        let numerics = Numerics::try_from(word.to_string()).unwrap();
+        Entry::new(&cells[cell], &numerics, Ok(outcome))
+    };
+    let mut store = Store::open(&folder.path().join("a.sqlite")).unwrap();
+    store.keep(&[entry(0, "cpu"), entry(1, "cpu"), entry(0, "cuda-sm80"), entry(2, "cuda-sm90")]).unwrap();
+    let mut shard = Shard::open(&Shard::path(&shards, 1, 1), None).unwrap();
+    shard.keep(&[entry(0, "cuda-sm90"), entry(3, "cuda-sm80")]).unwrap();
+    let mut survey = |counted: &dyn Fn(&Numerics) -> bool| {
+        let survey = Survey::take(&cells, counted, false, false, Some(&mut store), &shards, 1).unwrap();
+        (survey.done, survey.in_shards, survey.on_gpu, survey.left(), survey.foreign.len())
+    };
+    assert_eq!(survey(&Numerics::is_gpu), (3, 1, 3, 2, 0));
+    assert_eq!(survey(&|numerics| *numerics == Numerics::CPU), (2, 0, 0, 3, 1));
+    assert_eq!(survey(&|_| true), (4, 1, 2, 1, 0));
 }
 
 #[test]

@@ -28,6 +28,11 @@ impl Numerics {
         if fused { Numerics::CPU } else { Numerics::CPU_NO_FMA }
     }
 
+    /// Whether it is that of a GPU.
+    pub fn is_gpu(&self) -> bool {
+        self.word().starts_with("cuda")
+    }
+
     /// The word.
     pub fn word(&self) -> &str {
         &self.0
@@ -73,7 +78,8 @@ mod tests {
         for numerics in [Numerics::CPU, Numerics::CPU_NO_FMA, Numerics::this_cpu()] {
             assert_eq!(Numerics::try_from(numerics.to_string()), Ok(numerics));
         }
-        assert_eq!(Numerics::try_from("cuda-sm90".to_string()).unwrap().word(), "cuda-sm90");
+        let gpu = Numerics::try_from("cuda-sm90".to_string()).unwrap();
+        assert!(gpu.word() == "cuda-sm90" && gpu.is_gpu() && !Numerics::CPU.is_gpu());
         for word in ["", "CPU", "cpu\n", "a b", &"x".repeat(33)] {
             assert!(Numerics::try_from(word.to_string()).is_err(), "{word}");
         }

@@ -12,7 +12,7 @@ use superpose_core::config::Config;
 
 use super::merge::shards_in;
 use super::shard::{Shard, ShardError, read};
-use crate::cell::{Key, Known, Results, deal, estimated_seconds};
+use crate::cell::{Entry, Key, Known, Results, deal, estimated_seconds};
 use crate::store::{Store, StoreError};
 
 /// One share of the cells.
@@ -37,6 +37,8 @@ pub struct Survey {
     pub done: usize,
     /// Number of these that are only in shards.
     pub in_shards: usize,
+    /// Number of these that were computed on a GPU alone.
+    pub on_gpu: usize,
     /// Number of cells that failed and have no outcome.
     pub failed: usize,
     /// Estimated seconds of one thread for the other cells.
@@ -64,18 +66,21 @@ struct Found {
     seen: bool,
     /// Done in the store.
     stored: bool,
+    /// Done on a CPU.
+    on_cpu: bool,
     astray: bool,
 }
 
 impl Survey {
-    /// Reads the store and the shards in `folder`, if it exists. The cells, each once, are distributed over `shares`; results of other numerics do not count. With
-    /// `retry_failed`, failed cells count as missing.
+    /// Reads the store and the shards in `folder`, if it exists. The cells, each once, are distributed over `shares`. Results count
+    /// whose arithmetic is `counted`, as there may be GPUs of several architectures. With `retry_failed`, failed cells count as
+    /// missing.
     ///
     /// # Errors
     /// Fails if the store or the folder cannot be read.
     pub fn take(
         cells: &[Config],
-        numerics: &Numerics,
+        counted: impl Fn(&Numerics) -> bool,
         noise: bool,
         retry_failed: bool,
         store: Option<&mut Store>,
@@ -88,12 +93,9 @@ impl Survey {
         for (share, mine) in dealt.iter().enumerate() {
             mine.iter().for_each(|&cell| share_of[cell] = share);
         }
-        let keys: Vec<Key> = cells.iter().map(|cell| Key::new(cell, numerics)).collect();
-        let places: HashMap<Key, usize> = keys.iter().enumerate().map(|(i, key)| (*key, i)).collect();
-
         let mut found = vec![Found::default(); cells.len()];
         let (mut measured, mut estimated) = (0.0, 0.0);
-        let mut learn = |cell: usize, result: &Known, found: &mut Found| match result {
+        let mut learn = |cell: usize, result: &Known, numerics: &Numerics, found: &mut Found| match result {
             Ok(outcome) if noise && outcome.noise.is_none() => false,
             Ok(outcome) => {
                 if !found.done {
@@ -101,6 +103,7 @@ impl Survey {
                     estimated += seconds[cell];
                 }
                 found.done = true;
+                found.on_cpu |= !numerics.is_gpu();
                 true
             }
             Err(_) => {
@@ -110,10 +113,15 @@ impl Survey {
         };
         if let Some(store) = store {
             // While another process writes the store, a read may fail on a half-written page, so it is tried twice.
-            for (key, result) in store.find(&keys).or_else(|_| store.find(&keys))? {
-                let cell = places[&key];
-                found[cell].seen |= learn(cell, &result, &mut found[cell]);
-                found[cell].stored = found[cell].done;
+            let there = store.numerics().or_else(|_| store.numerics())?;
+            for numerics in there.iter().filter(|numerics| counted(numerics)) {
+                let places = places(cells, numerics);
+                let keys: Vec<Key> = places.keys().copied().collect();
+                for (key, result) in store.find(&keys).or_else(|_| store.find(&keys))? {
+                    let cell = places[&key];
+                    found[cell].seen |= learn(cell, &result, numerics, &mut found[cell]);
+                    found[cell].stored = found[cell].done;
+                }
             }
         }
         // Of the cells alone: which GPU computes is not known before its first result.
@@ -122,6 +130,7 @@ impl Survey {
         let own: HashMap<PathBuf, usize> =
             (0..shares).map(|share| (Shard::path(folder, share + 1, shares), share)).collect();
         let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
+        let mut keys: HashMap<Numerics, HashMap<Key, usize>> = HashMap::new();
         for path in shards {
             let entries = match read(&path) {
                 Ok(content) => content.entries,
@@ -131,20 +140,27 @@ impl Survey {
                 }
             };
             let own = own.get(&path);
-            let strange = entries.iter().position(|entry| !places.contains_key(&entry.key));
-            survey.foreign.extend(strange.map(|line| (path.clone(), line + 1)));
-            for entry in entries {
-                let Some(&cell) = places.get(&entry.key) else { continue };
-                if !learn(cell, &entry.result, &mut found[cell]) {
+            let mut strange = None;
+            for (line, Entry { key, numerics, result, .. }) in (1..).zip(&entries) {
+                let place = counted(numerics).then(|| {
+                    let places = || places(cells, numerics);
+                    keys.entry(numerics.clone()).or_insert_with(places).get(key)
+                });
+                let Some(&cell) = place.flatten() else {
+                    strange = strange.or(Some(line));
+                    continue;
+                };
+                if !learn(cell, result, numerics, &mut found[cell]) {
                     continue;
                 }
                 if own == Some(&share_of[cell]) {
                     found[cell].seen = true;
-                } else if shares > 0 && entry.result.is_ok() {
+                } else if shares > 0 && result.is_ok() {
                     found[cell].astray = true;
                     survey.astray_in.get_or_insert_with(|| path.clone());
                 }
             }
+            survey.foreign.extend(strange.map(|line| (path, line)));
         }
 
         survey.shares = vec![ShareSurvey::default(); shares];
@@ -152,6 +168,7 @@ impl Survey {
         for (cell, found) in found.iter().enumerate() {
             survey.done += usize::from(found.done);
             survey.in_shards += usize::from(found.done && !found.stored);
+            survey.on_gpu += usize::from(found.done && !found.on_cpu);
             survey.failed += usize::from(found.failed && !found.done);
             if !found.done && !found.failed {
                 survey.seconds += seconds[cell];
@@ -178,25 +195,10 @@ impl Survey {
     }
 }
 
-/// Returns the arithmetic of the GPU that computed the first such result in the shards of a folder. Without one it is the word `cuda`, which
-/// no result has.
-///
-/// # Errors
-/// Fails if the folder cannot be read.
-pub fn gpu_numerics(folder: &Path) -> Result<Numerics, StoreError> {
-    let shards = if folder.is_dir() { shards_in(&[folder.to_owned()])? } else { Vec::new() };
-    let of_gpu = |path: &PathBuf| {
-        let entries = read(path).ok()?.entries.into_iter();
-        entries.map(|entry| entry.numerics).find(|numerics| numerics.word().starts_with(GPU))
-    };
-    Ok(shards
-        .iter()
-        .find_map(of_gpu)
-        .unwrap_or_else(|| Numerics::try_from(GPU.to_string()).unwrap_or_default()))
+/// Returns the place of each cell by its key under an arithmetic.
+fn places(cells: &[Config], numerics: &Numerics) -> HashMap<Key, usize> {
+    cells.iter().enumerate().map(|(place, cell)| (Key::new(cell, numerics), place)).collect()
 }
-
-/// How the arithmetic of GPUs is named.
-const GPU: &str = "cuda";
 
 /// Returns a short hash of words in their order.
 pub fn fingerprint(words: impl Iterator<Item = String>) -> String {

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
+use superpose_core::backend::Numerics;
 
 pub use crate::cell::StoreError;
 pub use columns::{COLUMNS, Column, ColumnType, cell_settings, values};
@@ -166,6 +167,17 @@ impl Store {
         let sql = "SELECT count(outcome), count(*) - count(outcome) FROM cells";
         let counts = self.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
         counts.map_err(|error| self.failed(error))
+    }
+
+    /// The arithmetic of all cells, each once.
+    pub fn numerics(&self) -> Result<Vec<Numerics>, StoreError> {
+        let failed = |error| self.failed(error);
+        let mut statement = self.connection.prepare("SELECT DISTINCT numerics FROM cells").map_err(failed)?;
+        let words = statement.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
+        let read = |word: rusqlite::Result<String>| {
+            Numerics::try_from(word.map_err(failed)?).map_err(|what| self.damaged(what.into()))
+        };
+        words.map(read).collect()
     }
 
     /// Everything, in the order of keys.
