@@ -22,7 +22,9 @@ use crate::arguments::Count;
 use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
 use crate::progress::spinner;
-use crate::shared::{DeviceFlag, Threads, available_memory, backend, message, print, rounded, shell};
+use crate::shared::{
+    DeviceFlag, Threads, available_memory, backend, device_flag, message, print, rounded, shell,
+};
 
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArguments {
@@ -103,10 +105,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
 
     let mut results: Results = folder.results()?.unwrap_or_default();
     if device.is_some() {
-        message("note: the parts anchors and bound run on the CPU");
+        message("note: the parts anchors and bound, and some runs of optimiser and questions, use the CPU");
     }
-    let flag = device.as_ref().map_or(String::new(), |device| format!(" --device {}", device.word()));
-    let mut manifest = folder.manifest(arguments, numerics, &flag)?;
+    let mut manifest = folder.manifest(arguments, numerics, &device_flag(device.as_ref()))?;
     let interrupt = Interrupt::listen()?;
     let backend = backend(threads)?.with_cancel(interrupt.token());
     let mut runner = Runner::new(threads)

@@ -62,6 +62,11 @@ impl DeviceFlag {
     }
 }
 
+/// Returns the flag that selects a device, after a space; `None` is the CPU.
+pub fn device_flag(device: Option<&Arc<dyn Device>>) -> String {
+    device.map_or(String::new(), |device| format!(" --device {}", device.word()))
+}
+
 /// The flag `--store` of commands that search by running.
 #[derive(Args, Clone, Debug)]
 pub struct StoreFlag {

@@ -18,7 +18,9 @@ use superpose_report::cell_count;
 use crate::arguments::read_text;
 use crate::interrupt::Interrupt;
 use crate::progress::Work;
-use crate::shared::{DeviceFlag, Threads, about, available_memory, message, plural, print, shell};
+use crate::shared::{
+    DeviceFlag, Threads, about, available_memory, device_flag, message, plural, print, shell,
+};
 
 #[derive(Args, Clone, Debug)]
 pub struct SweepArguments {
@@ -170,11 +172,13 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         bail!("out is the folder of shards: it needs --shard");
     }
 
+    let device = arguments.device.open()?;
+    let again = again(arguments, share, &device_flag(device.as_ref()));
     let runner = Runner::new(threads)
         .with_noise(sweep.noise)
         .with_retry_failed(arguments.retry_failed)
         .with_memory(available_memory())
-        .with_device(arguments.device.open()?)
+        .with_device(device)
         .with_inputs(Arc::clone(&sweep.inputs));
     let (runner, place) = match share {
         Some(Share { share, shares }) => {
@@ -202,7 +206,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         Some(Share { share, shares }) => format!("{}, share {share} of {shares}", file.display()),
         None => file.display().to_string(),
     };
-    let job = Job { title, place, threads, dry: arguments.dry_run, again: again(arguments, share) };
+    let job = Job { title, place, threads, dry: arguments.dry_run, again };
     let (folder, csv) = (job.place.parent().unwrap_or(Path::new(".")), store.with_extension("csv"));
     let next = match share {
         Some(_) => format!("superpose merge {} --store {}", shell(folder), shell(&store)),
@@ -212,12 +216,13 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
 }
 
 /// Returns the command line that continues the sweep.
-fn again(arguments: &SweepArguments, share: Option<Share>) -> String {
+fn again(arguments: &SweepArguments, share: Option<Share>, device: &str) -> String {
     let shard = match (share, &arguments.shard) {
         (Some(Share { share, shares }), Some(_)) => format!(" --shard {share}/{shares}"),
         _ => String::new(),
     };
-    format!("superpose sweep {}{}{shard}", shell(&arguments.file), arguments.places.flags())
+    let (file, places) = (shell(&arguments.file), arguments.places.flags());
+    format!("superpose sweep {file}{places}{shard}{device}")
 }
 
 /// A sweep that can start.
@@ -304,5 +309,27 @@ impl Job {
         let [done, total] = [done, total].map(|cells| grouped(cells as f64));
         let (place, again) = (self.place.display(), &self.again);
         format!("Stopped: {done} of {total} cells are done and kept in {place}.\nhint: continue with {again}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        sweep: SweepArguments,
+    }
+
+    #[test]
+    fn hint_to_continue_names_the_shard_and_the_device() {
+        let line = ["sweep", "a.toml", "--shard", "2/3", "--store", "a.sqlite"];
+        let Ok(Line { sweep }) = Line::try_parse_from(line) else { panic!("arguments") };
+        let (share, device) = (sweep.shard, " --device cuda:1");
+        let expected = "superpose sweep a.toml --store a.sqlite --shard 2/3 --device cuda:1";
+        assert_eq!(again(&sweep, share, device), expected);
     }
 }

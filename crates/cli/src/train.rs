@@ -19,7 +19,7 @@ use crate::files::{check_writable, write_file};
 use crate::interrupt::Interrupt;
 use crate::picture::FigureFile;
 use crate::progress::Work;
-use crate::shared::{available_memory, backend, message, print_record};
+use crate::shared::{available_memory, backend, device_flag, message, print_record, shell};
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(["export"]))]
@@ -77,7 +77,8 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         Finish::Done(record, _) => record,
         Finish::Interrupted { step } => {
             let steps = grouped(steps as f64);
-            return Err(interrupt.stopped(interrupted(&grouped(step as f64), &steps, checkpoint)));
+            let device = device_flag(backend.device());
+            return Err(interrupt.stopped(interrupted(&grouped(step as f64), &steps, checkpoint, &device)));
         }
     };
 
@@ -111,11 +112,11 @@ fn configuration(run: &RunArguments, saved: Option<&Checkpoint>) -> anyhow::Resu
     Ok((config, inputs))
 }
 
-fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>) -> String {
+fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>, device: &str) -> String {
     match checkpoint {
         Some(path) => format!(
-            "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {} continues",
-            path.display()
+            "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {}{device} continues",
+            shell(path)
         ),
         None => format!(
             "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can continue"
@@ -136,4 +137,19 @@ impl Observer for Watch<'_> {
     }
 
     fn point(&mut self, _: &TrajectoryPoint) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hint_to_continue_names_the_device() {
+        let text = interrupted("3", "10", Some("a b.safetensors".as_ref()), " --device cuda:1");
+        assert!(
+            text.ends_with("superpose train --checkpoint 'a b.safetensors' --device cuda:1 continues"),
+            "{text}"
+        );
+        assert!(!interrupted("3", "10", None, " --device cuda:1").contains("cuda"));
+    }
 }
