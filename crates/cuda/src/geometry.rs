@@ -104,7 +104,9 @@ impl Way {
         let table = config.label_count() as f64 * config.token_count() as f64;
         let tables = tokens * 10.0 + table * config.dim as f64 * 0.04;
         let rows = tokens * config.dim as f64 * 1.2;
-        if table <= TABLE_ENTRIES as f64 && tables < rows { Way::Tables } else { Way::Rows }
+        // All tokens may have one label and one token, whose counter has 32 bits.
+        let countable = tokens <= f64::from(u32::MAX);
+        if countable && table <= TABLE_ENTRIES as f64 && tables < rows { Way::Tables } else { Way::Rows }
     }
 }
 
@@ -277,6 +279,8 @@ mod tests {
         assert_eq!(Way::choose(&config(1024, 128, 64, 65_536)), Way::Tables);
         assert_eq!(Way::choose(&config(100_000, 1024, 64, 2_000_000)), Way::Rows);
         assert_eq!(Way::choose(&config(1_000_000, 2048, 64, 100_000_000)), Way::Rows);
+        assert_eq!(Way::choose(&config(10, 16, 512, 1 << 22)), Way::Tables);
+        assert_eq!(Way::choose(&config(10, 16, 512, 1_000_000_000)), Way::Rows);
     }
 
     /// The memory of a cell in a batch must hold its largest buffer.
