@@ -33,7 +33,7 @@ pub const MAX_KEPT: usize = 100;
 /// Estimated seconds of a run at most.
 pub const MAX_RUN_SECONDS: f64 = 60.0;
 
-/// How many times as fast as a core a GPU is at least, for the estimate of time: 10 times in runs of a few milliseconds, some hundred
+/// How many times as fast as a core a GPU is at least, for the estimate of time without the noise budget: 10 times in runs of a few milliseconds, some hundred
 /// times in long ones (measured on an H200).
 const DEVICE_SPEED: f64 = 10.0;
 /// Repeats of a run at most.
@@ -209,8 +209,12 @@ impl Runs {
             check_device(config, false, &backend).map_err(|error| ApiError::invalid(error).hint(hint))?;
         }
         let speed = if self.device.is_some() { DEVICE_SPEED } else { 1.0 };
-        let seconds =
-            |config: &Config| estimated_seconds(&config.repeat(0), true) * config.repeats as f64 / speed;
+        let seconds = |config: &Config| {
+            let one = config.repeat(0);
+            let [run, all] = [false, true].map(|noise| estimated_seconds(&one, noise));
+            // The noise budget is computed on the CPU.
+            (run / speed + all - run) * config.repeats as f64
+        };
         let needed = seconds(config);
         if needed > MAX_RUN_SECONDS {
             let about = if needed < 1e6 { format!("{needed:.0}") } else { format!("{needed:.0e}") };
