@@ -9,7 +9,7 @@ use superpose_core::backend::{Backend, Device};
 use superpose_core::config::{Config, Regime, Settings};
 use superpose_lab::bench::{batch_cost, training_cost};
 use superpose_lab::cell::{Runner, measure};
-use superpose_lab::memory::readable;
+use superpose_lab::memory::{check_device, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
@@ -53,11 +53,22 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
         message(format_args!("measured: {name}, {:.3} ms", 1e3 * train_seconds));
         rows.push(Measurement { name, train_seconds, peak_total_bytes });
     };
+    // A size that does not fit on this GPU leaves the rest of the table.
+    let fits = |config: &Config, sizes: &str| match check_device(config, false, &backend) {
+        Ok(()) => true,
+        Err(error) => {
+            message(format_args!("note: {sizes} is left out: {error}"));
+            false
+        }
+    };
     let python = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     let torch = python.is_ok_and(|output| output.status.success());
     for size in EXACT {
         let (v, n, d, l) = size;
         let sizes = format!("V {v}, N {n}, d {d}, L {l}");
+        if !fits(&config(size, Regime::Exact, 1.0)?, &sizes) {
+            continue;
+        }
         for eta in [1.0, 1000.0] {
             let cost = training_cost(&config(size, Regime::Exact, eta)?, &backend, repeat)?;
             add(format!("superpose, exact, eta {eta}, {sizes}"), cost.seconds, Some(cost.bytes));
@@ -91,10 +102,13 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
     for size in LARGE {
         let (v, n, d, l) = size;
         let config = config(size, Regime::Infinitesimal, 1.0)?;
-        superpose_lab::memory::check_device(&config, false, &backend)?;
+        let sizes = format!("V {v}, N {n}, d {d}, L {l}");
+        if !fits(&config, &sizes) {
+            continue;
+        }
         let started = Instant::now();
         measure(&config, false, &backend)?;
-        let name = format!("superpose, infinitesimal with evaluation, V {v}, N {n}, d {d}, L {l}");
+        let name = format!("superpose, infinitesimal with evaluation, {sizes}");
         add(name, started.elapsed().as_secs_f64(), None);
     }
     if !torch {
