@@ -46,12 +46,16 @@ pub(super) fn groups<'c>(
     groups
 }
 
-/// Trains and evaluates cells together on the backend's device. They differ in their seeds alone, and the device draws their data.
+/// Trains and evaluates cells together on the backend's device. They differ in their seeds alone, and the device draws their data. If
+/// that fails, they run one by one.
 pub(super) fn measure_batch(cells: &[&Config], backend: &Backend) -> Vec<Result<Outcome, CellError>> {
     let run = || with_precision!(cells[0].precision, T => measure_batch_as::<T>(cells, backend));
     match caught(run) {
         Ok(outcomes) => outcomes.into_iter().map(|outcome| caught(|| outcome)).collect(),
-        Err(error) => vec![Err(error); cells.len()],
+        Err(error @ CellError::Stopped) => vec![Err(error); cells.len()],
+        Err(error) if cells.len() == 1 => vec![Err(error)],
+        // The others may be without fault.
+        Err(_) => cells.iter().flat_map(|&cell| measure_batch(&[cell], backend)).collect(),
     }
 }
 
