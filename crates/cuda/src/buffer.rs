@@ -89,7 +89,11 @@ impl Pool {
                 let bytes = if bytes <= MAX_CACHED { bytes.next_power_of_two() } else { bytes };
                 let memory = match free.by_size.get_mut(&bytes).and_then(Vec::pop) {
                     Some(memory) => memory,
-                    None => take(stream, bytes)?,
+                    None => take(stream, bytes).or_else(|_| {
+                        // The lane's other sizes may be what is missing.
+                        free.by_size.clear();
+                        take(stream, bytes)
+                    })?,
                 };
                 let pointer = memory.device_ptr(stream).0;
                 (Some(memory), pointer, bytes)
