@@ -1,10 +1,11 @@
 //! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone
 //! and not on the GPU, so that results do not.
 
-use superpose_core::config::{Config, Regime};
+use superpose_core::backend::DeviceError;
+use superpose_core::config::{Config, Regime, Settings};
 use superpose_core::with_precision;
 
-use crate::lane::Shape;
+use crate::lane::{Done, Shape};
 
 /// Threads of a block of most kernels.
 pub const THREADS: u32 = 256;
@@ -78,6 +79,25 @@ pub fn shared_bytes(config: &Config, real: usize) -> usize {
         config.regime == Regime::Exact || config.width.is_some() || Way::choose(config) == Way::Rows;
     let by_blocks = by_rows && dot_lanes(config.dim, config.length).is_none();
     if trains || by_blocks { dots_bytes(config.dim, config.length, real) } else { 0 }
+}
+
+/// Fails for a configuration that the kernels cannot run, or whose samples do not fit in the shared memory of a block of this GPU.
+pub fn check(config: &Config, shared: usize) -> Done {
+    let Settings { dim, length, rounds, accumulate, .. } = **config;
+    if rounds > 1 && accumulate {
+        return Err(DeviceError::unsupported("accumulate = true"));
+    }
+    if length > MAX_LENGTH {
+        return Err(DeviceError::unsupported(format!("length = {length} above {MAX_LENGTH}")));
+    }
+    if dim > MAX_DIM {
+        return Err(DeviceError::unsupported(format!("dim = {dim} above {MAX_DIM}")));
+    }
+    let needed = shared_bytes(config, with_precision!(config.precision, T => size_of::<T>()));
+    match needed > shared {
+        true => Err(DeviceError::TooWide { dim, length, needed, available: shared }),
+        false => Ok(()),
+    }
 }
 
 /// Samples of a block whose widest matrix has this many columns.
@@ -203,7 +223,6 @@ pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use superpose_core::Settings;
     use superpose_core::config::Training;
 
     #[test]

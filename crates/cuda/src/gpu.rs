@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{CudaContext, result, sys};
 use superpose_core::backend::{
-    Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Numerics, Problem, Solution, Solver,
+    Cost, Device, DeviceError, Facts, Measured, MemoryLearner, MemorySizes, Numerics, Problem, Solution,
+    Solver,
 };
 use superpose_core::config::Config;
 use superpose_core::train::{Learner, State};
@@ -317,12 +318,20 @@ impl Device for Gpu {
         self.numerics.clone()
     }
 
+    fn check(&self, config: &Config) -> Done {
+        geometry::check(config, self.kernels::<f32>()?.shared)
+    }
+
     fn needs(&self, config: &Config, stored: bool) -> f64 {
         geometry::bytes(config, stored).max(train::bytes(config, stored))
     }
 
     fn batch(&self, config: &Config) -> usize {
         geometry::batch(config)
+    }
+
+    fn memory_needs(&self, sizes: &MemorySizes) -> f64 {
+        train::memory_bytes(sizes, size_of::<f32>())
     }
 
     fn available(&self) -> Result<f64, DeviceError> {

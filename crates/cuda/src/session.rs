@@ -10,7 +10,7 @@ use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, each, source};
-use crate::geometry::{INNER, MAX_DIM, MAX_LENGTH, groups, linear, part, shared_bytes, small, tiles};
+use crate::geometry::{self, INNER, groups, linear, part, small, tiles};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
 
@@ -91,19 +91,7 @@ impl<'a, T: Element> Session<'a, T> {
         if problem.task.given_test().is_some() {
             return Err(DeviceError::unsupported("a run with test sequences of your own"));
         }
-        if config.rounds > 1 && config.accumulate {
-            return Err(DeviceError::unsupported("accumulate = true"));
-        }
-        if config.length > MAX_LENGTH {
-            return Err(DeviceError::unsupported(format!("length = {} above {MAX_LENGTH}", config.length)));
-        }
-        if config.dim > MAX_DIM {
-            return Err(DeviceError::unsupported(format!("dim = {} above {MAX_DIM}", config.dim)));
-        }
-        let (needed, available) = (shared_bytes(config, size_of::<T>()), kernels.shared);
-        if needed > available {
-            return Err(DeviceError::TooWide { dim: config.dim, length: config.length, needed, available });
-        }
+        geometry::check(config, kernels.shared)?;
         let (mut whole, mut real) = (Vec::new(), Vec::new());
         let train = source(lane, problems, &mut whole, &mut real)?;
         let sizes = Sizes {

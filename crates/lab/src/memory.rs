@@ -1,6 +1,8 @@
 //! Estimates of the RAM of a run, so that a run that does not fit is rejected before it starts.
 
-use superpose_core::backend::Backend;
+use std::sync::Arc;
+
+use superpose_core::backend::{Backend, DeviceError};
 use superpose_core::config::{Config, EarlyRule, Embedding, Positions, Regime};
 use superpose_core::with_precision;
 use sysinfo::System;
@@ -90,18 +92,40 @@ pub fn check(config: &Config, available: f64, bytes: impl Fn(&Config) -> f64) ->
     Err(RunError::TooLarge { needed, available, excess: Excess::find(config, available, bytes) })
 }
 
-/// Fails if a run needs more memory than the backend's device has free.
+/// Fails if the backend's device cannot run a configuration, or has less memory free than it needs.
 ///
 /// # Errors
-/// The error has both figures and names the size to reduce.
+/// The error names the size to reduce, and has both figures of memory.
 pub fn check_device(config: &Config, stored: bool, backend: &Backend) -> Result<(), RunError> {
     let Some(device) = backend.device() else { return Ok(()) };
+    device.check(config)?;
     let (needed, available) = (device.needs(config, stored), device.available()?);
     if needed <= available {
         return Ok(());
     }
     let excess = Excess::find(config, available, |config| device.needs(config, stored));
     Err(RunError::TooLargeForDevice { needed, available, excess })
+}
+
+/// Returns how many jobs that need so many bytes each fit side by side, at least 1 and at most `most`.
+pub fn side_by_side(needed: f64, available: f64, most: usize) -> usize {
+    ((available / needed) as usize).clamp(1, most.max(1))
+}
+
+/// Returns the backend with as many of its threads as jobs of so many bytes fit on its device side by side.
+///
+/// # Errors
+/// The device does not say how much memory is free.
+pub fn backend_for(needed: f64, backend: &Backend) -> Result<Backend, DeviceError> {
+    let cancel = backend.cancel_token().clone();
+    let threads = backend.threads();
+    let Some(device) = backend.device() else { return Ok(backend.with_cancel(cancel)) };
+    let fit = side_by_side(needed, device.available()?, threads);
+    if fit == threads {
+        return Ok(backend.with_cancel(cancel));
+    }
+    let fewer = Backend::cpu(fit).unwrap_or_else(|_| Backend::single());
+    Ok(fewer.with_cancel(cancel).with_device(Some(Arc::clone(device))))
 }
 
 /// Returns the bytes that a run may use: what the system reports as available, within the limits of the control group and of the

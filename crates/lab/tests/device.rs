@@ -2,13 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use superpose_associative::{MemorySettings, Rule};
 use superpose_core::backend::{
-    Backend, Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Numerics, Problem, Real, Solution,
-    Solver,
+    Backend, Cost, Device, DeviceError, Facts, Measured, MemoryLearner, MemorySizes, Numerics, Problem, Real,
+    Solution, Solver,
 };
-use superpose_core::config::{Config, Regime, Settings, Training};
+use superpose_core::config::{Config, EarlyRule, Regime, Settings, Training};
 use superpose_core::early_phase::{early_phase, fact_frequency};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::evaluate;
@@ -30,15 +31,34 @@ struct Fake {
     batches: Mutex<Vec<usize>>,
     /// Whether the last run left the drawing of embeddings to the device.
     draws: Mutex<bool>,
+    /// Runs and memories at this moment, and the most of them at any moment.
+    busy: Mutex<[usize; 2]>,
+}
+
+impl Fake {
+    /// Takes some time, as work on a device does.
+    fn work(&self) {
+        let change = |by: isize| {
+            let [now, most] = &mut *self.busy.lock().unwrap();
+            *now = now.checked_add_signed(by).unwrap();
+            *most = (*most).max(*now);
+        };
+        change(1);
+        std::thread::sleep(Duration::from_millis(20));
+        change(-1);
+    }
 }
 
 /// The seed of cells with value matrices that are not finite.
 const NOT_FINITE: u64 = 77;
+/// The seed of cells with which a device panics.
+const PANICS: u64 = 78;
 
 impl<T: Real> Solver<T> for Fake {
     fn solve(&self, problem: &Problem<'_, T>) -> Result<Solution<T>, DeviceError> {
         let Problem { config, task, embeddings, host, observe, .. } = problem;
         *self.draws.lock().unwrap() = embeddings.is_none();
+        self.work();
         let backend = Backend::single().with_cancel(host.cancel_token().clone());
         let embeddings = Embeddings::<T>::draw(config, &backend)?;
         let model = Model::new(config, &embeddings);
@@ -72,11 +92,13 @@ impl<T: Real> Solver<T> for Fake {
     }
 
     fn memory<'a>(&'a self, _: Facts<'a, T>) -> Result<Box<dyn MemoryLearner + 'a>, DeviceError> {
+        self.work();
         Err(DeviceError::unsupported("a memory"))
     }
 
     fn measure(&self, problems: &[Problem<'_, T>]) -> Result<Vec<Measured<T>>, DeviceError> {
         self.batches.lock().unwrap().push(problems.len());
+        assert!(problems.iter().all(|problem| problem.config.seed != PANICS), "a call of the device");
         problems
             .iter()
             .map(|problem| {
@@ -104,17 +126,32 @@ impl Device for Fake {
         if config.vocab > 100 { 1 } else { 4 }
     }
 
+    fn check(&self, config: &Config) -> Result<(), DeviceError> {
+        match config.length > 10 {
+            true => Err(DeviceError::unsupported("a long sequence")),
+            false => Ok(()),
+        }
+    }
+
     fn needs(&self, config: &Config, _: bool) -> f64 {
         config.vocab as f64
     }
 
+    fn memory_needs(&self, sizes: &MemorySizes) -> f64 {
+        sizes.facts as f64
+    }
+
+    /// A device with no memory is one that does not answer.
     fn available(&self) -> Result<f64, DeviceError> {
-        Ok(self.free)
+        match self.free > 0.0 {
+            true => Ok(self.free),
+            false => Err(DeviceError::Failed { reason: "no answer".into() }),
+        }
     }
 }
 
 fn fake(free: f64) -> Arc<Fake> {
-    Arc::new(Fake { free, batches: Mutex::default(), draws: Mutex::default() })
+    Arc::new(Fake { free, batches: Mutex::default(), draws: Mutex::default(), busy: Mutex::default() })
 }
 
 fn device(free: f64) -> Option<Arc<dyn Device>> {
@@ -155,6 +192,39 @@ fn decoders_read_the_first_step_of_a_device() {
     assert!(here.iter().all(Option::is_some), "{here:?}");
     let error = found(&Backend::single().with_device(device(50.0))).unwrap_err().to_string();
     assert!(error.contains("about 60 B of device memory"), "{error}");
+}
+
+#[test]
+fn limits_of_a_device_are_checked_before_work_begins() {
+    let options = BoundOptions { seeds: 2, accuracy: 0.2 };
+    let config = options.check(Settings { length: 11, ..settings() }, &Inputs::default()).unwrap();
+    let backend = Backend::single().with_device(device(1e9));
+    let none = &mut |_: &str, _: f64| panic!("work has started");
+    let error = bound(&config, &Inputs::default(), &options, None, &backend, none).unwrap_err().to_string();
+    assert!(error.starts_with("a long sequence cannot run"), "{error}");
+}
+
+/// Two of 60 bytes fit in 130.
+#[test]
+fn jobs_of_a_device_run_side_by_side_as_far_as_they_fit() {
+    let options = BoundOptions { seeds: 4, accuracy: 0.2 };
+    let config = options.check(settings(), &Inputs::default()).unwrap();
+    let most = |free, work: &dyn Fn(&Backend)| {
+        let fake = fake(free);
+        work(&Backend::cpu(4).unwrap().with_device(Some(fake.clone())));
+        fake.busy.lock().unwrap()[1]
+    };
+    let decode = |backend: &Backend| {
+        bound(&config, &Inputs::default(), &options, None, backend, &mut |_, _| {}).unwrap();
+    };
+    assert_eq!([130.0, 1e9].map(|free| most(free, &decode)), [2, 4]);
+    let memory = MemorySettings { facts: 60, dim: 16, rule: Rule::Trained, ..MemorySettings::default() };
+    let configs: Vec<_> =
+        (0..8).map(|seed| MemorySettings { seed, ..memory.clone() }.check().unwrap()).collect();
+    let train = |backend: &Backend| {
+        associative::recalls(&configs, backend, &AtomicBool::new(false)).unwrap_err();
+    };
+    assert_eq!([130.0, 1e9].map(|free| most(free, &train)), [2, 4]);
 }
 
 #[test]
@@ -202,7 +272,30 @@ fn run_that_does_not_fit_in_device_memory_is_refused() {
         "vocab = 60: this needs about 60 B of device memory, and 50 B are free; vocab up to 50 would fit";
     assert_eq!(error, expected);
     let outcomes = Runner::new(2).with_device(device(50.0)).run(&[config], &mut |_| {}).unwrap();
-    assert!(matches!(outcomes[0], Err(CellError::TooLarge { .. })));
+    let expected = DeviceError::TooLarge { needed: 60.0, available: 50.0 };
+    assert_eq!(outcomes[0], Err(CellError::Device(expected)));
+}
+
+#[test]
+fn cells_of_a_device_that_does_not_answer_have_its_error() {
+    let outcomes =
+        Runner::new(2).with_device(device(0.0)).run(&[settings().check().unwrap()], &mut |_| {}).unwrap();
+    let error = outcomes[0].as_ref().unwrap_err().to_string();
+    assert!(error.contains("no answer"), "{error}");
+}
+
+/// What a device leaves to the CPU is in the memory of the host.
+#[test]
+fn cells_that_use_the_host_are_limited_by_its_memory() {
+    let run = |early_rule, noise| {
+        let config = Settings { early_rule, ..settings() }.check().unwrap();
+        let runner = Runner::new(2).with_device(device(1e9)).with_memory(1e3).with_noise(noise);
+        { runner }.run(&[config], &mut |_| {}).unwrap().remove(0)
+    };
+    assert!(run(EarlyRule::Gradient, false).is_ok());
+    for outcome in [run(EarlyRule::Muon, false), run(EarlyRule::Gradient, true)] {
+        assert!(matches!(outcome, Err(CellError::TooLarge { available: 1e3, .. })), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -285,4 +378,12 @@ fn cell_of_a_batch_fails_alone() {
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
     let error = outcomes[1].as_ref().unwrap_err().to_string();
     assert!(error.contains("not finite"), "{error}");
+    // A failure of the call is that of one cell, too: the others are run alone.
+    let cells = [1, PANICS, 2].map(|seed| Settings { seed, ..settings() }.check().unwrap());
+    let fake = fake(1e9);
+    let outcomes = Runner::new(1).with_device(Some(fake.clone())).run(&cells, &mut |_| {}).unwrap();
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    let error = outcomes[1].as_ref().unwrap_err().to_string();
+    assert!(error.contains("internal error: a call of the device"), "{error}");
+    assert_eq!(*fake.batches.lock().unwrap(), [3, 1, 1, 1]);
 }

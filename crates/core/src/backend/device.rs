@@ -95,6 +95,34 @@ pub struct Facts<'a, T> {
     pub cancel: &'a CancelToken,
 }
 
+impl<T> Facts<'_, T> {
+    /// Their sizes.
+    pub fn sizes(&self) -> MemorySizes {
+        MemorySizes {
+            facts: self.labels.len(),
+            labels: self.values.len() / self.dim,
+            dim: self.dim,
+            inputs: self.weights[0].len() / self.dim,
+            parameters: self.weights.iter().map(Vec::len).sum(),
+        }
+    }
+}
+
+/// The sizes of an associative memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemorySizes {
+    /// Facts, each with a key.
+    pub facts: usize,
+    /// Labels, each with a value.
+    pub labels: usize,
+    /// Entries of a key and of a value.
+    pub dim: usize,
+    /// Columns of the matrix.
+    pub inputs: usize,
+    /// Trained numbers.
+    pub parameters: usize,
+}
+
 /// An associative memory in training.
 pub trait MemoryLearner {
     /// Takes a step on the facts of a batch, or on all of them.
@@ -157,8 +185,14 @@ pub trait Device: Solver<f32> + Solver<f64> + Debug + Send + Sync {
     /// How many cells like this one fill the device, so that they are given to it together.
     fn batch(&self, config: &Config) -> usize;
 
+    /// Fails for a configuration that the device cannot run, however much memory is free.
+    fn check(&self, config: &Config) -> Result<(), DeviceError>;
+
     /// Bytes of memory that a run needs, slightly too high.
     fn needs(&self, config: &Config, stored: bool) -> f64;
+
+    /// Bytes of memory that the training of an associative memory in 32 bits needs, slightly too high.
+    fn memory_needs(&self, sizes: &MemorySizes) -> f64;
 
     /// Bytes of memory that are free.
     fn available(&self) -> Result<f64, DeviceError>;

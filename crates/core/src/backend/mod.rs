@@ -34,7 +34,9 @@ mod sums;
 mod tasks;
 
 pub use cancel::{CancelToken, Cancelled, Result};
-pub use device::{Cost, Device, DeviceError, Facts, Measured, MemoryLearner, Problem, Solution, Solver};
+pub use device::{
+    Cost, Device, DeviceError, Facts, Measured, MemoryLearner, MemorySizes, Problem, Solution, Solver,
+};
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use numerics::Numerics;
 pub use product::{View, product};

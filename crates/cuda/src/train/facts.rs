@@ -1,6 +1,6 @@
 //! Training of an associative memory (see `crates/associative/src/gradient.rs`).
 
-use superpose_core::backend::{DeviceError, Facts, MemoryLearner};
+use superpose_core::backend::{DeviceError, Facts, MemoryLearner, MemorySizes};
 
 use crate::geometry::{NEAR_LOGITS, linear, rows};
 use crate::gpu::{Borrowed, Gpu};
@@ -38,31 +38,31 @@ struct Work<T> {
     step: Buffer<T>,
 }
 
-/// Facts of a block of a memory with this many labels and inputs.
-fn block<T>(facts: &Facts<'_, T>) -> usize {
-    let widest = (facts.values.len() / facts.dim).max(facts.weights[0].len() / facts.dim).max(facts.dim);
-    (NEAR_LOGITS / widest).max(MIN_BLOCK).min(facts.labels.len())
+/// Facts of a block.
+fn block(&MemorySizes { facts, labels, dim, inputs, .. }: &MemorySizes) -> usize {
+    let widest = labels.max(inputs).max(dim);
+    (NEAR_LOGITS / widest).max(MIN_BLOCK).min(facts)
 }
 
-/// An estimate of the device memory in bytes, slightly too high.
-fn bytes<T>(facts: &Facts<'_, T>) -> f64 {
-    let weights: usize = facts.weights.iter().map(Vec::len).sum();
-    let (labels, inputs) = (facts.values.len() / facts.dim, facts.weights[0].len() / facts.dim);
-    let block = block(facts) * (2 * facts.dim + 2 * inputs + labels);
-    let reals = facts.keys.len() + facts.values.len() + 6 * weights + block;
-    let total = (reals * size_of::<T>() + 24 * weights + 24 * facts.labels.len()) as f64;
+/// An estimate of the device memory in bytes, slightly too high, with numbers of `real` bytes.
+pub fn bytes(sizes: &MemorySizes, real: usize) -> f64 {
+    let MemorySizes { facts, labels, dim, inputs, parameters } = *sizes;
+    let block = block(sizes) * (2 * dim + 2 * inputs + labels);
+    let reals = (facts + labels) * dim + 6 * parameters + block;
+    let total = (reals * real + 24 * parameters + 24 * facts) as f64;
     64e6 + total + total.min(5e8)
 }
 
 impl<'a, T: Element> Memory<'a, T> {
     pub fn new(gpu: &'a Gpu, facts: Facts<'a, T>) -> Done<Self> {
         use superpose_core::backend::Device;
-        let (needed, available) = (bytes(&facts), gpu.available()?);
+        let sizes = facts.sizes();
+        let (needed, available) = (bytes(&sizes, size_of::<T>()), gpu.available()?);
         if needed > available {
             return Err(DeviceError::TooLarge { needed, available });
         }
         let (lane, kernels) = (gpu.lane()?, gpu.kernels::<T>()?);
-        let inputs = facts.weights[0].len() / facts.dim;
+        let MemorySizes { labels, inputs, .. } = sizes;
         let columns = [inputs, facts.dim, 1];
         let tensors: Vec<(&[T], usize)> = facts
             .weights
@@ -71,7 +71,7 @@ impl<'a, T: Element> Memory<'a, T> {
             .zip(columns)
             .filter(|(entries, _)| !entries.is_empty())
             .collect();
-        let (size, labels) = (block(&facts), facts.values.len() / facts.dim);
+        let size = block(&sizes);
         let hidden = if tensors.len() > 1 { size * inputs } else { 0 };
         let work = Work {
             keys: lane.alloc(size * facts.dim)?,

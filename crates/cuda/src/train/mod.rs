@@ -24,12 +24,12 @@ use std::ffi::c_void;
 use superpose_core::backend::{DeviceError, Problem};
 use superpose_core::train::{Counters, Learner, Reading, State, Update};
 
-use crate::geometry::{MAX_DIM, MAX_LENGTH};
+use crate::geometry;
 use crate::gpu::{Borrowed, Gpu};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Shape};
 
-pub use facts::Memory;
+pub use facts::{Memory, bytes as memory_bytes};
 pub use memory::bytes;
 use memory::{Sizes, Tensors, Work};
 use optimiser::{Parameters, Span, Step};
@@ -59,14 +59,11 @@ impl<'a, T: Element> Training<'a, T> {
     /// Copies the network, its moments and the data to the device.
     pub fn new(gpu: &'a Gpu, problem: &'a Problem<'a, T>, state: &'a mut State<T>) -> Done<Self> {
         let config = problem.config;
-        if config.length > MAX_LENGTH || config.dim > MAX_DIM {
-            let what = format!("training with length above {MAX_LENGTH} or dim above {MAX_DIM}");
-            return Err(DeviceError::unsupported(what));
-        }
         if problem.task.given_test().is_some() {
             return Err(DeviceError::unsupported("training with test sequences of your own"));
         }
         let (lane, kernels) = (gpu.lane()?, gpu.kernels::<T>()?);
+        geometry::check(config, kernels.shared)?;
         let sizes = Sizes::new(config, &config.training.clone().unwrap_or_default());
         let tensors = Tensors::new(&lane, problem, state, &sizes)?;
         let (work, ids) = (Work::new(&lane, &sizes)?, (Vec::new(), lane.alloc(0)?));

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use superpose_associative::{MemoryConfig, MemorySettings, Recall, Rule, recall};
-use superpose_core::backend::{Backend, Cancelled, DeviceError, Numerics};
+use superpose_core::backend::{Backend, Cancelled, Device, DeviceError, MemorySizes, Numerics};
 use superpose_core::config::ConfigError;
 use superpose_core::evaluate::Tally;
 use superpose_tensors::TensorError;
@@ -18,7 +18,7 @@ pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Fi
 pub use keys::open_keys;
 
 use crate::interval::{Interval, SampleMean, number, share};
-use crate::memory::readable;
+use crate::memory::{backend_for, readable};
 
 /// Why an experiment on a memory failed.
 #[derive(Debug, thiserror::Error)]
@@ -182,6 +182,18 @@ pub fn recalls(
     backend: &Backend,
     stop: &AtomicBool,
 ) -> Result<Vec<Recall>, MemoryError> {
+    let sizes = |config: &MemoryConfig| MemorySizes {
+        facts: config.facts,
+        labels: config.label_count(),
+        dim: config.dim,
+        inputs: config.inputs(),
+        parameters: config.parameters(),
+    };
+    let needs = |device: &dyn Device| {
+        let trained = configs.iter().filter(|config| config.rule == Rule::Trained);
+        trained.map(|config| device.memory_needs(&sizes(config))).fold(0.0, f64::max)
+    };
+    let backend = &backend_for(backend.device().map_or(0.0, |device| needs(&**device)), backend)?;
     let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
         true => Err(DeviceError::from(Cancelled)),
         false => recall(&configs[i], &backend.alone()),

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use superpose_core::backend::{Backend, CancelToken, Device, Numerics};
-use superpose_core::config::Config;
+use superpose_core::backend::{Backend, CancelToken, Device, DeviceError, Numerics};
+use superpose_core::config::{Config, EarlyRule};
 use superpose_core::measure::{Measure, Missing};
 
 use super::batch::{self, measure_batch};
@@ -19,7 +19,7 @@ use super::{
     CellError, Entry, Event, Key, Known, Memory, Outcome, Results, StoreError, check, check_input,
     estimated_seconds, longest_first, measure_with, wide,
 };
-use crate::memory;
+use crate::memory::{self, side_by_side};
 use crate::run::Inputs;
 
 /// Finished cells are kept this often.
@@ -221,9 +221,14 @@ impl<'a> Runner<'a> {
     /// Runs the jobs, given longest first.
     fn work(&mut self, jobs: &[Job<'_>], finished: &mut Finished<'_>) -> Result<(), StoreError> {
         let workers = if self.device.is_some() { LANES } else { self.threads };
-        let narrow = self.free() / workers as f64;
-        let (mut first, mut rest): (Vec<&Job<'_>>, Vec<&Job<'_>>) =
-            jobs.iter().partition(|job| workers > 1 && self.bytes(job.config, 1) > narrow);
+        // An error becomes that of each cell.
+        let free = self.free().unwrap_or_default();
+        let fits = |config: &Config| {
+            let on_host = side_by_side(self.host_bytes(config, 1), self.memory, workers);
+            on_host.min(side_by_side(self.device_bytes(config), free, workers)) == workers
+        };
+        let (mut rest, mut first): (Vec<&Job<'_>>, Vec<&Job<'_>>) =
+            jobs.iter().partition(|job| fits(job.config));
         if self.device.is_none() {
             let estimates: Vec<f64> = rest.iter().map(|job| job.estimated).collect();
             first.extend(rest.drain(..wide(&estimates, self.threads)));
@@ -232,17 +237,40 @@ impl<'a> Runner<'a> {
         self.share(&rest, workers.min(rest.len()), 1, finished)
     }
 
-    /// The memory of a cell where it runs.
-    fn bytes(&self, config: &Config, threads: usize) -> f64 {
-        match &self.device {
-            Some(device) => device.needs(config, false),
-            None => memory::run_bytes(config, threads, false, false),
+    /// The memory of a cell on the host: with a device, for what that leaves to the CPU.
+    fn host_bytes(&self, config: &Config, threads: usize) -> f64 {
+        match self.device.is_some() && !self.noise && config.early_rule == EarlyRule::Gradient {
+            true => 0.0,
+            false => memory::run_bytes(config, threads, false, false),
         }
     }
 
-    /// The memory that cells may use. That of a device that does not answer is 0, so that no cell runs.
-    fn free(&self) -> f64 {
-        self.device.as_ref().map_or(self.memory, |device| device.available().unwrap_or(0.0))
+    /// The memory of a cell on the device, if there is one.
+    fn device_bytes(&self, config: &Config) -> f64 {
+        self.device.as_ref().map_or(0.0, |device| device.needs(config, false))
+    }
+
+    /// The memory of the device that cells may use.
+    fn free(&self) -> Result<f64, DeviceError> {
+        self.device.as_ref().map_or(Ok(f64::INFINITY), |device| device.available())
+    }
+
+    /// Fails if a cell does not fit in memory, even alone.
+    fn check_memory(
+        &self,
+        config: &Config,
+        threads: usize,
+        free: &Result<f64, DeviceError>,
+    ) -> Result<(), CellError> {
+        let (needed, available) = (self.host_bytes(config, threads), self.memory);
+        if needed > available {
+            return Err(CellError::TooLarge { needed, available });
+        }
+        let (needed, available) = (self.device_bytes(config), free.clone().map_err(CellError::Device)?);
+        match needed > available {
+            true => Err(CellError::Device(DeviceError::TooLarge { needed, available })),
+            false => Ok(()),
+        }
     }
 
     fn share(
@@ -254,21 +282,23 @@ impl<'a> Runner<'a> {
     ) -> Result<(), StoreError> {
         let next = AtomicUsize::new(0);
         let broken = AtomicBool::new(false);
-        let (noise, available, stop, leave) = (self.noise, self.free(), self.stop, self.leave.clone());
+        let (noise, free, stop, leave) = (self.noise, self.free(), self.stop, self.leave.clone());
         let inputs = Arc::clone(&self.inputs);
-        let needed: Vec<f64> = jobs.iter().map(|job| self.bytes(job.config, threads)).collect();
+        let fit: Vec<Result<(), CellError>> =
+            jobs.iter().map(|job| self.check_memory(job.config, threads, &free)).collect();
         let device = &self.device.clone();
         let together = |config: &Config| device.is_some() && batch::together(config, &inputs, noise);
         let groups = match device {
             Some(device) => {
-                let (cells, memory) = (jobs.iter().map(|job| job.config), available / workers as f64);
+                let (cells, memory) =
+                    (jobs.iter().map(|job| job.config), free.unwrap_or_default() / workers as f64);
                 batch::groups(cells, &**device, together, memory)
             }
             None => (0..jobs.len()).map(|place| vec![place]).collect(),
         };
         let cells = |places: &[usize]| -> Vec<&Config> { places.iter().map(|&i| jobs[i].config).collect() };
-        let run = |places: &[usize], backend: &Backend| match (needed[places[0]], jobs[places[0]].config) {
-            (needed, _) if needed > available => vec![Err(CellError::TooLarge { needed, available })],
+        let run = |places: &[usize], backend: &Backend| match (&fit[places[0]], jobs[places[0]].config) {
+            (Err(error), _) => vec![Err(error.clone())],
             (_, config) if together(config) => measure_batch(&cells(places), backend),
             (_, config) => vec![measure_with(config, &inputs, noise, backend)],
         };

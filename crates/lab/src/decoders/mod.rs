@@ -28,8 +28,9 @@ use superpose_theory::Point;
 use superpose_theory::bound::Bounds;
 
 use crate::interval::student;
+use crate::memory::{backend_for, check_device};
 use crate::run::{Inputs, RunError, evaluation};
-use seed::Seed;
+use seed::{Seed, first_step_config};
 
 /// Names of the decoders, in the order of `Seed::decode`.
 pub const DECODERS: [&str; 4] = ["argmax", "assignment", "mmse", "mmse_assignment"];
@@ -118,13 +119,21 @@ pub fn bound(
     progress: &mut dyn FnMut(&str, f64),
 ) -> Result<BoundRecord, RunError> {
     let BoundOptions { accuracy, seeds } = *options;
-    let seed = |r| Seed::new(config.repeat(r), inputs, &backend.alone());
-    let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let bounds = Bounds::new(&Point::from(config), accuracy);
     let given = inputs.has_embeddings();
     let bounds = if given { bounds.for_any_embeddings() } else { bounds };
     let most = (4.0 * libm::log2(MAX_TOKENS / config.length as f64)).floor() as i32;
     let first = ((4.0 * libm::log2(bounds.coverage.max(4.0))).floor() as i32).clamp(8, most);
+    // As many seeds at a time as fit on the device.
+    let at = |index| -> Result<Backend, RunError> {
+        let Some(device) = backend.device() else { return Ok(backend_for(0.0, backend)?) };
+        let config = first_step_config(config, samples_at(index))?;
+        check_device(&config, false, backend)?;
+        Ok(backend_for(device.needs(&config, false), backend)?)
+    };
+    at(first)?;
+    let seed = |r| Seed::new(config.repeat(r), inputs, &backend.alone());
+    let all: Vec<Seed> = (0..seeds).map(seed).collect::<Result<_, _>>()?;
     let search = Search { accuracy, first, most, items: (config.vocab * seeds) as f64 };
     let beside = |critical: Critical, bound: Option<f64>| Critical {
         bound,
@@ -144,7 +153,7 @@ pub fn bound(
             let found = match seen.entry(index) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
-                    place.insert(backend.try_map(seeds, |r| all[r].decode(samples_at(index), &single))?)
+                    place.insert(at(index)?.try_map(seeds, |r| all[r].decode(samples_at(index), &single))?)
                 }
             };
             Ok::<_, RunError>(found.iter().map(|accuracies| accuracies[i]).collect())
@@ -166,7 +175,7 @@ pub fn bound(
     }
     let three_step = search.if_reachable(limit(DECODERS.len()), |index| {
         progress("three-step", samples_at(index) as f64);
-        backend.try_map(seeds, |r| {
+        at(index)?.try_map(seeds, |r| {
             let settings = Settings { samples: samples_at(index), ..(*config.repeat(r)).clone() };
             let found = evaluation(&settings.check()?, inputs, &backend.alone())?;
             Ok::<_, RunError>(found[Measure::Accuracy].mean())

@@ -1,7 +1,7 @@
 //! What decoders read off the first gradient, for one seed.
 
 use superpose_core::backend::{Backend, Cancelled, Problem, Solver};
-use superpose_core::config::{Config, Precision, Settings};
+use superpose_core::config::{Config, ConfigError, Precision, Settings};
 use superpose_core::early_phase::{Limit, placed_step};
 use superpose_core::embedding::Embeddings;
 use superpose_core::evaluate::decode::{
@@ -37,6 +37,11 @@ pub(super) struct Seed {
     whitener: Whitener,
 }
 
+/// The configuration with which a device takes the first step on this many samples.
+pub(super) fn first_step_config(config: &Config, samples: usize) -> Result<Config, ConfigError> {
+    Settings { samples, precision: Precision::F64, ..(**config).clone() }.check()
+}
+
 impl Seed {
     pub fn new(config: Config, inputs: &Inputs, backend: &Backend) -> Result<Seed, RunError> {
         let instance = Instance::new(&config, inputs, backend)?;
@@ -62,7 +67,7 @@ impl Seed {
             let drawn = Drawn::new(&self.task, self.config.seed, Stream::Train, samples);
             return Ok(Limit::new(&model, &drawn, backend)?.value_step(&Attention::Uniform)?.m);
         };
-        let config = Settings { samples, precision: Precision::F64, ..(*self.config).clone() }.check()?;
+        let config = first_step_config(&self.config, samples)?;
         check_device(&config, false, backend)?;
         let solver: &dyn Solver<f64> = &**device;
         let problem = Problem {
