@@ -336,6 +336,11 @@ impl Device for Gpu {
 
     fn available(&self) -> Result<f64, DeviceError> {
         self.context.bind_to_thread().map_err(failed)?;
+        // What idle lanes have cached is free, too.
+        for lane in self.lanes.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            lane.trim();
+            lane.wait()?;
+        }
         let (free, _) = self.context.mem_get_info().map_err(failed)?;
         let reserved = self.pool.get(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
         let used = self.pool.get(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
