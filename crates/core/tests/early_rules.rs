@@ -28,7 +28,7 @@ fn polar_factor_agrees_with_the_singular_value_decomposition() {
     for case in cases() {
         for threads in [1, 3] {
             let backend = Backend::cpu(threads).unwrap();
-            let found = polar(&case.gradient, case.rows, case.columns, &backend).unwrap();
+            let found = polar(&case.gradient, case.rows, case.columns, f64::EPSILON, &backend).unwrap();
             for (x, y) in found.iter().zip(&case.polar) {
                 assert!((x - y).abs() < 1e-10, "{} x {}: {x} for {y}", case.rows, case.columns);
             }
@@ -42,7 +42,8 @@ fn sign_and_muon_steps_agree_with_pytorch() {
         for (rule, expected) in [(EarlyRule::Sign, &case.sign), (EarlyRule::Muon, &case.muon)] {
             let none = || panic!("only Newton's step needs the Hessian");
             let sizes = [case.rows, case.columns];
-            let step = rule.step(case.gradient.clone(), sizes, none, &Backend::single()).unwrap();
+            let step =
+                rule.step(case.gradient.clone(), sizes, f64::EPSILON, none, &Backend::single()).unwrap();
             for (x, y) in step.iter().zip(expected) {
                 assert!((x - y).abs() < 1e-10, "{rule}, {} x {}: {x} for {y}", case.rows, case.columns);
             }
@@ -62,7 +63,7 @@ fn polar_factor_leaves_a_null_space_alone() {
         _ => 0.0,
     };
     let matrix: Vec<f64> = (0..rows * columns).map(|k| entry((k / columns, k % columns))).collect();
-    let found = polar(&matrix, rows, columns, &Backend::single()).unwrap();
+    let found = polar(&matrix, rows, columns, f64::EPSILON, &Backend::single()).unwrap();
     for (k, x) in found.iter().enumerate() {
         match (k / columns, k % columns) {
             (0, 0) | (1, 3) => assert!((x - 1.0).abs() < 1e-12, "{x}"),
@@ -70,7 +71,7 @@ fn polar_factor_leaves_a_null_space_alone() {
             _ => assert_eq!(*x, 0.0),
         }
     }
-    assert_eq!(polar(&[0.0; 6], 2, 3, &Backend::single()).unwrap(), [0.0; 6]);
+    assert_eq!(polar(&[0.0; 6], 2, 3, f64::EPSILON, &Backend::single()).unwrap(), [0.0; 6]);
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn cancelled_iterations_return_the_error() {
     let cancel = CancelToken::new();
     let backend = Backend::single().with_cancel(cancel.clone());
     cancel.cancel();
-    assert_eq!(polar(&[1.0; 6], 2, 3, &backend), Err(Cancelled));
+    assert_eq!(polar(&[1.0; 6], 2, 3, f64::EPSILON, &backend), Err(Cancelled));
 }
 
 fn small(early_rule: EarlyRule, width: Option<usize>, trigger: Trigger) -> Settings {
@@ -137,6 +138,27 @@ fn steps_have_the_norm_of_the_gradient_in_both_regimes() {
             let per_rate: Vec<f64> = exact.m1.iter().map(|x| x / 1e-4).collect();
             assert!(distance(&per_rate, &limit.m1) < 1e-12, "{rule}");
             assert!(distance(&exact.w1, &limit.w1) < 1e-4, "{rule}: {}", distance(&exact.w1, &limit.w1));
+        }
+    }
+}
+
+/// A gradient of fewer facts than dimensions has no singular values but rounding errors in the other directions.
+#[test]
+fn muon_step_in_32_bits_has_no_directions_of_rounding_errors() {
+    let backend = Backend::single();
+    for (vocab, dim) in [(40, 64), (128, 64)] {
+        for regime in [Regime::Infinitesimal, Regime::Exact] {
+            let settings =
+                Settings { vocab, dim, samples: 8192, length: 8, eta: 300.0, ..Settings::default() };
+            let settings = Settings { early_rule: EarlyRule::Muon, regime, ..settings };
+            let double = Settings { precision: Precision::F64, ..settings.clone() };
+            let single = Setting::<f32>::new(settings).run(&backend);
+            let double = Setting::<f64>::new(double).run(&backend);
+            for (single, double) in [(single.m1, double.m1), (single.m2, double.m2)] {
+                let single: Vec<f64> = single.into_iter().map(f64::from).collect();
+                let apart = distance(&single, &double);
+                assert!(apart < 0.02, "V = {vocab}, d = {dim}, {regime}: {apart}");
+            }
         }
     }
 }

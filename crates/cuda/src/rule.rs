@@ -70,7 +70,7 @@ impl<T: Element> Session<'_, T> {
                 };
                 hessian(cell, &Model::new(problem.config, embeddings), problem.host)
             };
-            steps.extend(rule.step(gradient.to_vec(), sizes, hessian, problem.host)?);
+            steps.extend(rule.step(gradient.to_vec(), sizes, T::EPSILON, hessian, problem.host)?);
         }
         self.lane.upload(&steps)
     }

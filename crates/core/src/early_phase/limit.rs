@@ -98,7 +98,7 @@ impl<'a, T: Real> Limit<'a, T> {
     pub fn memory_step(&self, rule: EarlyRule, attention: &Attention<T>) -> Result<Vec<f64>> {
         let gradient = self.value_step(attention)?.m;
         let sizes = [self.model.dim(), self.model.inputs()];
-        rule.step(gradient, sizes, || self.hessian(attention), self.backend)
+        rule.step(gradient, sizes, T::EPSILON, || self.hessian(attention), self.backend)
     }
 
     /// The gradient of steps 1 and 3 per unit of rate: the mean of `(Z_out^T r) psi(h)^T` under the given attention.

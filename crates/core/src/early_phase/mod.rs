@@ -94,7 +94,8 @@ fn exact<T: Real>(
         let attention = model.attention(&query, backend)?;
         let gradient = value_gradient(&limit, &response, &attention)?;
         let sizes = [model.dim(), model.inputs()];
-        let step = config.early_rule.step(gradient, sizes, || limit.hessian(&attention), backend)?;
+        let step =
+            config.early_rule.step(gradient, sizes, T::EPSILON, || limit.hessian(&attention), backend)?;
         wide.iter_mut().zip(&step).for_each(|(m, step)| *m += rounds.phase.eta2 * step);
     }
     Ok(EarlyPhase { m1, m2: narrow(&wide), ..rounds.phase })

@@ -9,12 +9,15 @@ use crate::config::EarlyRule;
 use crate::model::{Model, centred};
 use crate::numeric::{Cholesky, dot, ridge};
 
-/// What a rule treats as zero, relative to the largest singular value (Muon) or to the trace (Newton). Sums of 32-bit products have
-/// errors of about a tenth to a hundredth of it.
+/// What a rule treats as zero, relative to the largest singular value (Muon in 64 bits) or to the trace (Newton).
 const FLOOR: f64 = 1e-6;
+/// The same of Muon for sums with rounding errors, in units of these. A gradient of fewer facts than dimensions has singular values that
+/// are 0 but for rounding, some ten units on the CPU and more on a GPU, which must not become 1.
+const NOISE: f64 = 1024.0;
 
 impl EarlyRule {
-    /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`. `hessian` computes the covariance of the output
+    /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`, which was summed in numbers with the rounding error
+    /// `epsilon`. `hessian` computes the covariance of the output
     /// embeddings and the mean of `psi(h) psi(h)^T` over the samples of the gradient; only [`EarlyRule::Newton`] needs them.
     ///
     /// # Errors
@@ -23,13 +26,14 @@ impl EarlyRule {
         self,
         gradient: Vec<f64>,
         [dim, inputs]: [usize; 2],
+        epsilon: f64,
         hessian: impl FnOnce() -> Result<[Vec<f64>; 2]>,
         backend: &Backend,
     ) -> Result<Vec<f64>> {
         let mut step = match self {
             EarlyRule::Gradient => return Ok(gradient),
             EarlyRule::Sign => gradient.iter().map(|x| if *x == 0.0 { 0.0 } else { x.signum() }).collect(),
-            EarlyRule::Muon => polar(&gradient, dim, inputs, backend)?,
+            EarlyRule::Muon => polar(&gradient, dim, inputs, epsilon, backend)?,
             EarlyRule::Newton => {
                 let [outputs, moment] = hessian()?;
                 newton(&gradient, dim, inputs, moment, outputs, backend)?
@@ -44,8 +48,8 @@ impl EarlyRule {
     }
 }
 
-/// The polar factor `U V^T` of `U S V^T`. Singular values below 1e-6 times the largest are mapped to less than 1, in proportion
-/// if they are small; all others to 1 with an error below 1e-12.
+/// The polar factor `U V^T` of `U S V^T`. Singular values below 1e-6 times the largest, or below 1024 times the rounding error of the
+/// entries if that is more, are mapped to less than 1, in proportion if they are small; all others to 1 with an error below 1e-12.
 ///
 /// Newton-Schulz iterations `X <- a X (3 - a^2 X^T X) / 2` with the scale `a` that raises a lower bound of the singular values
 /// fastest: it makes both ends of their interval equal.
@@ -55,7 +59,13 @@ impl EarlyRule {
 ///
 /// # Errors
 /// When the backend's token was cancelled.
-pub fn polar(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<f64>> {
+pub fn polar(
+    matrix: &[f64],
+    rows: usize,
+    columns: usize,
+    epsilon: f64,
+    backend: &Backend,
+) -> Result<Vec<f64>> {
     let norm = dot(matrix, matrix).sqrt();
     if norm == 0.0 {
         return Ok(matrix.to_vec());
@@ -65,7 +75,7 @@ pub fn polar(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> 
     let mut gram = vec![0.0; short * short];
     let mut next = vec![0.0; x.len()];
     // The largest singular value is between norm / sqrt(short) and norm.
-    let mut low = FLOOR / (short as f64).sqrt();
+    let mut low = FLOOR.max(NOISE * epsilon) / (short as f64).sqrt();
     while 1.0 - low > 1e-12 {
         let a = (3.0 / (1.0 + low + low * low)).sqrt();
         let view = View::new(&x, rows, columns);

@@ -55,7 +55,8 @@ fn placed_memory<T: Real>(
     let exact = config.regime == Regime::Exact;
     let gradient = placed_step(model, exact.then_some(&phase.m1[..]), seen, backend)?;
     let hessian = || Ok([output_covariance(model, backend)?, placed_moment(model, seen, backend)?]);
-    let step = config.early_rule.step(gradient, [model.dim(), model.inputs()], hessian, backend)?;
+    let step =
+        config.early_rule.step(gradient, [model.dim(), model.inputs()], T::EPSILON, hessian, backend)?;
     Ok(match config.regime {
         Regime::Infinitesimal => narrow(&step),
         Regime::Exact => {
