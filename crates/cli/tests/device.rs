@@ -38,7 +38,7 @@ fn gpu_that_is_not_there_is_one_sentence_and_exit_code_2() {
         assert!(output.stdout.is_empty(), "{arguments}");
         assert!(message.starts_with("error: no CUDA device can be used: "), "{arguments}: {message}");
         assert!(
-            message.lines().count() == 1 && message.ends_with("use --device cpu\n"),
+            message.lines().count() == 1 && message.ends_with("use the device cpu\n"),
             "{arguments}: {message}"
         );
     }

@@ -21,7 +21,7 @@ pub fn failed(error: impl Debug) -> DeviceError {
         ["CUDA_ERROR_OUT_OF_MEMORY", "CUBLAS_STATUS_ALLOC_FAILED"].iter().any(|word| text.contains(word));
     let reason = match full {
         true => {
-            "its memory is full, perhaps because other programs use it; use smaller sizes or --device cpu"
+            "its memory is full, perhaps because other programs use it; use smaller sizes or the device cpu"
                 .into()
         }
         false => text,

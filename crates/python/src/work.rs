@@ -56,8 +56,6 @@ impl Failure {
             text += &format!(": {source}");
             innermost = source;
         }
-        // Messages of devices name the flag of the command line.
-        let text = text.replace("--device cpu", "device=\"cpu\"");
         let cause = match innermost.downcast_ref() {
             Some(StoreError::Io { error, .. }) => Some(error),
             _ => innermost.downcast_ref(),

@@ -24,17 +24,17 @@ pub enum DeviceError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// The device cannot be used.
-    #[error("no CUDA device can be used: {reason}; use --device cpu")]
+    #[error("no CUDA device can be used: {reason}; use the device cpu")]
     Unavailable { reason: String },
     /// What was asked for runs on the CPU alone.
-    #[error("{what} cannot run on a CUDA device yet; use --device cpu")]
+    #[error("{what} cannot run on a CUDA device yet; use the device cpu")]
     Unsupported { what: String },
     /// The work does not fit in the memory of the device.
-    #[error("this needs about {:.1} GB of device memory, and {:.1} GB are free; use --device cpu", needed / 1e9, available / 1e9)]
+    #[error("this needs about {:.1} GB of device memory, and {:.1} GB are free; use the device cpu", needed / 1e9, available / 1e9)]
     TooLarge { needed: f64, available: f64 },
     /// A sample does not fit in the memory that threads of the device share.
     #[error(
-        "dim = {dim} with length = {length}: this needs {needed} bytes of a GPU's shared memory, and this GPU has {available}; use --device cpu"
+        "dim = {dim} with length = {length}: this needs {needed} bytes of a GPU's shared memory, and this GPU has {available}; use the device cpu"
     )]
     TooWide { dim: usize, length: usize, needed: usize, available: usize },
     /// A call of the device's libraries failed.
