@@ -8,8 +8,8 @@ overhead: checking arguments, releasing and acquiring the interpreter lock, and 
 
 Then the cost of a hook that does nothing is compared with a training step at V = 512, d = 128, N = 8,192, on one thread and in processor time.
 The limit is 5% of a step. It is measured twice: on steps with few samples, where the hook's cost is not lost in noise and is the same, because the
-hook gets the parameters and gradients, not the samples; and as the difference of steps with and without a hook at that size. That difference
-also has what it costs that a run with a hook computes on the caller's thread, and the noise of the machine.
+hook gets the parameters and gradients, not the samples; and as the difference of steps with and without a hook at that size. This difference
+includes the cost of computing on the caller's thread and the noise of the machine.
 """
 
 import statistics

@@ -131,7 +131,7 @@ COUNTED = {
     "memory": lambda told: superpose.memory(facts=60, dim=24, rule="trained", steps=500, repeats=30, progress=told),
     "capacity": lambda told: superpose.memory(find="facts", dim=24, rule="trained", steps=500, half_width=0.2, progress=told),
 }
-#: What the calls count to that know from the start how much there is to do. A search may need less than its limit.
+#: Totals of the calls that know theirs from the start. A search may need less than its limit.
 TOTALS = {"train": 80, "sweep": 40, "memory": 30}
 
 

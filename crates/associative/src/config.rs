@@ -25,6 +25,13 @@ words! {
     }
 }
 
+impl Rule {
+    /// Whether a device computes memories of this rule, if there is one.
+    pub fn runs_on_device(self) -> bool {
+        self == Rule::Trained
+    }
+}
+
 words! {
     /// How long a linear memory is trained by default.
     Convention {

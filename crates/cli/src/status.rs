@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 use superpose_core::backend::Numerics;
+use superpose_lab::cell::LANES;
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{ShareSurvey, Survey};
 use superpose_lab::words::grouped;
@@ -16,7 +17,7 @@ use crate::shared::{about, message, plural, print_record, shell};
 use crate::slurm::Submitted;
 use crate::slurm::queue::{Queue, State};
 use crate::slurm::script::array;
-use crate::submit::{core_hours, finished_lines, writes};
+use crate::submit::{core_hours, finished_lines, is_written_by_tasks};
 use crate::sweep::{Places, read_sweep};
 
 #[derive(Args, Clone, Debug)]
@@ -64,8 +65,8 @@ struct Cells {
     cells: usize,
     /// Cells with an outcome.
     done: usize,
-    /// Cells with an outcome of a GPU alone.
-    on_gpu: usize,
+    /// Whether the results that count are those of GPUs.
+    gpu: bool,
     /// Cells that were run and failed.
     failed: usize,
     /// Cells not run yet.
@@ -129,7 +130,7 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
         (Some(cells), None) => {
             let path = places.store(&arguments.file);
             let store = shell(&path);
-            let device = if cells.done > 0 && cells.on_gpu == cells.done { " --device cuda" } else { "" };
+            let device = if cells.gpu { " --device cuda" } else { "" };
             let sweep = format!("superpose sweep {file} --store {store}{device}");
             // A local run reads the store but not the shards.
             match cells.in_shards {
@@ -151,9 +152,18 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     let submitted = Submitted::read(&folder)?;
     let shares = submitted.as_ref().map_or(0, |submitted| submitted.tasks);
     let mut opened = open(&store)?;
-    // A sweep that was not submitted ran with any arithmetic.
-    let counted = |numerics: &Numerics| submitted.as_ref().is_none_or(|now| writes(now.gpu, numerics));
-    let survey = Survey::take(&cells, counted, sweep.noise, false, opened.as_mut(), &folder, shares)?;
+    let mut survey = |gpu: bool| {
+        let counted = |numerics: &Numerics| is_written_by_tasks(gpu, numerics);
+        Survey::take(&cells, counted, sweep.noise, false, opened.as_mut(), &folder, shares)
+    };
+    let (gpu, survey) = match &submitted {
+        Some(submitted) => (submitted.gpu, survey(submitted.gpu)?),
+        // A sweep that was not submitted continues where more of it was computed.
+        None => {
+            let [cpu, gpu] = [survey(false)?, survey(true)?];
+            if gpu.done > cpu.done { (true, gpu) } else { (false, cpu) }
+        }
+    };
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
     notes.extend(survey.foreign.iter().map(|(path, line)| {
@@ -185,13 +195,13 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
         tasks
     });
     if tasks.is_none() && left > 0 {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        seconds_left = Some(survey.seconds * survey.pace / threads as f64);
+        let workers = if gpu { LANES } else { std::thread::available_parallelism().map_or(1, usize::from) };
+        seconds_left = Some(survey.seconds * survey.pace / workers as f64);
     }
     let cells = Cells {
         cells: survey.cells,
         done: survey.done,
-        on_gpu: survey.on_gpu,
+        gpu,
         failed: survey.failed,
         in_shards: survey.in_shards,
         left,

@@ -102,7 +102,7 @@ impl SlurmArguments {
 }
 
 /// Whether tasks on GPUs, or on CPUs like this one, write results of this arithmetic.
-pub fn writes(gpu: bool, numerics: &Numerics) -> bool {
+pub fn is_written_by_tasks(gpu: bool, numerics: &Numerics) -> bool {
     if gpu { numerics.is_gpu() } else { *numerics == Numerics::this_cpu() }
 }
 
@@ -136,7 +136,7 @@ fn submit_sweep(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()> {
     let mut peeked = store.exists().then(|| Store::peek(&store)).transpose()?;
     let survey = Survey::take(
         &cells,
-        |numerics| writes(gpu, numerics),
+        |numerics| is_written_by_tasks(gpu, numerics),
         sweep.noise,
         arguments.retry_failed,
         peeked.as_mut(),

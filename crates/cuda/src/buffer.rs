@@ -69,10 +69,12 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).by_size.clear();
     }
 
-    /// From now on buffers are for this many cells, `stride` bytes apart.
+    /// From now on buffers are for this many cells, `stride` bytes apart. Memory of single cells goes back to the driver.
     pub fn begin(&self, cells: usize, stride: usize) {
         let arena = Arena { cells, stride, chunks: Vec::new(), used: 0, by_size: BTreeMap::new() };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).batch = Some(arena);
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        free.by_size.clear();
+        free.batch = Some(arena);
     }
 
     /// Ends the batch and returns its memory. No buffer of it is used afterwards.

@@ -1,5 +1,5 @@
 //! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone
-//! and not on the GPU, so that results do not.
+//! and not on the GPU, so that only cuBLAS may give other last bits on another GPU.
 
 use superpose_core::backend::DeviceError;
 use superpose_core::config::{Config, Regime, Settings};

@@ -198,9 +198,9 @@ fn rules_and_rounds_agree() {
                 );
                 small_batch::<f64>(&*device, Settings { precision: Precision::F64, ..settings });
             }
-            // Of 12 facts in 24 dimensions half of the singular values are rounding errors, which differ in 32 bits.
             let muon = Settings { early_rule: EarlyRule::Muon, ..settings.clone() };
-            compare::<f32>(&*device, muon.clone(), false, 0.05);
+            compare::<f32>(&*device, muon.clone(), false, 1e-3);
+            // Of 12 facts in 24 dimensions half of the singular values are rounding errors, which differ in 32 bits.
             compare::<f32>(&*device, Settings { vocab: 12, dim: 24, zipf: None, ..muon }, false, 0.05);
             let rounds = Settings { rounds: 3, zipf: None, ..settings };
             both(&*device, rounds.clone());

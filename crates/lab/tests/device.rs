@@ -1,7 +1,7 @@
 //! The seam to devices, with a device that computes on the CPU under another name.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use superpose_associative::{MemorySettings, Rule};
@@ -33,19 +33,24 @@ struct Fake {
     draws: Mutex<bool>,
     /// Runs and memories at this moment, and the most of them at any moment.
     busy: Mutex<[usize; 2]>,
+    /// How many of them a test expects at one moment.
+    expected: usize,
+    entered: Condvar,
 }
 
 impl Fake {
-    /// Takes some time, as work on a device does.
+    /// Waits until as many have begun as expected.
     fn work(&self) {
-        let change = |by: isize| {
-            let [now, most] = &mut *self.busy.lock().unwrap();
-            *now = now.checked_add_signed(by).unwrap();
-            *most = (*most).max(*now);
-        };
-        change(1);
-        std::thread::sleep(Duration::from_millis(20));
-        change(-1);
+        let mut busy = self.busy.lock().unwrap();
+        busy[0] += 1;
+        busy[1] = busy[1].max(busy[0]);
+        self.entered.notify_all();
+        let limit = Duration::from_secs(10);
+        let waits = |busy: &mut [usize; 2]| busy[1] < self.expected;
+        drop(self.entered.wait_timeout_while(busy, limit, waits).unwrap());
+        // Others may begin now.
+        std::thread::sleep(Duration::from_millis(5));
+        self.busy.lock().unwrap()[0] -= 1;
     }
 }
 
@@ -151,7 +156,12 @@ impl Device for Fake {
 }
 
 fn fake(free: f64) -> Arc<Fake> {
-    Arc::new(Fake { free, batches: Mutex::default(), draws: Mutex::default(), busy: Mutex::default() })
+    expecting(0, free)
+}
+
+fn expecting(expected: usize, free: f64) -> Arc<Fake> {
+    let (batches, draws, busy) = (Mutex::default(), Mutex::default(), Mutex::default());
+    Arc::new(Fake { free, batches, draws, busy, expected, entered: Condvar::new() })
 }
 
 fn device(free: f64) -> Option<Arc<dyn Device>> {
@@ -209,22 +219,22 @@ fn limits_of_a_device_are_checked_before_work_begins() {
 fn jobs_of_a_device_run_side_by_side_as_far_as_they_fit() {
     let options = BoundOptions { seeds: 4, accuracy: 0.2 };
     let config = options.check(settings(), &Inputs::default()).unwrap();
-    let most = |free, work: &dyn Fn(&Backend)| {
-        let fake = fake(free);
+    let most = |(free, expected), work: &dyn Fn(&Backend)| {
+        let fake = expecting(expected, free);
         work(&Backend::cpu(4).unwrap().with_device(Some(fake.clone())));
         fake.busy.lock().unwrap()[1]
     };
     let decode = |backend: &Backend| {
         bound(&config, &Inputs::default(), &options, None, backend, &mut |_, _| {}).unwrap();
     };
-    assert_eq!([130.0, 1e9].map(|free| most(free, &decode)), [2, 4]);
+    assert_eq!([(130.0, 2), (1e9, 4)].map(|room| most(room, &decode)), [2, 4]);
     let memory = MemorySettings { facts: 60, dim: 16, rule: Rule::Trained, ..MemorySettings::default() };
     let configs: Vec<_> =
         (0..8).map(|seed| MemorySettings { seed, ..memory.clone() }.check().unwrap()).collect();
     let train = |backend: &Backend| {
         associative::recalls(&configs, backend, &AtomicBool::new(false)).unwrap_err();
     };
-    assert_eq!([130.0, 1e9].map(|free| most(free, &train)), [2, 4]);
+    assert_eq!([(130.0, 2), (1e9, 4)].map(|room| most(room, &train)), [2, 4]);
 }
 
 #[test]
@@ -287,13 +297,14 @@ fn cells_of_a_device_that_does_not_answer_have_its_error() {
 /// What a device leaves to the CPU is in the memory of the host.
 #[test]
 fn cells_that_use_the_host_are_limited_by_its_memory() {
+    // Cells that differ in their seeds alone are a group on a device.
     let run = |early_rule, noise| {
-        let config = Settings { early_rule, ..settings() }.check().unwrap();
+        let config = |seed| Settings { early_rule, seed, ..settings() }.check().unwrap();
         let runner = Runner::new(2).with_device(device(1e9)).with_memory(1e3).with_noise(noise);
-        { runner }.run(&[config], &mut |_| {}).unwrap().remove(0)
+        { runner }.run(&[1, 2, 3].map(config), &mut |_| {}).unwrap()
     };
-    assert!(run(EarlyRule::Gradient, false).is_ok());
-    for outcome in [run(EarlyRule::Muon, false), run(EarlyRule::Gradient, true)] {
+    assert!(run(EarlyRule::Gradient, false).iter().all(Result::is_ok));
+    for outcome in [run(EarlyRule::Muon, false), run(EarlyRule::Gradient, true)].concat() {
         assert!(matches!(outcome, Err(CellError::TooLarge { available: 1e3, .. })), "{outcome:?}");
     }
 }

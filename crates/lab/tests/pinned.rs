@@ -53,6 +53,8 @@ fn outcomes_are_pinned() {
     let rule = |early_rule| Settings { early_rule, zipf: Some(1.0), trigger: Trigger::Keys, ..base.clone() };
     let rules = [rule(EarlyRule::Sign), rule(EarlyRule::Muon), rule(EarlyRule::Newton)];
     let [early_sign, early_muon, early_newton] = rules;
+    // Singular values of 0, but for rounding errors.
+    let few_facts = Settings { early_rule: EarlyRule::Muon, vocab: 12, dim: 24, ..base.clone() };
     // One row in the last panel of the products, inner sizes of 1 and 2, and single columns.
     let narrow = Settings { vocab: 65, dim: 2, width: Some(1), ..base.clone() };
     let long = Settings { vocab: 700, dim: 600, samples: 1000, ..base.clone() };
@@ -73,6 +75,7 @@ fn outcomes_are_pinned() {
         ("early_sign", early_sign),
         ("early_muon", early_muon),
         ("early_newton", early_newton),
+        ("early_muon_few_facts", few_facts),
         ("narrow", narrow),
         ("long", long),
     ] {

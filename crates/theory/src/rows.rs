@@ -47,13 +47,13 @@ pub const GROUPS: usize = 14;
 pub struct Kind {
     /// Share of the rows.
     pub weight: f64,
-    /// Squared length.
+    /// Squared length, in units of `square`.
     pub own: f64,
-    /// Mean overlap with other rows.
+    /// Mean overlap with other rows, in units of `square`.
     pub kappa: f64,
-    /// Variance of the overlaps with other rows.
+    /// Variance of the overlaps with other rows, in units of its square.
     pub s2: f64,
-    /// Overlaps with other rows, less their mean, in groups of falling overlap.
+    /// Overlaps with other rows, less their mean, in units of `square`, in groups of falling overlap.
     pub overlaps: [f64; GROUPS],
 }
 

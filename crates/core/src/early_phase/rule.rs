@@ -9,16 +9,16 @@ use crate::config::EarlyRule;
 use crate::model::{Model, centred};
 use crate::numeric::{Cholesky, dot, ridge};
 
-/// What a rule treats as zero, relative to the largest singular value (Muon in 64 bits) or to the trace (Newton).
+/// What a rule treats as zero, relative to the root mean square of the singular values (Muon in 64 bits) or to the trace (Newton).
 const FLOOR: f64 = 1e-6;
-/// The same of Muon for sums with rounding errors, in units of these. A gradient of fewer facts than dimensions has singular values that
-/// are 0 but for rounding, some ten units on the CPU and more on a GPU, which must not become 1.
+/// The same for Muon in rounding errors of the sums. With fewer facts than dimensions some singular values are 0 but for rounding: ten
+/// such errors on the CPU, more on a GPU. They must not become 1.
 const NOISE: f64 = 1024.0;
 
 impl EarlyRule {
     /// The step of a negative gradient with respect to `M`, `dim` rows of `inputs`, which was summed in numbers with the rounding error
-    /// `epsilon`. `hessian` computes the covariance of the output
-    /// embeddings and the mean of `psi(h) psi(h)^T` over the samples of the gradient; only [`EarlyRule::Newton`] needs them.
+    /// `epsilon`. `hessian` computes the covariance of the output embeddings and the mean of `psi(h) psi(h)^T` over the samples of the
+    /// gradient; only [`EarlyRule::Newton`] needs them.
     ///
     /// # Errors
     /// When the backend's token was cancelled.
@@ -48,8 +48,8 @@ impl EarlyRule {
     }
 }
 
-/// The polar factor `U V^T` of `U S V^T`. Singular values below 1e-6 times the largest, or below 1024 times the rounding error of the
-/// entries if that is more, are mapped to less than 1, in proportion if they are small; all others to 1 with an error below 1e-12.
+/// The polar factor `U V^T` of `U S V^T`. Singular values below 1e-6 times their root mean square, or below 1024 rounding errors of the
+/// entries times it if that is more, are mapped to less than 1, in proportion if they are small; all others to 1 with an error below 1e-12.
 ///
 /// Newton-Schulz iterations `X <- a X (3 - a^2 X^T X) / 2` with the scale `a` that raises a lower bound of the singular values
 /// fastest: it makes both ends of their interval equal.

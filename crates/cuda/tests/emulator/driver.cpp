@@ -43,7 +43,7 @@ struct Function {
 };
 
 // Shared memory of a block: what every kernel may use, and what it may ask for.
-static const int SHARED = 48 << 10, MOST_SHARED = 232448;
+static const int DEFAULT_SHARED = 48 << 10, MAX_SHARED = 232448;
 static const int INVALID_VALUE = 1;
 
 template <class X> static int multiply(bool a_transposed, bool b_transposed, int m, int n, int k, const X* a, int lda, const X* b,
@@ -67,7 +67,7 @@ int cuDeviceGet(int* device, int) { return *device = 0, 0; }
 int cuDeviceGetName(char* name, int, int) { return strcpy(name, "emulator"), 0; }
 // Compute capability 9.0, shared memory of a block; everything else is 1.
 int cuDeviceGetAttribute(int* value, int kind, int) {
-    return *value = kind == 75 ? 9 : kind == 76 ? 0 : kind == 97 ? MOST_SHARED : 1, 0;
+    return *value = kind == 75 ? 9 : kind == 76 ? 0 : kind == 97 ? MAX_SHARED : 1, 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &memory, 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
@@ -131,18 +131,18 @@ int cuModuleLoadData(void** module, const void* path) {
 int cuModuleUnload(void*) { return 0; }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
     auto launch = (decltype(Function::launch))dlsym(module, "launch");
-    return *function = new Function{launch, name, SHARED}, launch ? 0 : 500;
+    return *function = new Function{launch, name, DEFAULT_SHARED}, launch ? 0 : 500;
 }
 int cuFuncSetAttribute(Function* function, int kind, int value) {
     const int MAX_DYNAMIC_SHARED = 8;
-    if (kind != MAX_DYNAMIC_SHARED || value < 0 || value > MOST_SHARED) return INVALID_VALUE;
+    if (kind != MAX_DYNAMIC_SHARED || value < 0 || value > MAX_SHARED) return INVALID_VALUE;
     return function->shared = value, 0;
 }
 int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, unsigned block, unsigned block_y, unsigned block_z,
                    unsigned shared, void*, void** arguments, void**) {
-    const unsigned MOST_X = 0x7fffffff, MOST_YZ = 65535, MOST_THREADS = 1024;
-    bool grid = 0 < x && x <= MOST_X && 0 < y && y <= MOST_YZ && 0 < z && z <= MOST_YZ;
-    if (!grid || block == 0 || block > MOST_THREADS || block_y != 1 || block_z != 1 || shared > function->shared) {
+    const unsigned MAX_GRID_X = 0x7fffffff, MAX_GRID_YZ = 65535, MAX_THREADS = 1024;
+    bool grid = 0 < x && x <= MAX_GRID_X && 0 < y && y <= MAX_GRID_YZ && 0 < z && z <= MAX_GRID_YZ;
+    if (!grid || block == 0 || block > MAX_THREADS || block_y != 1 || block_z != 1 || shared > function->shared) {
         fprintf(stderr, "emulator: %s cannot be launched: grid %u %u %u, block %u %u %u, %u bytes of shared memory\n",
                 function->name.c_str(), x, y, z, block, block_y, block_z, shared);
         return INVALID_VALUE;

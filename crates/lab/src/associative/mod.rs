@@ -135,10 +135,7 @@ pub fn bits_per_parameter(accuracy: Interval, facts: usize, labels: usize, param
 
 /// The arithmetic of a memory: that of the device for the rule that it computes.
 fn numerics(settings: &MemorySettings, backend: &Backend) -> Numerics {
-    match settings.rule {
-        Rule::Trained => backend.numerics(),
-        Rule::Hebbian | Rule::LeastSquares | Rule::Hopfield => Numerics::this_cpu(),
-    }
+    if settings.rule.runs_on_device() { backend.numerics() } else { Numerics::this_cpu() }
 }
 
 /// Returns an estimate of the bytes that memories take when run on this many threads.
@@ -190,10 +187,13 @@ pub fn recalls(
         parameters: config.parameters(),
     };
     let needs = |device: &dyn Device| {
-        let trained = configs.iter().filter(|config| config.rule == Rule::Trained);
-        trained.map(|config| device.memory_needs(&sizes(config))).fold(0.0, f64::max)
+        let there = configs.iter().filter(|config| config.rule.runs_on_device());
+        there.map(|config| device.memory_needs(&sizes(config))).reduce(f64::max)
     };
-    let backend = &backend_for(backend.device().map_or(0.0, |device| needs(&**device)), backend)?;
+    let backend = match backend.device().and_then(|device| needs(&**device)) {
+        Some(needs) => &backend_for(needs, backend)?,
+        None => backend,
+    };
     let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
         true => Err(DeviceError::from(Cancelled)),
         false => recall(&configs[i], &backend.alone()),

@@ -7,7 +7,7 @@ mod runner;
 
 pub use event::Event;
 pub use measure::{measure, measure_with};
-pub use runner::Runner;
+pub use runner::{LANES, Runner};
 pub use superpose_store::cell::*;
 
 use crate::memory::readable;

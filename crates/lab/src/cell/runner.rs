@@ -26,7 +26,7 @@ use crate::run::Inputs;
 const COMMIT: Duration = Duration::from_millis(100);
 
 /// Cells, or groups of cells, that run on a device at the same time, each in its own stream of work.
-const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Runs cells and remembers them.
 ///
@@ -298,7 +298,7 @@ impl<'a> Runner<'a> {
         };
         let cells = |places: &[usize]| -> Vec<&Config> { places.iter().map(|&i| jobs[i].config).collect() };
         let run = |places: &[usize], backend: &Backend| match (&fit[places[0]], jobs[places[0]].config) {
-            (Err(error), _) => vec![Err(error.clone())],
+            (Err(error), _) => vec![Err(error.clone()); places.len()],
             (_, config) if together(config) => measure_batch(&cells(places), backend),
             (_, config) => vec![measure_with(config, &inputs, noise, backend)],
         };

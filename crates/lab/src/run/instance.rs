@@ -341,7 +341,7 @@ impl<T: Real> Instance<T> {
         let square = |rows: &[T]| rows.iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
         let ratio = (square(z_in) / (z_in.len() / dim) as f64 / square(z_trig)).sqrt();
         // A trigger of length 0 is shorter than any row.
-        Some(ratio.min(f64::MAX)).filter(|ratio| !ratio.is_nan())
+        Some(ratio).filter(|ratio| !ratio.is_nan()).map(|ratio| ratio.min(f64::MAX))
     }
 
     /// Returns the embeddings, which must have been needed before.

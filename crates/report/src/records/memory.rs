@@ -23,7 +23,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     device: true,
     cpu_part: |values| {
         let settings = MemorySettings::read(values).ok()?;
-        (settings.rule != Rule::Trained).then_some("this rule is computed on the CPU")
+        (!settings.rule.runs_on_device()).then_some("this rule is computed on the CPU")
     },
     run: |values, context| {
         // The token of the backend cancels the work.

@@ -90,6 +90,9 @@ fn expected_error(error: Option<f64>, reason: Option<&str>) -> String {
 /// A warning if given input embeddings are much longer or shorter than the trigger, with which drawn ones have the same length.
 fn unequal_lengths(rows_over_trigger: Option<f64>) -> Option<String> {
     let ratio = rows_over_trigger.filter(|&ratio| ratio > 0.0 && !(0.8..=1.25).contains(&ratio))?;
+    if ratio == f64::MAX {
+        return Some("The trigger has length 0, so that attention cannot find it.".into());
+    }
     let shown = decimal(ratio);
     Some(format!(
         "Input embeddings are {shown} times as long as the trigger; drawn ones are as long as it. This changes how well attention finds the trigger: divide the rows by {shown} to compare with drawn ones, and with what inspect predicts."

@@ -6,6 +6,7 @@
 //! every machine deals the same cells to the same shard.
 
 use superpose_core::config::{Activation, Config, EarlyRule, Embedding, Precision, Regime};
+use superpose_core::noise::BUDGET_SEQUENCES;
 
 /// A multiply-add inside a matrix product, f32.
 const FMA: f64 = 0.026;
@@ -110,7 +111,7 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
     let evaluate = recall + 2.0 * asked * answer + placed + 3.0 * products + n * SAMPLE;
 
     let again = if config.regime == Regime::Exact { limit } else { 0.0 };
-    let queries = test.min(256.0) * vocab * (p * fma + 8.0 * EXPONENTIAL);
+    let queries = test.min(BUDGET_SEQUENCES as f64) * vocab * (p * fma + 8.0 * EXPONENTIAL);
     let budget = if noise && config.early_rule == EarlyRule::Gradient {
         1.5 * (again + 2.0 * pass + queries + 2.0 * vocab * d * d * fma)
     } else {

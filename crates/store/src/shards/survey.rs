@@ -37,8 +37,6 @@ pub struct Survey {
     pub done: usize,
     /// Number of these that are only in shards.
     pub in_shards: usize,
-    /// Number of these that were computed on a GPU alone.
-    pub on_gpu: usize,
     /// Number of cells that failed and have no outcome.
     pub failed: usize,
     /// Estimated seconds of one thread for the other cells.
@@ -66,8 +64,6 @@ struct Found {
     seen: bool,
     /// Done in the store.
     stored: bool,
-    /// Done on a CPU.
-    on_cpu: bool,
     astray: bool,
 }
 
@@ -95,7 +91,7 @@ impl Survey {
         }
         let mut found = vec![Found::default(); cells.len()];
         let (mut measured, mut estimated) = (0.0, 0.0);
-        let mut learn = |cell: usize, result: &Known, numerics: &Numerics, found: &mut Found| match result {
+        let mut learn = |cell: usize, result: &Known, found: &mut Found| match result {
             Ok(outcome) if noise && outcome.noise.is_none() => false,
             Ok(outcome) => {
                 if !found.done {
@@ -103,7 +99,6 @@ impl Survey {
                     estimated += seconds[cell];
                 }
                 found.done = true;
-                found.on_cpu |= !numerics.is_gpu();
                 true
             }
             Err(_) => {
@@ -113,13 +108,13 @@ impl Survey {
         };
         if let Some(store) = store {
             // While another process writes the store, a read may fail on a half-written page, so it is tried twice.
-            let there = store.numerics().or_else(|_| store.numerics())?;
-            for numerics in there.iter().filter(|numerics| counted(numerics)) {
+            let stored = store.numerics().or_else(|_| store.numerics())?;
+            for numerics in stored.iter().filter(|numerics| counted(numerics)) {
                 let places = places(cells, numerics);
                 let keys: Vec<Key> = places.keys().copied().collect();
                 for (key, result) in store.find(&keys).or_else(|_| store.find(&keys))? {
                     let cell = places[&key];
-                    found[cell].seen |= learn(cell, &result, numerics, &mut found[cell]);
+                    found[cell].seen |= learn(cell, &result, &mut found[cell]);
                     found[cell].stored = found[cell].done;
                 }
             }
@@ -140,17 +135,17 @@ impl Survey {
                 }
             };
             let own = own.get(&path);
-            let mut strange = None;
+            let mut foreign = None;
             for (line, Entry { key, numerics, result, .. }) in (1..).zip(&entries) {
                 let place = counted(numerics).then(|| {
                     let places = || places(cells, numerics);
                     keys.entry(numerics.clone()).or_insert_with(places).get(key)
                 });
                 let Some(&cell) = place.flatten() else {
-                    strange = strange.or(Some(line));
+                    foreign = foreign.or(Some(line));
                     continue;
                 };
-                if !learn(cell, result, numerics, &mut found[cell]) {
+                if !learn(cell, result, &mut found[cell]) {
                     continue;
                 }
                 if own == Some(&share_of[cell]) {
@@ -160,7 +155,7 @@ impl Survey {
                     survey.astray_in.get_or_insert_with(|| path.clone());
                 }
             }
-            survey.foreign.extend(strange.map(|line| (path, line)));
+            survey.foreign.extend(foreign.map(|line| (path, line)));
         }
 
         survey.shares = vec![ShareSurvey::default(); shares];
@@ -168,7 +163,6 @@ impl Survey {
         for (cell, found) in found.iter().enumerate() {
             survey.done += usize::from(found.done);
             survey.in_shards += usize::from(found.done && !found.stored);
-            survey.on_gpu += usize::from(found.done && !found.on_cpu);
             survey.failed += usize::from(found.failed && !found.done);
             if !found.done && !found.failed {
                 survey.seconds += seconds[cell];

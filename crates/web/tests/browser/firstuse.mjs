@@ -134,8 +134,10 @@ test('the ring reads what is predicted and measured there, with pointer and keyb
   if (await page.evaluate(() => document.activeElement.id) !== 'point') await page.focus('#point');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowLeft');
-  await page.waitForFunction((said) => document.getElementById('hover').textContent.startsWith(said), words);
-  assert.equal(await text(page, '#point-reading'), words);
+  await page.waitForFunction((said) => {
+    const [hover, reading] = ['hover', 'point-reading'].map((id) => document.getElementById(id).textContent);
+    return hover.startsWith(said) && reading === said;
+  }, words);
   const [ring, cover] = await page.$eval('#point', (node) => {
     const box = node.getBoundingClientRect();
     const beside = document.elementFromPoint(box.right + 6, box.top + box.height / 2);

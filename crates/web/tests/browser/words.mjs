@@ -65,7 +65,7 @@ test('± has a note, and sizes that were not checked are said to be so', () => w
   await page.press('#number-vocab', 'Enter');
   await drawn(page);
   assert.ok(await page.locator('#error').isHidden());
-  assert.match(await text(page, '#unchecked:not([hidden])'), /^Extrapolated: V = 9,000 lies outside what was checked/);
+  assert.match(await text(page, '#unchecked:not([hidden])'), /^Extrapolated: V = 9,000 lies outside the ranges; checked up to V = 1,000,000/);
 }));
 
 test('pictures of one trained model say which it is', async () => {
