@@ -50,6 +50,9 @@ CALLS = {
     "bound": "superpose.bound(vocab=1500, dim=300, seeds=20)",
     "train": "superpose.Config(steps=1_000_000).train()",
     "memory": "superpose.memory(facts=500, rule='trained', accuracy=1.0, repeats=100_000)",
+    # The first use of NumPy by the engine, with a signal pending.
+    "logits": "superpose.Config(vocab=4000, dim=256, samples=100_000, length=16, steps=3).network().logits()",
+    "gradients": "superpose.Config(vocab=4000, dim=512, samples=500_000, length=32, steps=3).network().gradients()",
     "capacity": "superpose.memory(find='facts', dim=256, rule='trained', half_width=0.001, max_runs=100_000)",
 }
 

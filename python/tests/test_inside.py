@@ -276,6 +276,13 @@ def test_attention_and_logits_are_those_of_the_cache(heads):
         numpy.testing.assert_allclose(cache["attention"][:, head], weights, rtol=1e-10)
 
 
+def test_activations_must_fit_into_memory():
+    network = Config(vocab=50_000, dim=8, length=2, samples=2_000_000, steps=1).network()
+    for call in (network.logits, network.cache):
+        with pytest.raises(ValueError, match=r"this needs about .* of memory, and .* are available"):
+            call()
+
+
 def test_network_needs_training_settings():
     with pytest.raises(ValueError, match="steps = 0: training needs at least 1"):
         Config(vocab=20, dim=8).network()

@@ -114,6 +114,30 @@ def test_contradictory_labels_need_test_data(tmp_path):
         CONFIG.run(**arrays, **test)
 
 
+def test_sequences_have_tokens_and_positions():
+    tokens, position, labels = by_token(TRAIN, 0)
+    test_tokens, test_position, _ = by_token(TEST, 1)
+    train = dict(tokens=tokens, position=position, labels=labels)
+    for arrays, missing in (
+        (dict(tokens=tokens), "position"),
+        (dict(position=position), "tokens"),
+        (dict(test_tokens=test_tokens), "test_position"),
+        (dict(**train, test_tokens=test_tokens), "test_position"),
+        (dict(**train, test_position=test_position), "test_tokens"),
+    ):
+        with pytest.raises(ValueError, match=rf"tensor {missing} \(needed with "):
+            CONFIG.run(**arrays)
+
+
+def test_unknown_labels_are_refused():
+    tokens, position, labels = by_token(TRAIN, 0)
+    train = dict(tokens=tokens % 10, position=position, labels=labels * 0)
+    test = dict(test_tokens=tokens[:50] % 10 + 10, test_position=position[:50])
+    with pytest.raises(ValueError, match=r"test_tokens .* holds 1\d at index 0: no training sample tells its label; give test_labels"):
+        CONFIG.run(**train, **test)
+    assert CONFIG.run(**train, **test, test_labels=labels[:50]).accuracy.mean < 0.5
+
+
 def test_tokens_that_training_lacks_have_the_labels_of_the_test():
     config = Config(vocab=64, dim=32, samples=64, trigger="keys")
     task = config.task()

@@ -304,10 +304,20 @@ fn invalid_tensors_are_rejected() {
         (vec![floats("z_in", &[8, 3])], "--noise-vocab 7", &["z_in", "noise_vocab"]),
         (vec![floats("tokens", &[4, 3])], "", &["tokens", "whole numbers"]),
         (vec![whole("z_in", &[4, 3])], "", &["z_in", "floating-point"]),
-        (vec![whole("tokens", &[4])], "", &["tokens", "matrix"]),
+        (vec![whole("tokens", &[4]), whole("position", &[4])], "", &["tokens", "matrix"]),
         (vec![whole("tokens", &[4, 2]), whole("position", &[3])], "", &["position", "samples must be 4"]),
-        (vec![Entry::whole("tokens", &[2, 2], &tokens)], "", &["tokens", "600", "index 3", "512"]),
-        (vec![Entry::whole("position", &[4], &tokens)], "", &["position", "600", "length"]),
+        (
+            vec![Entry::whole("tokens", &[2, 2], &tokens), whole("position", &[2])],
+            "",
+            &["tokens", "600", "index 3", "512"],
+        ),
+        (
+            vec![whole("tokens", &[4, 2]), Entry::whole("position", &[4], &tokens)],
+            "",
+            &["position", "600", "length"],
+        ),
+        (vec![whole("tokens", &[4, 2])], "", &["position", "needed with tokens"]),
+        (vec![whole("position", &[4])], "", &["tokens", "needed with position"]),
         (vec![Entry::whole("labels", &[4], &tokens)], "", &["labels", "tokens"]),
         (
             vec![whole("tokens", &[4, 2]), whole("position", &[4]), Entry::whole("labels", &[4], &tokens)],

@@ -23,6 +23,15 @@ use pyo3::prelude::*;
 /// The compiled part of the package.
 #[pymodule]
 mod _engine {
+    use pyo3::prelude::*;
+
+    /// Loads NumPy's interface now: where a signal is pending at its first use, loading it fails with a panic.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let _ = numpy::PyArray1::<f64>::zeros(module.py(), 0, false);
+        Ok(())
+    }
+
     /// The version that runs.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

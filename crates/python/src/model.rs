@@ -251,7 +251,7 @@ fn read<'py, T: Real + Element, E: std::error::Error + 'static>(
 }
 
 /// Refuses sequences and rows for them that the memory does not hold.
-fn fits(bytes: f64) -> Result<(), Failure> {
+pub fn fits(bytes: f64) -> Result<(), Failure> {
     if bytes < SMALL {
         return Ok(());
     }

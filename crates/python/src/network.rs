@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::{Element, IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::{Backend, CancelToken, Real};
 use superpose_core::config::Field;
 use superpose_core::random::Stream;
 use superpose_core::task::{Samples, Stored};
@@ -14,9 +14,13 @@ use superpose_lab::train::{AnyState, batch, samples, untrained};
 
 use crate::arrays::{Refusal, floats, view, whole};
 use crate::config::Config;
+use crate::model::fits;
 use crate::run::{Job, threads};
 use crate::task::sequences;
-use crate::work::{Failure, work};
+use crate::work::{Failure, borrowing, work};
+
+/// Multiplications of a pass below which Ctrl-C need not end it: a tenth of a second or so.
+const SHORT_PRODUCTS: f64 = 1e9;
 
 /// A network with its optimiser's state and the source of its data. It never changes.
 #[pyclass(frozen, module = "superpose._engine")]
@@ -126,6 +130,13 @@ impl Network {
         let given = self.batch(tokens, position, None)?;
         either!(&self.state, state => {
             let network = &state.network;
+            let samples = given.as_ref().map_or(self.job.config.samples, Samples::count);
+            let entries = |activation: &Activation| {
+                let (rows, columns) = activation.shape(network, self.job.config.length);
+                rows * columns * size_of_val(&network.tensor(Tensor::M)[0])
+            };
+            // Blocks are copied into one array at the end.
+            fits(2.0 * samples as f64 * wanted.iter().map(entries).sum::<usize>() as f64)?;
             let (count, found) = self.pass(py, given, threads, |batch, ids, backend| {
                 Ok((batch.count(), activations(network, batch, ids, &wanted, backend)?))
             })?;
@@ -212,17 +223,19 @@ impl Network {
         pass: impl FnOnce(&Stored, &[u32], &Backend) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
         let threads = self::threads(threads)?;
-        let job = &self.job;
-        let found = py.detach(|| -> Result<R, Failure> {
-            let backend = Backend::cpu(threads)?;
+        let (job, cancel) = (&self.job, CancelToken::new());
+        let count = given.as_ref().map_or(job.config.samples, Samples::count);
+        let run = || -> Result<R, Failure> {
+            let backend = Backend::cpu(threads)?.with_cancel(cancel.clone());
             let batch = match given {
                 Some(batch) => batch,
                 None => samples(&job.config, &job.inputs, Stream::Train, &backend)?,
             };
             let ids: Vec<u32> = (0..batch.count() as u32).collect();
             pass(&batch, &ids, &backend)
-        });
-        Ok(found?)
+        };
+        let products = count as f64 * job.config.dim as f64 * job.config.label_count() as f64;
+        if products < SHORT_PRODUCTS { Ok(py.detach(run)?) } else { borrowing(py, &cancel, run) }
     }
 }
 

@@ -271,6 +271,34 @@ pub fn work<R: Send + 'static>(
     }
 }
 
+/// Does long work that borrows from the caller, without holding the interpreter. Ctrl-C cancels the token that the work heeds.
+pub fn borrowing<R: Send>(
+    py: Python<'_>,
+    cancel: &CancelToken,
+    job: impl FnOnce() -> Result<R, Failure> + Send,
+) -> PyResult<R> {
+    let caller = std::thread::current();
+    let (sender, receiver) = sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(job)));
+            caller.unpark();
+        });
+        let mut interrupted = None;
+        loop {
+            match receiver.try_recv() {
+                Ok(result) => return interrupted.map_or_else(|| finish(result), Err),
+                Err(TryRecvError::Disconnected) => return Err(fault("its thread is gone")),
+                Err(TryRecvError::Empty) => py.detach(|| std::thread::park_timeout(POLL_INTERVAL)),
+            }
+            if let Err(error) = py.check_signals() {
+                cancel.cancel();
+                interrupted.get_or_insert(error);
+            }
+        }
+    })
+}
+
 fn finish<R>(result: std::thread::Result<Result<R, Failure>>) -> PyResult<R> {
     match result {
         Ok(result) => Ok(result?),

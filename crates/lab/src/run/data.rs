@@ -9,7 +9,7 @@ use superpose_tensors::{Tensor, TensorError};
 use super::RunError;
 use super::import::{Shared, below};
 
-/// The tensors of some sequences; missing ones are generated.
+/// The tensors of some sequences: tokens and positions, or none. Labels may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
     /// `[n, L]`
@@ -24,20 +24,20 @@ impl Sequences {
     /// Gets the tensors by their names: tokens, positions, labels.
     ///
     /// # Errors
-    /// Fails if the source fails, or labels come without tokens and positions.
+    /// Fails if the source fails, or some come without tokens and positions.
     pub fn gather<E: From<TensorError>>(
         [tokens, position, labels]: [&'static str; 3],
         whole: impl Fn(&'static str) -> Result<Option<Tensor<u32>>, E>,
     ) -> Result<Sequences, E> {
         let found = Sequences { tokens: whole(tokens)?, position: whole(position)?, labels: whole(labels)? };
-        if found.labels.is_some() && !(found.tokens.is_some() && found.position.is_some()) {
-            let missing = if found.tokens.is_none() { tokens } else { position };
-            let name =
-                format!("{missing} (needed with {labels}: a label belongs to the token at a position)");
-            let present: Vec<&str> = found.tensors().map(|tensor| &tensor.name[..]).collect();
-            return Err(TensorError::Missing { name, present: present.join(", ") }.into());
+        if found.is_empty() || (found.tokens.is_some() && found.position.is_some()) {
+            return Ok(found);
         }
-        Ok(found)
+        let missing = if found.tokens.is_none() { tokens } else { position };
+        let present: Vec<&str> = found.tensors().map(|tensor| &tensor.name[..]).collect();
+        let present = present.join(", ");
+        let name = format!("{missing} (needed with {present}: a label belongs to the token at a position)");
+        Err(TensorError::Missing { name, present }.into())
     }
 
     /// Returns the tensors that are there.
@@ -83,7 +83,7 @@ impl Sequences {
         Ok(samples.first.map(|(_, size)| size))
     }
 
-    /// Returns the sequences, with the given parts instead of those that the task would draw.
+    /// Returns the sequences with labels, those of the task if none are given. Without tensors the task draws them.
     ///
     /// # Errors
     /// Fails if an entry is out of range.
@@ -98,16 +98,10 @@ impl Sequences {
             Stream::Test => ("test_", config.test_samples),
             _ => ("", config.samples),
         };
-        let drawn = Drawn::new(task, config.seed, stream, count);
-        let all_given = self.tokens.is_some() && self.position.is_some();
-        let generated = (!all_given).then(|| Stored::copy(&drawn, backend)).transpose()?;
-        let pick = |own: &Option<Tensor<u32>>, other: fn(&Stored) -> &[u32]| match own {
-            Some(own) => own.data.clone(),
-            None => generated.as_ref().map_or(Vec::new(), |generated| other(generated).to_vec()),
+        let (Some(tokens), Some(position)) = (&self.tokens, &self.position) else {
+            return Ok(Stored::copy(&Drawn::new(task, config.seed, stream, count), backend)?);
         };
-        let tokens = pick(&self.tokens, Stored::tokens);
-        let position = pick(&self.position, Stored::position);
-        drop(generated);
+        let (tokens, position) = (tokens.data.clone(), position.data.clone());
         let within =
             |name: &str, values: &[u32], bound, what| below(&format!("{prefix}{name}"), values, bound, what);
         within("tokens", &tokens, config.token_count(), "vocab + noise_vocab")?;

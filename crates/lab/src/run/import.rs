@@ -248,7 +248,8 @@ impl Import {
     /// Returns the sequences that are given, and the task with the facts in them.
     ///
     /// # Errors
-    /// Fails if an entry is out of range, or a token has two labels in training and the labels of the test are not given.
+    /// Fails if an entry is out of range. Without labels of the test, a token with two labels in training, or one of the test that
+    /// labelled training data lack, is refused.
     pub fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
         let complete = |sequences: &Sequences, task: &Task, stream| {
             let given = !sequences.is_empty();
@@ -275,6 +276,15 @@ impl Import {
             None => complete(&self.test, &task, Stream::Test)?,
         };
         let tested = test.as_ref().map(facts_of);
+        let unknown = |fact: &Fact| seen.binary_search_by_key(&fact.token, |known| known.token).is_err();
+        if self.train.has_labels() && !self.test.has_labels() && self.has_test() {
+            if let Some(index) = tested.iter().flatten().position(unknown) {
+                let name = "test_tokens (at the informative position)".into();
+                let value = tested.iter().flatten().nth(index).map_or(0, |fact| fact.token).to_string();
+                let expected = "no training sample tells its label; give test_labels".into();
+                return Err(TensorError::Value { name, value, index, expected }.into());
+            }
+        }
         let differs = |fact: &Fact| task.facts().get(fact.token).map(|&label| label != fact.label);
         let contradiction = trained.iter().position(|fact| differs(fact) == Some(true));
         if let Some(index) = contradiction.filter(|_| !self.test.has_labels()) {
