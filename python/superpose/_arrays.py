@@ -5,6 +5,7 @@ The engine reads any element type, alignment and stride, so this module only fin
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, Dict, Mapping, Optional, TypedDict
 
@@ -35,15 +36,55 @@ class Tensors(Embeddings, total=False):
 
 
 class ReadOnly(numpy.ndarray):
-    """A read-only view of the engine's memory. Consumers of DLPack may ignore that an array is read-only, so they get a copy."""
+    """A read-only view of the engine's memory. Consumers of DLPack may ignore that an array is read-only, so they get a copy. Views of it
+    are of this class, too; what is computed from it is an ordinary array or number of NumPy."""
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return numpy.array(self, subok=False).__dlpack__(**keywords)
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        # NumPy 1 does not give return_scalar.
+        return array[()] if array.ndim == 0 else array.view(numpy.ndarray)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _computed(super().__getitem__(index))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return numpy.array(self, subok=False).__reduce_ex__(protocol)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return _computed(super().__array_function__(function, types, arguments, keywords))
+
+
+#: Methods that compute something or copy, without a call of ``__array_wrap__``.
+_METHODS = """__copy__ __deepcopy__ argmax argmin argpartition argsort astype byteswap choose compress copy dot flatten ravel repeat round
+searchsorted take""".split()
+
+
+def _method(name: str) -> Any:
+    inherited = getattr(numpy.ndarray, name)
+
+    @functools.wraps(inherited)
+    def call(array: ReadOnly, *arguments: Any, **keywords: Any) -> Any:
+        return _computed(inherited(array, *arguments, **keywords))
+
+    return call
+
+
+for _name in _METHODS:
+    setattr(ReadOnly, _name, _method(_name))
+
+
+def _computed(found: Any) -> Any:
+    """Returns new memory as an ordinary array or number. Only a view of the engine's memory cannot be written to."""
+    if not isinstance(found, ReadOnly) or not found.flags.writeable:
+        return found
+    return found[()] if found.ndim == 0 else found.view(numpy.ndarray)
+
 
 def guarded(array: numpy.ndarray) -> numpy.ndarray:
-    """Returns the array as one that DLPack copies."""
-    return array.view(ReadOnly)
+    """Returns the array as one that cannot be made writeable and that DLPack copies."""
+    return numpy.asarray(memoryview(array).toreadonly()).view(ReadOnly)
 
 
 def tensors(given: Mapping[str, Any]) -> Dict[str, numpy.ndarray]:
