@@ -11,12 +11,12 @@ from . import _arrays, _engine
 from ._callbacks import engine_decoder
 from ._config import Config
 from ._decoding import Decoder
-from ._given import Number, Path, maybe_path, path, text_of, word, wrong
+from ._given import Number, Path, mapping, maybe_path, path, text_of, word, wrong
 from ._inputs import taken
 from ._progress import Progress, listener
 from ._settings import named
 from ._task import Array
-from ._toml import sweep_text
+from ._toml import point_list, sweep_text
 from .results import (
     BoundResult,
     EstimateResult,
@@ -493,7 +493,8 @@ def sweep(
 
     Args:
         file: a TOML file that describes the whole sweep, which excludes the other arguments of the description; or a :class:`Config`,
-            whose settings all cells have.
+            whose settings all cells have. Axes, points and rays take the place of its settings of the same name; a key that is given
+            both as a keyword and by them is refused.
         axes: values by key; all combinations are run. Values are a list, an array, or a range, which is rounded for whole numbers:
             ``{"from": 100, "to": 10_000, "steps": 5, "scale": "geometric"}`` (or ``"linear"``).
         points: dictionaries of keys that vary together, each combined with the axes.
@@ -514,11 +515,12 @@ def sweep(
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
     given: Dict[str, Any] = dict(keys)
-    arrays, given = taken(given), named(given)
+    arrays, given, listed = taken(given), named(given), point_list(points)
     if isinstance(file, Config):
-        given, file = {**file._given(), **given}, None
+        varied = {*mapping("axes", axes), *mapping("rays", rays), *(name for point in listed or () for name in point)}
+        fixed = {name: value for name, value in file._given().items() if name not in varied}
+        given, file = {**fixed, **given}, None
         repeats = given.pop("repeats", None) if repeats is None else repeats
-        given = {name: value for name, value in given.items() if name not in (axes or {}) and name not in (rays or {})}
     source, kept = maybe_path("file", file), maybe_path("store", store)
     if source is not None:
         described = {"axes": axes, "points": points, "rays": rays, "repeats": repeats, "noise": noise or None, **given}
@@ -528,7 +530,7 @@ def sweep(
         text = text_of(source)
         kept = os.path.splitext(source)[0] + ".sqlite" if kept is None else kept
     else:
-        text = sweep_text({**given, "repeats": repeats, "noise": noise}, axes, points, rays)
+        text = sweep_text({**given, "repeats": repeats, "noise": noise}, axes, listed, rays)
     with listener(progress) as tell:
         try:
             record = _engine.sweep(text, source is not None, arrays, kept, retry_failed, threads, device, tell)

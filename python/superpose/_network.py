@@ -138,7 +138,8 @@ class Network:
 
     def replace(self, **tensors: Any) -> "Network":
         """Returns the network with some arrays replaced, by name; the optimiser's state stays."""
-        return Network(self._network.replaced(_arrays.tensors(tensors)), self._source)
+        arrays = {name: _arrays.array(name, value) for name, value in tensors.items()}
+        return Network(self._network.replaced(arrays), self._source)
 
     def __repr__(self) -> str:
         c = self.config

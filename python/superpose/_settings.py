@@ -22,7 +22,9 @@ _DEFINITIONS: Dict[str, Dict[str, Any]] = _engine._definitions()
 class Settings(_engine.Config):
     __slots__ = ()
 
-    def __new__(cls, **keys: Any) -> "Settings":
+    def __new__(cls, *values: Any, **keys: Any) -> "Settings":
+        if values:
+            raise TypeError(f"{cls.__name__}({values[0]!r:.60}): settings are keywords, such as {cls.__name__}(vocab=64)")
         keys = named(keys)
         if _ALWAYS_RECORDED <= keys.keys():
             # A whole configuration, as a record has it: settings at their defaults were not chosen.
@@ -31,7 +33,7 @@ class Settings(_engine.Config):
             if keys.get(name) is not None:
                 keys[name] = path(name, keys[name])
         _refuse_arrays(keys.get("import"))
-        return super().__new__(cls, **keys)
+        return super().__new__(cls, **chosen(keys))
 
     def to_dict(self) -> Dict[str, Any]:
         """All settings by name, defaults included."""
@@ -73,6 +75,11 @@ def named(keys: Dict[str, Any]) -> Dict[str, Any]:
     if "import" in keys:
         raise ValueError("import and import_ are both given: they are the same key; give one of them")
     return {"import" if name == "import_" else name: value for name, value in keys.items()}
+
+
+def chosen(keys: Dict[str, Any]) -> Dict[str, Any]:
+    """Keys without those that are ``None``, which means the default. An unknown one stays with another value, so that the engine refuses it."""
+    return {name: 0 if value is None else value for name, value in keys.items() if value is not None or name not in _DEFINITIONS}
 
 
 def written(keys: Dict[str, Any]) -> Dict[str, Any]:

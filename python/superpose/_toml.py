@@ -5,29 +5,43 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import Any, Iterable, Mapping, Optional
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
 from ._given import mapping, word, wrong
+from ._settings import chosen
 
 
 def sweep_text(
     base: Mapping[str, Any],
     axes: Optional[Mapping[str, Any]],
-    points: Optional[Iterable[Mapping[str, Any]]],
+    points: Optional[Sequence[Mapping[str, Any]]],
     rays: Optional[Mapping[str, str]],
 ) -> str:
     """Returns the TOML of a sweep. Raises a ``ValueError`` that names a value which TOML cannot represent."""
     moving = ""
     if points is not None:
-        if isinstance(points, (str, bytes, Mapping)) or not isinstance(points, Iterable):
-            raise wrong("points", points, "a list of dictionaries")
-        moving = f"points = [{', '.join(_value('points', mapping('points', point)) for point in points)}]\n"
+        if not points:
+            raise wrong("points", points, "a list of at least one dictionary; leave it out if no keys vary together")
+        moving = f"points = [{', '.join(_value('points', point) for point in points)}]\n"
     formulas = {name: word(f"rays: {name}", formula) for name, formula in mapping("rays", rays).items()}
-    return f"{_lines(base)}{moving}[axes]\n{_lines(mapping('axes', axes))}[rays]\n{_lines(formulas)}"
+    values = mapping("axes", axes)
+    for name in values:
+        if values[name] is None and not chosen({name: None}):
+            raise wrong(name, None, "a list of values or a range under axes")
+    return f"{_lines(chosen(dict(base)))}{moving}[axes]\n{_lines(chosen(dict(values)))}[rays]\n{_lines(formulas)}"
+
+
+def point_list(points: Any) -> Optional[List[Mapping[str, Any]]]:
+    """Returns the points of a sweep as a list, or ``None`` for ``None``."""
+    if points is None:
+        return None
+    if isinstance(points, (str, bytes, Mapping)) or not isinstance(points, Iterable):
+        raise wrong("points", points, "a list of dictionaries")
+    return [mapping("points", point) for point in points]
 
 
 def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_name(name)} = {_value(name, value)}\n" for name, value in table.items() if value is not None)
+    return "".join(f"{_name(name)} = {_value(name, value)}\n" for name, value in table.items())
 
 
 def _name(name: Any) -> str:

@@ -1,0 +1,68 @@
+"""Mistakes in arguments: each is refused by a message that names it."""
+
+import pytest
+
+import superpose
+from superpose import Config
+
+TINY = {"vocab": 40, "dim": 24, "length": 4, "samples": 500}
+
+
+@pytest.fixture(scope="module")
+def network():
+    return Config(**TINY, steps=2).network()
+
+
+@pytest.mark.parametrize(
+    "varied", [{"axes": {"dim": [8, 16]}}, {"points": [{"dim": 8}, {"dim": 16}]}, {"rays": {"dim": "vocab"}, "axes": {"vocab": [8, 16]}}]
+)
+def test_keywords_and_axes_of_a_sweep_exclude_each_other(varied):
+    for config in (None, Config(dim=30, samples=100)):
+        with pytest.raises(ValueError, match="dim is given twice"):
+            superpose.sweep(config, dim=64, **varied)
+    # What the configuration says is a default.
+    cells = superpose.sweep(Config(dim=30, samples=100, length=4), **varied).cells
+    assert [cell.dim for cell in cells] == [8, 16]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Config(vocb=None), "unknown key vocb: did you mean vocab"),
+        (lambda: Config().replace(vocb=None), "unknown key vocb: did you mean vocab"),
+        (lambda: superpose.threshold(find="dim", vocb=None), "unknown key vocb: did you mean vocab"),
+        (lambda: superpose.estimate(vocb=None), "unknown key vocb: did you mean vocab"),
+        (lambda: superpose.bound(vocb=None), "unknown key vocb"),
+        (lambda: superpose.sweep(vocb=None, axes={"dim": [8]}), "unknown key vocb"),
+        (lambda: superpose.sweep(axes={"dimm": None}), "unknown key dimm"),
+        (lambda: superpose.sweep(axes={"dim": None}), "dim = None: must be a list of values"),
+    ],
+)
+def test_none_hides_no_mistake(call, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        call()
+
+
+def test_none_is_the_default():
+    assert Config(dim=None) == Config() and Config(dim=64, vocab=40).replace(dim=None) == Config(vocab=40)
+    cell = superpose.sweep(Config(dim=64), axes={"samples": [100]}, dim=None, width=None).cells[0]
+    assert cell.dim == Config().dim
+
+
+def test_none_replaces_no_array(network):
+    for name in ("m", "foo"):
+        with pytest.raises(ValueError, match=f"tensor {name} is of type NoneType: must be an array"):
+            network.replace(**{name: None})
+
+
+def test_settings_are_keywords():
+    for value in (5, {"vocab": 64}, Config()):
+        with pytest.raises(TypeError, match=r"settings are keywords, such as Config\(vocab=64\)"):
+            Config(value)
+
+
+def test_points_are_not_empty():
+    for points in ([], (), iter([])):
+        with pytest.raises(ValueError, match=r"points = .*: must be a list of at least one dictionary"):
+            superpose.sweep(axes={"dim": [8]}, points=points)
+    assert len(superpose.sweep(points=({"dim": dim} for dim in (8, 16)), samples=100).cells) == 2
