@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import json
@@ -182,6 +183,7 @@ class Result(Fields):
         """
         values, text, html, figure, kind = self._parts()
         saved = {"superpose": _engine.version, "kind": kind, "record": values, "text": text, "html": html, "figure": figure}
+        saved["checksum"] = _checksum(saved)
         with open(path("file", file), "w", encoding="utf-8") as opened:
             json.dump(saved, opened)
 
@@ -234,7 +236,7 @@ def _restored(kind: Type[Result], values: Dict[str, Any], text: str, html: str, 
 
 def load(file: Path) -> Result:
     """Reads a result that :meth:`Result.save` wrote, of the class in ``superpose.results`` for its kind. The trained network of a training run is not in it; a
-    checkpoint or a pickle has it.
+    checkpoint or a pickle has it. A file that was changed or damaged is refused with a ``ValueError``.
 
     Args:
         file: the file.
@@ -247,14 +249,27 @@ def load(file: Path) -> Result:
     True
     """
     name = path("file", file)
-    try:
-        saved = json.loads(text_of(name))
-        parts = [saved[part] for part in ("record", "text", "html", "figure", "kind")]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{name}: not a result that save() wrote ({type(error).__name__}: {error})") from None
     from .results import KINDS
 
-    return _restored(KINDS.get(parts[-1], Result), *parts)
+    try:
+        saved = json.loads(text_of(name))
+        values, text, html, figure, kind = (saved[part] for part in ("record", "text", "html", "figure", "kind"))
+        drawn = figure is None or (len(figure) == 2 and all(isinstance(part, str) for part in figure))
+        valid = isinstance(values, dict) and values and isinstance(text, str) and text.strip() and isinstance(html, str) and drawn
+        found = KINDS[kind] if valid else None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        found = None
+    if found is None:
+        raise ValueError(f"{name}: not a result that save wrote")
+    # Files of earlier versions have no checksum.
+    if saved.pop("checksum", _checksum(saved)) != _checksum(saved):
+        raise ValueError(f"{name}: its content was changed after it was saved")
+    return _restored(found, values, text, html, figure, kind)
+
+
+def _checksum(saved: Dict[str, Any]) -> str:
+    """The SHA-256 of what a file contains, whatever its layout."""
+    return hashlib.sha256(json.dumps(saved, sort_keys=True).encode()).hexdigest()
 
 
 def _module(name: str) -> Any:

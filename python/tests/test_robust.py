@@ -1,6 +1,7 @@
-"""Mistakes and damaged files: each is refused by a message that names it."""
+"""Arrays that are handed out, and damaged files of results."""
 
 import copy
+import json
 import pickle
 import statistics
 
@@ -100,3 +101,56 @@ def test_arrays_cannot_be_made_writeable(model):
             array.setflags(write=True)
         with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
             array.flags.writeable = True
+
+
+@pytest.fixture(scope="module")
+def result():
+    return Config(**TINY).run()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"record": None},
+        {"record": [1]},
+        {"record": {}},
+        {"kind": 3},
+        {"kind": ["run"]},
+        {"kind": "walk"},
+        {"text": 3},
+        {"text": ""},
+        {"html": None},
+        {"figure": "svg"},
+        {"figure": [1, 2]},
+    ],
+)
+def test_damaged_results_are_refused(change, result, tmp_path):
+    file = tmp_path / "x.json"
+    result.save(file)
+    saved = json.loads(file.read_text())
+    for checksum in ({}, {"checksum": None}):
+        file.write_text(json.dumps({**saved, **change, **checksum}))
+        with pytest.raises(ValueError, match=r"x.json: not a result that save wrote$"):
+            superpose.load(file)
+
+
+def test_foreign_files_are_no_results(result, tmp_path):
+    file = tmp_path / "x.json"
+    for text in (result.to_json(), "[" * 100_000, '{"a":' * 100_000, "", "null", "[]", "3", '"run"', "{}", "{"):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"x.json: not a result that save wrote$"):
+            superpose.load(file)
+
+
+def test_changed_results_are_refused(result, tmp_path):
+    file = tmp_path / "x.json"
+    result.save(file)
+    saved = json.loads(file.read_text())
+    # Another layout is the same content, and files of earlier versions have no checksum.
+    for same in (saved, {name: value for name, value in saved.items() if name != "checksum"}):
+        file.write_text(json.dumps(same, indent=2, sort_keys=True))
+        assert superpose.load(file) == result
+    saved["record"]["accuracy"]["mean"] += 1e-3
+    file.write_text(json.dumps(saved))
+    with pytest.raises(ValueError, match=r"x.json: its content was changed after it was saved"):
+        superpose.load(file)
