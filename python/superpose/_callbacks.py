@@ -29,6 +29,8 @@ def engine_hook(hook: Optional[Hook]) -> Optional[Callable[..., Any]]:
             return None if answer is None else False
         if not isinstance(answer, Mapping):
             raise wrong("what the hook returned", answer, "None, superpose.STOP, or a dictionary of arrays by name")
+        if any(not isinstance(name, str) for name in answer):
+            raise wrong("what the hook returned", answer, "a dictionary of arrays by name, such as {'m': ...}")
         missing = [name for name, array in answer.items() if array is None]
         if missing:
             raise wrong(f"what the hook returned for {missing[0]}", None, "an array; leave out a name that the optimiser moves")
@@ -46,11 +48,18 @@ def engine_loss(loss: Optional[Loss]) -> Optional[Callable[..., Any]]:
 
     def call(logits: Array, labels: Array) -> Tuple[float, Array]:
         answer = loss(logits, labels)
-        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            raise wrong("what the loss returned", answer, "the loss and its derivatives by the logits")
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2 or not _is_number(answer[0]):
+            shape = list(logits.shape)
+            raise wrong("what the loss returned", answer, f"the loss, a number, and its derivatives by the logits, an array of shape {shape}")
         return float(answer[0]), _arrays.array("dlogits", answer[1])
 
     return call
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is one real number, of Python, NumPy or another library."""
+    kind = numpy.asarray(value).dtype.kind if isinstance(value, (int, float, numpy.generic, numpy.ndarray)) else None
+    return getattr(value, "shape", ()) == () and (kind in ("i", "u", "f") if kind else hasattr(value, "__float__"))
 
 
 def engine_decoder(decoder: Optional[Decoder]) -> Optional[Callable[..., Any]]:

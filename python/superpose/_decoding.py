@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from ._task import Array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class FirstStep:
     """The first gradient step and the embeddings, as a decoder gets them. Arrays are read-only copies in float64.
 
@@ -19,10 +21,12 @@ class FirstStep:
         w_in: the first layer of the MLP, ``[width, dim]``, or ``None``.
     """
 
-    __slots__ = ("m", "samples", "z_in", "z_out", "z_trig", "w_in")
-
-    def __init__(self, m: Array, samples: float, z_in: Array, z_out: Array, z_trig: Array, w_in: Optional[Array]) -> None:
-        self.m, self.samples, self.z_in, self.z_out, self.z_trig, self.w_in = m, samples, z_in, z_out, z_trig, w_in
+    m: Array
+    samples: float
+    z_in: Array
+    z_out: Array
+    z_trig: Array
+    w_in: Optional[Array]
 
     def __repr__(self) -> str:
         return f"FirstStep(m={self.m.shape}, samples={self.samples:g})"

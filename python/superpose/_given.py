@@ -19,7 +19,8 @@ SHOWN = 60
 
 def wrong(name: str, value: Any, allowed: str) -> ValueError:
     """Returns the error for a parameter with a value that is not allowed."""
-    shown = value if isinstance(value, str) and value else repr(value)
+    # In one line: the representation of an array has several.
+    shown = value if isinstance(value, str) and value else " ".join(repr(value).split())
     return ValueError(f"{name} = {shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + '...'}: must be {allowed}")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any, Dict, Iterable, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 import numpy
 
 from . import _arrays, _engine
+from ._given import wrong
 from ._task import Array, Data
 from .results import Settings
 
@@ -84,8 +85,7 @@ class Network:
             threads: as for :meth:`Config.run`.
         """
         every = ["scores", "attention", "head", "before", "features", "output", "logits"]
-        names = [names] if isinstance(names, str) else names
-        wanted = [name for name in every if name != "before" or self.config.get("width")] if names is None else list(names)
+        wanted = [name for name in every if name != "before" or self.config.get("width")] if names is None else _names("names", names)
         return self._network.activations(wanted, _arrays.maybe("tokens", tokens), _arrays.maybe("position", position), threads)
 
     def attention(self, tokens: Any = None, position: Any = None, *, threads: Optional[int] = None) -> Array:
@@ -121,7 +121,7 @@ class Network:
         >>> {name: array.shape for name, array in gradients.items()}
         {'m': (16, 16), 'z_out': (32, 16)}
         """
-        names = self._network.trained() if by is None else [by] if isinstance(by, str) else list(by)
+        names = self._network.trained() if by is None else _names("by", by)
         given = _batch(tokens, position, labels)
         return LossGradients(*self._network.gradients(names, *given, threads))
 
@@ -152,6 +152,13 @@ class Network:
     def __reduce__(self) -> Any:
         tensors = {name: numpy.array(array) for name, array in self.tensors().items()}
         return _network, (self._source, tensors, self._network.memory())
+
+
+def _names(parameter: str, names: Any) -> List[str]:
+    found = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in found):
+        raise wrong(parameter, names, "a name or a list of names")
+    return found
 
 
 def _batch(tokens: Any, position: Any, labels: Any) -> Tuple[Optional[Array], Optional[Array], Optional[Array]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 import numpy
@@ -23,8 +24,9 @@ class Stop:
 STOP = Stop()
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """A training step before it is taken, as a hook gets it. Arrays are read-only copies, so they can be kept.
+    """A training step before it is taken, as a hook gets it. It cannot be changed. Arrays are read-only copies, so they can be kept.
 
     Attributes:
         number: steps taken before this one; 0 at the start of every repeat.
@@ -34,10 +36,11 @@ class Step:
         gradients: gradients of the loss by the same names, in float64, clipped if the configuration says so.
     """
 
-    __slots__ = ("number", "rate", "loss", "parameters", "gradients")
-
-    def __init__(self, number: int, rate: float, loss: float, parameters: Mapping[str, Array], gradients: Mapping[str, Array]) -> None:
-        self.number, self.rate, self.loss, self.parameters, self.gradients = number, rate, loss, parameters, gradients
+    number: int
+    rate: float
+    loss: float
+    parameters: Mapping[str, Array]
+    gradients: Mapping[str, Array]
 
     def __repr__(self) -> str:
         return f"Step(number={self.number}, rate={self.rate}, loss={self.loss})"

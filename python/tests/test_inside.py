@@ -81,7 +81,7 @@ def test_hook_that_returns_none_changes_nothing():
             arrays["m"][0, 0] = 1
     with pytest.raises(TypeError, match="does not support item assignment"):
         seen[0].gradients["m"] = 0
-    with pytest.raises(ValueError, match="what the loss returned = None: must be the loss and its derivatives"):
+    with pytest.raises(ValueError, match="what the loss returned = None: must be the loss, a number, and its derivatives"):
         Config(**SMALL).train(loss=lambda logits, labels: None)
     assert "Step(number=0" in repr(seen[0])
 

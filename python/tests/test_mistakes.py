@@ -1,5 +1,6 @@
 """Mistakes in arguments: each is refused by a message that names it."""
 
+import numpy
 import pytest
 
 import superpose
@@ -66,3 +67,48 @@ def test_points_are_not_empty():
         with pytest.raises(ValueError, match=r"points = .*: must be a list of at least one dictionary"):
             superpose.sweep(axes={"dim": [8]}, points=points)
     assert len(superpose.sweep(points=({"dim": dim} for dim in (8, 16)), samples=100).cells) == 2
+
+
+def test_steps_cannot_be_changed():
+    def hook(step):
+        with pytest.raises(AttributeError, match="rate"):
+            step.rate = 5
+        with pytest.raises(AttributeError, match="speed"):
+            step.speed = 5
+
+    assert Config(**TINY, steps=2).train(hook=hook).steps_taken == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda loss, by: ("a", by),
+        lambda loss, by: (None, by),
+        lambda loss, by: (1j, by),
+        lambda loss, by: (numpy.complex128(1j), by),
+        lambda loss, by: (True, by),
+        lambda loss, by: (numpy.ones(1), by),
+        lambda loss, by: (by, loss),
+        lambda loss, by: by,
+        lambda loss, by: None,
+    ],
+)
+def test_losses_return_a_number_and_an_array(answer):
+    with pytest.raises(ValueError, match=r"what the loss returned = .*: must be the loss, a number, and its derivatives .* \[500, 40\]"):
+        Config(**TINY, steps=2).train(loss=lambda logits, labels: answer(1.0, numpy.zeros(logits.shape)))
+
+
+@pytest.mark.parametrize("number", [float, int, numpy.float32, numpy.array])
+def test_losses_are_numbers_of_any_kind(number):
+    training = Config(**TINY, steps=2).train(loss=lambda logits, labels: (number(2), numpy.zeros(logits.shape)))
+    assert training.trajectory[0].loss == 2
+
+
+def test_what_hooks_and_by_name_are_words(network):
+    with pytest.raises(ValueError, match=r"what the hook returned = \{3: .*: must be a dictionary of arrays by name"):
+        Config(**TINY, steps=2).train(hook=lambda step: {3: numpy.zeros((24, 24))})
+    for by in ([None], 3, ["m", 2]):
+        with pytest.raises(ValueError, match="by = .*: must be a name or a list of names"):
+            network.gradients(by=by)
+    with pytest.raises(ValueError, match="names = .*: must be a name or a list of names"):
+        network.cache(names=[None])
