@@ -5,7 +5,6 @@ The engine reads any element type, alignment and stride, so this module only fin
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import Any, Dict, Mapping, Optional, TypedDict
 
@@ -64,10 +63,10 @@ searchsorted take""".split()
 def _method(name: str) -> Any:
     inherited = getattr(numpy.ndarray, name)
 
-    @functools.wraps(inherited)
     def call(array: ReadOnly, *arguments: Any, **keywords: Any) -> Any:
         return _computed(inherited(array, *arguments, **keywords))
 
+    call.__name__ = name
     return call
 
 
@@ -82,7 +81,7 @@ def _computed(found: Any) -> Any:
     return found[()] if found.ndim == 0 else found.view(numpy.ndarray)
 
 
-def guarded(array: numpy.ndarray) -> numpy.ndarray:
+def guarded(array: Any) -> numpy.ndarray:
     """Returns the array as one that cannot be made writeable and that DLPack copies."""
     return numpy.asarray(memoryview(array).toreadonly()).view(ReadOnly)
 

@@ -11,7 +11,8 @@ from . import _arrays, _engine
 from ._callbacks import engine_decoder
 from ._config import Config
 from ._decoding import Decoder
-from ._given import Number, Path, mapping, maybe_path, path, text_of, word, wrong
+from ._definitions import with_files
+from ._given import Number, Path, mapping, maybe_path, tensor_file, text_of, word, wrong
 from ._inputs import taken
 from ._progress import Progress, listener
 from ._settings import named
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keys import BoundKeys, EstimateKeys, Keys, RepeatKeys
-
-
-#: What reads files of arrays that are not safetensors, by the end of their names.
-_LOADERS = {".npy": "numpy.load", ".npz": "numpy.load", ".pt": "torch.load", ".pth": "torch.load"}
 
 
 def _config(config: Optional[Config], keys: Dict[str, Any]) -> Config:
@@ -292,10 +289,7 @@ def bound(
     for unused in ("samples", "test_samples", "repeats"):
         given.pop(unused, None)
     given.update(changed)
-    for name in ("embedding_file", "import"):
-        if given.get(name) is not None:
-            given[name] = path(name, given[name])
-    options = dict(given, accuracy=accuracy, seeds=seeds)
+    options = dict(with_files(given), accuracy=accuracy, seeds=seeds)
     return BoundResult(_experiment("bound", options, threads, progress, arrays, decoder, device), "bound")
 
 
@@ -330,7 +324,7 @@ def inspect(
     """Measures how the rows of a real embedding matrix overlap, and predicts how many facts they can hold: ``superpose inspect``.
 
     Args:
-        file: safetensors file, or an array of embeddings, one row per token.
+        file: safetensors file, or an array or a nested list of embeddings, one row per token.
         tensor: name of the matrix of input embeddings, one row per token; ``None``: the largest matrix of the file.
         output_tensor: name of the matrix of output embeddings, one row per label; ``None``: Gaussian vectors of the same dimension.
         accuracy: memory accuracy that the facts must reach, above 0 and below 1.
@@ -358,7 +352,7 @@ def inspect(
     """
     names = [None if name is None else word(key, name) for key, name in (("tensor", tensor), ("output_tensor", output_tensor))]
     with contextlib.ExitStack() as stack:
-        is_array = hasattr(file, "__array__") or hasattr(file, "__dlpack__")
+        is_array = hasattr(file, "__array__") or hasattr(file, "__dlpack__") or isinstance(file, (list, tuple))
         if is_array:
             if any(name is not None for name in names):
                 raise ValueError("tensor and output_tensor name matrices of a file; give the array alone")
@@ -367,12 +361,9 @@ def inspect(
             source = _arrays.written(_arrays.array("array", file), os.path.join(folder, "array.safetensors"))
         else:
             weight = "; give the .weight of a layer" if hasattr(file, "weight") else ""
-            if weight or isinstance(file, (list, tuple)):
+            if weight:
                 raise wrong("file", file, f"the name of a file or an array{weight}")
-            source = path("file", file)
-            loader = _LOADERS.get(os.path.splitext(source)[1])
-            if loader:
-                raise wrong("file", source, f"a safetensors file or an array; load it with {loader}")
+            source = tensor_file("file", file, "a safetensors file or an array")
         tell = stack.enter_context(listener(progress))
         found = _engine.inspect(source, is_array, names[0], names[1], accuracy, facts, length, trigger, threads, tell)
         return InspectResult(found, "inspect")
@@ -450,7 +441,7 @@ def memory(
         rule=rule,
         width=width,
         embedding=embedding,
-        embedding_file=maybe_path("embedding_file", embedding_file),
+        embedding_file=None if embedding_file is None else tensor_file("embedding_file", embedding_file),
         embedding_tensor=embedding_tensor,
         labels=labels,
         zipf=zipf,
@@ -515,7 +506,7 @@ def sweep(
     [(500, 16), (500, 32), (1000, 16), (1000, 32)]
     """
     given: Dict[str, Any] = dict(keys)
-    arrays, given, listed = taken(given), named(given), point_list(points)
+    arrays, given, listed = taken(given), with_files(named(given)), point_list(points)
     if isinstance(file, Config):
         varied = {*mapping("axes", axes), *mapping("rays", rays), *(name for point in listed or () for name in point)}
         fixed = {name: value for name, value in file._given().items() if name not in varied}

@@ -63,6 +63,19 @@ def maybe_path(name: str, value: Any) -> Optional[str]:
     return None if value is None else path(name, value)
 
 
+#: What reads files of arrays that are not safetensors, by the end of their names.
+_LOADERS = {".npy": "numpy.load", ".npz": "numpy.load", ".pt": "torch.load", ".pth": "torch.load"}
+
+
+def tensor_file(name: str, value: Any, allowed: str = "a safetensors file") -> str:
+    """Returns the path of a safetensors file as a string. Files of other libraries are refused by the end of their names."""
+    found = path(name, value)
+    loader = _LOADERS.get(os.path.splitext(found)[1].lower())
+    if loader:
+        raise wrong(name, found, f"{allowed}; load it with {loader}")
+    return found
+
+
 def text_of(file: str) -> str:
     """Returns the content of a UTF-8 text file."""
     with open(file, "rb") as opened:

@@ -3,35 +3,40 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Dict, Type
 
 from . import _engine
-from ._given import path, refuse_functions
-
-#: Settings whose values are files.
-_FILES = ("embedding_file", "import")
+from ._definitions import DEFINITIONS, FILES, chosen, with_files
+from ._given import refuse_functions
 
 #: Arrays that a call takes.
 _TENSORS = frozenset(("z_in", "z_out", "z_trig", "z_eos", "w_in", "tokens", "position", "labels"))
 
-#: Settings by name: default, allowed values and meaning.
-_DEFINITIONS: Dict[str, Dict[str, Any]] = _engine._definitions()
+
+def _keywords_only(new: Any) -> Any:
+    """Refuses values without a name by a message that shows how settings are given."""
+
+    @functools.wraps(new)
+    def call(cls: Any, *values: Any, **keys: Any) -> Any:
+        if values:
+            raise TypeError(f"{cls.__name__}({values[0]!r:.60}): settings are keywords, such as {cls.__name__}(vocab=64)")
+        return new(cls, **keys)
+
+    return call
 
 
 class Settings(_engine.Config):
     __slots__ = ()
 
-    def __new__(cls, *values: Any, **keys: Any) -> "Settings":
-        if values:
-            raise TypeError(f"{cls.__name__}({values[0]!r:.60}): settings are keywords, such as {cls.__name__}(vocab=64)")
+    @_keywords_only
+    def __new__(cls, **keys: Any) -> "Settings":
         keys = named(keys)
         if _ALWAYS_RECORDED <= keys.keys():
             # A whole configuration, as a record has it: settings at their defaults were not chosen.
             keys = {name: value for name, value in keys.items() if value != _default(name)}
-        for name in _FILES:
-            if keys.get(name) is not None:
-                keys[name] = path(name, keys[name])
+        keys = with_files(keys)
         _refuse_arrays(keys.get("import"))
         return super().__new__(cls, **chosen(keys))
 
@@ -53,7 +58,7 @@ class Settings(_engine.Config):
 
     def __getattr__(self, name: str) -> Any:
         # Only names without a property arrive here.
-        raise AttributeError(name if name.startswith("_") else f"no setting {name}: there are {', '.join(written(_DEFINITIONS))}")
+        raise AttributeError(name if name.startswith("_") else f"no setting {name}: there are {', '.join(written(DEFINITIONS))}")
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self._given())
@@ -64,7 +69,7 @@ def _rebuilt(kind: Type[Settings], keys: Dict[str, Any]) -> Settings:
 
 
 def _default(name: str) -> Any:
-    return _DEFINITIONS[name]["default"] if name in _DEFINITIONS else None
+    return DEFINITIONS[name]["default"] if name in DEFINITIONS else None
 
 
 def named(keys: Dict[str, Any]) -> Dict[str, Any]:
@@ -77,11 +82,6 @@ def named(keys: Dict[str, Any]) -> Dict[str, Any]:
     return {"import" if name == "import_" else name: value for name, value in keys.items()}
 
 
-def chosen(keys: Dict[str, Any]) -> Dict[str, Any]:
-    """Keys without those that are ``None``, which means the default. An unknown one stays with another value, so that the engine refuses it."""
-    return {name: 0 if value is None else value for name, value in keys.items() if value is not None or name not in _DEFINITIONS}
-
-
 def written(keys: Dict[str, Any]) -> Dict[str, Any]:
     """Keys as one writes them in Python."""
     return {"import_" if name == "import" else name: value for name, value in keys.items()}
@@ -89,7 +89,7 @@ def written(keys: Dict[str, Any]) -> Dict[str, Any]:
 
 def described() -> str:
     """The settings and their meanings, as the ``Args`` of a docstring."""
-    return "".join(f"        {name}: {definition['meaning']}.\n" for name, definition in written(_DEFINITIONS).items())
+    return "".join(f"        {name}: {definition['meaning']}.\n" for name, definition in written(DEFINITIONS).items())
 
 
 def _refuse_arrays(source: Any) -> None:
@@ -102,17 +102,17 @@ def _refuse_arrays(source: Any) -> None:
 
 
 #: Settings that every record writes down, at their default or not. A copy of a record may leave out the names of files.
-_ALWAYS_RECORDED = frozenset(name for name, setting in _DEFINITIONS.items() if setting["always"]) - {*_FILES, "output_embedding", "input_digest"}
+_ALWAYS_RECORDED = frozenset(name for name, setting in DEFINITIONS.items() if setting["always"]) - {*FILES, "output_embedding", "input_digest"}
 
 
 def _setting(name: str, meaning: str) -> property:
     return property(lambda config: config.to_dict()[name], doc=meaning)
 
 
-for _name, _definition in _DEFINITIONS.items():
+for _name, _definition in DEFINITIONS.items():
     setattr(Settings, *written({_name: _setting(_name, _definition["meaning"])}).popitem())
 
 _keyword = inspect.Parameter.KEYWORD_ONLY
 Settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [inspect.Parameter(name, _keyword, default=definition["default"]) for name, definition in written(_DEFINITIONS).items()]
+    [inspect.Parameter(name, _keyword, default=definition["default"]) for name, definition in written(DEFINITIONS).items()]
 )

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, NamedTuple
 import numpy
 
 from . import _arrays, _engine
-from ._given import Path, path, wrong
+from ._given import Path, path, tensor_file, wrong
 
 Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
@@ -84,7 +84,7 @@ class Task:
         Args:
             file: the file.
         """
-        found = _engine.read_sequences(path("file", file), [*Data._fields, *(f"test_{name}" for name in Data._fields)])
+        found = _engine.read_sequences(tensor_file("file", file), [*Data._fields, *(f"test_{name}" for name in Data._fields)])
         return cls(found[:3], found[3:])
 
     def __eq__(self, other: object) -> bool:

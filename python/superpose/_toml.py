@@ -7,8 +7,8 @@ import math
 import os
 from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
+from ._definitions import chosen
 from ._given import mapping, word, wrong
-from ._settings import chosen
 
 
 def sweep_text(

@@ -112,3 +112,31 @@ def test_what_hooks_and_by_name_are_words(network):
             network.gradients(by=by)
     with pytest.raises(ValueError, match="names = .*: must be a name or a list of names"):
         network.cache(names=[None])
+
+
+@pytest.mark.parametrize(("name", "loader"), [("x.npy", "numpy.load"), ("x.NPZ", "numpy.load"), ("x.pt", "torch.load"), ("x.pth", "torch.load")])
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("file", superpose.inspect),
+        ("file", superpose.Task.load),
+        ("import", lambda file: Config(import_=file)),
+        ("embedding_file", lambda file: Config(embedding_file=file)),
+        ("embedding_file", lambda file: superpose.memory(embedding_file=file)),
+        ("embedding_file", lambda file: superpose.bound(embedding_file=file)),
+        ("embedding_file", lambda file: superpose.sweep(axes={"samples": [100]}, embedding_file=file)),
+        ("import", lambda file: superpose.threshold(find="samples", import_=file)),
+    ],
+)
+def test_files_of_other_libraries_are_loaded_first(name, loader, parameter, call):
+    with pytest.raises(ValueError, match=f"^{parameter} = {name}: must be a safetensors file.*; load it with {loader}"):
+        call(name)
+
+
+def test_inspect_takes_lists():
+    rows = numpy.random.default_rng(0).standard_normal((60, 16))
+    assert superpose.inspect(rows.tolist()) == superpose.inspect(rows)
+    assert superpose.inspect(tuple(map(tuple, rows.tolist()))).dim == 16
+    for wrong, sentence in (([], "array of type float64 and shape .*: must be a matrix"), (["a.safetensors"], "must be a matrix"), ([[1.0], [1.0, 2.0]], "tensor array is of type list")):
+        with pytest.raises(ValueError, match=sentence):
+            superpose.inspect(wrong)
