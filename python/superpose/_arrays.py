@@ -5,6 +5,7 @@ The engine reads any element type, alignment and stride, so this module only fin
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, Dict, Mapping, Optional, TypedDict
 
@@ -46,7 +47,9 @@ class ReadOnly(numpy.ndarray):
         return array[()] if array.ndim == 0 else array.view(numpy.ndarray)
 
     def __getitem__(self, index: Any) -> Any:
-        return _computed(super().__getitem__(index))
+        found = self.view(numpy.ndarray)[index]
+        # An index by an array copies.
+        return found if not isinstance(found, numpy.ndarray) or found.flags.writeable else found.view(ReadOnly)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return numpy.array(self, subok=False).__reduce_ex__(protocol)
@@ -63,10 +66,10 @@ searchsorted take""".split()
 def _method(name: str) -> Any:
     inherited = getattr(numpy.ndarray, name)
 
+    @functools.wraps(inherited, assigned=["__name__"])
     def call(array: ReadOnly, *arguments: Any, **keywords: Any) -> Any:
         return _computed(inherited(array, *arguments, **keywords))
 
-    call.__name__ = name
     return call
 
 
