@@ -276,14 +276,13 @@ impl Import {
             None => complete(&self.test, &task, Stream::Test)?,
         };
         let tested = test.as_ref().map(facts_of);
-        let unknown = |fact: &Fact| seen.binary_search_by_key(&fact.token, |known| known.token).is_err();
-        if self.train.has_labels() && !self.test.has_labels() && self.has_test() {
-            if let Some(index) = tested.iter().flatten().position(unknown) {
-                let name = "test_tokens (at the informative position)".into();
-                let value = tested.iter().flatten().nth(index).map_or(0, |fact| fact.token).to_string();
-                let expected = "no training sample tells its label; give test_labels".into();
-                return Err(TensorError::Value { name, value, index, expected }.into());
-            }
+        let from_training = self.train.has_labels() && !self.test.has_labels();
+        let asked = test.iter().filter(|_| from_training).flat_map(facts_of).enumerate();
+        let known = |token| seen.binary_search_by_key(&token, |fact| fact.token).is_ok();
+        if let Some((index, fact)) = { asked }.find(|(_, fact)| !known(fact.token)) {
+            let (name, value) = ("test_tokens (at the informative position)".into(), fact.token.to_string());
+            let expected = "no training sample tells its label; give test_labels".into();
+            return Err(TensorError::Value { name, value, index, expected }.into());
         }
         let differs = |fact: &Fact| task.facts().get(fact.token).map(|&label| label != fact.label);
         let contradiction = trained.iter().position(|fact| differs(fact) == Some(true));
