@@ -312,7 +312,7 @@ fn invalid_tensors_are_rejected() {
             &["tokens", "600", "index 3", "512"],
         ),
         (
-            vec![whole("tokens", &[4, 2]), Entry::whole("position", &[4], &tokens)],
+            vec![whole("tokens", &[4, 3]), Entry::whole("position", &[4], &tokens)],
             "",
             &["position", "600", "length"],
         ),
