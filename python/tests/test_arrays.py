@@ -74,7 +74,7 @@ def test_arrays_are_views_that_outlive_the_model():
         ({"z_eos": numpy.zeros(128)}, "tensor z_eos holds 0"),
         ({"z_in": "rows"}, "tensor z_in is of type str: must be an array"),
         ({"tokens": rows(), "position": [0]}, "tensor tokens holds float64: must hold whole numbers"),
-        ({"tokens": [[1, 2], [3, -4]]}, "tensor tokens holds -4 at index 3: every entry must be from 0"),
+        ({"tokens": [[1, 2], [3, -4]], "position": [0, 1]}, "tensor tokens holds -4 at index 3: every entry must be from 0"),
         ({"tokens": [[1, 2], [3, 4]], "position": [0, 2]}, "tensor position holds 2 at index 1"),
         ({"tokens": [[1, 2], [3, 1000]], "position": [0, 1]}, "tensor tokens holds 1000 at index 3"),
         ({"labels": [1, 2]}, "tensor tokens .* is missing"),
