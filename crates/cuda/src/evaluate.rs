@@ -193,8 +193,7 @@ impl<T: Element> Session<'_, T> {
             let (facts, weights) = (self.facts(first), weights.at(first));
             match &readout {
                 Some(readout) => {
-                    self.residuals(readout, features, facts)?;
-                    self.residual_outputs(features)?;
+                    self.residual_outputs(readout, features, facts)?;
                     let to = arguments![work.output.start(), entries, columns, weights];
                     self.launch("scale_rows", linear(count * dim), to)?;
                 }

@@ -3,7 +3,7 @@
 use superpose_core::backend::DeviceError;
 use superpose_core::model::worth_folding;
 
-use crate::geometry::{NEAR_LOGITS, block_rows, linear, rows};
+use crate::geometry::{NEAR_LOGITS, block_rows, linear, rows, softmax_tiles};
 use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
 use crate::limit::{Rows, SecondStep, Weights};
 use crate::session::{Scores, Session, Sizes, Trained};
@@ -33,6 +33,13 @@ pub struct Readout<'a, T> {
     folded: Option<Buffer<T>>,
 }
 
+impl<T> Readout<'_, T> {
+    /// `Z_out M`, if the matrix was folded.
+    pub fn folded(&self) -> Option<&Buffer<T>> {
+        self.folded.as_ref()
+    }
+}
+
 /// Memory for a block of samples or tokens, a row for each.
 pub struct Work<T> {
     pub head: Buffer<T>,
@@ -50,6 +57,15 @@ pub struct Features<'a, T> {
     pub work: &'a Work<T>,
     pub count: usize,
     start: u64,
+    /// The address of the number of rows that a cell of a batch uses, 0 if it uses all.
+    used: u64,
+}
+
+impl<T> Features<'_, T> {
+    /// The same with the number of used rows of each cell at an address.
+    pub fn using(self, used: u64) -> Self {
+        Features { used, ..self }
+    }
 }
 
 impl<T: Element> Session<'_, T> {
@@ -63,7 +79,7 @@ impl<T: Element> Session<'_, T> {
             let response = self.response(m)?;
             let u = self.direction(&self.pass(None, &response, Want::Query)?)?;
             let (phases, scores) = self.second_step(&u)?;
-            let step = self.pass(scores.as_ref(), &response, Want::Values)?;
+            let step = self.memory_sum(scores.as_ref(), &response)?;
             let step = self.step_by_rule(step, Some(&phases))?;
             let eta2 = phases.iter().map(|phase| phase.eta2).collect();
             Ok(((phases, scores), eta2, step))
@@ -123,14 +139,16 @@ impl<T: Element> Session<'_, T> {
 
     /// Passes the head outputs of a block through the MLP, if there is one.
     pub fn activate<'b>(&self, work: &'b Work<T>, count: usize) -> Done<Features<'b, T>> {
-        let Some(w_in) = &self.w_in else { return Ok(Features { work, count, start: work.head.start() }) };
+        let Some(w_in) = &self.w_in else {
+            return Ok(Features { work, count, start: work.head.start(), used: 0 });
+        };
         let Sizes { dim, inputs, .. } = self.sizes;
         let (head, w_in) = (plain::<T>(work.head.start()), transposed(w_in.start()));
         self.product(work.before.start(), [count, dim, inputs], head, w_in)?;
         let (size, kind, scale) = ((count * inputs) as u64, self.activation(), self.mlp_scale());
         let to = arguments![work.before.start(), work.after.start(), size, kind, scale];
         self.launch("activate", linear(count * inputs), to)?;
-        Ok(Features { work, count, start: work.after.start() })
+        Ok(Features { work, count, start: work.after.start(), used: 0 })
     }
 
     /// Logits of a block.
@@ -139,7 +157,7 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// Residuals of a block with the given labels.
-    pub fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
+    fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
         let columns = self.sizes.labels;
         // Few rows at a time, so that logits are still in the cache when they become residuals.
         let size = (NEAR_LOGITS / columns).max(1024);
@@ -174,12 +192,37 @@ impl<T: Element> Session<'_, T> {
         }
     }
 
-    /// `Z_out^T r` of a block of residuals.
-    pub fn residual_outputs(&self, block: Features<'_, T>) -> Done {
-        let Work { logits, output, .. } = block.work;
-        let (residuals, z_out) = (plain::<T>(logits.start()), plain(self.z_out.start()));
-        let sizes = [block.count, self.sizes.labels, self.sizes.dim];
-        self.product(output.start(), sizes, residuals, z_out)
+    /// Whether one kernel computes the softmax of this readout and its product.
+    pub fn fuses(&self, readout: &Readout<'_, T>) -> bool {
+        self.fused && readout.folded.is_some()
+    }
+
+    /// `Z_out^T r` of a block with the labels at an address.
+    pub fn residual_outputs(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
+        let output = block.work.output.start();
+        self.respond(readout, block, labels, (self.z_out.start(), self.sizes.dim), output)
+    }
+
+    /// `X^T r` of a block, for the matrix X at an address, of `columns` numbers per label. Uses the memory for logits unless one kernel
+    /// computes it.
+    fn respond(
+        &self,
+        readout: &Readout<'_, T>,
+        block: Features<'_, T>,
+        right: u64,
+        (x, columns): (u64, usize),
+        out: u64,
+    ) -> Done {
+        let labels = self.sizes.labels;
+        if let (true, Some(folded)) = (self.fused, &readout.folded) {
+            let [count, labels, dim] = [block.count, labels, columns].map(|size| size as u32);
+            let (start, used) = (block.start, block.used);
+            let to = arguments![start, count, folded.start(), labels, x, dim, right, used, out];
+            return self.launch("softmax_product", softmax_tiles(block.count), to);
+        }
+        self.residuals(readout, block, right)?;
+        let residuals = plain::<T>(block.work.logits.start());
+        self.product(out, [block.count, labels, columns], residuals, plain(x))
     }
 
     /// `sum += output^T features` of a block.
@@ -210,12 +253,21 @@ impl<T: Element> Session<'_, T> {
         let softmax = matches!(response, Response::Full(_));
         let size = block_rows(dim.max(inputs).max(if softmax { label_count } else { 0 }), samples);
         let lane = self.lane;
-        let memory = self.work(size, softmax)?;
+        let fused = matches!(response, Response::Full(readout) if self.fuses(readout));
+        let memory = self.work(size, softmax && !fused)?;
         let labels = lane.alloc::<u32>(size)?;
         let (total, sums, by_features) = match want {
             Want::Values => (lane.zeros(dim * inputs)?, lane.zeros(0)?, lane.alloc(0)?),
-            Want::Query => (lane.zeros(tokens + 1)?, lane.zeros(tokens + 1)?, lane.alloc(size * inputs)?),
+            Want::Query => (lane.zeros(tokens + 1)?, self.coefficient_sums()?, lane.alloc(size * inputs)?),
         };
+        // The entries of a residual add up to at most 2 in absolute value, so that A^T r is at most twice as long as a row of A.
+        let bound = match response {
+            Response::Full(Readout { folded: Some(folded), .. }) if self.w_in.is_none() => Some(folded),
+            _ => None,
+        };
+        if let (Want::Query, Some(folded)) = (want, bound) {
+            self.longest(folded.start(), label_count, inputs, None, 0)?;
+        }
         // Numbers read or multiplied since the last wait.
         let mut work = 0;
         for first in (0..samples).step_by(size) {
@@ -230,9 +282,6 @@ impl<T: Element> Session<'_, T> {
             let weights = scores.map_or(Weights::Equal, Weights::Softmax);
             self.attend(&self.train, Rows::samples(first, count), weights, memory.head.start())?;
             let block = self.activate(&memory, count)?;
-            if let Response::Full(readout) = response {
-                self.residuals(readout, block, labels.start())?;
-            }
             match want {
                 Want::Values => {
                     self.output(response, block, &labels)?;
@@ -241,9 +290,12 @@ impl<T: Element> Session<'_, T> {
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
-                    self.longest(g, count, dim, None, 0)?;
-                    self.scatter_by_rows(start, count, g, false, count, &sums)?;
-                    self.flush(&sums, &total, count)?;
+                    if bound.is_none() {
+                        self.longest(g, count, dim, None, 0)?;
+                    }
+                    let all = if bound.is_some() { 2 * count } else { count };
+                    self.scatter_by_rows(start, count, g, false, all, &sums)?;
+                    self.flush(&sums, &total, all)?;
                 }
             }
             work += count * (length * dim + inputs * dim + if softmax { label_count * inputs } else { 0 });
@@ -274,7 +326,7 @@ impl<T: Element> Session<'_, T> {
         let (count, out) = (block.count, &block.work.output);
         match response {
             Response::Limit { .. } => self.pick(&self.centred, dim, labels, count, false, out),
-            Response::Full(_) => self.residual_outputs(block),
+            Response::Full(readout) => self.residual_outputs(readout, block, labels.start()),
             Response::Linear { coupling, .. } => {
                 let (features, coupling) = (plain::<T>(block.start), transposed(coupling.start()));
                 self.product(out.start(), [count, inputs, dim], features, coupling)?;
@@ -291,8 +343,8 @@ impl<T: Element> Session<'_, T> {
         labels: &Buffer<u32>,
         out: &Buffer<T>,
     ) -> Done {
-        let Sizes { dim, inputs, labels: label_count, .. } = self.sizes;
-        let (count, Work { logits, output, .. }) = (block.count, block.work);
+        let Sizes { dim, inputs, .. } = self.sizes;
+        let (count, output) = (block.count, &block.work.output);
         match response {
             Response::Limit { by_label: Some(by_label) } => {
                 self.pick(by_label, inputs, labels, count, false, out)
@@ -300,9 +352,8 @@ impl<T: Element> Session<'_, T> {
             Response::Limit { by_label: None } => {
                 Err(DeviceError::Failed { reason: "the query has no derivative by label".into() })
             }
-            Response::Full(Readout { folded: Some(folded), .. }) => {
-                let (residuals, folded) = (plain::<T>(logits.start()), plain(folded.start()));
-                self.product(out.start(), [count, label_count, inputs], residuals, folded)
+            Response::Full(readout @ Readout { folded: Some(folded), .. }) => {
+                self.respond(readout, block, labels.start(), (folded.start(), inputs), out.start())
             }
             Response::Full(Readout { m, .. }) => {
                 self.output(response, block, labels)?;

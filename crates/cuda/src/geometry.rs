@@ -2,7 +2,7 @@
 //! and not on the GPU, so that only cuBLAS may give other last bits on another GPU.
 
 use superpose_core::backend::DeviceError;
-use superpose_core::config::{Config, Regime, Settings};
+use superpose_core::config::{Config, Precision, Regime, Settings};
 use superpose_core::with_precision;
 
 use crate::lane::{Done, Shape};
@@ -30,11 +30,11 @@ const LAUNCH_ENTRIES: usize = 1 << 38;
 /// The longest inner sum of one product; longer ones are added in 64 bits.
 pub const INNER: usize = 1 << 14;
 
-/// The work up to which a cell counts as small, in multiply-adds of a product: some 0.3 ms. Small cells share launches, and own kernels
+/// The work up to which a cell counts as small, in multiply-adds of a product: some 0.2 ms. Small cells share launches, and own kernels
 /// compute their products, whose bits do not depend on the number of cells; cuBLAS chooses other algorithms for more cells.
-const SMALL: f64 = 8e9;
+const SMALL: f64 = 5e9;
 /// The work of a batch, which keeps a GPU busy.
-const BATCH: f64 = 5e10;
+const BATCH: f64 = 7e10;
 /// Cells of a batch.
 const MAX_BATCH: f64 = 64.0;
 
@@ -56,15 +56,41 @@ pub fn rows(rows: usize, columns: usize) -> Shape {
     Shape { grid: (rows as u32, 1), block: block as u32, shared: 0 }
 }
 
+/// A warp per row; many rows share a warp.
+pub fn warps(rows: usize) -> Shape {
+    linear(rows.min(1 << 13) * 32)
+}
+
+/// The lanes that share a sample where it joins a group: each takes four columns or more.
+pub fn join_lanes(dim: usize) -> u32 {
+    dim.div_ceil(4).next_power_of_two().min(32) as u32
+}
+
+/// One block, of which every thread takes neighbouring items.
+pub fn scan() -> Shape {
+    Shape { grid: (1, 1), block: 1024, shared: 0 }
+}
+
 /// The lanes that share a sample: each takes four positions at a time.
 pub fn lanes(length: usize) -> u32 {
     length.div_ceil(4).next_power_of_two().min(32) as u32
 }
 
-/// The lanes that share a dot product where a warp takes a sample: short rows and sequences.
-pub fn dot_lanes(dim: usize, length: usize) -> Option<u32> {
+/// The lanes that share a sample of a short sequence with short rows: each takes four columns and four positions.
+pub fn short_lanes(dim: usize, length: usize) -> Option<u32> {
     let short = dim.is_multiple_of(4) && dim <= 128 && length <= 128;
-    short.then(|| (dim / 4).next_power_of_two() as u32)
+    short.then(|| (dim.max(length).div_ceil(4)).next_power_of_two().max(4) as u32)
+}
+
+/// Blocks for samples of short sequences, and the samples of a block, whose tokens it holds.
+pub fn short_blocks(samples: usize, length: usize) -> (Shape, u32) {
+    let each = (1024 / length.next_multiple_of(4)).min(32);
+    (Shape { grid: (samples.div_ceil(each) as u32, 1), block: THREADS, shared: 0 }, each as u32)
+}
+
+/// Copies of the sums by token that samples add to, so that few tokens are not a place where all samples wait.
+pub fn copies(tokens: usize) -> usize {
+    ((1 << 12) / (tokens + 1)).clamp(1, 8)
 }
 
 /// Bytes of shared memory for the dot products of one sample.
@@ -77,7 +103,7 @@ pub fn shared_bytes(config: &Config, real: usize) -> usize {
     let trains = config.training.is_some();
     let by_rows =
         config.regime == Regime::Exact || config.width.is_some() || Way::choose(config) == Way::Rows;
-    let by_blocks = by_rows && dot_lanes(config.dim, config.length).is_none();
+    let by_blocks = by_rows && short_lanes(config.dim, config.length).is_none();
     if trains || by_blocks { dots_bytes(config.dim, config.length, real) } else { 0 }
 }
 
@@ -139,9 +165,11 @@ fn work(config: &Config) -> f64 {
     let read = n * count(config.length) * 3.0;
     let sums = match Way::choose(config) {
         Way::Tables if !exact && !mlp => 250.0 * read + 3.0 * labels * tokens * d,
-        _ => 30.0 * read * d + 2.0 * n * d * p,
+        _ => 10.0 * read * d + 2.0 * n * d * p,
     };
-    let softmax = if exact { 4.0 * n * labels * p } else { 0.0 };
+    // Groups of samples take step 3 without an MLP.
+    let products = if mlp { 4.0 } else { 2.0 };
+    let softmax = if exact { products * n * labels * p } else { 0.0 };
     let layer = if mlp { 6.0 * n * d * p } else { 0.0 };
     sums + softmax + layer + (count(config.test_samples) + 3.0 * count(config.vocab)) * labels * p
 }
@@ -155,6 +183,19 @@ pub fn small(config: &Config) -> bool {
 /// Cells like this one that share launches.
 pub fn batch(config: &Config) -> usize {
     if small(config) { (BATCH / work(config)).min(MAX_BATCH) as usize } else { 1 }
+}
+
+/// Whether one kernel computes the softmax of a cell and its product, for 32-bit numbers: it holds whole rows of features.
+pub fn fused(config: &Config) -> bool {
+    small(config) && config.width.is_none() && config.dim.is_multiple_of(4) && config.dim <= 64
+}
+
+/// Bytes of shared memory of a block of the kernel for the softmax and its product.
+pub const SOFTMAX_BYTES: usize = 8 * (128 * 36 + 32 * 36 + 16 * 68);
+
+/// A block for 128 samples.
+pub fn softmax_tiles(samples: usize) -> Shape {
+    Shape { grid: (samples.div_ceil(128) as u32, 1), block: 128, shared: SOFTMAX_BYTES as u32 }
 }
 
 /// The kernel of a product of m x n entries, and its launch for this many parts of the inner sum.
@@ -210,14 +251,25 @@ pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
     let mut train: f64 = table + block(widest, config.samples, false);
     if config.regime == Regime::Exact {
         let softmax = config.label_count().max(widest);
-        train = train.max(2.0 * labels * p * real + block(softmax, config.samples, true));
+        // The groups of facts, and the head outputs of a block beside those of samples that are in none.
+        let vocab = count(config.vocab);
+        let groups =
+            vocab * (8.0 * d + 12.0) + block_rows(softmax, config.samples) as f64 * (d * real + 12.0);
+        let single = config.precision == Precision::F32;
+        let logits = !(single && fused(config) && config.samples >= config.label_count());
+        train = train.max(2.0 * labels * p * real + block(softmax, config.samples, logits) + groups);
     }
     let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
     let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
     // What comes back of every sequence and of every token that is asked, by index where not all are.
     let answers = 64.0 * count(test) + 40.0 * count(test.max(config.vocab));
     let largest = train.max(evaluate.max(asked) + answers);
-    embeddings + dataset + matrices + parts * d * p * real + 24.0 * tokens + largest
+    embeddings
+        + dataset
+        + matrices
+        + parts * d * p * real
+        + (8.0 * copies(config.token_count()) as f64 + 16.0) * tokens
+        + largest
 }
 
 #[cfg(test)]
@@ -240,10 +292,11 @@ mod tests {
             assert!(shape.block.is_multiple_of(32) && shape.grid.0 as usize * 256 >= 1000 * width as usize);
         }
         assert_eq!(
-            [(64, 16), (24, 9), (128, 128)].map(|(dim, length)| dot_lanes(dim, length)),
-            [Some(16), Some(8), Some(32)]
+            [(64, 16), (24, 9), (128, 128), (8, 65), (4, 2)].map(|(dim, length)| short_lanes(dim, length)),
+            [Some(16), Some(8), Some(32), Some(32), Some(4)]
         );
-        assert_eq!([(132, 16), (7, 9), (64, 129)].map(|(dim, length)| dot_lanes(dim, length)), [None; 3]);
+        assert_eq!([(132, 16), (7, 9), (64, 129)].map(|(dim, length)| short_lanes(dim, length)), [None; 3]);
+        assert_eq!([warps(1), warps(8), warps(1 << 20)].map(|shape| shape.grid.0), [1, 1, 1 << 10]);
         assert_eq!(rows(7, 3), Shape { grid: (7, 1), block: 32, shared: 0 });
         assert_eq!(rows(7, 10_000).block, THREADS);
         assert!(dots_bytes(MAX_DIM, MAX_LENGTH, 8) < 226 * 1024, "more than a block of an H100 has");
@@ -259,6 +312,19 @@ mod tests {
         assert_eq!(shared_bytes(&wide.check().unwrap(), 8), dots_bytes(1000, 300, 8));
         let trained = Settings { training: Some(Training::new(1)), ..exact };
         assert_eq!(shared_bytes(&trained.check().unwrap(), 4), dots_bytes(64, 16, 4));
+    }
+
+    #[test]
+    fn blocks_hold_their_samples() {
+        assert_eq!(
+            [(8192, 16), (1, 128), (100, 1)].map(|(samples, length)| {
+                let (shape, each) = short_blocks(samples, length);
+                (shape.grid.0, each)
+            }),
+            [(256, 32), (1, 8), (4, 32)]
+        );
+        assert_eq!([1, 1024, 1 << 20].map(copies), [8, 3, 1]);
+        assert_eq!([softmax_tiles(1), softmax_tiles(129)].map(|shape| shape.grid.0), [1, 2]);
     }
 
     #[test]

@@ -13,11 +13,13 @@ use crate::lane::failed;
 use crate::library;
 
 /// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
-pub const FILES: [(&str, &str, &[&str]); 5] = [
+pub const FILES: [(&str, &str, &[&str]); 7] = [
     ("draw.cu", include_str!("kernels/draw.cu"), &["--fmad=false"]),
     ("samples.cu", include_str!("kernels/samples.cu"), &[]),
+    ("groups.cu", include_str!("kernels/groups.cu"), &[]),
     ("matrices.cu", include_str!("kernels/matrices.cu"), &[]),
     ("product.cu", include_str!("kernels/product.cu"), &[]),
+    ("softmax.cu", include_str!("kernels/softmax.cu"), &[]),
     ("train.cu", include_str!("kernels/train.cu"), &[]),
 ];
 
@@ -99,7 +101,7 @@ impl Kernels {
             let module = context.load_module(Ptx::from_binary(code)).map_err(failed)?;
             for name in names(text) {
                 let function = module.load_function(name).map_err(failed)?;
-                if ["scatter_by_rows", "coefficients"].contains(&name) {
+                if ["scatter_by_rows", "softmax_product", "coefficients"].contains(&name) {
                     let kind = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
                     function.set_attribute(kind, shared).map_err(failed)?;
                 }

@@ -16,7 +16,7 @@
 //! | `geometry` | block sizes, the choice of algorithm, memory estimates |
 //! | `data` | data and embeddings of a run in device memory |
 //! | `session` | a run, and the steps that all parts share |
-//! | `limit`, `exact` | the three steps |
+//! | `limit`, `exact`, `grouped` | the three steps |
 //! | `evaluate` | the measures |
 //! | `train` | training beyond the early phase |
 
@@ -27,6 +27,7 @@ mod evaluate;
 mod exact;
 mod geometry;
 mod gpu;
+mod grouped;
 mod kernels;
 mod lane;
 mod library;

@@ -8,7 +8,9 @@ use superpose_core::task::{Drawn, Samples};
 
 use crate::data::Source;
 use crate::exact::{Response, Want};
-use crate::geometry::{UNSORTED, Way, dot_lanes, dots_bytes, groups, lanes, launch_samples, linear};
+use crate::geometry::{
+    UNSORTED, Way, copies, dots_bytes, groups, lanes, launch_samples, linear, short_blocks, short_lanes,
+};
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional, plain, transposed};
 use crate::session::{Scores, Session, Sizes, Sorted, Trained};
 
@@ -207,6 +209,11 @@ impl<T: Element> Session<'_, T> {
 
     /// Head outputs of samples or of segments of samples.
     pub fn attend(&self, source: &Source, rows: Rows, weights: Weights<'_, T>, out: u64) -> Done {
+        if rows.starts == 0
+            && let Some(width) = short_lanes(self.sizes.dim, self.sizes.length)
+        {
+            return self.attend_short(source, rows, weights, width, out);
+        }
         let (dim, first, count) = (self.sizes.dim as u32, rows.first as u64, rows.count as u32);
         let shape = groups(rows.count * self.sizes.dim.div_ceil(128), 32);
         let trigger = self.value_trigger(self.problem.config.trigger);
@@ -214,11 +221,7 @@ impl<T: Element> Session<'_, T> {
             Weights::Softmax(scores) => Some(self.stats(source, rows, scores)?),
             _ => None,
         };
-        let (tokens, trigger_score, given) = match weights {
-            Weights::Equal => (0, 0, 0),
-            Weights::Softmax(scores) => (scores.tokens.start(), scores.trigger(), 0),
-            Weights::Given(weights) => (0, 0, weights.start()),
-        };
+        let (tokens, trigger_score, given) = weights.addresses();
         let to = arguments![
             *source,
             rows.order,
@@ -237,6 +240,36 @@ impl<T: Element> Session<'_, T> {
         self.launch("attend", shape, to)
     }
 
+    /// The same for samples of short sequences with short rows, which `width` lanes share.
+    fn attend_short(
+        &self,
+        source: &Source,
+        rows: Rows,
+        weights: Weights<'_, T>,
+        width: u32,
+        out: u64,
+    ) -> Done {
+        let (dim, first, count) = (self.sizes.dim as u32, rows.first as u32, rows.count as u32);
+        let trigger = self.value_trigger(self.problem.config.trigger);
+        let (shape, each) = short_blocks(rows.count, self.sizes.length);
+        let (tokens, trigger_score, given) = weights.addresses();
+        let to = arguments![
+            *source,
+            first,
+            count,
+            each,
+            self.z_in.start(),
+            dim,
+            trigger,
+            tokens,
+            trigger_score,
+            given,
+            out,
+            width
+        ];
+        self.launch("attend_short", shape, to)
+    }
+
     /// Sums of the coefficients of step 2 by token, and at informative positions, for a value matrix.
     fn limit_coefficients(&self, m: &Buffer<T>) -> Done<Buffer<f64>> {
         let Sizes { dim, inputs, labels, tokens, length, samples } = self.sizes;
@@ -251,7 +284,7 @@ impl<T: Element> Session<'_, T> {
             return self.pass(None, &Response::Limit { by_label: Some(by_label) }, Want::Query);
         }
         let values = self.problem.config.trigger == Trigger::Values;
-        let (sums, total) = (self.lane.zeros::<i64>(tokens + 1)?, self.lane.zeros::<f64>(tokens + 1)?);
+        let (sums, total) = (self.coefficient_sums()?, self.lane.zeros::<f64>(tokens + 1)?);
         self.longest(by_label.start(), labels, dim, None, 0)?;
         match Way::choose(self.problem.config) {
             Way::Tables => {
@@ -263,6 +296,7 @@ impl<T: Element> Session<'_, T> {
                     self.row_dots(&by_label, labels, &self.z_trig, by_trigger)?;
                 }
                 let (columns, width, all) = (tokens as u32, lanes(length), samples as f64);
+                let copies = copies(tokens) as u32;
                 self.by_launch(1, |first, count| {
                     let to = arguments![
                         self.train,
@@ -274,6 +308,7 @@ impl<T: Element> Session<'_, T> {
                         self.lengths.start(),
                         all,
                         sums.start(),
+                        copies,
                         width
                     ];
                     self.launch("scatter_by_table", groups(count as usize, width), to)
@@ -299,13 +334,16 @@ impl<T: Element> Session<'_, T> {
     ) -> Done {
         let Sizes { dim, tokens, length, .. } = self.sizes;
         let (columns, by_label, all) = (tokens as u32, u32::from(by_label), samples as f64);
+        let copies = copies(tokens) as u32;
         let trigger = self.value_trigger(self.problem.config.trigger);
-        if let Some(width) = dot_lanes(dim, length) {
+        if let Some(width) = short_lanes(dim, length) {
+            let (shape, each) = short_blocks(count, length);
             let (dim, number) = (dim as u32, count as u32);
             let to = arguments![
                 self.train,
                 first,
                 number,
+                each,
                 columns,
                 self.z_in.start(),
                 dim,
@@ -315,9 +353,10 @@ impl<T: Element> Session<'_, T> {
                 self.lengths.start(),
                 all,
                 sums.start(),
+                copies,
                 width
             ];
-            return self.launch("scatter_by_warps", groups(count, 32), to);
+            return self.launch("scatter_short", shape, to);
         }
         let shared = dots_bytes(dim, length, size_of::<T>()) as u32;
         let (shape, dim) = (Shape { grid: (count as u32, 1), block: 128, shared }, dim as u32);
@@ -332,15 +371,23 @@ impl<T: Element> Session<'_, T> {
             by_label,
             self.lengths.start(),
             all,
-            sums.start()
+            sums.start(),
+            copies
         ];
         self.launch("scatter_by_rows", shape, to)
     }
 
+    /// Sums of coefficients by token and at informative positions, as integers, in several copies.
+    pub fn coefficient_sums(&self) -> Done<Buffer<i64>> {
+        let tokens = self.sizes.tokens;
+        self.lane.zeros(copies(tokens) * (tokens + 1))
+    }
+
     /// Adds the integer sums of `samples` samples to the totals and clears them.
     pub fn flush(&self, sums: &Buffer<i64>, total: &Buffer<f64>, samples: usize) -> Done {
-        let (size, all) = ((self.sizes.tokens + 1) as u64, samples as f64);
-        let to = arguments![sums.start(), size, self.lengths.start(), all, total.start()];
+        let (size, all, copies) =
+            ((self.sizes.tokens + 1) as u64, samples as f64, copies(self.sizes.tokens) as u32);
+        let to = arguments![sums.start(), copies, size, self.lengths.start(), all, total.start()];
         self.launch("flush_coefficients", linear(self.sizes.tokens + 1), to)
     }
 
@@ -366,6 +413,17 @@ pub enum Weights<'a, T> {
     Softmax(&'a Scores<T>),
     /// A row per sample.
     Given(&'a Buffer<T>),
+}
+
+impl<T> Weights<'_, T> {
+    /// The addresses of the scores of tokens, of what the trigger adds, and of given weights; 0 where they are absent.
+    fn addresses(&self) -> (u64, u64, u64) {
+        match self {
+            Weights::Equal => (0, 0, 0),
+            Weights::Softmax(scores) => (scores.tokens.start(), scores.trigger(), 0),
+            Weights::Given(weights) => (0, 0, weights.start()),
+        }
+    }
 }
 
 /// Rows of head outputs: samples from `first` on, or segments of `order` that begin at `starts`.

@@ -19,8 +19,8 @@ impl<T: Element> Session<'_, T> {
         self.product(a, [labels, dim, inputs], plain::<T>(z), plain(m.start()))?;
         // Sums of squares: of Z and of A, then of Z^T Z and its two squarings, and of A^T A and its two.
         let squares = self.lane.alloc::<f64>(8)?;
-        self.sum_squares(z, labels * dim, &squares, 0)?;
-        self.sum_squares(a, labels * inputs, &squares, 1)?;
+        self.sum_squares(z, labels * dim, 1.0, &squares, 0)?;
+        self.sum_squares(a, labels * inputs, 1.0, &squares, 1)?;
         self.longest(a, labels, inputs, None, 0)?;
         let (lengths, sizes) =
             (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
@@ -64,22 +64,23 @@ impl<T: Element> Session<'_, T> {
         let size = columns * columns;
         let mut power = [self.lane.alloc::<T>(size)?, self.lane.alloc::<T>(size)?];
         self.product(power[0].start(), [columns, count, columns], transposed::<T>(x), plain(x))?;
-        self.sum_squares(power[0].start(), size, squares, place)?;
+        self.sum_squares(power[0].start(), size, 1.0, squares, place)?;
         for i in 1..3 {
             let (entries, before) = (size as u64, plain::<T>(power[0].start()));
             let to = arguments![power[0].start(), entries, squares.at(place + i - 1)];
             self.launch("normalise", linear(size), to)?;
             self.product(power[1].start(), [columns; 3], before, before)?;
-            self.sum_squares(power[1].start(), size, squares, place + i)?;
+            self.sum_squares(power[1].start(), size, 1.0, squares, place + i)?;
             power.swap(0, 1);
         }
         Ok(())
     }
 
-    fn sum_squares(&self, x: u64, size: usize, out: &Buffer<f64>, place: usize) -> Done {
+    /// `scale` times the sum of squares of numbers.
+    pub fn sum_squares(&self, x: u64, size: usize, scale: f64, out: &Buffer<f64>, place: usize) -> Done {
         let shape = linear(size.min(1 << 16));
         let partial = self.lane.alloc::<f64>(shape.grid.0 as usize)?;
-        let (entries, parts, one, scale) = (size as u64, shape.grid.0, 1u64, 1.0);
+        let (entries, parts, one) = (size as u64, shape.grid.0, 1u64);
         self.launch("square_sums", shape, arguments![x, entries, partial.start()])?;
         self.launch("add_parts", linear(1), arguments![partial.start(), parts, one, scale, out.at(place)])
     }

@@ -10,7 +10,7 @@ use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, each, source};
-use crate::geometry::{self, INNER, groups, linear, part, small, tiles};
+use crate::geometry::{self, INNER, SOFTMAX_BYTES, linear, part, small, tiles, warps};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
 
@@ -64,6 +64,8 @@ pub struct Session<'a, T> {
     pub problem: &'a Problem<'a, T>,
     /// Whether own kernels compute the products, so that bits do not depend on the number of cells.
     small: bool,
+    /// Whether one kernel computes the softmax and its product.
+    pub fused: bool,
     /// Whether cells turned out to need different algorithms.
     pub uneven: Cell<bool>,
     pub sizes: Sizes,
@@ -76,7 +78,7 @@ pub struct Session<'a, T> {
     /// Trigger and end-of-sequence vectors of each cell, on the host.
     pub markers: Vec<[Vec<T>; 2]>,
     pub z_trig: Buffer<T>,
-    /// The length of the longest gradient of a block, and that of the longest value.
+    /// Lengths of the longest rows: gradients of a block, values, output embeddings, `Z_out M`.
     pub lengths: Buffer<f64>,
     /// Samples sorted by label, once they are needed.
     pub sorted: OnceCell<Sorted>,
@@ -122,13 +124,14 @@ impl<'a, T: Element> Session<'a, T> {
         let triggers: Vec<&[T]> = markers.iter().map(|[trigger, _]| &trigger[..]).collect();
         let z_trig = lane.upload(&triggers.concat())?;
         let centred = lane.alloc(sizes.labels * sizes.dim)?;
-        let lengths = lane.zeros(2)?;
+        let lengths = lane.zeros(4)?;
         let session = Session {
             kernels,
             lane,
             problems,
             problem,
             small: small(config),
+            fused: T::SINGLE && geometry::fused(config) && kernels.shared >= SOFTMAX_BYTES,
             uneven: Cell::new(false),
             sizes,
             train,
@@ -203,7 +206,7 @@ impl<'a, T: Element> Session<'a, T> {
     }
 
     /// How often each fact's token is the informative one.
-    fn counts(&self) -> Done<Buffer<u32>> {
+    pub fn counts(&self) -> Done<Buffer<u32>> {
         let counts = self.lane.zeros::<u32>(self.problem.config.vocab)?;
         let (first, count) = (0u32, self.sizes.samples as u32);
         let to = arguments![self.train, first, count, counts.start()];
@@ -254,7 +257,7 @@ impl<'a, T: Element> Session<'a, T> {
         Ok(out)
     }
 
-    /// Writes the length of the longest row plus `extra` to place 0 or 1 of `lengths`.
+    /// Writes the length of the longest row plus `extra` to a place of `lengths`.
     pub fn longest(
         &self,
         rows: u64,
@@ -266,7 +269,7 @@ impl<'a, T: Element> Session<'a, T> {
         self.lane.clear(&self.lengths, place, 1)?;
         let (count_, dim) = (count as u64, dim as u32);
         let to = arguments![rows, count_, dim, optional(extra), self.lengths.at(place)];
-        self.launch("longest_row", groups(count, 32), to)
+        self.launch("longest_row", warps(count), to)
     }
 
     /// `out = a b`: `a` has m rows and k columns, `b` k rows and n columns, after transposition.

@@ -138,6 +138,10 @@ fn regimes_triggers_and_activations_agree() {
             for &activation in Activation::ALL {
                 both(&*device, Settings { regime, trigger, activation, width: Some(70), ..small() });
             }
+            // Attention that is nearly all on the informative position in 64 bits, too, and of some of the samples.
+            for lead in [2.0, 12.0] {
+                both(&*device, Settings { regime, trigger, lead, eta: 300.0, zipf: Some(0.8), ..small() });
+            }
         }
     }
 }
@@ -246,6 +250,8 @@ fn larger_sizes_agree() {
             let settings =
                 Settings { vocab: 700, dim: 96, length: 33, samples: 70_000, regime, eta, ..small() };
             both(&*device, settings.clone());
+            // A size at which one kernel computes the softmax.
+            both(&*device, Settings { vocab: 512, dim: 64, samples: 8192, ..settings.clone() });
             both(&*device, Settings { width: Some(200), samples: 9000, ..settings });
         }
     }

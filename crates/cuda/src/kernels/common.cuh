@@ -114,11 +114,27 @@ __device__ __forceinline__ void quad(const Source& s, u32 id, const Head& h, u32
             out[2 * half + 1] = s.noise_start + draw(s.noise_keep, s.noise_alias, s.noise_size, w.z, w.w);
         }
     }
-    if (h.position / 4 == q) out[h.position % 4] = h.token;
+    // Without an index that is not constant, so that the tokens stay in registers.
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        if (4 * q + i == h.position) out[i] = h.token;
 }
 
 __device__ __forceinline__ u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
+
+// Row and column of an entry of a matrix. A division of 64 bits takes many times as long as one of 32 bits, which is enough for most.
+struct Place {
+    u64 row;
+    u32 column;
+};
+
+__device__ __forceinline__ Place place_of(u64 entry, u32 columns) {
+    Place p;
+    p.row = entry >> 32 ? entry / columns : (u32)entry / columns;
+    p.column = (u32)(entry - p.row * columns);
+    return p;
+}
 
 __device__ __forceinline__ double warp_sum(double x, int width) {
     for (int step = width / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL, x, step, width);
@@ -187,6 +203,15 @@ __device__ __forceinline__ void load4(const REAL* p, REAL out[4]) {
 __device__ __forceinline__ void store4(REAL* p, const REAL x[4]) {
     ((double2*)p)[0] = make_double2(x[0], x[1]);
     ((double2*)p)[1] = make_double2(x[2], x[3]);
+}
+#endif
+
+#ifndef EMULATOR
+// c += a b on the tensor cores of a warp, which truncate a and b to 11 significant bits.
+__device__ __forceinline__ void multiply_tf32(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 #endif
 

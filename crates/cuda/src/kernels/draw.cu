@@ -56,8 +56,7 @@ extern "C" __global__ void draw_normals(REAL* out, u64 rows, u32 dim, u32 stream
     cell(stride, out, keys, scales);
     u32 pairs = (dim + 1) / 2;
     for (u64 t = thread_number(); t < rows * pairs; t += thread_count()) {
-        u64 row = t / pairs;
-        u32 pair = (u32)(t % pairs);
+        auto [row, pair] = place_of(t, pairs);
         uint4 w = philox(row, pair, stream, keys[0], keys[1]);
         double factor = scales ? scales[row] : scale;
         out[row * dim + 2 * pair] = (REAL)(factor * normal_quantile(unit(w.x, w.y)));
@@ -88,8 +87,7 @@ extern "C" __global__ void draw_signs(REAL* out, u64 rows, u32 dim, u32 stream, 
     cell(stride, out, keys);
     u32 blocks = (dim + 127) / 128;
     for (u64 t = thread_number(); t < rows * blocks; t += thread_count()) {
-        u64 row = t / blocks;
-        u32 block = (u32)(t % blocks);
+        auto [row, block] = place_of(t, blocks);
         uint4 w = philox(row, block, stream, keys[0], keys[1]);
         u32 bits[4] = {w.x, w.y, w.z, w.w};
         u32 end = min(dim - 128 * block, 128u);

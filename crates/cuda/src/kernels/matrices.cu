@@ -20,7 +20,10 @@ extern "C" __global__ void scale_counts(const u32* counts, REAL* out, u64 size, 
 // rows[r] += weights[r] vector
 extern "C" __global__ void add_outer(REAL* rows, u64 count, u32 dim, const REAL* weights, const REAL* vector, u64 stride) {
     cell(stride, rows, weights, vector);
-    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] += weights[t / dim] * vector[t % dim];
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
+        auto [row, column] = place_of(t, dim);
+        rows[t] += weights[row] * vector[column];
+    }
 }
 
 // partial[chunk] = sum over the chunk's rows of weights[row] rows[row], in 64 bits; without weights, of the rows.
@@ -47,18 +50,26 @@ extern "C" __global__ void add_parts(const double* parts, u32 count, u64 size, d
 
 extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const double* mean, REAL* out, u64 stride) {
     cell(stride, rows, mean, out);
-    for (u64 t = thread_number(); t < count * dim; t += thread_count()) out[t] = (REAL)((double)rows[t] - mean[t % dim]);
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) out[t] = (REAL)((double)rows[t] - mean[place_of(t, dim).column]);
 }
 
-// The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their bits. A warp takes a row.
+// The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their
+// bits, and a NaN is above all numbers. A warp takes rows.
 extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
     cell(stride, rows, extra, longest);
-    u64 row = thread_number() / WARP;
-    if (row >= count) return;
-    double sum = 0.0;
-    for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
-    sum = warp_sum(sum, WARP);
-    if (threadIdx.x % WARP == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(sqrt(sum) + (extra ? *extra : 0.0))));
+    __shared__ u64 parts[WARP];
+    u64 most = 0, warps = thread_count() / WARP;
+    for (u64 row = thread_number() / WARP; row < count; row += warps) {
+        double sum = 0.0;
+        for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
+        u64 length = (u64)__double_as_longlong(fabs(sqrt(warp_sum(sum, WARP)) + (extra ? *extra : 0.0)));
+        most = length > most ? length : most;
+    }
+    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = most;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (u32 i = 1; i < blockDim.x / WARP; i++) most = parts[i] > most ? parts[i] : most;
+    atomicMax(longest, most);
 }
 
 // out[r] = rows[r] . vector. A warp takes a row.
@@ -111,14 +122,15 @@ extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index
                                      REAL* out, u64 stride) {
     cell(stride, rows, index, weights, out);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
-        REAL x = rows[(u64)index[t / dim] * dim + t % dim];
-        out[t] = subtract ? x - out[t] : weights ? x * weights[t / dim] : x;
+        auto [row, column] = place_of(t, dim);
+        REAL x = rows[(u64)index[row] * dim + column];
+        out[t] = subtract ? x - out[t] : weights ? x * weights[row] : x;
     }
 }
 
 extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights, u64 stride) {
     cell(stride, rows, weights);
-    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[t / dim];
+    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[place_of(t, dim).row];
 }
 
 // out[r] = rows[index[r]] + vector, which may be absent; without an index, rows from `first` on
@@ -126,8 +138,9 @@ extern "C" __global__ void place(const REAL* rows, u32 dim, const u32* index, u6
                                  REAL* out, u64 stride) {
     cell(stride, rows, index, vector, out);
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) {
-        REAL x = rows[(index ? index[t / dim] : first + t / dim) * dim + t % dim];
-        out[t] = vector ? x + vector[t % dim] : x;
+        auto [row, column] = place_of(t, dim);
+        REAL x = rows[(index ? index[row] : first + row) * dim + column];
+        out[t] = vector ? x + vector[column] : x;
     }
 }
 

@@ -19,8 +19,8 @@ extern "C" __global__ void fill_block(Source s, const u32* ids, u32 first, u32 c
     cell(stride, s);
     u32 quads = (s.length + 3) / 4;
     for (u64 t = thread_number(); t < (u64)count * quads; t += thread_count()) {
-        u64 sample = t / quads;
-        u32 q = (u32)(t % quads), id = ids ? ids[first + sample] : first + (u32)sample;
+        auto [sample, q] = place_of(t, quads);
+        u32 id = ids ? ids[first + sample] : first + (u32)sample;
         Head h = head(s, id);
         u32 token[4];
         quad(s, id, h, q, token);
@@ -136,8 +136,7 @@ extern "C" __global__ void scatter_rows(Rows r, u64 count, const REAL* coefficie
     double scale = fixed_scale(*largest * (double)count);
     i64* at_trigger = sums + (u64)r.heads * r.queries * r.vocab;
     for (u64 t = thread_number(); t < count * r.length; t += thread_count()) {
-        u64 row = t / r.length;
-        u32 i = (u32)(t % r.length);
+        auto [row, i] = place_of(t, r.length);
         u64 query = query_of(r, row, i);
         double x = (double)coefficients[t];
         add_fixed(sums + query * r.vocab + r.tokens[row / r.heads * r.length + i], x, scale);
