@@ -83,6 +83,15 @@ impl Backend {
         self.cancel.check()
     }
 
+    /// Runs `work` on one of the threads. Tasks of work with many short parts then start sooner: the threads wait a few microseconds
+    /// for the next part before they sleep, and to wake them from outside takes longer than that.
+    pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
     /// Runs the tasks `0..count` and returns their results in order.
     pub fn map<R: Send>(&self, count: usize, task: impl Fn(usize) -> R + Sync) -> Result<Vec<R>> {
         self.try_map(count, |i| Ok(task(i)))

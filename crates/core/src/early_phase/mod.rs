@@ -66,7 +66,8 @@ pub fn early_phase<T: Real>(
     backend: &Backend,
 ) -> Result<EarlyPhase<T>> {
     match config.regime {
-        Regime::Exact => exact(config, model, samples, backend),
+        Regime::Exact => backend.inside(|| exact(config, model, samples, backend)),
+        // Not inside: the allocator clears large arrays at once, on one thread, where a thread of the pool asks for them.
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
 }
