@@ -35,14 +35,14 @@ pub fn parts(count: usize, size: usize, sums: usize) -> (Vec<usize>, Vec<usize>)
     (ends, blocks)
 }
 
-/// A sum and the number of blocks in it.
+/// A sum, once a block was added, and the number of blocks in it.
 struct Turn<S> {
-    state: Mutex<(usize, S)>,
+    state: Mutex<(usize, Option<S>)>,
     added: Condvar,
 }
 
 impl<S> Turn<S> {
-    fn lock(&self) -> MutexGuard<'_, (usize, S)> {
+    fn lock(&self) -> MutexGuard<'_, (usize, Option<S>)> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +90,7 @@ impl Backend {
             .flat_map(|block| (0..blocks.len()).map(move |sum| (sum, block)))
             .filter(|&(sum, block)| block < blocks[sum])
             .collect();
-        let turn = |_: &usize| Turn { state: Mutex::new((0, from.start())), added: Condvar::new() };
+        let turn = |_: &usize| Turn { state: Mutex::new((0, None)), added: Condvar::new() };
         let turns: Vec<Turn<B::Sum>> = blocks.iter().map(turn).collect();
         let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
         let worker = |_| -> Result<()> {
@@ -106,7 +106,8 @@ impl Backend {
                 if turn.0 < block {
                     break;
                 }
-                from.add(&mut work, &mut turn.1)?;
+                // Started here, so that the threads share the work of clearing memory.
+                from.add(&mut work, turn.1.get_or_insert_with(|| from.start()))?;
                 turn.0 += 1;
                 turns[sum].added.notify_all();
             }
@@ -115,12 +116,12 @@ impl Backend {
         };
         self.try_map(threads, worker)?;
         let sum = |turn: Turn<B::Sum>| turn.state.into_inner().unwrap_or_else(PoisonError::into_inner).1;
-        Ok(turns.into_iter().map(sum).collect())
+        Ok(turns.into_iter().map(|turn| sum(turn).unwrap_or_else(|| from.start())).collect())
     }
 
     /// Adds to each entry of `total` the same entries of the parts, in the order of the parts, each times `scale`.
     pub fn add_parts(&self, total: &mut [f64], parts: &[&[f64]], scale: f64) -> Result<()> {
-        const CHUNK: usize = 1 << 12;
+        const CHUNK: usize = 1 << 10;
         self.for_chunks(total, CHUNK, |i, total| {
             for part in parts {
                 let part = &part[i * CHUNK..][..total.len()];
