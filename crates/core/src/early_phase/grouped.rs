@@ -74,9 +74,12 @@ impl Tolerance {
         backend: &Backend,
     ) -> Result<Tolerance> {
         let z_out = model.z_out();
-        let typical = (dot(z_out.data(), z_out.data()) / z_out.rows() as f64).sqrt();
-        let rounding = rounding * typical / longest(z_out.data(), model.dim());
-        Ok(Tolerance { readout: response.longest_readout(backend)?, rounding })
+        let lengths = backend.try_map(3, |i| match i {
+            0 => Ok((dot(z_out.data(), z_out.data()) / z_out.rows() as f64).sqrt()),
+            1 => Ok(longest(z_out.data(), model.dim())),
+            _ => response.longest_readout(backend),
+        })?;
+        Ok(Tolerance { readout: lengths[2], rounding: rounding * lengths[0] / lengths[1] })
     }
 
     /// The largest square of a distance to features of this length.
