@@ -5,10 +5,11 @@ use superpose_core::config::Trigger;
 use superpose_core::evaluate::{Evaluation, Tally, queries};
 use superpose_core::task::Fact;
 
-use crate::exact::{Features, Readout, Work};
-use crate::geometry::{THREADS, block_rows, linear, rows};
+use crate::attend::{Rows, Weights};
+use crate::exact::{Features, Work};
+use crate::geometry::{THREADS, block_rows, linear, rows, warps};
 use crate::lane::{Buffer, Done, Element, Shape, arguments, optional};
-use crate::limit::{Rows, Weights};
+use crate::readout::Readout;
 use crate::session::{Session, Sizes, Trained};
 
 /// Numbers of a cell that come back from its evaluation.
@@ -181,7 +182,8 @@ impl<T: Element> Session<'_, T> {
         let (lane, config) = (self.lane, self.problem.config);
         let readout: Option<Readout<'_, T>> = m.map(|m| self.readout(m, config.vocab)).transpose()?;
         let size = self.block(config.vocab);
-        let (work, weights) = (self.work(size, m.is_some())?, lane.alloc::<T>(config.vocab)?);
+        let logits = readout.as_ref().is_some_and(|readout| !self.fuses(readout));
+        let (work, weights) = (self.work(size, logits)?, lane.alloc::<T>(config.vocab)?);
         let (entries, scale) = (config.vocab as u64, 1.0 / samples as f64);
         let to = arguments![counts.start(), weights.start(), entries, scale];
         self.launch("scale_counts", linear(config.vocab), to)?;
@@ -195,7 +197,7 @@ impl<T: Element> Session<'_, T> {
                 Some(readout) => {
                     self.residual_outputs(readout, features, facts)?;
                     let to = arguments![work.output.start(), entries, columns, weights];
-                    self.launch("scale_rows", linear(count * dim), to)?;
+                    self.launch("scale_rows", warps(count), to)?;
                 }
                 None => {
                     let to = arguments![

@@ -1,12 +1,12 @@
 //! The three steps with the true softmax, and passes over blocks of samples (see `crates/core/src/model/descent.rs`).
 
-use superpose_core::backend::DeviceError;
-use superpose_core::model::worth_folding;
-
-use crate::geometry::{NEAR_LOGITS, block_rows, linear, rows, softmax_tiles};
-use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
-use crate::limit::{Rows, SecondStep, Weights};
+use crate::attend::{Rows, Weights};
+use crate::geometry::{block_rows, linear};
+use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
+use crate::limit::SecondStep;
+use crate::readout::{ByLabel, Folded, Readout};
 use crate::session::{Scores, Session, Sizes, Trained};
+use superpose_core::backend::DeviceError;
 
 /// What a pass sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +27,6 @@ pub enum Response<'a, T> {
     Linear { readout: Buffer<T>, coupling: Buffer<T>, curvature: Buffer<T> },
 }
 
-/// A value matrix, folded into the output embedding if that is cheaper.
-pub struct Readout<'a, T> {
-    m: &'a Buffer<T>,
-    folded: Option<Buffer<T>>,
-}
-
-impl<T> Readout<'_, T> {
-    /// `Z_out M`, if the matrix was folded.
-    pub fn folded(&self) -> Option<&Buffer<T>> {
-        self.folded.as_ref()
-    }
-}
-
 /// Memory for a block of samples or tokens, a row for each.
 pub struct Work<T> {
     pub head: Buffer<T>,
@@ -56,9 +43,9 @@ pub struct Work<T> {
 pub struct Features<'a, T> {
     pub work: &'a Work<T>,
     pub count: usize,
-    start: u64,
+    pub start: u64,
     /// The address of the number of rows that a cell of a batch uses, 0 if it uses all.
-    used: u64,
+    pub used: u64,
 }
 
 impl<T> Features<'_, T> {
@@ -108,22 +95,6 @@ impl<T: Element> Session<'_, T> {
         Ok(Trained { phases, m1, m2, scores, eta2: Some(rates) })
     }
 
-    /// A value matrix for the logits of this many rows of features.
-    pub fn readout<'b>(&self, m: &'b Buffer<T>, count: usize) -> Done<Readout<'b, T>> {
-        let Sizes { dim, inputs, labels, .. } = self.sizes;
-        if !worth_folding(count, labels, dim, inputs) {
-            return Ok(Readout { m, folded: None });
-        }
-        let folded = self.lane.alloc(labels * inputs)?;
-        self.product(
-            folded.start(),
-            [labels, dim, inputs],
-            plain::<T>(self.z_out.start()),
-            plain(m.start()),
-        )?;
-        Ok(Readout { m, folded: Some(folded) })
-    }
-
     /// Memory for a block of this many rows, with logits or without.
     pub fn work(&self, rows: usize, logits: bool) -> Done<Work<T>> {
         let Sizes { dim, inputs, labels, .. } = self.sizes;
@@ -149,80 +120,6 @@ impl<T: Element> Session<'_, T> {
         let to = arguments![work.before.start(), work.after.start(), size, kind, scale];
         self.launch("activate", linear(count * inputs), to)?;
         Ok(Features { work, count, start: work.after.start(), used: 0 })
-    }
-
-    /// Logits of a block.
-    pub fn logits(&self, readout: &Readout<'_, T>, block: Features<'_, T>) -> Done {
-        self.some_logits(readout, block, 0, block.count)
-    }
-
-    /// Residuals of a block with the given labels.
-    fn residuals(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
-        let columns = self.sizes.labels;
-        // Few rows at a time, so that logits are still in the cache when they become residuals.
-        let size = (NEAR_LOGITS / columns).max(1024);
-        for first in (0..block.count).step_by(size) {
-            let count = size.min(block.count - first);
-            self.some_logits(readout, block, first, count)?;
-            let (number, labels, no_losses) = (columns as u32, labels + 4 * first as u64, 0u64);
-            let to = arguments![block.work.logits.at(first * columns), number, labels, no_losses];
-            self.launch("residual", rows(count, columns), to)?;
-        }
-        Ok(())
-    }
-
-    fn some_logits(
-        &self,
-        readout: &Readout<'_, T>,
-        block: Features<'_, T>,
-        first: usize,
-        count: usize,
-    ) -> Done {
-        let Sizes { dim, inputs, labels, .. } = self.sizes;
-        let features = plain::<T>(block.start + (first * inputs * size_of::<T>()) as u64);
-        let out = block.work.logits.at(first * labels);
-        match &readout.folded {
-            Some(folded) => self.product(out, [count, inputs, labels], features, transposed(folded.start())),
-            None => {
-                let between = block.work.output.start();
-                self.product(between, [count, inputs, dim], features, transposed(readout.m.start()))?;
-                let z_out = transposed(self.z_out.start());
-                self.product(out, [count, dim, labels], plain::<T>(between), z_out)
-            }
-        }
-    }
-
-    /// Whether one kernel computes the softmax of this readout and its product.
-    pub fn fuses(&self, readout: &Readout<'_, T>) -> bool {
-        self.fused && readout.folded.is_some()
-    }
-
-    /// `Z_out^T r` of a block with the labels at an address.
-    pub fn residual_outputs(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
-        let output = block.work.output.start();
-        self.respond(readout, block, labels, (self.z_out.start(), self.sizes.dim), output)
-    }
-
-    /// `X^T r` of a block, for the matrix X at an address, of `columns` numbers per label. Uses the memory for logits unless one kernel
-    /// computes it.
-    fn respond(
-        &self,
-        readout: &Readout<'_, T>,
-        block: Features<'_, T>,
-        right: u64,
-        (x, columns): (u64, usize),
-        out: u64,
-    ) -> Done {
-        let labels = self.sizes.labels;
-        if let (true, Some(folded)) = (self.fused, &readout.folded) {
-            let [count, labels, dim] = [block.count, labels, columns].map(|size| size as u32);
-            let (start, used) = (block.start, block.used);
-            let to = arguments![start, count, folded.start(), labels, x, dim, right, used, out];
-            return self.launch("softmax_product", softmax_tiles(block.count), to);
-        }
-        self.residuals(readout, block, right)?;
-        let residuals = plain::<T>(block.work.logits.start());
-        self.product(out, [block.count, labels, columns], residuals, plain(x))
     }
 
     /// `sum += output^T features` of a block.
@@ -260,14 +157,6 @@ impl<T: Element> Session<'_, T> {
             Want::Values => (lane.zeros(dim * inputs)?, lane.zeros(0)?, lane.alloc(0)?),
             Want::Query => (lane.zeros(tokens + 1)?, self.coefficient_sums()?, lane.alloc(size * inputs)?),
         };
-        // The entries of a residual add up to at most 2 in absolute value, so that A^T r is at most twice as long as a row of A.
-        let bound = match response {
-            Response::Full(Readout { folded: Some(folded), .. }) if self.w_in.is_none() => Some(folded),
-            _ => None,
-        };
-        if let (Want::Query, Some(folded)) = (want, bound) {
-            self.longest(folded.start(), label_count, inputs, None, 0)?;
-        }
         // Numbers read or multiplied since the last wait.
         let mut work = 0;
         for first in (0..samples).step_by(size) {
@@ -290,12 +179,11 @@ impl<T: Element> Session<'_, T> {
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
-                    if bound.is_none() {
+                    if !fused {
                         self.longest(g, count, dim, None, 0)?;
                     }
-                    let all = if bound.is_some() { 2 * count } else { count };
-                    self.scatter_by_rows(start, count, g, false, all, &sums)?;
-                    self.flush(&sums, &total, all)?;
+                    self.scatter_by_rows(start, count, g, false, count, &sums)?;
+                    self.flush(&sums, &total, count)?;
                 }
             }
             work += count * (length * dim + inputs * dim + if softmax { label_count * inputs } else { 0 });
@@ -352,8 +240,11 @@ impl<T: Element> Session<'_, T> {
             Response::Limit { by_label: None } => {
                 Err(DeviceError::Failed { reason: "the query has no derivative by label".into() })
             }
-            Response::Full(readout @ Readout { folded: Some(folded), .. }) => {
-                self.respond(readout, block, labels.start(), (folded.start(), inputs), out.start())
+            Response::Full(readout @ Readout { folded: Some(Folded { matrix, .. }), .. }) => {
+                let longest = optional(self.longest_readout(readout)?);
+                let x = ByLabel { start: matrix.start(), columns: inputs, longest };
+                self.lane.clear(&self.lengths, 0, 1)?;
+                self.respond(readout, block, labels.start(), x, [out.start(), self.lengths.at(0)])
             }
             Response::Full(Readout { m, .. }) => {
                 self.output(response, block, labels)?;

@@ -1,5 +1,5 @@
-//! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone
-//! and not on the GPU, so that only cuBLAS may give other last bits on another GPU.
+//! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone.
+//! Last bits may still differ between GPUs, through cuBLAS, tensor cores, and GPUs on which the kernel for the softmax cannot run.
 
 use superpose_core::backend::DeviceError;
 use superpose_core::config::{Config, Precision, Regime, Settings};
@@ -34,9 +34,9 @@ pub const INNER: usize = 1 << 14;
 /// compute their products, whose bits do not depend on the number of cells; cuBLAS chooses other algorithms for more cells.
 const SMALL: f64 = 5e9;
 /// The work of a batch, which keeps a GPU busy.
-const BATCH: f64 = 7e10;
+const BATCH: f64 = 1.4e11;
 /// Cells of a batch.
-const MAX_BATCH: f64 = 64.0;
+const MAX_BATCH: f64 = 128.0;
 
 /// A thread per item; many items share a thread.
 pub fn linear(items: usize) -> Shape {
@@ -82,13 +82,17 @@ pub fn short_lanes(dim: usize, length: usize) -> Option<u32> {
     short.then(|| (dim.max(length).div_ceil(4)).next_power_of_two().max(4) as u32)
 }
 
+/// Tokens and samples of a block for short sequences at most.
+pub const SHORT_TOKENS: usize = 1024;
+pub const SHORT_SAMPLES: usize = 32;
+
 /// Blocks for samples of short sequences, and the samples of a block, whose tokens it holds.
 pub fn short_blocks(samples: usize, length: usize) -> (Shape, u32) {
-    let each = (1024 / length.next_multiple_of(4)).min(32);
+    let each = (SHORT_TOKENS / length.next_multiple_of(4)).min(SHORT_SAMPLES);
     (Shape { grid: (samples.div_ceil(each) as u32, 1), block: THREADS, shared: 0 }, each as u32)
 }
 
-/// Copies of the sums by token that samples add to, so that few tokens are not a place where all samples wait.
+/// Copies of the sums by token: blocks add to different ones, so that fewer atomic additions collide.
 pub fn copies(tokens: usize) -> usize {
     ((1 << 12) / (tokens + 1)).clamp(1, 8)
 }
@@ -187,15 +191,21 @@ pub fn batch(config: &Config) -> usize {
 
 /// Whether one kernel computes the softmax of a cell and its product, for 32-bit numbers: it holds whole rows of features.
 pub fn fused(config: &Config) -> bool {
-    small(config) && config.width.is_none() && config.dim.is_multiple_of(4) && config.dim <= 64
+    let rows = config.width.is_none() && config.dim.is_multiple_of(4) && config.dim <= 64;
+    small(config) && rows && config.label_count() > 1
 }
 
-/// Bytes of shared memory of a block of the kernel for the softmax and its product.
-pub const SOFTMAX_BYTES: usize = 8 * (128 * 36 + 32 * 36 + 16 * 68);
+/// Samples and labels that a block of the kernel for the softmax takes at a time.
+pub const SOFTMAX_SAMPLES: usize = 128;
+pub const SOFTMAX_LABELS: usize = 32;
+/// Bytes of its shared memory: rows of 20 or columns of 66 pieces of 16 bytes, and labels.
+pub const SOFTMAX_BYTES: usize =
+    16 * (20 * (SOFTMAX_SAMPLES + SOFTMAX_LABELS) + 66 * SOFTMAX_LABELS / 4) + 4 * SOFTMAX_SAMPLES;
 
-/// A block for 128 samples.
-pub fn softmax_tiles(samples: usize) -> Shape {
-    Shape { grid: (samples.div_ceil(128) as u32, 1), block: 128, shared: SOFTMAX_BYTES as u32 }
+/// Blocks of that kernel, which have a thread for each sample.
+pub fn softmax_blocks(samples: usize) -> Shape {
+    let blocks = samples.div_ceil(SOFTMAX_SAMPLES);
+    Shape { grid: (blocks as u32, 1), block: SOFTMAX_SAMPLES as u32, shared: SOFTMAX_BYTES as u32 }
 }
 
 /// The kernel of a product of m x n entries, and its launch for this many parts of the inner sum.
@@ -254,7 +264,7 @@ pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
         // The groups of facts, and the head outputs of a block beside those of samples that are in none.
         let vocab = count(config.vocab);
         let groups =
-            vocab * (8.0 * d + 12.0) + block_rows(softmax, config.samples) as f64 * (d * real + 12.0);
+            vocab * (8.0 * d + 24.0) + block_rows(softmax, config.samples) as f64 * (d * real + 12.0);
         let single = config.precision == Precision::F32;
         let logits = !(single && fused(config) && config.samples >= config.label_count());
         train = train.max(2.0 * labels * p * real + block(softmax, config.samples, logits) + groups);
@@ -307,7 +317,11 @@ mod tests {
         let tables = config(512, 64, 16, 8192);
         assert_eq!(shared_bytes(&tables, 4), 0);
         let exact = Settings { regime: Regime::Exact, ..(*tables).clone() };
-        assert_eq!(shared_bytes(&exact.clone().check().unwrap(), 4), 0, "short rows take warps");
+        assert_eq!(
+            shared_bytes(&exact.clone().check().unwrap(), 4),
+            0,
+            "short rows need no dynamic shared memory"
+        );
         let wide = Settings { dim: 1000, length: 300, ..exact.clone() };
         assert_eq!(shared_bytes(&wide.check().unwrap(), 8), dots_bytes(1000, 300, 8));
         let trained = Settings { training: Some(Training::new(1)), ..exact };
@@ -324,7 +338,7 @@ mod tests {
             [(256, 32), (1, 8), (4, 32)]
         );
         assert_eq!([1, 1024, 1 << 20].map(copies), [8, 3, 1]);
-        assert_eq!([softmax_tiles(1), softmax_tiles(129)].map(|shape| shape.grid.0), [1, 2]);
+        assert_eq!([softmax_blocks(1), softmax_blocks(129)].map(|shape| shape.grid.0), [1, 2]);
     }
 
     #[test]
@@ -335,9 +349,9 @@ mod tests {
                 .check()
                 .unwrap()
         };
-        assert!((16..=64).contains(&batch(&exact((512, 8192, 64, 16)))));
+        assert!((64..=128).contains(&batch(&exact((512, 8192, 64, 16)))));
         assert_eq!(batch(&exact((4096, 131_072, 256, 64))), 1);
-        assert_eq!(batch(&config(180, 32, 16, 8192)), 64);
+        assert_eq!(batch(&config(180, 32, 16, 8192)), 128);
         assert_eq!(batch(&config(100_000, 1024, 64, 2_000_000)), 1);
         // Samples sorted by label.
         assert!(!small(&config(3000, 6, 9, 40_000)));

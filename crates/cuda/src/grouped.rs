@@ -1,10 +1,11 @@
 //! The memory step of the exact regime from groups of samples with nearly equal head outputs, without an MLP
 //! (see `crates/core/src/early_phase/grouped.rs`). A group's softmax is computed once, at the mean of its head outputs.
 
-use crate::exact::{Readout, Response, Want, Work};
-use crate::geometry::{block_rows, groups, join_lanes, linear, scan};
-use crate::lane::{Buffer, Done, Element, arguments};
-use crate::limit::{Rows, Weights};
+use crate::attend::{Rows, Weights};
+use crate::exact::{Response, Want, Work};
+use crate::geometry::{block_rows, groups, join_lanes, scan, warps};
+use crate::lane::{Buffer, Done, Element, arguments, optional};
+use crate::readout::Readout;
 use crate::session::{Scores, Session, Sizes};
 
 /// Samples per label from which groups are formed.
@@ -31,27 +32,22 @@ impl<T: Element> Session<'_, T> {
     pub fn memory_sum(&self, scores: Option<&Scores<T>>, response: &Response<'_, T>) -> Done<Buffer<f64>> {
         let many = self.sizes.samples >= MIN_MEMBERS * self.sizes.labels;
         if let (Response::Full(readout), Some(scores), None) = (response, scores, &self.w_in)
-            && let Some(folded) = readout.folded()
+            && readout.is_folded()
             && many
         {
-            return self.sum_by_groups(scores, readout, folded);
+            return self.sum_by_groups(scores, readout);
         }
         self.pass(scores, response, Want::Values)
     }
 
-    fn sum_by_groups(
-        &self,
-        scores: &Scores<T>,
-        readout: &Readout<'_, T>,
-        folded: &Buffer<T>,
-    ) -> Done<Buffer<f64>> {
+    fn sum_by_groups(&self, scores: &Scores<T>, readout: &Readout<'_, T>) -> Done<Buffer<f64>> {
         let Sizes { dim, inputs, labels: label_count, samples, .. } = self.sizes;
         let (lane, vocab) = (self.lane, self.problem.config.vocab);
         let size = block_rows(dim.max(label_count), samples);
         let grouped = Grouped {
             sums: lane.zeros(vocab * dim)?,
             members: lane.zeros(vocab)?,
-            limits: self.group_limits(folded)?,
+            limits: self.group_limits(readout)?,
             heads: lane.alloc(size * dim)?,
             single: lane.alloc(size)?,
             samples: lane.alloc(size)?,
@@ -61,6 +57,8 @@ impl<T: Element> Session<'_, T> {
         let work = self.work(size, !self.fuses(readout))?;
         let (labels, weights) = (lane.alloc::<u32>(size)?, lane.alloc::<T>(size)?);
         let total = lane.zeros(dim * inputs)?;
+        // Numbers read or multiplied since the last wait.
+        let mut read = 0;
         for first in (0..samples).step_by(size) {
             let count = size.min(samples - first);
             let last = first + count == samples;
@@ -80,8 +78,12 @@ impl<T: Element> Session<'_, T> {
                 self.residual_outputs(readout, block, labels.start())?;
                 let (columns, number) = (dim as u32, rows as u64);
                 let to = arguments![work.output.start(), number, columns, weights.start()];
-                self.launch("scale_rows", linear(rows * dim), to)?;
+                self.launch("scale_rows", warps(rows), to)?;
                 self.add_outer_products(&total, block)?;
+                read += rows * label_count * inputs;
+                let wait = read >= 1 << 38;
+                read = if wait { 0 } else { read };
+                self.progress(0, wait)?;
             }
             self.progress(count, !last)?;
         }
@@ -89,21 +91,21 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// The tolerance of each fact, and the scale of its sums.
-    fn group_limits(&self, folded: &Buffer<T>) -> Done<Buffer<f64>> {
-        let Sizes { dim, inputs, labels, .. } = self.sizes;
+    fn group_limits(&self, readout: &Readout<'_, T>) -> Done<Buffer<f64>> {
+        let Sizes { dim, labels, .. } = self.sizes;
         let vocab = self.problem.config.vocab;
         let (counts, typical, limits) = (self.counts()?, self.lane.alloc(1)?, self.lane.alloc(2 * vocab)?);
-        self.longest(self.z_out.start(), labels, dim, None, 2)?;
-        self.longest(folded.start(), labels, inputs, None, 3)?;
         self.sum_squares(self.z_out.start(), labels * dim, 1.0 / labels as f64, &typical, 0)?;
         let (facts, columns, rounding) = (vocab as u32, dim as u32, T::EPSILON);
-        let trigger = self.value_trigger(self.problem.config.trigger);
+        let (trigger, longest) =
+            (self.value_trigger(self.problem.config.trigger), optional(self.longest_readout(readout)?));
         let to = arguments![
             self.z_in.start(),
             facts,
             columns,
             trigger,
             self.lengths.start(),
+            longest,
             typical.start(),
             rounding,
             counts.start(),
@@ -167,6 +169,6 @@ impl<T: Element> Session<'_, T> {
             labels.start(),
             weights.start()
         ];
-        self.launch("grouped_rows", linear(rows * self.sizes.dim), to)
+        self.launch("grouped_rows", warps(rows), to)
     }
 }

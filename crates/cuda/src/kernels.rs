@@ -9,13 +9,15 @@ use cudarc::driver::{CudaContext, CudaFunction, sys};
 use cudarc::nvrtc::{self, Ptx};
 use superpose_core::backend::DeviceError;
 
+use crate::geometry::{SHORT_SAMPLES, SHORT_TOKENS, SOFTMAX_LABELS, SOFTMAX_SAMPLES};
 use crate::lane::failed;
 use crate::library;
 
 /// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
-pub const FILES: [(&str, &str, &[&str]); 7] = [
+pub const FILES: [(&str, &str, &[&str]); 8] = [
     ("draw.cu", include_str!("kernels/draw.cu"), &["--fmad=false"]),
     ("samples.cu", include_str!("kernels/samples.cu"), &[]),
+    ("short.cu", include_str!("kernels/short.cu"), &[]),
     ("groups.cu", include_str!("kernels/groups.cu"), &[]),
     ("matrices.cu", include_str!("kernels/matrices.cu"), &[]),
     ("product.cu", include_str!("kernels/product.cu"), &[]),
@@ -31,7 +33,14 @@ pub fn program(text: &str, single: bool) -> String {
         true => "#define SINGLE\n#define REAL float\n#define COUNTER unsigned int\n",
         false => "#define REAL double\n#define COUNTER unsigned long long\n",
     };
-    format!("{types}{COMMON}{text}")
+    let sizes = [
+        ("SHORT_TOKENS", SHORT_TOKENS),
+        ("SHORT_SAMPLES", SHORT_SAMPLES),
+        ("SOFTMAX_SAMPLES", SOFTMAX_SAMPLES),
+        ("SOFTMAX_LABELS", SOFTMAX_LABELS),
+    ];
+    let sizes: String = sizes.map(|(name, size)| format!("#define {name} {size}\n")).concat();
+    format!("{types}{sizes}{COMMON}{text}")
 }
 
 /// Compiles a program for an architecture such as `sm_90`.
@@ -82,6 +91,8 @@ pub struct Kernels {
     by_name: HashMap<String, CudaFunction>,
     /// Bytes of memory that the threads of a block may share.
     pub shared: usize,
+    /// Whether the GPU has the product of tensor cores that `softmax_product` uses.
+    pub tensor_cores: bool,
 }
 
 impl Kernels {
@@ -108,7 +119,9 @@ impl Kernels {
                 by_name.insert(name.to_string(), function);
             }
         }
-        Ok(Kernels { by_name, shared: shared.max(0) as usize })
+        let major = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+        let tensor_cores = context.attribute(major).map_err(failed)? >= 8;
+        Ok(Kernels { by_name, shared: shared.max(0) as usize, tensor_cores })
     }
 
     /// A kernel by name.

@@ -243,21 +243,23 @@ impl Lane {
     }
 
     /// Sets entries from `first` on to zero bits.
-    #[allow(unsafe_code)]
     pub fn clear<X>(&self, buffer: &Buffer<X>, first: usize, count: usize) -> Done {
         assert!(first + count <= buffer.size());
-        let (bytes, stream) = (count * size_of::<X>(), self.stream.cu_stream());
-        if count == 0 {
+        self.clear_at(buffer.at(first), count * size_of::<X>())
+    }
+
+    /// Sets bytes of a buffer from an address on to zero.
+    #[allow(unsafe_code)]
+    pub fn clear_at(&self, address: u64, bytes: usize) -> Done {
+        let stream = self.stream.cu_stream();
+        if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the range is inside the buffer; all types here may be zero.
+        // SAFETY: callers pass ranges of buffers, whose types may all be zero.
         unsafe {
             match self.cells() {
-                1 => result::memset_d8_async(buffer.at(first), 0, bytes, stream),
-                cells => {
-                    let (at, stride) = (buffer.at(first), self.stride.get());
-                    sys::cuMemsetD2D8Async(at, stride, 0, bytes, cells, stream).result()
-                }
+                1 => result::memset_d8_async(address, 0, bytes, stream),
+                cells => sys::cuMemsetD2D8Async(address, self.stride.get(), 0, bytes, cells, stream).result(),
             }
         }
         .map_err(failed)

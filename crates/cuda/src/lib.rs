@@ -16,10 +16,13 @@
 //! | `geometry` | block sizes, the choice of algorithm, memory estimates |
 //! | `data` | data and embeddings of a run in device memory |
 //! | `session` | a run, and the steps that all parts share |
+//! | `attend` | head outputs, and coefficients of step 2 |
+//! | `readout` | the softmax of a block, and its products |
 //! | `limit`, `exact`, `grouped` | the three steps |
 //! | `evaluate` | the measures |
 //! | `train` | training beyond the early phase |
 
+mod attend;
 mod buffer;
 mod choice;
 mod data;
@@ -33,6 +36,7 @@ mod lane;
 mod library;
 mod limit;
 mod linear;
+mod readout;
 mod rule;
 mod session;
 mod train;

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::time::Instant;
 
 use superpose_core::backend::{Backend, DeviceError, Measured, Problem, Solution};
-use superpose_core::config::{Activation, Trigger};
+use superpose_core::config::{Activation, Regime, Trigger};
 use superpose_core::early_phase::{EarlyPhase, fact_frequency_of};
 use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
@@ -78,7 +78,7 @@ pub struct Session<'a, T> {
     /// Trigger and end-of-sequence vectors of each cell, on the host.
     pub markers: Vec<[Vec<T>; 2]>,
     pub z_trig: Buffer<T>,
-    /// Lengths of the longest rows: gradients of a block, values, output embeddings, `Z_out M`.
+    /// Lengths of the longest rows: gradients of a block, values, in the exact regime output embeddings.
     pub lengths: Buffer<f64>,
     /// Samples sorted by label, once they are needed.
     pub sorted: OnceCell<Sorted>,
@@ -124,14 +124,17 @@ impl<'a, T: Element> Session<'a, T> {
         let triggers: Vec<&[T]> = markers.iter().map(|[trigger, _]| &trigger[..]).collect();
         let z_trig = lane.upload(&triggers.concat())?;
         let centred = lane.alloc(sizes.labels * sizes.dim)?;
-        let lengths = lane.zeros(4)?;
+        let lengths = lane.zeros(3)?;
         let session = Session {
             kernels,
             lane,
             problems,
             problem,
             small: small(config),
-            fused: T::SINGLE && geometry::fused(config) && kernels.shared >= SOFTMAX_BYTES,
+            fused: T::SINGLE
+                && geometry::fused(config)
+                && kernels.tensor_cores
+                && kernels.shared >= SOFTMAX_BYTES,
             uneven: Cell::new(false),
             sizes,
             train,
@@ -155,6 +158,9 @@ impl<'a, T: Element> Session<'a, T> {
         });
         let extra = lane.upload(&extra.collect::<Vec<f64>>())?;
         session.longest(session.z_in.start(), sizes.tokens, sizes.dim, Some(&extra), 1)?;
+        if config.regime == Regime::Exact {
+            session.longest(session.z_out.start(), sizes.labels, sizes.dim, None, 2)?;
+        }
         Ok(session)
     }
 
@@ -266,10 +272,21 @@ impl<'a, T: Element> Session<'a, T> {
         extra: Option<&Buffer<f64>>,
         place: usize,
     ) -> Done {
-        self.lane.clear(&self.lengths, place, 1)?;
+        self.longest_row(rows, count, dim, extra, self.lengths.at(place))
+    }
+
+    /// The same, written to an address.
+    pub fn longest_row(
+        &self,
+        rows: u64,
+        count: usize,
+        dim: usize,
+        extra: Option<&Buffer<f64>>,
+        out: u64,
+    ) -> Done {
+        self.lane.clear_at(out, size_of::<f64>())?;
         let (count_, dim) = (count as u64, dim as u32);
-        let to = arguments![rows, count_, dim, optional(extra), self.lengths.at(place)];
-        self.launch("longest_row", warps(count), to)
+        self.launch("longest_row", warps(count), arguments![rows, count_, dim, optional(extra), out])
     }
 
     /// `out = a b`: `a` has m rows and k columns, `b` k rows and n columns, after transposition.
@@ -332,6 +349,11 @@ impl<'a, T: Element> Session<'a, T> {
         let to = arguments![a, x.start(), b, optional(c), optional(y), out.start(), count];
         self.launch("combine", linear(size), to)?;
         Ok(out)
+    }
+
+    /// The copies of the sums by token.
+    pub fn copies(&self) -> u32 {
+        geometry::copies(self.sizes.tokens) as u32
     }
 
     pub fn mlp_scale(&self) -> f64 {

@@ -3,8 +3,8 @@
 
 #[test]
 #[ignore = "needs NVRTC: cargo xtask test --full"]
-fn kernels_compile_for_two_architectures() {
-    for architecture in ["sm_80", "sm_90"] {
+fn kernels_compile_for_three_architectures() {
+    for architecture in ["sm_75", "sm_80", "sm_90"] {
         for (file, text, options) in superpose_cuda::FILES {
             for single in [true, false] {
                 let program = superpose_cuda::program(text, single);

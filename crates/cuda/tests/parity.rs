@@ -115,6 +115,29 @@ fn small_runs_agree() {
     both(&*device, Settings { regime: Regime::Exact, eta: 300.0, zipf: Some(1.0), ..tiny.clone() });
     both(&*device, Settings { regime: Regime::Exact, width: Some(20), dim: 13, ..tiny.clone() });
     both(&*device, Settings { vocab: 900, dim: 8, samples: 20, ..tiny.clone() });
+    // One kernel computes the softmax: more than one tile of labels and of samples, and fewer labels than tokens.
+    let exact =
+        Settings { regime: Regime::Exact, vocab: 37, dim: 60, samples: 333, eta: 300.0, ..tiny.clone() };
+    both(&*device, exact.clone());
+    both(&*device, Settings { labels: Labels::Mod(7), dim: 32, ..exact });
+    // A softmax so close to the right labels that its residuals are below rounding.
+    let sure = Settings {
+        regime: Regime::Exact,
+        trigger: Trigger::Keys,
+        vocab: 4,
+        noise_vocab: Some(64),
+        dim: 128,
+        length: 2,
+        samples: 256,
+        ..tiny.clone()
+    };
+    compare::<f64>(
+        &*device,
+        Settings { precision: Precision::F64, eta: 1000.0, ..sure.clone() },
+        false,
+        1e-10,
+    );
+    both(&*device, Settings { dim: 64, eta: 30.0, ..sure });
     // Enough logits for the first-order form of the softmax, and enough samples to sort them by label.
     let exact =
         Settings { regime: Regime::Exact, vocab: 1000, dim: 64, samples: 8500, eta: 1e-3, ..tiny.clone() };

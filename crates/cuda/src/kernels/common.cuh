@@ -114,7 +114,7 @@ __device__ __forceinline__ void quad(const Source& s, u32 id, const Head& h, u32
             out[2 * half + 1] = s.noise_start + draw(s.noise_keep, s.noise_alias, s.noise_size, w.z, w.w);
         }
     }
-    // Without an index that is not constant, so that the tokens stay in registers.
+    // Indices are constants, so that the tokens stay in registers.
 #pragma unroll
     for (u32 i = 0; i < 4; i++)
         if (4 * q + i == h.position) out[i] = h.token;
@@ -206,12 +206,47 @@ __device__ __forceinline__ void store4(REAL* p, const REAL x[4]) {
 }
 #endif
 
+// The score of a token at a place; the trigger adds to that of the informative position.
+__device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, const Head& h, u32 place, u32 token) {
+    REAL x = scores[token];
+    return place == h.position ? x + *trigger : x;
+}
+
+// The largest value that the coefficients of `count` samples may sum to, from the longest gradient and the longest value.
+__device__ __forceinline__ double coefficient_bound(const double* lengths, double count) {
+    return 2.0 * count * lengths[0] * lengths[1];
+}
+
 #ifndef EMULATOR
-// c += a b on the tensor cores of a warp, which truncate a and b to 11 significant bits.
-__device__ __forceinline__ void multiply_tf32(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+// The nearest numbers of 16 bits, x in the lower half.
+__device__ __forceinline__ u32 pack_halves(float x, float y) {
+    u32 pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+}
+
+__device__ __forceinline__ float low_half(u32 pair) {
+    float x;
+    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, a; }" : "=f"(x) : "r"(pair));
+    return x;
+}
+
+__device__ __forceinline__ float high_half(u32 pair) {
+    float x;
+    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, b; }" : "=f"(x) : "r"(pair));
+    return x;
+}
+
+// c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 numbers of 16 bits.
+__device__ __forceinline__ void multiply_halves(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    // GPUs without this product do not launch the kernel.
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#else
+    __trap();
+#endif
 }
 #endif
 

@@ -1,13 +1,14 @@
 // Groups of samples of one fact with nearly equal head outputs, whose softmax is computed once (crates/core/src/early_phase/grouped.rs).
 
-// Two numbers of each fact: the tolerance of its group, and the scale of the sum of its head outputs as integers. The tolerance is the
-// largest square of the distance of a head output to the value of the token alone. The theory derives it (setting: exact regime) from
-// the length of that value, the rounding error, and the longest rows of Z_out M and of Z_out (places 3 and 2 of `lengths`); `typical`
-// is the mean square of the latter. A fact has counts[fact] samples, whose head outputs are at most as long as place 1 of `lengths`.
-// A warp takes a fact.
+// limits[2 v] is the tolerance of fact v: the largest squared distance of a member's head output to the value of the token alone. The
+// theory derives it (setting: exact regime) from the length of that value, the rounding error, the longest rows of Z_out M (`readout`)
+// and of Z_out (place 2 of `lengths`), and the mean square of the latter (`typical`).
+// limits[2 v + 1] is the scale of the fact's sum as integers. There are counts[v] samples of it, whose head outputs are at most as long
+// as place 1 of `lengths`. A warp takes a fact.
 extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, const REAL* trigger, const double* lengths,
-                                        const double* typical, double rounding, const u32* counts, double* limits, u64 stride) {
-    cell(stride, table, trigger, lengths, typical, counts, limits);
+                                        const double* readout, const double* typical, double rounding, const u32* counts,
+                                        double* limits, u64 stride) {
+    cell(stride, table, trigger, lengths, readout, typical, counts, limits);
     u64 fact = thread_number() / WARP;
     if (fact >= vocab) return;
     double square = 0.0;
@@ -17,8 +18,8 @@ extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, c
     }
     square = warp_sum(square, WARP);
     if (threadIdx.x % WARP > 0) return;
-    double length = sqrt(square), readout = lengths[3];
-    double bound = rounding * sqrt(*typical) / lengths[2] * length / (readout * (1.0 + 2.0 * readout * length));
+    double length = sqrt(square), slope = *readout;
+    double bound = rounding * sqrt(*typical) / lengths[2] * length / (slope * (1.0 + 2.0 * slope * length));
     // At a distance of at most their length, other features are at most twice as long. A NaN stays one.
     limits[2 * fact] = bound > square ? square : bound;
     limits[2 * fact + 1] = fixed_scale((double)counts[fact] * lengths[1]);
@@ -76,29 +77,31 @@ extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list
 
 // Rows `start` to `start + rows` of a cell: the head outputs of samples that are in no group, then the mean head outputs of groups,
 // with their labels and numbers of samples. The lists have found[0] samples and found[1] facts. The cells of a batch have as many rows
-// as the one that needs most; unused rows are zero, and found[2] is the number of used ones.
+// as the one that needs most; unused rows are zero, and found[2] is the number of used ones. Each warp takes every (number of warps)-th row.
 extern "C" __global__ void grouped_rows(Source s, u32 first, const REAL* heads, const i64* sums, const u32* members,
                                         const double* limits, u32 dim, const u32* samples, const u32* facts, u32* found, u32 start,
                                         u32 rows, REAL* out, u32* labels, REAL* weights, u64 stride) {
     cell(stride, s, heads, sums, members, limits, samples, facts, found, out, labels, weights);
-    u32 singles = found[0], all = singles + found[1];
+    u32 singles = found[0], all = singles + found[1], lane = threadIdx.x % WARP;
     if (thread_number() == 0) found[2] = all > start ? all - start : 0;
-    for (u64 t = thread_number(); t < (u64)rows * dim; t += thread_count()) {
-        auto [row, column] = place_of(t, dim);
+    for (u64 row = thread_number() / WARP; row < rows; row += thread_count() / WARP) {
         u32 place = start + (u32)row, label = 0, weight = 0;
-        REAL x = 0;
+        const REAL* own = 0;
+        const i64* sum = 0;
+        double scale = 0.0;
         if (place < singles) {
-            x = heads[(u64)samples[place] * dim + column];
-            if (column == 0) label = head(s, first + samples[place]).label;
+            own = heads + (u64)samples[place] * dim;
+            label = head(s, first + samples[place]).label;
             weight = 1;
         } else if (place < all) {
             u32 fact = facts[place - singles];
-            x = (REAL)((double)sums[(u64)fact * dim + column] / (limits[2 * (u64)fact + 1] * (double)members[fact]));
+            sum = sums + (u64)fact * dim;
             label = s.facts[fact];
             weight = members[fact];
+            scale = 1.0 / (limits[2 * (u64)fact + 1] * (double)weight);
         }
-        out[t] = x;
-        if (column == 0) {
+        for (u32 c = lane; c < dim; c += WARP) out[row * dim + c] = own ? own[c] : sum ? (REAL)((double)sum[c] * scale) : (REAL)0;
+        if (lane == 0) {
             labels[row] = label;
             weights[row] = (REAL)weight;
         }

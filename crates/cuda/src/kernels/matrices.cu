@@ -54,7 +54,7 @@ extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const do
 }
 
 // The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their
-// bits, and a NaN is above all numbers. A warp takes rows.
+// bits, and a NaN is above all numbers. Each warp takes every (number of warps)-th row.
 extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
     cell(stride, rows, extra, longest);
     __shared__ u64 parts[WARP];
@@ -128,9 +128,13 @@ extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index
     }
 }
 
+// rows[r] *= weights[r], and 0 where the weight is. Each warp takes every (number of warps)-th row.
 extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights, u64 stride) {
     cell(stride, rows, weights);
-    for (u64 t = thread_number(); t < count * dim; t += thread_count()) rows[t] *= weights[place_of(t, dim).row];
+    for (u64 row = thread_number() / WARP; row < count; row += thread_count() / WARP) {
+        REAL weight = weights[row];
+        for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) rows[row * dim + c] = weight == (REAL)0 ? (REAL)0 : rows[row * dim + c] * weight;
+    }
 }
 
 // out[r] = rows[index[r]] + vector, which may be absent; without an index, rows from `first` on

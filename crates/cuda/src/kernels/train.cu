@@ -79,7 +79,7 @@ extern "C" __global__ void mix_rows(Rows r, u64 count, const REAL* weights, cons
 // positions add to g . v_i. A block takes a row.
 extern "C" __global__ void coefficients(Rows r, const REAL* g, const REAL* table, u32 dim, const REAL* trigger, const REAL* extra,
                                         const REAL* weights, REAL* out, u64* largest) {
-    extern __shared__ double memory[];
+    extern __shared__ __align__(16) double memory[];
     REAL* gradient = (REAL*)memory;
     REAL* dots = gradient + dim;
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;

@@ -181,7 +181,7 @@ int nvrtcCompileProgram(Program* program, int, const char**) {
         std::string kernel = source.substr(at, source.find('(', at) - at);
         table += "{\"" + kernel + "\", by_address(" + kernel + ")},";
     }
-    source = replaced(source, "extern __shared__ double memory[];", "double* memory = dynamic_shared;");
+    source = replaced(source, "extern __shared__ __align__(16) double memory[];", "double* memory = dynamic_shared;");
     std::ofstream(name + ".cpp") << "#include \"threads.h\"\n" << source
         << "\nstatic std::map<std::string, Kernel> table = {" << table << "};\n"
         << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from) {\n"

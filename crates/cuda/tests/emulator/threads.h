@@ -24,7 +24,6 @@
 struct uint4 { unsigned x, y, z, w; };
 struct float4 { float x, y, z, w; };
 struct double2 { double x, y; };
-struct float2 { float x, y; };
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline double2 make_double2(double x, double y) { return {x, y}; }
@@ -134,28 +133,34 @@ static inline unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b
 static inline long long __double_as_longlong(double x) { return bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return bits<double>(x); }
 static inline float __int_as_float(int x) { return bits<float>(x); }
-static inline int __float_as_int(float x) { return bits<int>(x); }
 static inline long long __double2ll_rn(double x) { return llrint(x); }
-template <class X, class Y> static inline X atomicAdd(X* place, Y x) {
-    X before = *place;
-    *place += (X)x;
-    return before;
-}
+template <class X, class Y> static inline void atomicAdd(X* place, Y x) { *place += (X)x; }
 template <class X, class Y> static inline void atomicMax(X* place, Y x) { *place = (X)x > *place ? (X)x : *place; }
 
-// The tensor cores' product of a warp, for 32-bit numbers that are truncated to 11 significant bits.
+// Numbers of 16 bits, and the tensor cores' product of a warp of them.
 #define EMULATOR
-static void multiply_tf32(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-    struct Part { float a[16][8], b[8][8]; };
+static inline float half_of(unsigned pair, int place) {
+    uint16_t x = pair >> 16 * place;
+    return (float)bits<_Float16>(x);
+}
+static inline float low_half(unsigned pair) { return half_of(pair, 0); }
+static inline float high_half(unsigned pair) { return half_of(pair, 1); }
+static inline unsigned pack_halves(float x, float y) {
+    return bits<uint16_t>((_Float16)x) | (unsigned)bits<uint16_t>((_Float16)y) << 16;
+}
+static void multiply_halves(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+    struct Part { float a[16][16], b[16][8]; };
     static Part parts[32][2];
     unsigned lane = threadIdx.x % WARP_SIZE, g = lane / 4, t = lane % 4;
     Part& part = parts[threadIdx.x / WARP_SIZE][current->exchanges++ % 2];
-    auto number = [](unsigned x) { return __int_as_float(x & 0xffffe000u); };
-    part.a[g][t] = number(a0), part.a[g + 8][t] = number(a1), part.a[g][t + 4] = number(a2), part.a[g + 8][t + 4] = number(a3);
-    part.b[t][g] = number(b0), part.b[t + 4][g] = number(b1);
+    for (int i = 0; i < 2; i++) {
+        part.a[g][2 * t + i] = half_of(a0, i), part.a[g + 8][2 * t + i] = half_of(a1, i);
+        part.a[g][2 * t + 8 + i] = half_of(a2, i), part.a[g + 8][2 * t + 8 + i] = half_of(a3, i);
+        part.b[2 * t + i][g] = half_of(b0, i), part.b[2 * t + 8 + i][g] = half_of(b1, i);
+    }
     wait_as(AT_WARP);
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 8; k++) c[i] += part.a[g + i / 2 * 8][k] * part.b[k][2 * t + i % 2];
+        for (int k = 0; k < 16; k++) c[i] += part.a[g + i / 2 * 8][k] * part.b[k][2 * t + i % 2];
 }
 
 // A kernel as a function of the addresses of its arguments.
