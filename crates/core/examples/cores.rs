@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p superpose-core --example cores -- [threads] [rounds]`
 //!
-//! The first row is a product that fits in the nearest cache, computed by every thread on its own: threads share nothing but the
-//! arithmetic units, so that no program of products can gain more. The column "busy" is the processor time of the run over its time.
+//! The first row is a product that fits in the caches of one core, computed by each thread on its own. The threads then share only
+//! arithmetic units, so that its gain is about the largest that products can have on this machine. The column "busy" is the processor
+//! time of the run divided by its duration.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -69,10 +70,10 @@ fn main() {
         "busy"
     );
 
-    row("a product in the nearest cache", &backends, rounds, |backend| {
+    row("a product in the caches of one core", &backends, rounds, |backend| {
         const SIZE: usize = 64;
         const TASKS: usize = 1 << 10;
-        let tasks = |_: usize| {
+        let task = |_: usize| {
             let (a, b, mut out) = ([1.0f32; SIZE * SIZE], [0.5f32; SIZE * SIZE], [0.0f32; SIZE * SIZE]);
             for _ in 0..32 {
                 let (a, b) = (View::new(&a, SIZE, SIZE), View::new(&b, SIZE, SIZE));
@@ -80,18 +81,18 @@ fn main() {
             }
             black_box(out[0])
         };
-        backend.map(TASKS, tasks).unwrap();
+        backend.map(TASKS, task).unwrap();
     });
     row("a product of 65,536 x 128 and 128 x 1,024 numbers", &backends, rounds, {
         let (a, b) = (vec![1.0f32; 65_536 * 128], vec![0.5f32; 128 * 1024]);
         move |backend| {
-            let part = |i: usize| {
+            let task = |i: usize| {
                 let mut out = vec![0.0; 256 * 1024];
                 let a = View::new(&a, 65_536, 128).rows_in(256 * i, 256 * (i + 1));
                 product(&mut out, a, View::new(&b, 128, 1024), false);
                 black_box(out[0])
             };
-            backend.map(256, part).unwrap();
+            backend.map(256, task).unwrap();
         }
     });
     for (name, config) in [

@@ -35,7 +35,7 @@ pub fn parts(count: usize, size: usize, sums: usize) -> (Vec<usize>, Vec<usize>)
     (ends, blocks)
 }
 
-/// A sum, once a block was added, and the number of blocks in it.
+/// The number of blocks that were added, and their sum once there is one.
 struct Turn<S> {
     state: Mutex<(usize, Option<S>)>,
     added: Condvar,
@@ -121,6 +121,7 @@ impl Backend {
 
     /// Adds to each entry of `total` the same entries of the parts, in the order of the parts, each times `scale`.
     pub fn add_parts(&self, total: &mut [f64], parts: &[&[f64]], scale: f64) -> Result<()> {
+        // 16 tasks for the entries of a 128 x 128 matrix.
         const CHUNK: usize = 1 << 10;
         self.for_chunks(total, CHUNK, |i, total| {
             for part in parts {

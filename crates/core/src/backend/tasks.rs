@@ -83,9 +83,10 @@ impl Backend {
         self.cancel.check()
     }
 
-    /// Runs `work` on one of the threads. Tasks of work with many short parts then start sooner: the threads wait a few microseconds
-    /// for the next part before they sleep, and to wake them from outside takes longer than that.
-    pub fn inside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+    /// Runs `work` on a thread of the pool, or on the calling thread if there is no pool. Work with many short parallel parts is then
+    /// faster: a thread of the pool that waits for the next part stays awake for some microseconds, and a call from outside has to wake a
+    /// sleeping thread.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(work),
             None => work(),
@@ -201,6 +202,13 @@ mod tests {
             assert_eq!(backend.check_cancelled(), Err(Cancelled));
             assert_eq!(backend.alone().map(1, |i| i), Err(Cancelled));
         }
+    }
+
+    #[test]
+    fn installed_work_runs_on_a_thread_of_the_pool() {
+        let pool_thread = |backend: Backend| backend.install(|| rayon::current_thread_index().is_some());
+        assert!(pool_thread(Backend::cpu(2).unwrap()));
+        assert!(!pool_thread(Backend::single()));
     }
 
     #[test]

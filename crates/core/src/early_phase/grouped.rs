@@ -20,6 +20,11 @@ const SUMS: usize = 16;
 /// Blocks of a piece at most. A group ends with its piece, so that larger pieces have fewer groups.
 const BLOCKS: usize = 4;
 
+/// Whether facts have enough samples on average for groups to take less time.
+pub fn worth_grouping(samples: usize, labels: usize) -> bool {
+    samples >= 2 * labels
+}
+
 /// The mean of `(Z_out^T r) psi(h)^T` over the samples of `limit`, `dim` rows of `inputs`, at the value matrix that `response` was
 /// made for.
 ///
@@ -45,7 +50,7 @@ fn value_gradient_within<T: Real>(
     // Enough pieces for all sums, where there are enough samples.
     let size = block_rows * count.div_ceil(block_rows * SUMS).clamp(1, BLOCKS);
     let (ends, blocks) = parts(count, size, SUMS);
-    let tolerance = match count >= 2 * model.labels() {
+    let tolerance = match worth_grouping(count, model.labels()) {
         true => Some(Tolerance::new(model, response, rounding, backend)?),
         false => None,
     };
@@ -74,12 +79,14 @@ impl Tolerance {
         backend: &Backend,
     ) -> Result<Tolerance> {
         let z_out = model.z_out();
+        // At the same time, because each is one short part.
         let lengths = backend.try_map(3, |i| match i {
             0 => Ok((dot(z_out.data(), z_out.data()) / z_out.rows() as f64).sqrt()),
             1 => Ok(longest(z_out.data(), model.dim())),
             _ => response.longest_readout(backend),
         })?;
-        Ok(Tolerance { readout: lengths[2], rounding: rounding * lengths[0] / lengths[1] })
+        let (typical, largest, readout) = (lengths[0], lengths[1], lengths[2]);
+        Ok(Tolerance { readout, rounding: rounding * typical / largest })
     }
 
     /// The largest square of a distance to features of this length.

@@ -6,6 +6,7 @@ mod limit;
 mod placed;
 mod rule;
 
+pub use grouped::worth_grouping;
 pub use groups::Groups;
 pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, fact_frequency_of, placed_moment, placed_step};
@@ -66,8 +67,9 @@ pub fn early_phase<T: Real>(
     backend: &Backend,
 ) -> Result<EarlyPhase<T>> {
     match config.regime {
-        Regime::Exact => backend.inside(|| exact(config, model, samples, backend)),
-        // Not inside: the allocator clears large arrays at once, on one thread, where a thread of the pool asks for them.
+        Regime::Exact => backend.install(|| exact(config, model, samples, backend)),
+        // Outside the pool: on a thread of the pool, large arrays come from the memory of that thread, which clears them page by page
+        // while the others wait.
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
 }
