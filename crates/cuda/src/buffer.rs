@@ -11,14 +11,23 @@ use crate::lane::{Done, failed};
 
 /// Larger pieces of memory go back to the driver at once.
 const MAX_CACHED: usize = 1 << 26;
+/// With this environment variable each buffer outside batches has a piece of its own of exactly its size, so that tools such as
+/// compute-sanitizer see accesses outside of it.
+const EXACT: &str = "SUPERPOSE_EXACT_MEMORY";
 /// The driver's own alignment, which kernels may rely on.
 const ALIGNMENT: usize = 512;
 
 /// Memory of a lane that is not in use. Asking the driver for memory takes longer than a small kernel.
-#[derive(Default)]
 struct Free {
     by_size: BTreeMap<usize, Vec<CudaSlice<u8>>>,
     batch: Option<Arena>,
+    exact: bool,
+}
+
+impl Default for Free {
+    fn default() -> Free {
+        Free { by_size: BTreeMap::new(), batch: None, exact: std::env::var_os(EXACT).is_some() }
+    }
 }
 
 /// The memory of a batch: every cell has a range of `stride` bytes of each chunk, and the layout of these ranges is the same.
@@ -83,12 +92,17 @@ impl Pool {
     }
 
     pub fn alloc<X>(&self, stream: &Arc<CudaStream>, size: usize) -> Done<Buffer<X>> {
-        let bytes = (size * size_of::<X>()).max(1).next_multiple_of(ALIGNMENT);
+        let exact = (size * size_of::<X>()).max(1);
+        let bytes = exact.next_multiple_of(ALIGNMENT);
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (memory, pointer, bytes) = match &mut free.batch {
             Some(arena) => (None, arena.alloc(bytes, stream)?, bytes),
             None => {
-                let bytes = if bytes <= MAX_CACHED { bytes.next_power_of_two() } else { bytes };
+                let bytes = match bytes {
+                    _ if free.exact => exact,
+                    ..=MAX_CACHED => bytes.next_power_of_two(),
+                    _ => bytes,
+                };
                 let memory = match free.by_size.get_mut(&bytes).and_then(Vec::pop) {
                     Some(memory) => memory,
                     None => take(stream, bytes).or_else(|_| {
@@ -137,8 +151,9 @@ impl<X> Buffer<X> {
 impl<X> Drop for Buffer<X> {
     fn drop(&mut self) {
         let Ok(mut free) = self.pool.0.lock() else { return };
+        let exact = free.exact;
         match (self.memory.take(), &mut free.batch) {
-            (Some(memory), _) if self.bytes <= MAX_CACHED => {
+            (Some(memory), _) if self.bytes <= MAX_CACHED && !exact => {
                 free.by_size.entry(self.bytes).or_default().push(memory);
             }
             (None, Some(arena)) => arena.by_size.entry(self.bytes).or_default().push(self.pointer),

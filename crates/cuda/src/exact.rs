@@ -1,12 +1,13 @@
 //! The three steps with the true softmax, and passes over blocks of samples (see `crates/core/src/model/descent.rs`).
 
+use superpose_core::backend::DeviceError;
+
 use crate::attend::{Rows, Weights};
-use crate::geometry::{block_rows, linear};
+use crate::geometry::{WAIT, block_rows, linear};
 use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
 use crate::limit::SecondStep;
 use crate::readout::{ByLabel, Folded, Readout};
-use crate::session::{Scores, Session, Sizes, Trained};
-use superpose_core::backend::DeviceError;
+use crate::session::{GRADIENTS, Scores, Session, Sizes, Trained};
 
 /// What a pass sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +47,6 @@ pub struct Features<'a, T> {
     pub start: u64,
     /// The address of the number of rows that a cell of a batch uses, 0 if it uses all.
     pub used: u64,
-}
-
-impl<T> Features<'_, T> {
-    /// The same with the number of used rows of each cell at an address.
-    pub fn using(self, used: u64) -> Self {
-        Features { used, ..self }
-    }
 }
 
 impl<T: Element> Session<'_, T> {
@@ -179,15 +173,16 @@ impl<T: Element> Session<'_, T> {
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
+                    // The fused kernel has measured the gradients.
                     if !fused {
-                        self.longest(g, count, dim, None, 0)?;
+                        self.longest(g, count, dim, None, (&self.lengths, GRADIENTS))?;
                     }
                     self.scatter_by_rows(start, count, g, false, count, &sums)?;
                     self.flush(&sums, &total, count)?;
                 }
             }
             work += count * (length * dim + inputs * dim + if softmax { label_count * inputs } else { 0 });
-            let wait = work >= 1 << 38 && first + count < samples;
+            let wait = work >= WAIT && first + count < samples;
             work = if wait { 0 } else { work };
             self.progress(count, wait)?;
         }
@@ -243,8 +238,7 @@ impl<T: Element> Session<'_, T> {
             Response::Full(readout @ Readout { folded: Some(Folded { matrix, .. }), .. }) => {
                 let longest = optional(self.longest_readout(readout)?);
                 let x = ByLabel { start: matrix.start(), columns: inputs, longest };
-                self.lane.clear(&self.lengths, 0, 1)?;
-                self.respond(readout, block, labels.start(), x, [out.start(), self.lengths.at(0)])
+                self.respond(readout, block, labels.start(), x, out.start(), Some(GRADIENTS))
             }
             Response::Full(Readout { m, .. }) => {
                 self.output(response, block, labels)?;

@@ -1,4 +1,4 @@
-//! Sizes: shapes of launches, rows of a block, the choice of algorithm, and the memory of a run. They depend on the problem alone.
+//! Sizes: shapes of launches, rows of a block, and the choice of algorithm. They depend on the problem alone.
 //! Last bits may still differ between GPUs, through cuBLAS, tensor cores, and GPUs on which the kernel for the softmax cannot run.
 
 use superpose_core::backend::DeviceError;
@@ -9,13 +9,17 @@ use crate::lane::{Done, Shape};
 
 /// Threads of a block of most kernels.
 pub const THREADS: u32 = 256;
+/// Threads of the one block of [`scan`].
+pub const SCAN_THREADS: usize = 1024;
+/// Warps that take the rows of a matrix at most.
+const MAX_WARPS: usize = 1 << 13;
 /// The longest sequence, whose tokens and dot products must fit in the shared memory of a block.
 pub const MAX_LENGTH: usize = 8192;
 /// The largest dimension, for the same reason.
 pub const MAX_DIM: usize = 16_384;
 /// Entries of the widest matrix of a block of samples, and samples of a block: enough for efficient products.
 const BLOCK_ENTRIES: usize = 1 << 27;
-const BLOCK_SAMPLES: usize = 1 << 15;
+pub const BLOCK_SAMPLES: usize = 1 << 15;
 /// Entries of a table over labels and tokens.
 const TABLE_ENTRIES: usize = 1 << 30;
 /// Logits of one product, most of which are still in the cache of the GPU when they become residuals.
@@ -24,9 +28,11 @@ pub const NEAR_LOGITS: usize = 1 << 24;
 pub const FEW_LOGITS: usize = 1 << 29;
 /// Samples up to which sums by rows are taken in their own order rather than by label.
 pub const UNSORTED: usize = 1 << 15;
-/// Table rows times columns that one launch reads: about a third of a second, after which the program checks whether it was
-/// cancelled.
-const LAUNCH_ENTRIES: usize = 1 << 38;
+/// Numbers read or multiplied after which a pass waits for the device, so that a cancellation takes effect: about a third of a second.
+pub const WAIT: usize = 1 << 38;
+/// Sums by token of all copies, and copies, at most.
+const MAX_COPIED_SUMS: usize = 1 << 12;
+const MAX_COPIES: usize = 8;
 /// The longest inner sum of one product; longer ones are added in 64 bits.
 pub const INNER: usize = 1 << 14;
 
@@ -56,34 +62,30 @@ pub fn rows(rows: usize, columns: usize) -> Shape {
     Shape { grid: (rows as u32, 1), block: block as u32, shared: 0 }
 }
 
-/// A warp per row; many rows share a warp.
+/// A warp per row, up to [`MAX_WARPS`], each of which then takes several rows.
 pub fn warps(rows: usize) -> Shape {
-    linear(rows.min(1 << 13) * 32)
-}
-
-/// The lanes that share a sample where it joins a group: each takes four columns or more.
-pub fn join_lanes(dim: usize) -> u32 {
-    dim.div_ceil(4).next_power_of_two().min(32) as u32
+    linear(rows.min(MAX_WARPS) * 32)
 }
 
 /// One block, of which every thread takes neighbouring items.
 pub fn scan() -> Shape {
-    Shape { grid: (1, 1), block: 1024, shared: 0 }
+    Shape { grid: (1, 1), block: SCAN_THREADS as u32, shared: 0 }
 }
 
-/// The lanes that share a sample: each takes four positions at a time.
-pub fn lanes(length: usize) -> u32 {
-    length.div_ceil(4).next_power_of_two().min(32) as u32
+/// The lanes that share a sample: each takes four positions or columns at a time, at most 32 lanes.
+pub fn lanes(size: usize) -> u32 {
+    size.div_ceil(4).next_power_of_two().min(32) as u32
 }
 
 /// The lanes that share a sample of a short sequence with short rows: each takes four columns and four positions.
 pub fn short_lanes(dim: usize, length: usize) -> Option<u32> {
     let short = dim.is_multiple_of(4) && dim <= 128 && length <= 128;
-    short.then(|| (dim.max(length).div_ceil(4)).next_power_of_two().max(4) as u32)
+    short.then(|| dim.max(length).div_ceil(4).next_power_of_two().max(4) as u32)
 }
 
-/// Tokens and samples of a block for short sequences at most.
-pub const SHORT_TOKENS: usize = 1024;
+/// Tokens of a block for short sequences at most: four for each thread, which has four numbers beside them.
+pub const SHORT_TOKENS: usize = 4 * THREADS as usize;
+/// Samples of such a block at most.
 pub const SHORT_SAMPLES: usize = 32;
 
 /// Blocks for samples of short sequences, and the samples of a block, whose tokens it holds.
@@ -94,7 +96,7 @@ pub fn short_blocks(samples: usize, length: usize) -> (Shape, u32) {
 
 /// Copies of the sums by token: blocks add to different ones, so that fewer atomic additions collide.
 pub fn copies(tokens: usize) -> usize {
-    ((1 << 12) / (tokens + 1)).clamp(1, 8)
+    (MAX_COPIED_SUMS / (tokens + 1)).clamp(1, MAX_COPIES)
 }
 
 /// Bytes of shared memory for the dot products of one sample.
@@ -137,7 +139,7 @@ pub fn block_rows(columns: usize, count: usize) -> usize {
 
 /// Samples of one launch that reads `dim` numbers per token.
 pub fn launch_samples(length: usize, dim: usize) -> usize {
-    (LAUNCH_ENTRIES / (length * dim)).max(1)
+    (WAIT / (length * dim)).max(1)
 }
 
 /// How label-wise sums over tokens are computed, without an MLP: from a table over labels and tokens, or from rows of embeddings.
@@ -189,18 +191,25 @@ pub fn batch(config: &Config) -> usize {
     if small(config) { (BATCH / work(config)).min(MAX_BATCH) as usize } else { 1 }
 }
 
-/// Whether one kernel computes the softmax of a cell and its product, for 32-bit numbers: it holds whole rows of features.
-pub fn fused(config: &Config) -> bool {
-    let rows = config.width.is_none() && config.dim.is_multiple_of(4) && config.dim <= 64;
-    small(config) && rows && config.label_count() > 1
+/// Whether one kernel computes the softmax of a cell and its product. It needs tensor cores, 32-bit numbers and short rows of features,
+/// and leaves the right label out of its sums, so that there must be others.
+pub fn fused(config: &Config, tensor_cores: bool) -> bool {
+    let short = config.width.is_none() && config.dim.is_multiple_of(4) && config.dim <= SOFTMAX_COLUMNS;
+    let single = config.precision == Precision::F32;
+    tensor_cores && single && short && small(config) && config.label_count() > 1
 }
 
-/// Samples and labels that a block of the kernel for the softmax takes at a time.
+/// Samples and labels that a block of the kernel for the softmax takes at a time, and the columns of its rows at most.
 pub const SOFTMAX_SAMPLES: usize = 128;
 pub const SOFTMAX_LABELS: usize = 32;
-/// Bytes of its shared memory: rows of 20 or columns of 66 pieces of 16 bytes, and labels.
-pub const SOFTMAX_BYTES: usize =
-    16 * (20 * (SOFTMAX_SAMPLES + SOFTMAX_LABELS) + 66 * SOFTMAX_LABELS / 4) + 4 * SOFTMAX_SAMPLES;
+const SOFTMAX_COLUMNS: usize = 64;
+/// Elements of 16 bytes of a row and of a label in its shared memory, with padding against bank conflicts.
+const SOFTMAX_ROW: usize = SOFTMAX_COLUMNS / 4 + 4;
+const SOFTMAX_LABEL: usize = SOFTMAX_COLUMNS + 2;
+/// Bytes of its shared memory: rows of samples and labels, labels in groups of four, and the right labels.
+const SOFTMAX_BYTES: usize = 16
+    * (SOFTMAX_ROW * (SOFTMAX_SAMPLES + SOFTMAX_LABELS) + SOFTMAX_LABEL * SOFTMAX_LABELS / 4)
+    + 4 * SOFTMAX_SAMPLES;
 
 /// Blocks of that kernel, which have a thread for each sample.
 pub fn softmax_blocks(samples: usize) -> Shape {
@@ -222,64 +231,6 @@ pub fn tiles(m: usize, n: usize, parts: usize) -> (&'static str, Shape) {
 /// Terms of a part of the inner sum of a long product with few entries.
 pub fn part(m: usize, n: usize) -> usize {
     if m * n <= 1 << 14 { 256 } else { 1024 }
-}
-
-/// An estimate of the device memory of a run in bytes, slightly too high.
-pub fn bytes(config: &Config, stored: bool) -> f64 {
-    let total = entries_bytes(config, stored);
-    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
-    64e6 + total + total.min(5e8)
-}
-
-/// An estimate of the bytes of all buffers that a run has at a time.
-pub fn entries_bytes(config: &Config, stored: bool) -> f64 {
-    let real = with_precision!(config.precision, T => size_of::<T>()) as f64;
-    let count = |size: usize| size as f64;
-    let (tokens, labels) = (count(config.token_count()), count(config.label_count()));
-    let (d, p, l, n) =
-        (count(config.dim), count(config.inputs()), count(config.length), count(config.samples));
-    let width = config.width.map_or(0.0, count);
-    let embeddings = (tokens + 2.0 * labels + width) * d * real;
-    let dataset = if stored { n * (4.0 * l + 8.0) } else { 0.0 };
-    let matrices = d * p * (32.0 + 5.0 * real) + 2.0 * d * d * real;
-    let test = config.test_samples;
-    let parts = if small(config) {
-        n.min(BLOCK_SAMPLES as f64) / part(config.dim, config.inputs()) as f64
-    } else {
-        0.0
-    };
-    let block = |columns: usize, count: usize, logits: bool| {
-        let rows = block_rows(columns, count) as f64;
-        let logits = if logits { labels } else { 0.0 };
-        rows * (real * (logits + 3.0 * p + 3.0 * d + l + 2.0) + 48.0)
-    };
-    let widest = config.inputs().max(config.dim);
-    let table = match Way::choose(config) {
-        Way::Tables if config.width.is_none() => labels * tokens * (8.0 + real) + labels * d * real,
-        _ => 2.0 * labels * p * real + 4.0 * n + 8.0 * labels + 2.0 * n * real,
-    };
-    let mut train: f64 = table + block(widest, config.samples, false);
-    if config.regime == Regime::Exact {
-        let softmax = config.label_count().max(widest);
-        // The groups of facts, and the head outputs of a block beside those of samples that are in none.
-        let vocab = count(config.vocab);
-        let groups =
-            vocab * (8.0 * d + 24.0) + block_rows(softmax, config.samples) as f64 * (d * real + 12.0);
-        let single = config.precision == Precision::F32;
-        let logits = !(single && fused(config) && config.samples >= config.label_count());
-        train = train.max(2.0 * labels * p * real + block(softmax, config.samples, logits) + groups);
-    }
-    let evaluate = labels * p * real + block(config.label_count().max(widest).max(config.length), test, true);
-    let asked = block(config.label_count().max(widest), config.vocab, true) + 2.0 * labels * p * real;
-    // What comes back of every sequence and of every token that is asked, by index where not all are.
-    let answers = 64.0 * count(test) + 40.0 * count(test.max(config.vocab));
-    let largest = train.max(evaluate.max(asked) + answers);
-    embeddings
-        + dataset
-        + matrices
-        + parts * d * p * real
-        + (8.0 * copies(config.token_count()) as f64 + 16.0) * tokens
-        + largest
 }
 
 #[cfg(test)]
@@ -349,7 +300,7 @@ mod tests {
                 .check()
                 .unwrap()
         };
-        assert!((64..=128).contains(&batch(&exact((512, 8192, 64, 16)))));
+        assert_eq!(batch(&exact((512, 8192, 64, 16))), 128);
         assert_eq!(batch(&exact((4096, 131_072, 256, 64))), 1);
         assert_eq!(batch(&config(180, 32, 16, 8192)), 128);
         assert_eq!(batch(&config(100_000, 1024, 64, 2_000_000)), 1);
@@ -358,6 +309,24 @@ mod tests {
         assert_eq!(tiles(129, 65, 3), ("product_large", Shape { grid: (2, 3), block: 256, shared: 0 }));
         assert_eq!(tiles(129, 64, 1), ("product_narrow", Shape { grid: (2, 1), block: 256, shared: 0 }));
         assert_eq!(tiles(64, 65, 1), ("product_small", Shape { grid: (2, 1), block: 256, shared: 0 }));
+    }
+
+    #[test]
+    fn short_rows_have_a_kernel_for_the_softmax() {
+        let exact = |vocab, dim, samples| Settings {
+            regime: Regime::Exact,
+            vocab,
+            dim,
+            samples,
+            length: 9,
+            ..Settings::default()
+        };
+        let chosen = |settings: Settings| fused(&settings.check().unwrap(), true);
+        assert!(chosen(exact(37, 60, 333)) && chosen(exact(512, 64, 8192)));
+        assert!(!chosen(exact(37, 68, 333)) && !chosen(exact(37, 62, 333)));
+        assert!(!chosen(Settings { width: Some(20), ..exact(37, 60, 333) }));
+        assert!(!chosen(Settings { precision: Precision::F64, ..exact(37, 60, 333) }));
+        assert!(!fused(&exact(37, 60, 333).check().unwrap(), false));
     }
 
     #[test]
@@ -380,27 +349,5 @@ mod tests {
         assert_eq!(Way::choose(&config(1_000_000, 2048, 64, 100_000_000)), Way::Rows);
         assert_eq!(Way::choose(&config(10, 16, 512, 1 << 22)), Way::Tables);
         assert_eq!(Way::choose(&config(10, 16, 512, 1_000_000_000)), Way::Rows);
-    }
-
-    /// The memory of a cell in a batch must hold its largest buffer.
-    #[test]
-    fn memory_holds_the_answers_of_all_test_samples() {
-        let config = Settings { test_samples: 1_000_000, ..(*config(50, 16, 16, 8192)).clone() };
-        let bytes = entries_bytes(&config.check().unwrap(), false);
-        assert!(bytes >= 64e6, "{bytes}");
-    }
-
-    #[test]
-    fn memory_grows_with_the_sizes_and_has_no_square_of_a_large_vocabulary() {
-        let small = bytes(&config(1024, 128, 64, 65_536), false);
-        assert!(small < 0.6 * 1024.0_f64.powi(3), "{small}");
-        let large = bytes(&config(1_000_000, 2048, 64, 100_000_000), false);
-        assert!((3e10..8e10).contains(&large), "{large}");
-        let by_dim = [64, 256, 1024].map(|dim| bytes(&config(100_000, dim, 16, 1_000_000), false));
-        assert!(by_dim.is_sorted() && by_dim[2] < 4e9, "{by_dim:?}");
-        assert!(
-            bytes(&config(1000, 64, 64, 1_000_000), true) - bytes(&config(1000, 64, 64, 1_000_000), false)
-                >= 2.6e8
-        );
     }
 }

@@ -14,6 +14,7 @@ use superpose_core::backend::{
 use superpose_core::config::Config;
 use superpose_core::train::{Learner, State};
 
+use crate::estimate;
 use crate::geometry;
 use crate::kernels::Kernels;
 use crate::lane::{Done, Element, Lane, failed};
@@ -258,7 +259,8 @@ impl Gpu {
         let lane = self.lane()?;
         if let [problem, _, ..] = problems {
             // More is taken where a cell turns out to need it.
-            let bytes = geometry::entries_bytes(problem.config, problem.stored.is_some());
+            let tensor_cores = self.kernels::<f32>()?.tensor_cores;
+            let bytes = estimate::entries_bytes(problem.config, problem.stored.is_some(), tensor_cores);
             lane.begin(problems.len(), (bytes as usize).next_multiple_of(1 << 20));
         }
         Ok(lane)
@@ -323,7 +325,8 @@ impl Device for Gpu {
     }
 
     fn needs(&self, config: &Config, stored: bool) -> f64 {
-        geometry::bytes(config, stored).max(train::bytes(config, stored))
+        let tensor_cores = self.kernels::<f32>().is_ok_and(|kernels| kernels.tensor_cores);
+        estimate::bytes(config, stored, tensor_cores).max(train::bytes(config, stored))
     }
 
     fn batch(&self, config: &Config) -> usize {

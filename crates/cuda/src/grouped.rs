@@ -1,15 +1,14 @@
 //! The memory step of the exact regime from groups of samples with nearly equal head outputs, without an MLP
 //! (see `crates/core/src/early_phase/grouped.rs`). A group's softmax is computed once, at the mean of its head outputs.
 
+use superpose_core::early_phase::worth_grouping;
+
 use crate::attend::{Rows, Weights};
-use crate::exact::{Response, Want, Work};
-use crate::geometry::{block_rows, groups, join_lanes, scan, warps};
+use crate::exact::{Features, Response, Want, Work};
+use crate::geometry::{WAIT, block_rows, groups, lanes, scan, warps};
 use crate::lane::{Buffer, Done, Element, arguments, optional};
 use crate::readout::Readout;
 use crate::session::{Scores, Session, Sizes};
-
-/// Samples per label from which groups are formed.
-const MIN_MEMBERS: usize = 2;
 
 /// The groups of all facts, and the samples of a block that are in none.
 struct Grouped<T> {
@@ -21,7 +20,7 @@ struct Grouped<T> {
     /// Head outputs of a block, and whether a sample is in no group.
     heads: Buffer<T>,
     single: Buffer<u32>,
-    /// Samples of a block in no group, facts with a group, and the numbers of both.
+    /// Samples of a block in no group, facts with a group, the numbers of both, and the number of used rows of a part.
     samples: Buffer<u32>,
     facts: Buffer<u32>,
     found: Buffer<u32>,
@@ -30,10 +29,9 @@ struct Grouped<T> {
 impl<T: Element> Session<'_, T> {
     /// The sum of `(Z_out^T r) psi(h)^T` over all samples.
     pub fn memory_sum(&self, scores: Option<&Scores<T>>, response: &Response<'_, T>) -> Done<Buffer<f64>> {
-        let many = self.sizes.samples >= MIN_MEMBERS * self.sizes.labels;
         if let (Response::Full(readout), Some(scores), None) = (response, scores, &self.w_in)
-            && readout.is_folded()
-            && many
+            && readout.folded.is_some()
+            && worth_grouping(self.sizes.samples, self.sizes.labels)
         {
             return self.sum_by_groups(scores, readout);
         }
@@ -57,13 +55,13 @@ impl<T: Element> Session<'_, T> {
         let work = self.work(size, !self.fuses(readout))?;
         let (labels, weights) = (lane.alloc::<u32>(size)?, lane.alloc::<T>(size)?);
         let total = lane.zeros(dim * inputs)?;
-        // Numbers read or multiplied since the last wait.
-        let mut read = 0;
+        // Numbers multiplied since the last wait.
+        let mut multiplied = 0;
         for first in (0..samples).step_by(size) {
             let count = size.min(samples - first);
             let last = first + count == samples;
-            let all = Weights::Softmax(scores);
-            self.attend(&self.train, Rows::samples(first, count), all, grouped.heads.start())?;
+            let (rows, softmax) = (Rows::samples(first, count), Weights::Softmax(scores));
+            self.attend(&self.train, rows, softmax, grouped.heads.start())?;
             self.join(first as u32, count, &grouped)?;
             self.find_nonzero(&grouped.single, count, &grouped.samples, grouped.found.at(0))?;
             if last {
@@ -74,15 +72,15 @@ impl<T: Element> Session<'_, T> {
             for start in (0..rows).step_by(size) {
                 let rows = size.min(rows - start);
                 self.grouped_rows(&grouped, first as u32, start as u32, rows, (&work, &labels, &weights))?;
-                let block = self.activate(&work, rows)?.using(grouped.found.at(2));
+                let block = Features { used: grouped.found.at(2), ..self.activate(&work, rows)? };
                 self.residual_outputs(readout, block, labels.start())?;
                 let (columns, number) = (dim as u32, rows as u64);
                 let to = arguments![work.output.start(), number, columns, weights.start()];
                 self.launch("scale_rows", warps(rows), to)?;
                 self.add_outer_products(&total, block)?;
-                read += rows * label_count * inputs;
-                let wait = read >= 1 << 38;
-                read = if wait { 0 } else { read };
+                multiplied += rows * label_count * inputs;
+                let wait = multiplied >= WAIT;
+                multiplied = if wait { 0 } else { multiplied };
                 self.progress(0, wait)?;
             }
             self.progress(count, !last)?;
@@ -117,7 +115,7 @@ impl<T: Element> Session<'_, T> {
 
     /// Adds samples of a block to the groups that they may join, and marks the others.
     fn join(&self, first: u32, count: usize, grouped: &Grouped<T>) -> Done {
-        let (number, dim, width) = (count as u32, self.sizes.dim as u32, join_lanes(self.sizes.dim));
+        let (number, dim, width) = (count as u32, self.sizes.dim as u32, lanes(self.sizes.dim));
         let trigger = self.value_trigger(self.problem.config.trigger);
         let to = arguments![
             self.train,

@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, CudaFunction, sys};
 use cudarc::nvrtc::{self, Ptx};
 use superpose_core::backend::DeviceError;
 
-use crate::geometry::{SHORT_SAMPLES, SHORT_TOKENS, SOFTMAX_LABELS, SOFTMAX_SAMPLES};
+use crate::geometry::{SCAN_THREADS, SHORT_SAMPLES, SHORT_TOKENS, SOFTMAX_LABELS, SOFTMAX_SAMPLES, THREADS};
 use crate::lane::failed;
 use crate::library;
 
@@ -34,6 +34,8 @@ pub fn program(text: &str, single: bool) -> String {
         false => "#define REAL double\n#define COUNTER unsigned long long\n",
     };
     let sizes = [
+        ("THREADS", THREADS as usize),
+        ("SCAN_THREADS", SCAN_THREADS),
         ("SHORT_TOKENS", SHORT_TOKENS),
         ("SHORT_SAMPLES", SHORT_SAMPLES),
         ("SOFTMAX_SAMPLES", SOFTMAX_SAMPLES),
@@ -91,7 +93,7 @@ pub struct Kernels {
     by_name: HashMap<String, CudaFunction>,
     /// Bytes of memory that the threads of a block may share.
     pub shared: usize,
-    /// Whether the GPU has the product of tensor cores that `softmax_product` uses.
+    /// Whether tensor cores multiply half-precision matrices, which `softmax_product` needs: from compute capability 8.0 on.
     pub tensor_cores: bool,
 }
 
@@ -119,8 +121,7 @@ impl Kernels {
                 by_name.insert(name.to_string(), function);
             }
         }
-        let major = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-        let tensor_cores = context.attribute(major).map_err(failed)? >= 8;
+        let tensor_cores = context.compute_capability().map_err(failed)? >= (8, 0);
         Ok(Kernels { by_name, shared: shared.max(0) as usize, tensor_cores })
     }
 

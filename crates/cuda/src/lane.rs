@@ -243,19 +243,15 @@ impl Lane {
     }
 
     /// Sets entries from `first` on to zero bits.
+    #[allow(unsafe_code)]
     pub fn clear<X>(&self, buffer: &Buffer<X>, first: usize, count: usize) -> Done {
         assert!(first + count <= buffer.size());
-        self.clear_at(buffer.at(first), count * size_of::<X>())
-    }
-
-    /// Sets bytes of a buffer from an address on to zero.
-    #[allow(unsafe_code)]
-    pub fn clear_at(&self, address: u64, bytes: usize) -> Done {
-        let stream = self.stream.cu_stream();
+        let (stream, bytes) = (self.stream.cu_stream(), count * size_of::<X>());
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: callers pass ranges of buffers, whose types may all be zero.
+        let address = buffer.at(first);
+        // SAFETY: the range is inside the buffer, whose types may all be zero.
         unsafe {
             match self.cells() {
                 1 => result::memset_d8_async(address, 0, bytes, stream),

@@ -13,7 +13,8 @@
 //! | `gpu` | a device, its memory and its lanes |
 //! | `buffer` | the memory of a lane |
 //! | `lane` | a stream with its cuBLAS handle: copies, launches, products |
-//! | `geometry` | block sizes, the choice of algorithm, memory estimates |
+//! | `geometry` | block sizes, the choice of algorithm |
+//! | `estimate` | memory estimates |
 //! | `data` | data and embeddings of a run in device memory |
 //! | `session` | a run, and the steps that all parts share |
 //! | `attend` | head outputs, and coefficients of step 2 |
@@ -26,6 +27,7 @@ mod attend;
 mod buffer;
 mod choice;
 mod data;
+mod estimate;
 mod evaluate;
 mod exact;
 mod geometry;
@@ -42,6 +44,6 @@ mod session;
 mod train;
 
 pub use choice::Choice;
-pub use geometry::bytes;
+pub use estimate::bytes;
 pub use gpu::{Found, devices, open};
 pub use kernels::{FILES, compile, program};

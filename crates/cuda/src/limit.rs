@@ -10,7 +10,7 @@ use crate::attend::{Rows, Weights};
 use crate::exact::{Response, Want};
 use crate::geometry::{UNSORTED, Way, groups, lanes, launch_samples, linear};
 use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
-use crate::session::{Scores, Session, Sizes, Sorted, Trained};
+use crate::session::{GRADIENTS, Scores, Session, Sizes, Sorted, Trained};
 
 /// The phases of all cells without their matrices, and the scores of their attention, absent when it is uniform.
 pub type SecondStep<T> = (Vec<EarlyPhase<T>>, Option<Scores<T>>);
@@ -209,7 +209,7 @@ impl<T: Element> Session<'_, T> {
         }
         let values = self.problem.config.trigger == Trigger::Values;
         let (sums, total) = (self.coefficient_sums()?, self.lane.zeros::<f64>(tokens + 1)?);
-        self.longest(by_label.start(), labels, dim, None, 0)?;
+        self.longest(by_label.start(), labels, dim, None, (&self.lengths, GRADIENTS))?;
         match Way::choose(self.problem.config) {
             Way::Tables => {
                 let table = self.lane.alloc::<T>(labels * tokens)?;

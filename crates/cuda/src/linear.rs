@@ -5,7 +5,7 @@ use superpose_core::model::{Bound, norm_of_squarings, worth_a_bound};
 use crate::exact::Response;
 use crate::geometry::{FEW_LOGITS, linear};
 use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
-use crate::session::{Session, Sizes};
+use crate::session::{GRADIENTS, Session, Sizes};
 
 impl<T: Element> Session<'_, T> {
     /// The first-order form, if its remainder is below rounding.
@@ -21,7 +21,7 @@ impl<T: Element> Session<'_, T> {
         let squares = self.lane.alloc::<f64>(8)?;
         self.sum_squares(z, labels * dim, 1.0, &squares, 0)?;
         self.sum_squares(a, labels * inputs, 1.0, &squares, 1)?;
-        self.longest(a, labels, inputs, None, 0)?;
+        self.longest(a, labels, inputs, None, (&self.lengths, GRADIENTS))?;
         let (lengths, sizes) =
             (self.lane.download(&self.lengths, 0..2)?, self.lane.download(&squares, 0..2)?);
         // Whether the remainder is negligible in each cell, for its bounds of the operator norms.

@@ -7,7 +7,7 @@ use superpose_core::model::worth_folding;
 use crate::exact::Features;
 use crate::geometry::{NEAR_LOGITS, rows, softmax_blocks};
 use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
-use crate::session::{Session, Sizes};
+use crate::session::{OUTPUTS, Session, Sizes, VALUES};
 
 /// A value matrix, folded into the output embedding if that is cheaper.
 pub struct Readout<'a, T> {
@@ -19,13 +19,6 @@ pub struct Readout<'a, T> {
 pub struct Folded<T> {
     pub matrix: Buffer<T>,
     longest: OnceCell<Buffer<f64>>,
-}
-
-impl<T> Readout<'_, T> {
-    /// Whether the matrix was folded.
-    pub fn is_folded(&self) -> bool {
-        self.folded.is_some()
-    }
 }
 
 /// A matrix with a row for each label: its address, and that of the length of its longest row.
@@ -57,7 +50,7 @@ impl<T: Element> Session<'_, T> {
         let Some(Folded { matrix, longest }) = &readout.folded else { return Ok(None) };
         if longest.get().is_none() {
             let found = self.lane.alloc(1)?;
-            self.longest_row(matrix.start(), self.sizes.labels, self.sizes.inputs, None, found.start())?;
+            self.longest(matrix.start(), self.sizes.labels, self.sizes.inputs, None, (&found, 0))?;
             let _ = longest.set(found);
         }
         Ok(longest.get())
@@ -114,25 +107,29 @@ impl<T: Element> Session<'_, T> {
     /// `Z_out^T r` of a block with the labels at an address.
     pub fn residual_outputs(&self, readout: &Readout<'_, T>, block: Features<'_, T>, labels: u64) -> Done {
         let output = block.work.output.start();
-        let x = ByLabel { start: self.z_out.start(), columns: self.sizes.dim, longest: self.lengths.at(2) };
-        self.respond(readout, block, labels, x, [output, 0])
+        let x =
+            ByLabel { start: self.z_out.start(), columns: self.sizes.dim, longest: self.lengths.at(OUTPUTS) };
+        self.respond(readout, block, labels, x, output, None)
     }
 
-    /// `X^T r` of a block for a matrix X, written to the first address. Uses the memory for logits, or one kernel without them, which
-    /// raises the length at the second address, if there is one, to that of the longest row.
+    /// `X^T r` of a block for a matrix X, written to an address. Uses the memory for logits, or one kernel without them, which writes
+    /// the length of the longest row to a place of `lengths`, if there is one.
     pub fn respond(
         &self,
         readout: &Readout<'_, T>,
         block: Features<'_, T>,
         right: u64,
         x: ByLabel,
-        [out, length]: [u64; 2],
+        out: u64,
+        longest: Option<usize>,
     ) -> Done {
         let labels = self.sizes.labels;
         if let (true, Some(Folded { matrix, .. })) = (self.fuses(readout), &readout.folded) {
             let [count, labels, dim] = [block.count, labels, x.columns].map(|size| size as u32);
             let (start, used) = (block.start, block.used);
-            let (heads, keys) = (self.lengths.at(1), optional(self.longest_readout(readout)?));
+            let (values, rows) = (self.lengths.at(VALUES), optional(self.longest_readout(readout)?));
+            longest.map(|place| self.lane.clear(&self.lengths, place, 1)).transpose()?;
+            let longest = longest.map_or(0, |place| self.lengths.at(place));
             let to = arguments![
                 start,
                 count,
@@ -141,11 +138,11 @@ impl<T: Element> Session<'_, T> {
                 x.start,
                 dim,
                 right,
-                heads,
-                keys,
+                values,
+                rows,
                 x.longest,
                 used,
-                length,
+                longest,
                 out
             ];
             return self.launch("softmax_product", softmax_blocks(block.count), to);

@@ -10,9 +10,14 @@ use superpose_core::embedding::{Embeddings, table};
 use superpose_core::random::Stream;
 
 use crate::data::{Draw, Source, each, source};
-use crate::geometry::{self, INNER, SOFTMAX_BYTES, linear, part, small, tiles, warps};
+use crate::geometry::{self, INNER, linear, part, small, tiles, warps};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Operand, Shape, arguments, optional, plain, transposed};
+
+/// Places of `lengths`, which kernels read: gradients of a block, values, output embeddings.
+pub const GRADIENTS: usize = 0;
+pub const VALUES: usize = 1;
+pub const OUTPUTS: usize = 2;
 
 /// The sizes of a run.
 #[derive(Clone, Copy)]
@@ -78,7 +83,7 @@ pub struct Session<'a, T> {
     /// Trigger and end-of-sequence vectors of each cell, on the host.
     pub markers: Vec<[Vec<T>; 2]>,
     pub z_trig: Buffer<T>,
-    /// Lengths of the longest rows: gradients of a block, values, in the exact regime output embeddings.
+    /// Lengths of the longest rows of what [`GRADIENTS`], [`VALUES`] and, in the exact regime, [`OUTPUTS`] name.
     pub lengths: Buffer<f64>,
     /// Samples sorted by label, once they are needed.
     pub sorted: OnceCell<Sorted>,
@@ -131,10 +136,7 @@ impl<'a, T: Element> Session<'a, T> {
             problems,
             problem,
             small: small(config),
-            fused: T::SINGLE
-                && geometry::fused(config)
-                && kernels.tensor_cores
-                && kernels.shared >= SOFTMAX_BYTES,
+            fused: geometry::fused(config, kernels.tensor_cores),
             uneven: Cell::new(false),
             sizes,
             train,
@@ -157,9 +159,10 @@ impl<'a, T: Element> Session<'a, T> {
             config.trigger.t() * square.sqrt()
         });
         let extra = lane.upload(&extra.collect::<Vec<f64>>())?;
-        session.longest(session.z_in.start(), sizes.tokens, sizes.dim, Some(&extra), 1)?;
+        let [values, outputs] = [VALUES, OUTPUTS].map(|place| (&session.lengths, place));
+        session.longest(session.z_in.start(), sizes.tokens, sizes.dim, Some(&extra), values)?;
         if config.regime == Regime::Exact {
-            session.longest(session.z_out.start(), sizes.labels, sizes.dim, None, 2)?;
+            session.longest(session.z_out.start(), sizes.labels, sizes.dim, None, outputs)?;
         }
         Ok(session)
     }
@@ -263,30 +266,19 @@ impl<'a, T: Element> Session<'a, T> {
         Ok(out)
     }
 
-    /// Writes the length of the longest row plus `extra` to a place of `lengths`.
+    /// Writes the length of the longest row plus `extra` to a place of `out`.
     pub fn longest(
         &self,
         rows: u64,
         count: usize,
         dim: usize,
         extra: Option<&Buffer<f64>>,
-        place: usize,
+        (out, place): (&Buffer<f64>, usize),
     ) -> Done {
-        self.longest_row(rows, count, dim, extra, self.lengths.at(place))
-    }
-
-    /// The same, written to an address.
-    pub fn longest_row(
-        &self,
-        rows: u64,
-        count: usize,
-        dim: usize,
-        extra: Option<&Buffer<f64>>,
-        out: u64,
-    ) -> Done {
-        self.lane.clear_at(out, size_of::<f64>())?;
-        let (count_, dim) = (count as u64, dim as u32);
-        self.launch("longest_row", warps(count), arguments![rows, count_, dim, optional(extra), out])
+        self.lane.clear(out, place, 1)?;
+        let (number, dim) = (count as u64, dim as u32);
+        let to = arguments![rows, number, dim, optional(extra), out.at(place)];
+        self.launch("longest_row", warps(count), to)
     }
 
     /// `out = a b`: `a` has m rows and k columns, `b` k rows and n columns, after transposition.

@@ -89,7 +89,8 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
     }
     for eta in [1.0, 1000.0] {
         let ((v, n, d, l), cells) = (EXACT[0], |count| seeds(EXACT[0], Regime::Exact, eta, count));
-        let seconds = many(device, options.threads, &cells(64)?, &cells(CELLS)?)?;
+        let batch = device.batch(&config(EXACT[0], Regime::Exact, eta)?);
+        let seconds = many(device, options.threads, &cells(batch)?, &cells(CELLS)?)?;
         let name = format!(
             "superpose, exact, eta {eta}, V {v}, N {n}, d {d}, L {l}, one of {CELLS} cells with evaluation"
         );

@@ -206,10 +206,10 @@ __device__ __forceinline__ void store4(REAL* p, const REAL x[4]) {
 }
 #endif
 
-// The score of a token at a place; the trigger adds to that of the informative position.
-__device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, const Head& h, u32 place, u32 token) {
+// The score of a token at a position; the trigger adds to that of the informative one.
+__device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, const Head& h, u32 position, u32 token) {
     REAL x = scores[token];
-    return place == h.position ? x + *trigger : x;
+    return position == h.position ? x + *trigger : x;
 }
 
 // The largest value that the coefficients of `count` samples may sum to, from the longest gradient and the longest value.
@@ -217,8 +217,12 @@ __device__ __forceinline__ double coefficient_bound(const double* lengths, doubl
     return 2.0 * count * lengths[0] * lengths[1];
 }
 
-#ifndef EMULATOR
-// The nearest numbers of 16 bits, x in the lower half.
+// GPUs before compute capability 8.0 lack the product of tensor cores. The emulator has functions of its own.
+#if defined(EMULATOR) || __CUDA_ARCH__ >= 800
+#define TENSOR_CORES
+#endif
+#if defined(TENSOR_CORES) && !defined(EMULATOR)
+// The nearest half-precision numbers, x in the lower half.
 __device__ __forceinline__ u32 pack_halves(float x, float y) {
     u32 pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
@@ -237,16 +241,11 @@ __device__ __forceinline__ float high_half(u32 pair) {
     return x;
 }
 
-// c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 numbers of 16 bits.
+// c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 half-precision numbers.
 __device__ __forceinline__ void multiply_halves(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    // GPUs without this product do not launch the kernel.
-#if __CUDA_ARCH__ >= 800
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-#else
-    __trap();
-#endif
 }
 #endif
 

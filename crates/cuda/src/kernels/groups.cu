@@ -20,7 +20,7 @@ extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, c
     if (threadIdx.x % WARP > 0) return;
     double length = sqrt(square), slope = *readout;
     double bound = rounding * sqrt(*typical) / lengths[2] * length / (slope * (1.0 + 2.0 * slope * length));
-    // At a distance of at most their length, other features are at most twice as long. A NaN stays one.
+    // At a distance of at most their length, other features are at most twice as long. A NaN bound stays NaN, and no sample joins.
     limits[2 * fact] = bound > square ? square : bound;
     limits[2 * fact + 1] = fixed_scale((double)counts[fact] * lengths[1]);
 }
@@ -55,13 +55,13 @@ extern "C" __global__ void join_groups(Source s, u32 first, u32 count, const REA
 }
 
 // The indices of numbers that are not zero, in order, and how many there are. One block.
-extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list, u32* all, u64 stride) {
-    cell(stride, numbers, list, all);
-    __shared__ u32 ends[1024];
+extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list, u32* found, u64 stride) {
+    cell(stride, numbers, list, found);
+    __shared__ u32 ends[SCAN_THREADS];
     u32 each = (count + blockDim.x - 1) / blockDim.x, thread = threadIdx.x;
-    u32 begin = min(count, each * thread), end = min(count, begin + each), found = 0;
-    for (u32 i = begin; i < end; i++) found += numbers[i] != 0;
-    ends[thread] = found;
+    u32 begin = min(count, each * thread), end = min(count, begin + each), nonzero = 0;
+    for (u32 i = begin; i < end; i++) nonzero += numbers[i] != 0;
+    ends[thread] = nonzero;
     __syncthreads();
     for (u32 step = 1; step < blockDim.x; step *= 2) {
         u32 before = thread >= step ? ends[thread - step] : 0;
@@ -69,10 +69,10 @@ extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list
         ends[thread] += before;
         __syncthreads();
     }
-    u32 place = ends[thread] - found;
+    u32 place = ends[thread] - nonzero;
     for (u32 i = begin; i < end; i++)
         if (numbers[i] != 0) list[place++] = i;
-    if (thread == blockDim.x - 1) *all = ends[thread];
+    if (thread == blockDim.x - 1) *found = ends[thread];
 }
 
 // Rows `start` to `start + rows` of a cell: the head outputs of samples that are in no group, then the mean head outputs of groups,

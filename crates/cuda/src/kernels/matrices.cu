@@ -58,18 +58,18 @@ extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const do
 extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
     cell(stride, rows, extra, longest);
     __shared__ u64 parts[WARP];
-    u64 most = 0, warps = thread_count() / WARP;
+    u64 longest_here = 0, warps = thread_count() / WARP;
     for (u64 row = thread_number() / WARP; row < count; row += warps) {
         double sum = 0.0;
         for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
         u64 length = (u64)__double_as_longlong(fabs(sqrt(warp_sum(sum, WARP)) + (extra ? *extra : 0.0)));
-        most = length > most ? length : most;
+        longest_here = length > longest_here ? length : longest_here;
     }
-    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = most;
+    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = longest_here;
     __syncthreads();
     if (threadIdx.x > 0) return;
-    for (u32 i = 1; i < blockDim.x / WARP; i++) most = parts[i] > most ? parts[i] : most;
-    atomicMax(longest, most);
+    for (u32 i = 1; i < blockDim.x / WARP; i++) longest_here = parts[i] > longest_here ? parts[i] : longest_here;
+    atomicMax(longest, longest_here);
 }
 
 // out[r] = rows[r] . vector. A warp takes a row.
@@ -128,7 +128,7 @@ extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index
     }
 }
 
-// rows[r] *= weights[r], and 0 where the weight is. Each warp takes every (number of warps)-th row.
+// rows[r] *= weights[r]. A row with weight 0 becomes 0, even if it is not finite. Each warp takes every (number of warps)-th row.
 extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights, u64 stride) {
     cell(stride, rows, weights);
     for (u64 row = thread_number() / WARP; row < count; row += thread_count() / WARP) {

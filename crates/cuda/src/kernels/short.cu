@@ -1,5 +1,5 @@
-// Samples of short sequences, whose embedding rows are short, too. A few lanes share a sample, and most of them would have nothing to
-// draw. So a block draws all its samples first.
+// Kernels for short sequences with short embedding rows. A block draws the tokens of all its samples first, because most of the lanes
+// that share a sample would have nothing to draw.
 
 // The samples of a block.
 struct Drawn {
@@ -21,7 +21,7 @@ __device__ __forceinline__ void draw_samples(const Source& s, u32 first, u32 cou
 
 // Head outputs of samples of short sequences with short rows. A block takes `each` samples; `width` neighbouring lanes take a sample,
 // each of them at most four positions and four columns. Weights are those of `weights`, the softmax of `scores`, or equal.
-extern "C" __launch_bounds__(256, 4) __global__ void attend_short(Source s, u32 first, u32 count, u32 each, const REAL* table, u32 dim,
+extern "C" __launch_bounds__(THREADS, 4) __global__ void attend_short(Source s, u32 first, u32 count, u32 each, const REAL* table, u32 dim,
                                                                   const REAL* trigger, const REAL* scores,
                                                                   const REAL* trigger_score, const REAL* weights, REAL* out,
                                                                   u32 width, u64 stride) {
@@ -79,7 +79,7 @@ extern "C" __launch_bounds__(256, 4) __global__ void attend_short(Source s, u32 
 }
 
 // Adds the coefficients of step 2 at uniform attention, as `scatter_by_rows`, for such samples.
-extern "C" __launch_bounds__(256, 4) __global__ void scatter_short(Source s, u32 first, u32 count, u32 each, u32 tokens,
+extern "C" __launch_bounds__(THREADS, 4) __global__ void scatter_short(Source s, u32 first, u32 count, u32 each, u32 tokens,
                                                                    const REAL* table, u32 dim, const REAL* trigger, const REAL* g,
                                                                    u32 by_label, const double* lengths, double samples, i64* sums,
                                                                    u32 copies, u32 width, u64 stride) {
@@ -92,7 +92,7 @@ extern "C" __launch_bounds__(256, 4) __global__ void scatter_short(Source s, u32
     u32 begin = blockIdx.x * each, here = min(each, count - begin);
     draw_samples(s, first + begin, here, drawn);
     u32 lane = threadIdx.x % width, place = 4 * lane, padded = (s.length + 3) / 4 * 4;
-    bool mine = place < dim;
+    bool has_columns = place < dim;
     REAL* dots = parts + threadIdx.x / width * 4 * width;
     double equal = 1.0 / s.length, scale = fixed;
     i64 at_trigger = 0;
@@ -104,10 +104,10 @@ extern "C" __launch_bounds__(256, 4) __global__ void scatter_short(Source s, u32
         const u32* list = drawn.tokens + local * padded;
         const REAL* own = g + (u64)(by_label ? h.label : begin + local) * dim;
         REAL y[4] = {0, 0, 0, 0};
-        if (mine) load4(own + place, y);
+        if (has_columns) load4(own + place, y);
         double extra = 0.0;
         if (trigger) {
-            if (mine)
+            if (has_columns)
                 for (int j = 0; j < 4; j++) extra += (double)y[j] * (double)trigger[place + j];
             extra = warp_sum(extra, width);
         }
@@ -117,7 +117,7 @@ extern "C" __launch_bounds__(256, 4) __global__ void scatter_short(Source s, u32
 #pragma unroll
             for (u32 i = 0; i < 4; i++) {
                 REAL x[4] = {0, 0, 0, 0};
-                if (mine) load4(table + (u64)list[start + i] * dim + place, x);
+                if (has_columns) load4(table + (u64)list[start + i] * dim + place, x);
 #pragma unroll
                 for (int j = 0; j < 4; j++) dot[i] += x[j] * y[j];
             }

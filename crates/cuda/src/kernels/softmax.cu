@@ -1,20 +1,23 @@
 // The softmax of small cells with its product, without a matrix of samples by labels in device memory, for 32-bit numbers.
 //
-// Both products run on tensor cores, which multiply numbers of 16 bits and add in 32. A number is scaled, so that the largest possible
-// one is below 2^10, and split into the nearest number of 16 bits and the nearest one of the rest: x = high + low up to 2^-22 |x|, or
-// 2^-35 of the largest number if that is more. A product is high high + high low + low high, which leaves out low low, at most 2^-22
-// of it: in all an error of at most 3 * 2^-22 of the product. Tensor cores cut off sums rather than round them.
+// Both products run on tensor cores, which multiply half-precision numbers and add in 32 bits. A number is scaled, so that the largest
+// possible one is below 2^10, and split into the nearest half-precision number and the nearest one to the rest: x = high + low up to
+// 2^-22 |x|, or 2^-34 of the largest number if that is more. A product is high high + high low + low high, which leaves out low low,
+// at most 2^-22 of it: in all an error of at most 3 * 2^-22 of the product. Tensor cores truncate sums instead of rounding them.
 //
-// The right label is left out of the sums and of the largest logit: with weights w_j of the others relative to their largest, and the
-// sum S of these, X^T r = (S x_y - sum_j w_j x_j) / (S + w_y). A softmax close to the right label thus keeps its digits.
+// The right label is left out of the sums and of the largest logit: with w_j = 2^9 exp(l_j - max), the maximum over the other labels,
+// and the sum S of these, X^T r = (S x_y - sum_j w_j x_j) / (S + w_y). A softmax close to the right label thus keeps its digits. The
+// factor 2^9 keeps the low parts of small weights above the smallest half-precision number.
 
-#ifdef SINGLE
+#if defined(SINGLE) && defined(TENSOR_CORES)
 // A block of four warps takes SAMPLES samples and LABELS labels at a time; a warp takes ROWS tiles of 16 samples.
 #define SAMPLES SOFTMAX_SAMPLES
 #define LABELS SOFTMAX_LABELS
 #define ROWS 2
 // Tiles of 8 columns whose products are interleaved, so that none waits for the one before.
-#define TURNS 2
+#define INTERLEAVED 2
+// The factor of all weights.
+#define SHIFT 512.0f
 
 // The power of two that scales numbers of absolute values up to `bound` to less than 2^10.
 __device__ __forceinline__ float scale_below(double bound) {
@@ -31,18 +34,18 @@ __device__ __forceinline__ uint4 split(float x, float y, float u, float v) {
                       pack_halves(u - low_half(second), v - high_half(second)));
 }
 
-// c += a b for ROWS x TURNS tiles of c of 16 x 8 numbers, the smallest terms first. In its group of four threads t, the g-th group of
-// the warp holds c[g, 2 t], c[g, 2 t + 1], and both of row g + 8; of a the same columns and those 8 later, of rows g and g + 8; of b
+// c += a b for ROWS x INTERLEAVED tiles of c of 16 x 8 numbers, the smallest terms first. In its group of four threads t, the g-th group
+// of the warp holds c[g, 2 t], c[g, 2 t + 1], and both of row g + 8; of a the same columns and those 8 later, of rows g and g + 8; of b
 // the same places with the inner index in place of the column, and column g. The tiles of b are at `place`, `step` apart.
 template <int N>
 __device__ __forceinline__ void multiply(float (*c)[N][4], u32 n, const uint4 (*a)[2], const uint4* place, u32 step) {
-    uint4 b[TURNS];
+    uint4 b[INTERLEAVED];
 #pragma unroll
-    for (u32 i = 0; i < TURNS; i++) b[i] = place[i * step];
+    for (u32 i = 0; i < INTERLEAVED; i++) b[i] = place[i * step];
 #pragma unroll
     for (u32 term = 0; term < 3; term++)
 #pragma unroll
-        for (u32 i = 0; i < TURNS; i++)
+        for (u32 i = 0; i < INTERLEAVED; i++)
 #pragma unroll
             for (u32 m = 0; m < ROWS; m++) {
                 const uint4 &upper = a[m][0], &lower = a[m][1];
@@ -60,10 +63,13 @@ __device__ __forceinline__ void load_inside(const float* matrix, u32 rows, u32 c
     for (u32 i = 0; i < 4; i++) out[i] *= scale;
 }
 
-// The place in shared memory of columns 16 k + 2 t, the next one, and those 8 later of a row. With this order, eight neighbouring
-// threads read and write different banks.
+// Elements of 16 bytes of a row in shared memory. The padding, and the order of columns, let eight neighbouring threads read and write
+// different banks.
+template <int COLUMNS> __device__ __forceinline__ constexpr u32 row_size() { return COLUMNS / 4 + 4; }
+
+// The place of columns 16 k + 2 t, the next one, and those 8 later of a row.
 template <int COLUMNS> __device__ __forceinline__ u32 row_place(u32 row, u32 k, u32 t) {
-    return row * (COLUMNS / 4 + 4) + 4 * k + (t ^ row / 2 % 4);
+    return row * row_size<COLUMNS>() + 4 * k + (t ^ row / 2 % 4);
 }
 
 // The place of a column of labels 16 k + 2 t, the next one, and those 8 later.
@@ -75,7 +81,7 @@ template <int COLUMNS> __device__ __forceinline__ u32 label_place(u32 k, u32 t, 
 template <int COLUMNS, int SIZE>
 __device__ __forceinline__ void fill_rows(const float* matrix, u32 rows, u32 columns, u32 first, float scale, uint4* to) {
 #pragma unroll
-    for (u32 i = threadIdx.x; i < SIZE * COLUMNS / 16; i += 128) {
+    for (u32 i = threadIdx.x; i < SIZE * COLUMNS / 16; i += SAMPLES) {
         u32 row = i % SIZE, k = i / SIZE;
         float x[16];
 #pragma unroll
@@ -90,7 +96,7 @@ __device__ __forceinline__ void fill_rows(const float* matrix, u32 rows, u32 col
 template <int COLUMNS>
 __device__ __forceinline__ void fill_labels(const float* matrix, u32 rows, u32 columns, u32 first, float scale, uint4* to) {
 #pragma unroll
-    for (u32 i = threadIdx.x; i < LABELS / 4 * COLUMNS / 4; i += 128) {
+    for (u32 i = threadIdx.x; i < LABELS / 4 * COLUMNS / 4; i += SAMPLES) {
         u32 k = i % (LABELS / 4) / 4, t = i % 4, column = i / (LABELS / 4) * 4, label = first + 16 * k + 2 * t;
         float x[4], y[4], u[4], v[4];
         load_inside(matrix, rows, columns, label, column, scale, x);
@@ -103,35 +109,35 @@ __device__ __forceinline__ void fill_labels(const float* matrix, u32 rows, u32 c
 }
 
 template <int COLUMNS>
-__device__ __forceinline__ void softmax_tiles(const float* features, u32 count, const float* keys, u32 labels, const float* values,
-                                              u32 dim, const u32* right, const double* feature_bound, const double* key_bound,
-                                              const double* value_bound, u64* longest, float* out) {
+__device__ __forceinline__ void softmax_tiles(const float* features, u32 count, const float* readout, u32 labels, const float* matrix,
+                                              u32 dim, const u32* right, const double* feature_bound, const double* readout_bound,
+                                              const double* matrix_bound, u64* longest, float* out) {
     extern __shared__ __align__(16) double memory[];
-    uint4* feature = (uint4*)memory;
-    uint4* key = feature + SAMPLES * (COLUMNS / 4 + 4);
-    uint4* value = key + LABELS * (COLUMNS / 4 + 4);
-    u32* label = (u32*)(value + label_place<COLUMNS>(LABELS / 16, 0, 0));
-    // Weights are powers of two relative to the largest logit less 9, so that they are at most 2^9.
-    const float LOG2_E = 1.4426950408889634f, SHIFT = 9.0f;
-    float feature_scale = scale_below(*feature_bound), key_scale = scale_below(*key_bound), value_scale = scale_below(*value_bound);
-    float by_logit = LOG2_E / feature_scale / key_scale, by_result = 1.0f / value_scale;
+    uint4* feature_tile = (uint4*)memory;
+    uint4* readout_tile = feature_tile + SAMPLES * row_size<COLUMNS>();
+    uint4* matrix_tile = readout_tile + LABELS * row_size<COLUMNS>();
+    u32* label = (u32*)(matrix_tile + label_place<COLUMNS>(LABELS / 16, 0, 0));
+    const float LOG2_E = 1.4426950408889634f;
+    float feature_scale = scale_below(*feature_bound), readout_scale = scale_below(*readout_bound);
+    float matrix_scale = scale_below(*matrix_bound);
+    float by_logit = LOG2_E / feature_scale / readout_scale, by_result = 1.0f / matrix_scale;
     u32 lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-    u32 begin = blockIdx.x * SAMPLES, mine = threadIdx.x / WARP * 16 * ROWS + g;
-    fill_rows<COLUMNS, SAMPLES>(features, count, dim, begin, feature_scale, feature);
+    u32 begin = blockIdx.x * SAMPLES, own_row = threadIdx.x / WARP * 16 * ROWS + g;
+    fill_rows<COLUMNS, SAMPLES>(features, count, dim, begin, feature_scale, feature_tile);
     label[threadIdx.x] = begin + threadIdx.x < count ? right[begin + threadIdx.x] : 0;
-    // Of rows g and g + 8 of each tile: the largest logit less 9, and the sum of weights.
-    float most[ROWS][2], sum[ROWS][2], result[ROWS][COLUMNS / 8][4];
+    // Of rows g and g + 8 of each tile: the largest logit of other labels so far, in units of log 2, and the sum of their weights.
+    float largest[ROWS][2], sum[ROWS][2], result[ROWS][COLUMNS / 8][4];
 #pragma unroll
     for (u32 m = 0; m < ROWS; m++) {
-        most[m][0] = most[m][1] = LOWEST;
+        largest[m][0] = largest[m][1] = LOWEST;
         sum[m][0] = sum[m][1] = 0.0f;
 #pragma unroll
         for (u32 n = 0; n < COLUMNS / 8; n++) result[m][n][0] = result[m][n][1] = result[m][n][2] = result[m][n][3] = 0.0f;
     }
     for (u32 tile = 0; tile < labels; tile += LABELS) {
         __syncthreads();
-        fill_rows<COLUMNS, LABELS>(keys, labels, dim, tile, key_scale, key);
-        fill_labels<COLUMNS>(values, labels, dim, tile, value_scale, value);
+        fill_rows<COLUMNS, LABELS>(readout, labels, dim, tile, readout_scale, readout_tile);
+        fill_labels<COLUMNS>(matrix, labels, dim, tile, matrix_scale, matrix_tile);
         __syncthreads();
         float logit[ROWS][LABELS / 8][4];
 #pragma unroll
@@ -144,17 +150,17 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
 #pragma unroll
             for (u32 m = 0; m < ROWS; m++)
 #pragma unroll
-                for (u32 i = 0; i < 2; i++) a[m][i] = feature[row_place<COLUMNS>(mine + 16 * m + 8 * i, k, t)];
+                for (u32 i = 0; i < 2; i++) a[m][i] = feature_tile[row_place<COLUMNS>(own_row + 16 * m + 8 * i, k, t)];
 #pragma unroll
-            for (u32 n = 0; n < LABELS / 8; n += TURNS)
-                multiply(logit, n, a, key + row_place<COLUMNS>(8 * n + g, k, t), 8 * (COLUMNS / 4 + 4));
+            for (u32 n = 0; n < LABELS / 8; n += INTERLEAVED)
+                multiply(logit, n, a, readout_tile + row_place<COLUMNS>(8 * n + g, k, t), 8 * row_size<COLUMNS>());
         }
 #pragma unroll
         for (u32 m = 0; m < ROWS; m++)
 #pragma unroll
             for (u32 i = 0; i < 2; i++) {
-                float top = most[m][i] + SHIFT;
-                u32 mine_label = label[mine + 16 * m + 8 * i];
+                float top = largest[m][i];
+                u32 own_label = label[own_row + 16 * m + 8 * i];
 #pragma unroll
                 for (u32 n = 0; n < LABELS / 8; n++)
 #pragma unroll
@@ -162,12 +168,12 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                         float& x = logit[m][n][2 * i + j];
                         u32 place = tile + 8 * n + 2 * t + j;
                         x *= by_logit;
-                        if (place == mine_label || place >= labels) x = LOWEST;
+                        if (place == own_label || place >= labels) x = LOWEST;
                         top = fmaxf(top, x);
                     }
-                top = warp_max(top, 4) - SHIFT;
-                float shrink = exp2f(most[m][i] - top);
-                most[m][i] = top;
+                top = warp_max(top, 4);
+                float shrink = exp2f(largest[m][i] - top);
+                largest[m][i] = top;
                 sum[m][i] *= shrink;
 #pragma unroll
                 for (u32 n = 0; n < COLUMNS / 8; n++) {
@@ -185,28 +191,31 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                     float x[4];
 #pragma unroll
                     for (u32 j = 0; j < 4; j++) {
-                        x[j] = exp2f(logit[m][2 * k + j / 2][2 * i + j % 2] - most[m][i]);
+                        x[j] = SHIFT * exp2f(logit[m][2 * k + j / 2][2 * i + j % 2] - largest[m][i]);
                         sum[m][i] += x[j];
                     }
                     a[m][i] = split(x[0], x[1], x[2], x[3]);
                 }
 #pragma unroll
-            for (u32 n = 0; n < COLUMNS / 8; n += TURNS)
-                multiply(result, n, a, value + label_place<COLUMNS>(k, t, 8 * n + g), 8);
+            for (u32 n = 0; n < COLUMNS / 8; n += INTERLEAVED)
+                multiply(result, n, a, matrix_tile + label_place<COLUMNS>(k, t, 8 * n + g), 8);
         }
     }
 #pragma unroll
     for (u32 m = 0; m < ROWS; m++)
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
-            u32 row = begin + mine + 16 * m + 8 * i;
-            u64 own = label[mine + 16 * m + 8 * i];
-            const float *x = values + own * dim, *h = features + (u64)min(row, count - 1) * dim;
-            float logit = 0.0f, square = 0.0f;
-            for (u32 c = t; c < dim; c += 4) logit += h[c] * keys[own * dim + c];
+            u32 row = begin + own_row + 16 * m + 8 * i;
+            u64 own = label[own_row + 16 * m + 8 * i];
+            const float *x = matrix + own * dim, *h = features + (u64)min(row, count - 1) * dim;
+            float logit = 0.0f;
+            // In 64 bits, because squares of small gradients are zero in 32.
+            double square = 0.0;
+            for (u32 c = t; c < dim; c += 4) logit += h[c] * readout[own * dim + c];
             float others = (float)warp_sum((double)sum[m][i], 4);
-            logit = LOG2_E * (float)warp_sum((double)logit, 4);
-            float scale = 1.0f / (others + exp2f(logit - most[m][i]));
+            // 1 / (others + weight of the right label), without overflow where that weight is large.
+            float above = LOG2_E * (float)warp_sum((double)logit, 4) - largest[m][i], shrink = exp2f(-fmaxf(above, 0.0f));
+            float scale = shrink / (others * shrink + SHIFT * exp2f(fminf(above, 0.0f)));
 #pragma unroll
             for (u32 n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
@@ -214,36 +223,38 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                     u32 column = 8 * n + 2 * t + j;
                     if (row >= count || column >= dim) continue;
                     float y = (others * x[column] - result[m][n][2 * i + j] * by_result) * scale;
-                    square += y * y;
+                    square += (double)y * (double)y;
                     out[(u64)row * dim + column] = y;
                 }
             if (longest) {
-                double length = sqrt(warp_sum((double)square, 4));
+                double length = sqrt(warp_sum(square, 4));
                 if (t == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(length)));
             }
         }
 }
 #endif
 
-// out = values[label] - sum_j q_j values[j] for the softmax q of the logits features . keys[j]: X^T r for the rows of a block, where r
-// is the residual and X the matrix `values`. All rows have `dim` columns, a multiple of 4 and at most 64, and are at most as long as
-// the bounds of the three matrices. A warp takes 32 samples; the sum over labels is taken tile by tile, relative to the largest logit
-// so far. The length of the longest row of the result goes to *longest, and rows from *total on become zero, if they are given.
-extern "C" __launch_bounds__(128, 3) __global__ void softmax_product(const REAL* features, u32 count, const REAL* keys, u32 labels,
-                                                                     const REAL* values, u32 dim, const u32* right,
-                                                                     const double* feature_bound, const double* key_bound,
-                                                                     const double* value_bound, const u32* total, u64* longest,
-                                                                     REAL* out, u64 stride) {
-#ifdef SINGLE
-    cell(stride, features, keys, values, right, feature_bound, key_bound, value_bound, total, longest, out);
+// out = matrix[label] - sum_j q_j matrix[j] for the softmax q of the logits features . readout[j]: X^T r for the rows of a block, where
+// r is the residual and X the matrix. All rows have `dim` columns, a multiple of 4 and at most 64, and are at most as long as the bounds
+// of the three matrices. A warp takes 32 samples; the sum over labels is taken tile by tile, relative to the largest logit so far. The
+// length of the longest row of the result goes to *longest, if it is given. If *used is given, blocks of rows from there on become
+// zero; other unused rows have weight 0, by which the caller multiplies them.
+extern "C" __launch_bounds__(SOFTMAX_SAMPLES, 3) __global__ void softmax_product(const REAL* features, u32 count, const REAL* readout,
+                                                                                 u32 labels, const REAL* matrix, u32 dim,
+                                                                                 const u32* right, const double* feature_bound,
+                                                                                 const double* readout_bound,
+                                                                                 const double* matrix_bound, const u32* used,
+                                                                                 u64* longest, REAL* out, u64 stride) {
+#if defined(SINGLE) && defined(TENSOR_CORES)
+    cell(stride, features, readout, matrix, right, feature_bound, readout_bound, matrix_bound, used, longest, out);
     u32 begin = blockIdx.x * SAMPLES;
-    if (total && begin >= *total) {
+    if (used && begin >= *used) {
         u64 end = min((u64)count, (u64)begin + SAMPLES) * dim;
         for (u64 i = (u64)begin * dim + threadIdx.x; i < end; i += blockDim.x) out[i] = 0.0f;
     } else if (dim <= 32) {
-        softmax_tiles<32>(features, count, keys, labels, values, dim, right, feature_bound, key_bound, value_bound, longest, out);
+        softmax_tiles<32>(features, count, readout, labels, matrix, dim, right, feature_bound, readout_bound, matrix_bound, longest, out);
     } else {
-        softmax_tiles<64>(features, count, keys, labels, values, dim, right, feature_bound, key_bound, value_bound, longest, out);
+        softmax_tiles<64>(features, count, readout, labels, matrix, dim, right, feature_bound, readout_bound, matrix_bound, longest, out);
     }
 #endif
 }

@@ -24,7 +24,7 @@ use std::ffi::c_void;
 use superpose_core::backend::{DeviceError, Problem};
 use superpose_core::train::{Counters, Learner, Reading, State, Update};
 
-use crate::geometry;
+use crate::geometry::{self, WAIT};
 use crate::gpu::{Borrowed, Gpu};
 use crate::kernels::Kernels;
 use crate::lane::{Buffer, Done, Element, Lane, Shape};
@@ -34,9 +34,6 @@ pub use memory::bytes;
 use memory::{Sizes, Tensors, Work};
 use optimiser::{Parameters, Span, Step};
 use queue::{Factor, Out, Queue};
-
-/// Numbers multiplied or read after which a pass waits for the device, so that a cancellation takes effect within a second.
-const WAIT: usize = 1 << 38;
 
 /// A network in training on a device.
 pub struct Training<'a, T> {
