@@ -25,6 +25,8 @@ cd "$(dirname "$0")" || exit 1
 export SUPERPOSE_DEVICE="${SUPERPOSE_DEVICE:-cuda}" SUPERPOSE_FIXTURES="$PWD/fixtures"
 status=0
 for test in superpose-cuda superpose-lab; do ./$test --test-threads=4 || status=1; done
+# Without this the tools cannot tell an access just outside of a buffer from one to memory that the program keeps for later.
+export SUPERPOSE_EXACT_MEMORY=1
 for tool in "$@"; do
     compute-sanitizer --tool "$tool" --error-exitcode 1 ./superpose-lab three_steps || status=1
     compute-sanitizer --tool "$tool" --error-exitcode 1 ./superpose-cuda small_ || status=1
@@ -92,11 +94,18 @@ pub fn emulate() -> Result<(), String> {
     let (folder, sources) =
         (path("target/emulator").map_err(failed)?, path("crates/cuda/tests/emulator").map_err(failed)?);
     // One library has the functions of all three.
-    for name in ["cuda", "cublas", "nvrtc"] {
-        let line = format!("c++ -std=c++17 -O3 -fPIC -shared -o {folder}/lib{name}.so {sources}/driver.cpp");
-        run(&line, &[], ".")?;
+    let options = "-std=c++17 -O3 -g1 -fsanitize=address -fPIC -shared";
+    run(&format!("c++ {options} -o {folder}/libcuda.so {sources}/driver.cpp"), &[], ".")?;
+    for name in ["cublas", "nvrtc"] {
+        std::os::unix::fs::symlink("libcuda.so", format!("{folder}/lib{name}.so")).map_err(failed)?;
     }
+    // AddressSanitizer must be loaded before a program that was compiled without it.
+    let sanitizer = Command::new("c++").arg("-print-file-name=libasan.so").output().map_err(failed)?;
+    let runner = format!("env LD_PRELOAD={}", String::from_utf8_lossy(&sanitizer.stdout).trim());
     let environment = [
+        ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner.as_str()),
+        ("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0"),
+        ("SUPERPOSE_EXACT_MEMORY", "1"),
         ("SUPERPOSE_DEVICE", "cuda"),
         ("LD_LIBRARY_PATH", &folder),
         ("XDG_CACHE_HOME", &folder),

@@ -1,5 +1,6 @@
 // The functions of the CUDA driver, NVRTC and cuBLAS that this crate calls, on the CPU. NVRTC compiles kernels with the C++ compiler.
-// New memory holds NaN, and memory has a margin at its end that must stay as it is.
+// New memory holds NaN. Every kernel runs twice, the first time with blocks, warps and threads in the reverse order; a result that
+// depends on the order is a race. AddressSanitizer ends the program at an access outside of a piece of memory.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -9,22 +10,23 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
+#include <vector>
 
-static std::mutex one_at_a_time;
-using Guard = std::lock_guard<std::mutex>;
+// Copies and products may run beside each other; everything else runs alone.
+static std::shared_mutex alone;
+using Guard = std::lock_guard<std::shared_mutex>;
+using Beside = std::shared_lock<std::shared_mutex>;
 
 static std::map<uint64_t, size_t> memory;
 static uint64_t used, most_used;
-static const int MARGIN = 64, UNTOUCHED = 0xab;
 
-static void check(uint64_t address) {
-    const unsigned char* end = (const unsigned char*)address + memory[address];
-    for (int i = 0; i < MARGIN; i++)
-        if (end[i] != UNTOUCHED) {
-            fprintf(stderr, "emulator: a write past the end of %zu bytes\n", memory[address]);
-            abort();
-        }
+// Calls `apply(piece, copy, size)` for all pieces of memory and their places in a copy of them.
+template <class Apply> static void with_copy(std::vector<char>& copy, Apply apply) {
+    if (copy.size() < used) copy.resize(used);
+    char* place = copy.data();
+    for (const auto& [address, size] : memory) apply((char*)address, place, size), place += size;
 }
 
 // A program before and after it is compiled.
@@ -36,7 +38,7 @@ static std::string replaced(std::string text, const std::string& from, const std
 }
 
 struct Function {
-    void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, unsigned, void**);
+    void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, unsigned, void**, bool);
     std::string name;
     // Bytes of dynamic shared memory that a launch may ask for. The static memory of a kernel is not known here.
     unsigned shared;
@@ -44,7 +46,7 @@ struct Function {
 
 // Shared memory of a block: what every kernel may use, and what it may ask for.
 static const int DEFAULT_SHARED = 48 << 10, MAX_SHARED = 232448;
-static const int INVALID_VALUE = 1;
+static const int INVALID_VALUE = 1, OUT_OF_MEMORY = 2;
 
 template <class X> static int multiply(bool a_transposed, bool b_transposed, int m, int n, int k, const X* a, int lda, const X* b,
                                        int ldb, X* c, int ldc) {
@@ -77,37 +79,45 @@ int cuCtxSynchronize() { return 0; }
 int cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = (size_t)8 << 30, 0; }
 int cuStreamCreate(void** stream, unsigned) { return *stream = &memory, 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
-int cuStreamSynchronize(void*) {
-    Guard guard(one_at_a_time);
-    for (const auto& piece : memory) check(piece.first);
-    return 0;
-}
+int cuStreamSynchronize(void*) { return 0; }
 int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = &memory, 0; }
 int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
 int cuMemPoolGetAttribute(void*, int, void* value) { return *(uint64_t*)value = most_used, 0; }
 int cuMemAllocAsync(uint64_t* address, size_t size, void*) {
-    Guard guard(one_at_a_time);
-    char* start = (char*)aligned_alloc(512, (size + MARGIN + 511) / 512 * 512);
+    Guard guard(alone);
+    void* start;
+    if (posix_memalign(&start, 512, size)) return OUT_OF_MEMORY;
     memset(start, 0xff, size);
-    memset(start + size, UNTOUCHED, MARGIN);
     memory[*address = (uint64_t)start] = size;
     used += size;
     most_used = used > most_used ? used : most_used;
     return 0;
 }
 int cuMemFreeAsync(uint64_t address, void*) {
-    Guard guard(one_at_a_time);
-    check(address);
+    Guard guard(alone);
     used -= memory[address];
     memory.erase(address);
     free((void*)address);
     return 0;
 }
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size, void*) { return memcpy((void*)to, from, size), 0; }
-int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, void*) { return memcpy(to, (void*)from, size), 0; }
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void*) { return memmove((void*)to, (void*)from, size), 0; }
-int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) { return memset((void*)to, value, size), 0; }
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size, void*) {
+    Beside others(alone);
+    return memcpy((void*)to, from, size), 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, void*) {
+    Beside others(alone);
+    return memcpy(to, (void*)from, size), 0;
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void*) {
+    Beside others(alone);
+    return memmove((void*)to, (void*)from, size), 0;
+}
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) {
+    Beside others(alone);
+    return memset((void*)to, value, size), 0;
+}
 int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height, void*) {
+    Beside others(alone);
     for (size_t row = 0; row < height; row++) memset((void*)(to + row * pitch), value, width);
     return 0;
 }
@@ -117,6 +127,7 @@ struct Copy {
     size_t width, height;
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
+    Beside others(alone);
     const int HOST = 1;
     const char* from = copy->from_kind == HOST ? (const char*)copy->from_host : (const char*)copy->from_device;
     char* to = copy->to_kind == HOST ? (char*)copy->to_host : (char*)copy->to_device;
@@ -147,8 +158,22 @@ int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, unsig
                 function->name.c_str(), x, y, z, block, block_y, block_z, shared);
         return INVALID_VALUE;
     }
-    Guard guard(one_at_a_time);
-    function->launch(function->name.c_str(), x, y, z, block, shared, arguments);
+    Guard guard(alone);
+    auto run = [&](bool backwards) {
+        function->launch(function->name.c_str(), x, y, z, block, shared, arguments, backwards);
+    };
+    static std::vector<char> before, after;
+    bool equal = true;
+    with_copy(before, [](char* piece, char* copy, size_t size) { memcpy(copy, piece, size); });
+    run(true);
+    with_copy(after, [](char* piece, char* copy, size_t size) { memcpy(copy, piece, size); });
+    with_copy(before, [](char* piece, char* copy, size_t size) { memcpy(piece, copy, size); });
+    run(false);
+    with_copy(after, [&](char* piece, char* copy, size_t size) { equal = equal && memcmp(piece, copy, size) == 0; });
+    if (!equal) {
+        fprintf(stderr, "emulator: the result of %s depends on the order of its threads\n", function->name.c_str());
+        abort();
+    }
     return 0;
 }
 int cuGetErrorName(int, const char** name) { return *name = "emulated error", 0; }
@@ -160,10 +185,12 @@ int cublasSetStream_v2(void*, void*) { return 0; }
 // Always called to overwrite the result with the plain product.
 int cublasSgemm_v2(void*, int first, int second, int m, int n, int k, const float*, const float* a, int lda, const float* b, int ldb,
                    const float*, float* c, int ldc) {
+    Beside others(alone);
     return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
 }
 int cublasDgemm_v2(void*, int first, int second, int m, int n, int k, const double*, const double* a, int lda, const double* b, int ldb,
                    const double*, double* c, int ldc) {
+    Beside others(alone);
     return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
 }
 
@@ -171,10 +198,9 @@ int nvrtcCreateProgram(Program** program, const char* source, const char*, int, 
     return *program = new Program{source, ""}, 0;
 }
 int nvrtcCompileProgram(Program* program, int, const char**) {
-    static int number;
-    Guard guard(one_at_a_time);
+    Guard guard(alone);
     std::string folder = getenv("EMULATOR_FOLDER"), source = program->source, table;
-    std::string name = folder + "/kernels" + std::to_string(number++);
+    std::string name = folder + "/kernels" + std::to_string(std::hash<std::string>()(source));
     const std::string mark = "__global__ void ";
     for (size_t at = 0; (at = source.find(mark, at)) != std::string::npos;) {
         at += mark.size();
@@ -184,11 +210,11 @@ int nvrtcCompileProgram(Program* program, int, const char**) {
     source = replaced(source, "extern __shared__ __align__(16) double memory[];", "double* memory = dynamic_shared;");
     std::ofstream(name + ".cpp") << "#include \"threads.h\"\n" << source
         << "\nstatic std::map<std::string, Kernel> table = {" << table << "};\n"
-        << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from) {\n"
-        << "    launch_kernel(table.at(name), x, y, z, block, shared, from);\n}\n";
+        << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from, "
+        << "bool backwards) {\n    launch_kernel(table.at(name), x, y, z, block, shared, from, backwards);\n}\n";
     program->library = name + ".so";
-    std::string options = " -std=c++17 -O2 -ffp-contract=off -fno-gnu-unique -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
-    return system(("c++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
+    std::string options = " -std=c++17 -O2 -g1 -fsanitize=address -ffp-contract=off -fno-gnu-unique -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
+    return system(("env -u LD_PRELOAD c++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
 }
 int nvrtcGetCUBINSize(Program* program, size_t* size) { return *size = program->library.size() + 1, 0; }
 int nvrtcGetCUBIN(Program* program, char* code) { return strcpy(code, program->library.c_str()), 0; }

@@ -1,5 +1,7 @@
 // Runs CUDA C on the CPU, one block after another. Each thread of a block is a coroutine that runs until it waits for its warp or
-// its block. Kernels are compiled with this file in front of them.
+// its block. A warp runs until all of its threads wait for the block or are done; then the next warp runs. The order of blocks, warps
+// and threads can be reversed, so that of two threads that do not wait for each other each comes first once.
+// Kernels are compiled with this file in front of them.
 #include <math.h>
 
 #include <cstdint>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -37,7 +40,7 @@ struct Thread {
     Index index;
     unsigned exchanges;
 };
-static const unsigned WARP_SIZE = 32, STACK = 1 << 16;
+static const unsigned WARP_SIZE = 32, STACK = 1 << 17;
 static Thread threads[1024];
 static Thread* current;
 static void* scheduler;
@@ -88,6 +91,22 @@ static bool release(unsigned first, unsigned end, State state) {
     return waits;
 }
 
+static bool reversed;
+// The i-th of `count` in the order of this run.
+static unsigned in_order(unsigned i, unsigned count) { return reversed ? count - 1 - i : i; }
+
+// Runs threads first..end, a warp, until none of them can go on alone.
+static void run_warp(unsigned first, unsigned end) {
+    do
+        for (unsigned i = 0; i < end - first; i++) {
+            Thread& thread = threads[first + in_order(i, end - first)];
+            if (thread.state != READY) continue;
+            current = &thread;
+            switch_stack(&scheduler, current->top);
+        }
+    while (release(first, end, AT_WARP));
+}
+
 static void run_block(unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         Thread& thread = threads[i];
@@ -101,25 +120,18 @@ static void run_block(unsigned count) {
         thread.index = {i, 0, 0};
         thread.exchanges = 0;
     }
-    for (bool running = true; running;) {
-        bool moved = false;
-        running = false;
-        for (unsigned i = 0; i < count; i++) {
-            if (threads[i].state == READY) {
-                moved = true;
-                current = threads + i;
-                switch_stack(&scheduler, current->top);
-            }
-            running |= threads[i].state != DONE;
+    const unsigned warps = (count + WARP_SIZE - 1) / WARP_SIZE;
+    do
+        for (unsigned i = 0; i < warps; i++) {
+            unsigned first = in_order(i, warps) * WARP_SIZE;
+            run_warp(first, first + WARP_SIZE < count ? first + WARP_SIZE : count);
         }
-        for (unsigned i = 0; i < count; i += WARP_SIZE)
-            moved |= release(i, i + WARP_SIZE < count ? i + WARP_SIZE : count, AT_WARP);
-        moved |= release(0, count, AT_BLOCK);
-        if (running && !moved) {
+    while (release(0, count, AT_BLOCK));
+    for (unsigned i = 0; i < count; i++)
+        if (threads[i].state != DONE) {
             fprintf(stderr, "emulator: threads of a block wait for each other\n");
             abort();
         }
-    }
 }
 
 template <class X> static inline X min(X a, X b) { return a < b ? a : b; }
@@ -137,7 +149,7 @@ static inline long long __double2ll_rn(double x) { return llrint(x); }
 template <class X, class Y> static inline void atomicAdd(X* place, Y x) { *place += (X)x; }
 template <class X, class Y> static inline void atomicMax(X* place, Y x) { *place = (X)x > *place ? (X)x : *place; }
 
-// Numbers of 16 bits, and the tensor cores' product of a warp of them.
+// Half-precision numbers, and the product of tensor cores for a warp. With this macro, common.cuh leaves them to the emulator.
 #define EMULATOR
 static inline float half_of(unsigned pair, int place) {
     uint16_t x = pair >> 16 * place;
@@ -172,13 +184,19 @@ template <class... A> static Kernel by_address(void (*kernel)(A...)) {
     return [kernel](void** from) { call(kernel, from, std::index_sequence_for<A...>()); };
 }
 
-static void launch_kernel(const Kernel& kernel, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from) {
-    std::vector<double> memory(shared / sizeof(double) + 1);
-    dynamic_shared = memory.data();
+static void launch_kernel(const Kernel& kernel, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from,
+                          bool backwards) {
+    std::unique_ptr<char[]> memory(new char[shared]);
+    dynamic_shared = (double*)memory.get();
+    reversed = backwards;
     body = [&] { kernel(from); };
     gridDim = {x, y, z};
     blockDim = {block, 1, 1};
-    for (blockIdx.z = 0; blockIdx.z < z; blockIdx.z++)
-    for (blockIdx.y = 0; blockIdx.y < y; blockIdx.y++)
-        for (blockIdx.x = 0; blockIdx.x < x; blockIdx.x++) run_block(block);
+    for (unsigned k = 0; k < z; k++)
+        for (unsigned j = 0; j < y; j++)
+            for (unsigned i = 0; i < x; i++) {
+                blockIdx = {in_order(i, x), in_order(j, y), in_order(k, z)};
+                memset(memory.get(), 0xff, shared);  // NaN
+                run_block(block);
+            }
 }
