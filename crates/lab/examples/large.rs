@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p superpose-lab --example large -- cuda SEEDS OUT.csv`
 //!
-//! `large predict FILE.csv` computes the predictions of a file again, at the sizes that were run.
+//! `large predict FILE.csv` computes the predictions of a file again, at the sizes that were run. `large tables FILE.csv` prints the
+//! tables and errors of `docs/validation/large.md`.
 //!
 //! The number of samples of a configuration is where the formulas predict the accuracy given with it. Where they predict that no
 //! number of samples reaches it, the model is below capacity and is run with many samples. Standard errors are the larger of
@@ -19,6 +20,7 @@ use superpose_core::config::{Activation, Config, Settings, Trigger};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::{Measure, config::Trigger::Keys, config::Trigger::Values};
 use superpose_lab::run::{Inputs, evaluation};
+use superpose_store::interval::student;
 use superpose_theory::{Point, predict_at};
 
 /// Trigger, V, d, L, width of the MLP, its activation, predicted accuracy to aim for.
@@ -116,6 +118,117 @@ fn predict_again(found: &str) -> String {
     found.lines().map(line).collect()
 }
 
+/// A line of the file, with 95% intervals.
+struct Row<'a> {
+    case: &'a Case,
+    samples: String,
+    seeds: usize,
+    accuracy: Estimate,
+    lock_rate: Estimate,
+    unlimited: f64,
+}
+
+/// A simulated mean with its standard error, and the prediction.
+struct Estimate {
+    mean: f64,
+    error: f64,
+    predicted: f64,
+}
+
+impl Estimate {
+    /// Student's interval for a number of seeds.
+    fn interval(&self, seeds: usize) -> (f64, f64) {
+        let half = student(seeds as f64 - 1.0).unwrap() * self.error;
+        ((self.mean - half).max(0.0), (self.mean + half).min(1.0))
+    }
+}
+
+impl Row<'_> {
+    fn read(line: &str) -> Option<Row<'static>> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let case = CASES.get(fields[0].parse::<usize>().ok()?)?;
+        let number = |column: usize| fields[column].parse::<f64>().unwrap();
+        let estimate = |first: usize| Estimate {
+            mean: number(first),
+            error: number(first + 1),
+            predicted: number(first + 2),
+        };
+        let (samples, seeds) = (grouped(fields[8]), fields[9].parse().unwrap());
+        let (accuracy, lock_rate) = (estimate(10), estimate(16));
+        Some(Row { case, samples, seeds, accuracy, lock_rate, unlimited: number(22) })
+    }
+
+    fn below_capacity(&self) -> bool {
+        self.unlimited < self.case.6
+    }
+
+    /// The row of a table: beside the accuracy the lock rate or, below capacity, the accuracy with unlimited data.
+    fn markdown(&self) -> String {
+        let &(trigger, vocab, dim, length, width, activation, _) = self.case;
+        let sizes = [vocab, dim, length].map(|size| grouped(&size.to_string())).join(" | ");
+        let mlp =
+            width.map_or(String::new(), |width| format!("{} {activation}", grouped(&width.to_string())));
+        let value = |estimate: &Estimate| {
+            let (low, high) = estimate.interval(self.seeds);
+            format!("{:.4} ({low:.4} to {high:.4}) | {:.4}", estimate.mean, estimate.predicted)
+        };
+        let last =
+            if self.below_capacity() { format!("{:.4}", self.unlimited) } else { value(&self.lock_rate) };
+        let Row { samples, seeds, accuracy, .. } = self;
+        format!("| {trigger} | {sizes} | {mlp} | {samples} | {seeds} | {} | {last} |", value(accuracy))
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(digits: &str) -> String {
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
+}
+
+fn print_tables(found: &str) {
+    let rows: Vec<Row> = found.lines().filter_map(Row::read).collect();
+    let (below, above): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.below_capacity());
+    let (mlp, attention): (Vec<&Row>, Vec<&Row>) = above.into_iter().partition(|row| row.case.4.is_some());
+    for (title, rows, last) in [
+        ("Attention-only model", attention, "lock rate | predicted"),
+        ("Attention-MLP model", mlp, "lock rate | predicted"),
+        ("Below capacity", below, "with unlimited data"),
+    ] {
+        let head = format!("| trigger | V | d | L | MLP | N | seeds | accuracy | predicted | {last} |");
+        println!("## {title}\n\n{head}\n|{}", "---|".repeat(head.matches('|').count() - 1));
+        rows.iter().for_each(|row| println!("{}", row.markdown()));
+        println!();
+        for trigger in [Keys, Values] {
+            let rows = rows.iter().filter(|row| row.case.0 == trigger);
+            let rows: Vec<&Row> =
+                rows.filter(|row| (0.05..0.95).contains(&row.accuracy.mean)).copied().collect();
+            let rms = |term: &dyn Fn(&Row) -> f64| {
+                (rows.iter().map(|row| term(row).powi(2)).sum::<f64>() / rows.len() as f64).sqrt()
+            };
+            if rows.is_empty() {
+                continue;
+            }
+            let all = rms(&|row| row.accuracy.mean - row.accuracy.predicted);
+            let seeds = rms(&|row| row.accuracy.error);
+            let net = (all * all - seeds * seeds).max(0.0).sqrt();
+            println!(
+                "{trigger}, accuracy 0.05 to 0.95: {} cells, rms error {all:.4}, of which seeds {seeds:.4}, without them {net:.4}\n",
+                rows.len()
+            );
+        }
+    }
+    let outside: Vec<&Row> = rows
+        .iter()
+        .filter(|row| {
+            let (low, high) = row.accuracy.interval(row.seeds);
+            !(low..=high).contains(&row.accuracy.predicted)
+        })
+        .collect();
+    println!("{} of {} predictions are outside their interval:", outside.len(), rows.len());
+    outside.iter().for_each(|row| println!("{}", row.markdown()));
+}
+
 fn row(index: usize, case: &Case, seeds: usize, backend: &Backend) -> String {
     let &(trigger, vocab, dim, length, width, activation, goal) = case;
     let settings = settings(case);
@@ -157,14 +270,18 @@ fn row(index: usize, case: &Case, seeds: usize, backend: &Backend) -> String {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, path] = &arguments[..]
-        && word == "predict"
+    if let [word @ ("predict" | "tables"), path] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
     {
         let found = std::fs::read_to_string(path).unwrap();
-        return std::fs::write(path, predict_again(&found)).unwrap();
+        match word {
+            "tables" => print_tables(&found),
+            _ => std::fs::write(path, predict_again(&found)).unwrap(),
+        }
+        return;
     }
     let [device, seeds, path] = &arguments[..] else {
-        eprintln!("usage: large cpu|cuda|cuda:N SEEDS OUT.csv, or large predict FILE.csv");
+        eprintln!("usage: large cpu|cuda|cuda:N SEEDS OUT.csv, or large predict|tables FILE.csv");
         std::process::exit(2);
     };
     let device = device.parse::<superpose_cuda::Choice>().unwrap().open().unwrap();
