@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use superpose_core::config::Config;
-use superpose_lab::cell::{CellError, Event, Key, Results, Runner, check_input, deal, estimated_seconds};
+use superpose_lab::cell::{CellError, Event, Results, Runner, check_input, deal, estimated_seconds};
 use superpose_lab::store::Store;
 use superpose_lab::sweep::{Shard, Sweep};
 use superpose_lab::words::grouped;
@@ -188,7 +188,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
             if let Some(cell) = cells.first() {
                 check_input(&shard.input_files()?, cell)?;
             }
-            if !shard.is_empty() && !cells.iter().any(|cell| shard.has(&Key::new(cell, runner.numerics()))) {
+            if shard.is_of_other_cells(&cells) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
                     path.display()

@@ -76,14 +76,14 @@ fn incomplete_shard_is_continued() {
 fn reading_does_not_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = Shard::path(&folder.path().join("shards"), 1, 2);
-    assert!(Shard::peek(&path, None).unwrap().is_empty());
+    assert!(!Shard::peek(&path, None).unwrap().is_of_other_cells(&cells(1)));
     assert!(!path.exists() && !folder.path().join("shards").exists());
     run(&path, &cells(3), None);
     let whole = std::fs::read(&path).unwrap();
     let torn = &whole[..whole.len() - 9];
     std::fs::write(&path, torn).unwrap();
     let mut shard = Shard::peek(&path, None).unwrap();
-    assert_eq!(cells(3).iter().filter(|cell| shard.has(&Key::new(cell, &Numerics::this_cpu()))).count(), 2);
+    assert_eq!(cells(3).iter().filter(|cell| !shard.keys_of(cell).is_empty()).count(), 2);
     let config = cells(4).remove(3);
     let entry = Entry::new(&config, &Numerics::this_cpu(), Err("no".into()));
     assert!(shard.keep(&[entry]).is_err());
@@ -125,6 +125,9 @@ fn results_of_other_numerics_are_kept_apart() {
         let entry = Entry::new(&config, &numerics, Ok(Outcome { trigger_sign, ..outcome }));
         Shard::open(&at(&format!("{name}.jsonl")), None).unwrap().keep(&[entry]).unwrap();
     }
+    // A worker with other arithmetic continues the shard; results of other cells are refused.
+    let shard = Shard::open(&at("other.jsonl"), None).unwrap();
+    assert!(!shard.is_of_other_cells(&cells(2)) && shard.is_of_other_cells(&cells(2)[1..]));
     assert_eq!(run(&at("other.jsonl"), std::slice::from_ref(&config), None), 1);
     let merged = merge_into(&[at("own.jsonl"), at("other.jsonl")], &at("a.sqlite"));
     assert_eq!((merged.added, merged.known, merged.refused.len()), (2, 1, 0));

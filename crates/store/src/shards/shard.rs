@@ -4,10 +4,13 @@
 //! rewritten. Each line ends with its own checksum. A process that is killed while writing leaves an incomplete line, which is
 //! recognised and truncated when the shard is continued.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+use superpose_core::backend::Numerics;
+use superpose_core::config::Config;
 
 use crate::cell::{Entry, FileId, InputFile, InputFiles, Key, Known, Results, learn};
 use crate::store::{Store, StoreError};
@@ -108,6 +111,8 @@ pub struct Shard {
     id: FileId,
     length: u64,
     known: HashMap<Key, Known>,
+    /// The arithmetics of its results.
+    numerics: BTreeSet<Numerics>,
     inputs: InputFiles,
     store: Option<Store>,
 }
@@ -149,19 +154,22 @@ impl Shard {
         let mut known = HashMap::new();
         // A later line may add an outcome after a failure, or a noise budget.
         content.entries.iter().for_each(|entry| learn(&mut known, entry.key, &entry.result));
+        let numerics = content.entries.iter().map(|entry| entry.numerics.clone()).collect();
         let inputs = content.entries.iter().filter_map(|entry| InputFile::of(&entry.config)).collect();
         let store = store.and_then(|path| Store::peek(path).ok());
-        Shard { path: path.into(), id: FileId::of(path), file, length: content.whole, known, inputs, store }
+        let (id, path, length) = (FileId::of(path), path.into(), content.whole);
+        Shard { path, file, id, length, known, numerics, inputs, store }
     }
 
-    /// Whether the shard has this cell.
-    pub fn has(&self, key: &Key) -> bool {
-        self.known.contains_key(key)
+    /// The keys of the results that the shard has of a cell, one for each arithmetic.
+    pub fn keys_of(&self, cell: &Config) -> Vec<Key> {
+        let keys = self.numerics.iter().map(|numerics| Key::new(cell, numerics));
+        keys.filter(|key| self.known.contains_key(key)).collect()
     }
 
-    /// Whether it has no cells.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    /// Whether it has results, and none of these cells.
+    pub fn is_of_other_cells(&self, cells: &[Config]) -> bool {
+        !self.known.is_empty() && cells.iter().all(|cell| self.keys_of(cell).is_empty())
     }
 }
 
@@ -197,7 +205,10 @@ impl Results for Shard {
         }
         FileId::check(self.id, &self.path)?;
         self.length += text.len() as u64;
-        entries.iter().for_each(|entry| learn(&mut self.known, entry.key, &entry.result));
+        for entry in entries {
+            learn(&mut self.known, entry.key, &entry.result);
+            self.numerics.insert(entry.numerics.clone());
+        }
         Ok(())
     }
 }
