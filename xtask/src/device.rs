@@ -82,12 +82,22 @@ pub fn compile() -> Result<(), String> {
     run(line, &[("LD_LIBRARY_PATH", &folders)], ".")
 }
 
-/// Runs the numerical tests with the kernels on an emulator of a GPU, which needs a C++ compiler and an x86-64 processor.
+/// GCC's AddressSanitizer, if the C++ compiler is GCC.
+pub fn sanitizer() -> Option<String> {
+    let output = Command::new("c++").arg("-print-file-name=libasan.so").output().ok()?;
+    let path = String::from_utf8(output.stdout).ok()?.trim().to_string();
+    Path::new(&path).is_absolute().then_some(path)
+}
+
+/// Runs the numerical tests with the kernels on an emulator of a GPU, which needs GCC with AddressSanitizer and an x86-64 processor.
 ///
 /// # Errors
 /// What failed.
 pub fn emulate() -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
+    // It must be loaded before a program that was compiled without it.
+    let sanitizer = sanitizer().ok_or("c++ is not GCC with AddressSanitizer")?;
+    let runner = format!("env LD_PRELOAD={sanitizer}");
     let _ = fs::remove_dir_all("target/emulator");
     fs::create_dir_all("target/emulator").map_err(failed)?;
     let path = |folder: &str| fs::canonicalize(folder).map(|path| path.display().to_string());
@@ -99,9 +109,6 @@ pub fn emulate() -> Result<(), String> {
     for name in ["cublas", "nvrtc"] {
         std::os::unix::fs::symlink("libcuda.so", format!("{folder}/lib{name}.so")).map_err(failed)?;
     }
-    // AddressSanitizer must be loaded before a program that was compiled without it.
-    let sanitizer = Command::new("c++").arg("-print-file-name=libasan.so").output().map_err(failed)?;
-    let runner = format!("env LD_PRELOAD={}", String::from_utf8_lossy(&sanitizer.stdout).trim());
     let environment = [
         ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner.as_str()),
         ("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0"),

@@ -13,7 +13,7 @@ use crate::lane::{Done, failed};
 const MAX_CACHED: usize = 1 << 26;
 /// With this environment variable each buffer outside batches has a piece of its own of exactly its size, so that tools such as
 /// compute-sanitizer see accesses outside of it.
-const EXACT: &str = "SUPERPOSE_EXACT_MEMORY";
+const EXACT_SIZES: &str = "SUPERPOSE_EXACT_MEMORY";
 /// The driver's own alignment, which kernels may rely on.
 const ALIGNMENT: usize = 512;
 
@@ -21,12 +21,13 @@ const ALIGNMENT: usize = 512;
 struct Free {
     by_size: BTreeMap<usize, Vec<CudaSlice<u8>>>,
     batch: Option<Arena>,
-    exact: bool,
+    /// Whether each buffer has a piece of exactly its size.
+    exact_sizes: bool,
 }
 
 impl Default for Free {
     fn default() -> Free {
-        Free { by_size: BTreeMap::new(), batch: None, exact: std::env::var_os(EXACT).is_some() }
+        Free { by_size: BTreeMap::new(), batch: None, exact_sizes: std::env::var_os(EXACT_SIZES).is_some() }
     }
 }
 
@@ -92,14 +93,14 @@ impl Pool {
     }
 
     pub fn alloc<X>(&self, stream: &Arc<CudaStream>, size: usize) -> Done<Buffer<X>> {
-        let exact = (size * size_of::<X>()).max(1);
-        let bytes = exact.next_multiple_of(ALIGNMENT);
+        let needed = (size * size_of::<X>()).max(1);
+        let bytes = needed.next_multiple_of(ALIGNMENT);
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (memory, pointer, bytes) = match &mut free.batch {
             Some(arena) => (None, arena.alloc(bytes, stream)?, bytes),
             None => {
                 let bytes = match bytes {
-                    _ if free.exact => exact,
+                    _ if free.exact_sizes => needed,
                     ..=MAX_CACHED => bytes.next_power_of_two(),
                     _ => bytes,
                 };
@@ -151,9 +152,9 @@ impl<X> Buffer<X> {
 impl<X> Drop for Buffer<X> {
     fn drop(&mut self) {
         let Ok(mut free) = self.pool.0.lock() else { return };
-        let exact = free.exact;
+        let exact_sizes = free.exact_sizes;
         match (self.memory.take(), &mut free.batch) {
-            (Some(memory), _) if self.bytes <= MAX_CACHED && !exact => {
+            (Some(memory), _) if self.bytes <= MAX_CACHED && !exact_sizes => {
                 free.by_size.entry(self.bytes).or_default().push(memory);
             }
             (None, Some(arena)) => arena.by_size.entry(self.bytes).or_default().push(self.pointer),

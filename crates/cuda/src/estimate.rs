@@ -46,7 +46,7 @@ pub fn entries_bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
         let softmax = config.label_count().max(widest);
         // Of every fact the sum of its group's head outputs, two limits, the members and a place in a list; of every sample of a block
         // its head output and three numbers of 32 bits, beside the rows that need a softmax.
-        let groups = match config.width.is_none() && worth_grouping(config.samples, config.label_count()) {
+        let groups = match config.width.is_none() && worth_grouping(config.samples, config.vocab) {
             true => {
                 count(config.vocab) * (8.0 * d + 24.0)
                     + block_rows(softmax, config.samples) as f64 * (d * real + 12.0)
@@ -77,6 +77,23 @@ mod tests {
 
     fn config(vocab: usize, dim: usize, length: usize, samples: usize) -> Config {
         Settings { vocab, dim, length, samples, ..Settings::default() }.check().unwrap()
+    }
+
+    #[test]
+    fn groups_and_logits_count_where_they_are_used() {
+        let exact = |settings: Settings| Settings { regime: Regime::Exact, ..settings }.check().unwrap();
+        let settings =
+            |vocab, dim, samples| Settings { vocab, dim, samples, length: 16, ..Settings::default() };
+        // Without tensor cores, the logits of all samples of a block and all labels.
+        let small = exact(Settings { test_samples: 10, ..settings(512, 64, 8192) });
+        let without = entries_bytes(&small, false, false) - entries_bytes(&small, false, true);
+        let logits = 8192.0 * 512.0 * 4.0;
+        assert!((0.9 * logits..=logits).contains(&without), "{without} of {logits}");
+        // From two samples per fact on, the sums of groups as 64-bit integers.
+        let few = entries_bytes(&exact(settings(100_000, 1024, 199_999)), false, true);
+        let many = entries_bytes(&exact(settings(100_000, 1024, 200_000)), false, true);
+        let sums = 100_000.0 * 1024.0 * 8.0;
+        assert!((0.5 * sums..1.1 * sums).contains(&(many - few)), "{few} {many}");
     }
 
     /// The memory of a cell in a batch must hold its largest buffer.

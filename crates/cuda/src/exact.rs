@@ -173,7 +173,7 @@ impl<T: Element> Session<'_, T> {
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
-                    // The fused kernel has measured the gradients.
+                    // The fused kernel has written their largest length.
                     if !fused {
                         self.longest(g, count, dim, None, (&self.lengths, GRADIENTS))?;
                     }

@@ -1,5 +1,6 @@
 //! Sizes: shapes of launches, rows of a block, and the choice of algorithm. They depend on the problem alone.
-//! Last bits may still differ between GPUs, through cuBLAS, tensor cores, and GPUs on which the kernel for the softmax cannot run.
+//! Results may still differ in their last bits from GPU to GPU: cuBLAS and tensor cores add in other orders, and some GPUs cannot run
+//! the kernel for the softmax.
 
 use superpose_core::backend::DeviceError;
 use superpose_core::config::{Config, Precision, Regime, Settings};
@@ -11,7 +12,7 @@ use crate::lane::{Done, Shape};
 pub const THREADS: u32 = 256;
 /// Threads of the one block of [`scan`].
 pub const SCAN_THREADS: usize = 1024;
-/// Warps that take the rows of a matrix at most.
+/// The largest number of warps that share the rows of a matrix.
 const MAX_WARPS: usize = 1 << 13;
 /// The longest sequence, whose tokens and dot products must fit in the shared memory of a block.
 pub const MAX_LENGTH: usize = 8192;
@@ -28,10 +29,12 @@ pub const NEAR_LOGITS: usize = 1 << 24;
 pub const FEW_LOGITS: usize = 1 << 29;
 /// Samples up to which sums by rows are taken in their own order rather than by label.
 pub const UNSORTED: usize = 1 << 15;
-/// Numbers read or multiplied after which a pass waits for the device, so that a cancellation takes effect: about a third of a second.
+/// Numbers read or multiplied after which a pass waits for the device, so that a cancellation takes effect. Reading them takes about a
+/// third of a second.
 pub const WAIT: usize = 1 << 38;
-/// Sums by token of all copies, and copies, at most.
+/// The largest number of sums by token, of all copies together.
 const MAX_COPIED_SUMS: usize = 1 << 12;
+/// The largest number of copies of the sums by token.
 const MAX_COPIES: usize = 8;
 /// The longest inner sum of one product; longer ones are added in 64 bits.
 pub const INNER: usize = 1 << 14;
@@ -72,7 +75,7 @@ pub fn scan() -> Shape {
     Shape { grid: (1, 1), block: SCAN_THREADS as u32, shared: 0 }
 }
 
-/// The lanes that share a sample: each takes four positions or columns at a time, at most 32 lanes.
+/// The lanes that share a sample: one for every four positions or columns, at most 32.
 pub fn lanes(size: usize) -> u32 {
     size.div_ceil(4).next_power_of_two().min(32) as u32
 }
@@ -83,9 +86,9 @@ pub fn short_lanes(dim: usize, length: usize) -> Option<u32> {
     short.then(|| dim.max(length).div_ceil(4).next_power_of_two().max(4) as u32)
 }
 
-/// Tokens of a block for short sequences at most: four for each thread, which has four numbers beside them.
+/// The largest number of tokens of a block for short sequences. Each thread draws four, and has memory for four products beside them.
 pub const SHORT_TOKENS: usize = 4 * THREADS as usize;
-/// Samples of such a block at most.
+/// The largest number of samples of such a block.
 pub const SHORT_SAMPLES: usize = 32;
 
 /// Blocks for samples of short sequences, and the samples of a block, whose tokens it holds.
@@ -199,15 +202,17 @@ pub fn fused(config: &Config, tensor_cores: bool) -> bool {
     tensor_cores && single && short && small(config) && config.label_count() > 1
 }
 
-/// Samples and labels that a block of the kernel for the softmax takes at a time, and the columns of its rows at most.
+/// Samples that a block of the kernel for the softmax takes.
 pub const SOFTMAX_SAMPLES: usize = 128;
+/// Labels that it takes at a time.
 pub const SOFTMAX_LABELS: usize = 32;
-const SOFTMAX_COLUMNS: usize = 64;
+/// The largest number of columns of its rows.
+pub const SOFTMAX_COLUMNS: usize = 64;
 /// Elements of 16 bytes of a row and of a label in its shared memory, with padding against bank conflicts.
 const SOFTMAX_ROW: usize = SOFTMAX_COLUMNS / 4 + 4;
 const SOFTMAX_LABEL: usize = SOFTMAX_COLUMNS + 2;
 /// Bytes of its shared memory: rows of samples and labels, labels in groups of four, and the right labels.
-const SOFTMAX_BYTES: usize = 16
+pub const SOFTMAX_BYTES: usize = 16
     * (SOFTMAX_ROW * (SOFTMAX_SAMPLES + SOFTMAX_LABELS) + SOFTMAX_LABEL * SOFTMAX_LABELS / 4)
     + 4 * SOFTMAX_SAMPLES;
 

@@ -258,7 +258,8 @@ impl Gpu {
     fn lane_for<T>(&self, problems: &[Problem<'_, T>]) -> Done<Borrowed<'_>> {
         let lane = self.lane()?;
         if let [problem, _, ..] = problems {
-            // More is taken where a cell turns out to need it.
+            // Memory is used again for buffers of the same size only, so that a cell may take a second piece of as many bytes.
+            // `needs` counts it.
             let tensor_cores = self.kernels::<f32>()?.tensor_cores;
             let bytes = estimate::entries_bytes(problem.config, problem.stored.is_some(), tensor_cores);
             lane.begin(problems.len(), (bytes as usize).next_multiple_of(1 << 20));

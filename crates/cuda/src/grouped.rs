@@ -20,9 +20,11 @@ struct Grouped<T> {
     /// Head outputs of a block, and whether a sample is in no group.
     heads: Buffer<T>,
     single: Buffer<u32>,
-    /// Samples of a block in no group, facts with a group, the numbers of both, and the number of used rows of a part.
+    /// The samples of a block that are in no group.
     samples: Buffer<u32>,
+    /// After the last block, the facts with a group.
     facts: Buffer<u32>,
+    /// How many samples and facts these are, and how many of the rows that are computed at a time are used.
     found: Buffer<u32>,
 }
 
@@ -31,7 +33,7 @@ impl<T: Element> Session<'_, T> {
     pub fn memory_sum(&self, scores: Option<&Scores<T>>, response: &Response<'_, T>) -> Done<Buffer<f64>> {
         if let (Response::Full(readout), Some(scores), None) = (response, scores, &self.w_in)
             && readout.folded.is_some()
-            && worth_grouping(self.sizes.samples, self.sizes.labels)
+            && worth_grouping(self.sizes.samples, self.problem.config.vocab)
         {
             return self.sum_by_groups(scores, readout);
         }

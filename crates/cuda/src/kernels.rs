@@ -9,7 +9,10 @@ use cudarc::driver::{CudaContext, CudaFunction, sys};
 use cudarc::nvrtc::{self, Ptx};
 use superpose_core::backend::DeviceError;
 
-use crate::geometry::{SCAN_THREADS, SHORT_SAMPLES, SHORT_TOKENS, SOFTMAX_LABELS, SOFTMAX_SAMPLES, THREADS};
+use crate::geometry::{
+    SCAN_THREADS, SHORT_SAMPLES, SHORT_TOKENS, SOFTMAX_BYTES, SOFTMAX_COLUMNS, SOFTMAX_LABELS,
+    SOFTMAX_SAMPLES, THREADS,
+};
 use crate::lane::failed;
 use crate::library;
 
@@ -40,6 +43,8 @@ pub fn program(text: &str, single: bool) -> String {
         ("SHORT_SAMPLES", SHORT_SAMPLES),
         ("SOFTMAX_SAMPLES", SOFTMAX_SAMPLES),
         ("SOFTMAX_LABELS", SOFTMAX_LABELS),
+        ("SOFTMAX_COLUMNS", SOFTMAX_COLUMNS),
+        ("SOFTMAX_BYTES", SOFTMAX_BYTES),
     ];
     let sizes: String = sizes.map(|(name, size)| format!("#define {name} {size}\n")).concat();
     format!("{types}{sizes}{COMMON}{text}")
@@ -93,7 +98,7 @@ pub struct Kernels {
     by_name: HashMap<String, CudaFunction>,
     /// Bytes of memory that the threads of a block may share.
     pub shared: usize,
-    /// Whether tensor cores multiply half-precision matrices, which `softmax_product` needs: from compute capability 8.0 on.
+    /// Whether the GPU has the instructions for tensor cores that `softmax_product` uses: from compute capability 8.0 on.
     pub tensor_cores: bool,
 }
 

@@ -44,6 +44,5 @@ mod session;
 mod train;
 
 pub use choice::Choice;
-pub use estimate::bytes;
 pub use gpu::{Found, devices, open};
 pub use kernels::{FILES, compile, program};

@@ -112,8 +112,9 @@ impl<T: Element> Session<'_, T> {
         self.respond(readout, block, labels, x, output, None)
     }
 
-    /// `X^T r` of a block for a matrix X, written to an address. Uses the memory for logits, or one kernel without them, which writes
-    /// the length of the longest row to a place of `lengths`, if there is one.
+    /// `X^T r` of a block for a matrix X, written to an address. One kernel computes it if [`Self::fuses`] holds, and writes the length
+    /// of the longest row to the place `longest` of `lengths`, if it is given. Otherwise the memory for logits holds the residuals, and
+    /// the caller finds that length.
     pub fn respond(
         &self,
         readout: &Readout<'_, T>,
@@ -127,7 +128,8 @@ impl<T: Element> Session<'_, T> {
         if let (true, Some(Folded { matrix, .. })) = (self.fuses(readout), &readout.folded) {
             let [count, labels, dim] = [block.count, labels, x.columns].map(|size| size as u32);
             let (start, used) = (block.start, block.used);
-            let (values, rows) = (self.lengths.at(VALUES), optional(self.longest_readout(readout)?));
+            let (feature_bound, readout_bound) =
+                (self.lengths.at(VALUES), optional(self.longest_readout(readout)?));
             longest.map(|place| self.lane.clear(&self.lengths, place, 1)).transpose()?;
             let longest = longest.map_or(0, |place| self.lengths.at(place));
             let to = arguments![
@@ -138,8 +140,8 @@ impl<T: Element> Session<'_, T> {
                 x.start,
                 dim,
                 right,
-                values,
-                rows,
+                feature_bound,
+                readout_bound,
                 x.longest,
                 used,
                 longest,

@@ -136,7 +136,8 @@ impl<'a, T: Element> Session<'a, T> {
             problems,
             problem,
             small: small(config),
-            fused: geometry::fused(config, kernels.tensor_cores),
+            // The type of the numbers may differ from the precision of the configuration.
+            fused: T::SINGLE && geometry::fused(config, kernels.tensor_cores),
             uneven: Cell::new(false),
             sizes,
             train,

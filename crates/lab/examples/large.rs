@@ -118,9 +118,9 @@ fn predict_again(found: &str) -> String {
     found.lines().map(line).collect()
 }
 
-/// A line of the file, with 95% intervals.
-struct Row<'a> {
-    case: &'a Case,
+/// A line of the file.
+struct Row {
+    case: &'static Case,
     samples: String,
     seeds: usize,
     accuracy: Estimate,
@@ -143,8 +143,8 @@ impl Estimate {
     }
 }
 
-impl Row<'_> {
-    fn read(line: &str) -> Option<Row<'static>> {
+impl Row {
+    fn read(line: &str) -> Option<Row> {
         let fields: Vec<&str> = line.split(',').collect();
         let case = CASES.get(fields[0].parse::<usize>().ok()?)?;
         let number = |column: usize| fields[column].parse::<f64>().unwrap();
@@ -213,7 +213,7 @@ fn print_tables(found: &str) {
             let seeds = rms(&|row| row.accuracy.error);
             let net = (all * all - seeds * seeds).max(0.0).sqrt();
             println!(
-                "{trigger}, accuracy 0.05 to 0.95: {} cells, rms error {all:.4}, of which seeds {seeds:.4}, without them {net:.4}\n",
+                "{trigger}, accuracy 0.05 to 0.95: {} cells, rms error {all:.4}, standard errors of the simulation {seeds:.4}, rms error without them {net:.4}\n",
                 rows.len()
             );
         }

@@ -20,9 +20,10 @@ const SUMS: usize = 16;
 /// Blocks of a piece at most. A group ends with its piece, so that larger pieces have fewer groups.
 const BLOCKS: usize = 4;
 
-/// Whether facts have enough samples on average for groups to take less time.
-pub fn worth_grouping(samples: usize, labels: usize) -> bool {
-    samples >= 2 * labels
+/// Whether groups of samples can save time. To form them takes a pass over `rows` rows: on the CPU the readout of each label, on a GPU
+/// the sum of each fact.
+pub fn worth_grouping(samples: usize, rows: usize) -> bool {
+    samples >= 2 * rows
 }
 
 /// The mean of `(Z_out^T r) psi(h)^T` over the samples of `limit`, `dim` rows of `inputs`, at the value matrix that `response` was

@@ -68,8 +68,7 @@ pub fn early_phase<T: Real>(
 ) -> Result<EarlyPhase<T>> {
     match config.regime {
         Regime::Exact => backend.install(|| exact(config, model, samples, backend)),
-        // Outside the pool: on a thread of the pool, large arrays come from the memory of that thread, which clears them page by page
-        // while the others wait.
+        // On a thread of the pool these steps are slower, because one thread then clears large arrays page by page.
         Regime::Infinitesimal => Limit::new(model, samples, backend)?.run(config),
     }
 }

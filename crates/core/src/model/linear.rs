@@ -46,18 +46,18 @@ impl<T: Real> LinearResponse<T> {
         let a = View::new(&readout, labels, columns);
 
         // Both matrices at once: either alone has too little work for many threads.
-        let mut sides = backend.try_map(2, |i| -> Result<_> {
+        let mut norms = backend.try_map(2, |i| -> Result<_> {
             let x = [z, a][i];
             let gram = gram(x, backend)?;
             let norm = operator_norm(&gram, x.columns(), backend)?;
             Ok((gram, (norm, dot(x.data(), x.data()))))
         })?;
-        let bound = Bound { head, longest: longest(&readout, columns), labels, z: sides[0].1, a: sides[1].1 };
+        let bound = Bound { head, longest: longest(&readout, columns), labels, z: norms[0].1, a: norms[1].1 };
         if !bound.below_rounding(T::EPSILON) {
             return Ok(None);
         }
 
-        let mut curvature = sides.swap_remove(1).0;
+        let mut curvature = norms.swap_remove(1).0;
         let mut coupling = vec![T::ZERO; dim * columns];
         backend.product(&mut coupling, z.t(), a)?;
         let scale = T::from_f64(1.0 / labels as f64);

@@ -217,7 +217,7 @@ __device__ __forceinline__ double coefficient_bound(const double* lengths, doubl
     return 2.0 * count * lengths[0] * lengths[1];
 }
 
-// GPUs before compute capability 8.0 lack the product of tensor cores. The emulator has functions of its own.
+// GPUs before compute capability 8.0 lack the instructions below. The emulator has functions of its own.
 #if defined(EMULATOR) || __CUDA_ARCH__ >= 800
 #define TENSOR_CORES
 #endif
@@ -243,7 +243,7 @@ __device__ __forceinline__ float high_half(u32 pair) {
 
 // c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 half-precision numbers.
 __device__ __forceinline__ void multiply_halves(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }

@@ -2,7 +2,7 @@
 
 // limits[2 v] is the tolerance of fact v: the largest squared distance of a member's head output to the value of the token alone. The
 // theory derives it (setting: exact regime) from the length of that value, the rounding error, the longest rows of Z_out M (`readout`)
-// and of Z_out (place 2 of `lengths`), and the mean square of the latter (`typical`).
+// and of Z_out (place 2 of `lengths`), and the mean squared length of a row of Z_out (`typical`).
 // limits[2 v + 1] is the scale of the fact's sum as integers. There are counts[v] samples of it, whose head outputs are at most as long
 // as place 1 of `lengths`. A warp takes a fact.
 extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, const REAL* trigger, const double* lengths,
@@ -77,7 +77,7 @@ extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list
 
 // Rows `start` to `start + rows` of a cell: the head outputs of samples that are in no group, then the mean head outputs of groups,
 // with their labels and numbers of samples. The lists have found[0] samples and found[1] facts. The cells of a batch have as many rows
-// as the one that needs most; unused rows are zero, and found[2] is the number of used ones. Each warp takes every (number of warps)-th row.
+// as the one that needs most; unused rows are zero, and found[2] is the number of used ones. Warps take rows in turn.
 extern "C" __global__ void grouped_rows(Source s, u32 first, const REAL* heads, const i64* sums, const u32* members,
                                         const double* limits, u32 dim, const u32* samples, const u32* facts, u32* found, u32 start,
                                         u32 rows, REAL* out, u32* labels, REAL* weights, u64 stride) {

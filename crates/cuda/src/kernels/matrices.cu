@@ -54,7 +54,7 @@ extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const do
 }
 
 // The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their
-// bits, and a NaN is above all numbers. Each warp takes every (number of warps)-th row.
+// bits, and a NaN is above all numbers. Warps take rows in turn.
 extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
     cell(stride, rows, extra, longest);
     __shared__ u64 parts[WARP];
@@ -128,7 +128,7 @@ extern "C" __global__ void pick_rows(const REAL* rows, u32 dim, const u32* index
     }
 }
 
-// rows[r] *= weights[r]. A row with weight 0 becomes 0, even if it is not finite. Each warp takes every (number of warps)-th row.
+// rows[r] *= weights[r]. A row with weight 0 becomes 0, even if it is not finite. Warps take rows in turn.
 extern "C" __global__ void scale_rows(REAL* rows, u64 count, u32 dim, const REAL* weights, u64 stride) {
     cell(stride, rows, weights);
     for (u64 row = thread_number() / WARP; row < count; row += thread_count() / WARP) {

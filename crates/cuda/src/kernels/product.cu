@@ -4,7 +4,7 @@
 
 // A tile of SIZE rows of the left matrix, or columns of the right one, and DEPTH inner indices, on its way to shared memory.
 template <int SIZE, int DEPTH> struct Tile {
-    static const int COUNT = SIZE * DEPTH / 256;
+    static const int COUNT = SIZE * DEPTH / THREADS;
     const REAL* from;
     u32 jump, step, outer, inner, by_outer, by_inner, local;
     // Whether neighbours in memory have neighbouring inner indices, and whether four of them are read at once.
@@ -20,8 +20,8 @@ template <int SIZE, int DEPTH> struct Tile {
         local = inner_first ? far : near;
         outer = first + local;
         inner = inner_first ? near : far;
-        by_outer = inner_first ? 256 / across : 0;
-        by_inner = inner_first ? 0 : 256 / across;
+        by_outer = inner_first ? (u32)THREADS / across : 0;
+        by_inner = inner_first ? 0 : (u32)THREADS / across;
         u32 outer_step = inner_first ? k : 1, inner_step = inner_first ? 1 : size;
         from = matrix + (u64)outer * outer_step + (u64)(begin + inner) * inner_step;
         jump = by_outer * outer_step + by_inner * inner_step;
@@ -64,7 +64,7 @@ template <int SIZE, int DEPTH> struct Tile {
 };
 
 // out = a b for matrices of m x k and k x n numbers; either may be given transposed. The inner sum is cut into parts of `part`
-// terms, whose results follow one another (y). A block of 256 threads takes ROWS x COLUMNS entries; a thread takes up to 8 x 8.
+// terms, whose results follow one another (y). A block of THREADS threads takes ROWS x COLUMNS entries; a thread takes up to 8 x 8.
 template <int ROWS, int COLUMNS, int DEPTH>
 __device__ __forceinline__ void product(OPERANDS) {
     const int M = ROWS / 16, N = COLUMNS / 16;
@@ -130,17 +130,17 @@ __device__ __forceinline__ void product(OPERANDS) {
 // Blocks that share a multiprocessor, which bounds the registers of a thread.
 #define BLOCKS (sizeof(REAL) == 4 ? 2 : 1)
 
-extern "C" __launch_bounds__(256, BLOCKS) __global__ void product_large(OPERANDS, u64 stride) {
+extern "C" __launch_bounds__(THREADS, BLOCKS) __global__ void product_large(OPERANDS, u64 stride) {
     cell(stride, out, a, b);
     product<128, 128, 8>(out, a, b, m, k, n, part, a_transposed, b_transposed);
 }
 
-extern "C" __launch_bounds__(256, BLOCKS) __global__ void product_narrow(OPERANDS, u64 stride) {
+extern "C" __launch_bounds__(THREADS, BLOCKS) __global__ void product_narrow(OPERANDS, u64 stride) {
     cell(stride, out, a, b);
     product<128, 64, sizeof(REAL) == 4 ? 16 : 8>(out, a, b, m, k, n, part, a_transposed, b_transposed);
 }
 
-extern "C" __launch_bounds__(256, 2 * BLOCKS) __global__ void product_small(OPERANDS, u64 stride) {
+extern "C" __launch_bounds__(THREADS, 2 * BLOCKS) __global__ void product_small(OPERANDS, u64 stride) {
     cell(stride, out, a, b);
     product<64, 64, 16>(out, a, b, m, k, n, part, a_transposed, b_transposed);
 }

@@ -125,8 +125,8 @@ extern "C" __global__ void attend(Source s, const u32* order, const u64* starts,
                                   u32 dim, const REAL* trigger, const REAL* scores, const REAL* trigger_score,
                                   const REAL* stats, const REAL* weights, REAL* out, u64 stride) {
     cell(stride, s, order, starts, table, trigger, scores, trigger_score, stats, weights, out);
-    __shared__ u32 token_parts[8][128];
-    __shared__ REAL weight_parts[8][128];
+    __shared__ u32 token_parts[THREADS / WARP][128];
+    __shared__ REAL weight_parts[THREADS / WARP][128];
     u32 lane = threadIdx.x % WARP, local = threadIdx.x / WARP, slabs = (dim + 127) / 128;
     u64 warp = thread_number() / WARP;
     if (warp >= (u64)count * slabs) return;

@@ -21,10 +21,10 @@ __device__ __forceinline__ void draw_samples(const Source& s, u32 first, u32 cou
 
 // Head outputs of samples of short sequences with short rows. A block takes `each` samples; `width` neighbouring lanes take a sample,
 // each of them at most four positions and four columns. Weights are those of `weights`, the softmax of `scores`, or equal.
-extern "C" __launch_bounds__(THREADS, 4) __global__ void attend_short(Source s, u32 first, u32 count, u32 each, const REAL* table, u32 dim,
-                                                                  const REAL* trigger, const REAL* scores,
-                                                                  const REAL* trigger_score, const REAL* weights, REAL* out,
-                                                                  u32 width, u64 stride) {
+extern "C" __launch_bounds__(THREADS, 4) __global__ void attend_short(Source s, u32 first, u32 count, u32 each, const REAL* table,
+                                                                      u32 dim, const REAL* trigger, const REAL* scores,
+                                                                      const REAL* trigger_score, const REAL* weights, REAL* out,
+                                                                      u32 width, u64 stride) {
     cell(stride, s, table, trigger, scores, trigger_score, weights, out);
     __shared__ Drawn drawn;
     __shared__ REAL parts[SHORT_TOKENS];
@@ -80,9 +80,9 @@ extern "C" __launch_bounds__(THREADS, 4) __global__ void attend_short(Source s, 
 
 // Adds the coefficients of step 2 at uniform attention, as `scatter_by_rows`, for such samples.
 extern "C" __launch_bounds__(THREADS, 4) __global__ void scatter_short(Source s, u32 first, u32 count, u32 each, u32 tokens,
-                                                                   const REAL* table, u32 dim, const REAL* trigger, const REAL* g,
-                                                                   u32 by_label, const double* lengths, double samples, i64* sums,
-                                                                   u32 copies, u32 width, u64 stride) {
+                                                                       const REAL* table, u32 dim, const REAL* trigger,
+                                                                       const REAL* g, u32 by_label, const double* lengths,
+                                                                       double samples, i64* sums, u32 copies, u32 width, u64 stride) {
     cell(stride, s, table, trigger, g, lengths, sums);
     sums += (u64)(blockIdx.x % copies) * (tokens + 1);
     __shared__ Drawn drawn;

@@ -3,28 +3,31 @@
 // Both products run on tensor cores, which multiply half-precision numbers and add in 32 bits. A number is scaled, so that the largest
 // possible one is below 2^10, and split into the nearest half-precision number and the nearest one to the rest: x = high + low up to
 // 2^-22 |x|, or 2^-34 of the largest number if that is more. A product is high high + high low + low high, which leaves out low low,
-// at most 2^-22 of it: in all an error of at most 3 * 2^-22 of the product. Tensor cores truncate sums instead of rounding them.
+// at most 2^-22 of it. The error of a product is thus at most 3 * 2^-22 of it, if its factors are above 2^-12 of the largest ones.
+// Tensor cores truncate sums instead of rounding them, which adds up to 2^-23 of the sum at each of its additions.
 //
 // The right label is left out of the sums and of the largest logit: with w_j = 2^9 exp(l_j - max), the maximum over the other labels,
 // and the sum S of these, X^T r = (S x_y - sum_j w_j x_j) / (S + w_y). A softmax close to the right label thus keeps its digits. The
-// factor 2^9 keeps the low parts of small weights above the smallest half-precision number.
+// factor 2^9 keeps the low parts of weights down to 2^-23 of the largest above the smallest half-precision number.
 
 #if defined(SINGLE) && defined(TENSOR_CORES)
 // A block of four warps takes SAMPLES samples and LABELS labels at a time; a warp takes ROWS tiles of 16 samples.
 #define SAMPLES SOFTMAX_SAMPLES
 #define LABELS SOFTMAX_LABELS
 #define ROWS 2
+static_assert(16 * ROWS == WARP && SAMPLES % WARP == 0, "a warp takes as many samples as it has threads");
 // Tiles of 8 columns whose products are interleaved, so that none waits for the one before.
 #define INTERLEAVED 2
 // The factor of all weights.
-#define SHIFT 512.0f
+#define WEIGHT_SCALE 512.0f
 
 // The power of two that scales numbers of absolute values up to `bound` to less than 2^10.
 __device__ __forceinline__ float scale_below(double bound) {
     if (!(bound > 0.0) || isinf(bound)) return 1.0f;
     int exponent;
     frexp(bound, &exponent);
-    return (float)ldexp(1.0, 10 - exponent);
+    // Not above 2^126, whose inverse is a normal number.
+    return (float)ldexp(1.0, min(10 - exponent, 126));
 }
 
 // High parts of x and y, of u and v, then their low parts.
@@ -34,9 +37,11 @@ __device__ __forceinline__ uint4 split(float x, float y, float u, float v) {
                       pack_halves(u - low_half(second), v - high_half(second)));
 }
 
-// c += a b for ROWS x INTERLEAVED tiles of c of 16 x 8 numbers, the smallest terms first. In its group of four threads t, the g-th group
-// of the warp holds c[g, 2 t], c[g, 2 t + 1], and both of row g + 8; of a the same columns and those 8 later, of rows g and g + 8; of b
-// the same places with the inner index in place of the column, and column g. The tiles of b are at `place`, `step` apart.
+// c += a b for ROWS x INTERLEAVED tiles of c of 16 x 8 numbers, the smallest terms first. Thread 4 g + t of a warp holds
+// - of c: columns 2 t and 2 t + 1 of rows g and g + 8;
+// - of a: columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of the same rows;
+// - of b: rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of column g.
+// The tiles of b are at `place`, `step` apart.
 template <int N>
 __device__ __forceinline__ void multiply(float (*c)[N][4], u32 n, const uint4 (*a)[2], const uint4* place, u32 step) {
     uint4 b[INTERLEAVED];
@@ -63,7 +68,7 @@ __device__ __forceinline__ void load_inside(const float* matrix, u32 rows, u32 c
     for (u32 i = 0; i < 4; i++) out[i] *= scale;
 }
 
-// Elements of 16 bytes of a row in shared memory. The padding, and the order of columns, let eight neighbouring threads read and write
+// The 16-byte elements that a row takes in shared memory. The padding, and the order of columns, let eight neighbouring threads read
 // different banks.
 template <int COLUMNS> __device__ __forceinline__ constexpr u32 row_size() { return COLUMNS / 4 + 4; }
 
@@ -73,7 +78,7 @@ template <int COLUMNS> __device__ __forceinline__ u32 row_place(u32 row, u32 k, 
 }
 
 // The place of a column of labels 16 k + 2 t, the next one, and those 8 later.
-template <int COLUMNS> __device__ __forceinline__ u32 label_place(u32 k, u32 t, u32 column) {
+template <int COLUMNS> __device__ __forceinline__ constexpr u32 label_place(u32 k, u32 t, u32 column) {
     return (4 * k + t) * (COLUMNS + 2) + column;
 }
 
@@ -116,7 +121,9 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
     uint4* feature_tile = (uint4*)memory;
     uint4* readout_tile = feature_tile + SAMPLES * row_size<COLUMNS>();
     uint4* matrix_tile = readout_tile + LABELS * row_size<COLUMNS>();
-    u32* label = (u32*)(matrix_tile + label_place<COLUMNS>(LABELS / 16, 0, 0));
+    const u32 matrix_size = label_place<COLUMNS>(LABELS / 16, 0, 0);
+    u32* label = (u32*)(matrix_tile + matrix_size);
+    static_assert(16 * ((SAMPLES + LABELS) * row_size<COLUMNS>() + matrix_size) + 4 * SAMPLES <= SOFTMAX_BYTES, "shared memory");
     const float LOG2_E = 1.4426950408889634f;
     float feature_scale = scale_below(*feature_bound), readout_scale = scale_below(*readout_bound);
     float matrix_scale = scale_below(*matrix_bound);
@@ -191,7 +198,7 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                     float x[4];
 #pragma unroll
                     for (u32 j = 0; j < 4; j++) {
-                        x[j] = SHIFT * exp2f(logit[m][2 * k + j / 2][2 * i + j % 2] - largest[m][i]);
+                        x[j] = WEIGHT_SCALE * exp2f(logit[m][2 * k + j / 2][2 * i + j % 2] - largest[m][i]);
                         sum[m][i] += x[j];
                     }
                     a[m][i] = split(x[0], x[1], x[2], x[3]);
@@ -214,8 +221,9 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
             for (u32 c = t; c < dim; c += 4) logit += h[c] * readout[own * dim + c];
             float others = (float)warp_sum((double)sum[m][i], 4);
             // 1 / (others + weight of the right label), without overflow where that weight is large.
-            float above = LOG2_E * (float)warp_sum((double)logit, 4) - largest[m][i], shrink = exp2f(-fmaxf(above, 0.0f));
-            float scale = shrink / (others * shrink + SHIFT * exp2f(fminf(above, 0.0f)));
+            // A NaN makes the result NaN.
+            float above = LOG2_E * (float)warp_sum((double)logit, 4) - largest[m][i], shrink = above > 0.0f ? exp2f(-above) : 1.0f;
+            float scale = shrink / (others * shrink + WEIGHT_SCALE * (above > 0.0f ? 1.0f : exp2f(above)));
 #pragma unroll
             for (u32 n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
@@ -235,8 +243,9 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
 #endif
 
 // out = matrix[label] - sum_j q_j matrix[j] for the softmax q of the logits features . readout[j]: X^T r for the rows of a block, where
-// r is the residual and X the matrix. All rows have `dim` columns, a multiple of 4 and at most 64, and are at most as long as the bounds
-// of the three matrices. A warp takes 32 samples; the sum over labels is taken tile by tile, relative to the largest logit so far. The
+// r is the residual and X the matrix. All rows have `dim` columns, a multiple of 4 and at most SOFTMAX_COLUMNS, and are at most as long
+// as the bounds of the three matrices. There are at least two labels. The sum over labels is taken tile by tile, relative to the largest
+// logit so far. The
 // length of the longest row of the result goes to *longest, if it is given. If *used is given, blocks of rows from there on become
 // zero; other unused rows have weight 0, by which the caller multiplies them.
 extern "C" __launch_bounds__(SOFTMAX_SAMPLES, 3) __global__ void softmax_product(const REAL* features, u32 count, const REAL* readout,
@@ -254,7 +263,7 @@ extern "C" __launch_bounds__(SOFTMAX_SAMPLES, 3) __global__ void softmax_product
     } else if (dim <= 32) {
         softmax_tiles<32>(features, count, readout, labels, matrix, dim, right, feature_bound, readout_bound, matrix_bound, longest, out);
     } else {
-        softmax_tiles<64>(features, count, readout, labels, matrix, dim, right, feature_bound, readout_bound, matrix_bound, longest, out);
+        softmax_tiles<SOFTMAX_COLUMNS>(features, count, readout, labels, matrix, dim, right, feature_bound, readout_bound, matrix_bound, longest, out);
     }
 #endif
 }

@@ -160,6 +160,18 @@ static inline float high_half(unsigned pair) { return half_of(pair, 1); }
 static inline unsigned pack_halves(float x, float y) {
     return bits<uint16_t>((_Float16)x) | (unsigned)bits<uint16_t>((_Float16)y) << 16;
 }
+// x without what is below 2^exponent.
+static inline double truncated(double x, int exponent) { return ldexp(trunc(ldexp(x, -exponent)), exponent); }
+// A sum as tensor cores may compute it: terms and result lose what is below the last place of the largest term, and are not rounded.
+static float sum_truncated(float c, const double* terms, int count) {
+    double plain = c, largest = fabs(c);
+    for (int k = 0; k < count; k++) plain += terms[k], largest = fmax(largest, fabs(terms[k]));
+    if (!isfinite(plain) || largest == 0.0) return (float)plain;
+    const int last = ilogb(largest) - 23;
+    double sum = truncated(c, last);
+    for (int k = 0; k < count; k++) sum += truncated(terms[k], last);
+    return sum == 0.0 ? 0.0f : (float)truncated(sum, ilogb(sum) - 23);
+}
 static void multiply_halves(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
     struct Part { float a[16][16], b[16][8]; };
     static Part parts[32][2];
@@ -171,8 +183,11 @@ static void multiply_halves(float* c, unsigned a0, unsigned a1, unsigned a2, uns
         part.b[2 * t + i][g] = half_of(b0, i), part.b[2 * t + 8 + i][g] = half_of(b1, i);
     }
     wait_as(AT_WARP);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 16; k++) c[i] += part.a[g + i / 2 * 8][k] * part.b[k][2 * t + i % 2];
+    for (int i = 0; i < 4; i++) {
+        double terms[16];
+        for (int k = 0; k < 16; k++) terms[k] = (double)part.a[g + i / 2 * 8][k] * part.b[k][2 * t + i % 2];
+        c[i] = sum_truncated(c[i], terms, 16);
+    }
 }
 
 // A kernel as a function of the addresses of its arguments.

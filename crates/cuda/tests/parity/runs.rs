@@ -29,11 +29,12 @@ fn confident() -> Settings {
 }
 
 /// The kernel leaves the right label out of its sums and so keeps the digits of small residuals, which the engine loses in 32 bits. The
-/// engine in 64 bits is the reference; at a rate of 2000 only for the sign, since residuals are below its rounding errors, too.
+/// engine in 64 bits is the reference. At a rate of 2000 residuals are below its rounding errors, too, so that results need only be
+/// finite.
 #[test]
 fn small_residuals_keep_their_digits() {
     let Some(device) = device() else { return };
-    for (eta, seed, tolerance) in [(100.0, 1, 1e-5), (1000.0, 1, 1e-5), (2000.0, 3, f64::INFINITY)] {
+    for (eta, seed, tolerance) in [(100.0, 1, Some(1e-5)), (1000.0, 1, Some(1e-5)), (2000.0, 3, None)] {
         let config = Settings { eta, seed, precision: Precision::F32, ..confident() }.check().unwrap();
         let backend = Backend::cpu(2).unwrap();
         let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
@@ -41,6 +42,8 @@ fn small_residuals_keep_their_digits() {
         let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
         let phase = early_phase(&config, &model, &drawn, &backend).unwrap();
         let found = solve::<f32>(&*device, &config, &task, None, None).phase;
+        assert!(found.is_finite() && found.gamma.is_finite(), "eta {eta}");
+        let Some(tolerance) = tolerance else { continue };
         assert_eq!(found.trigger_sign, phase.trigger_sign, "eta {eta}");
         let apart = (found.gamma / phase.gamma - 1.0).abs();
         assert!(apart <= tolerance, "gamma differs by {apart:e}: eta {eta}");
