@@ -11,8 +11,8 @@ use crate::lane::{Done, failed};
 
 /// Larger pieces of memory go back to the driver at once.
 const MAX_CACHED: usize = 1 << 26;
-/// With this environment variable each buffer outside batches has a piece of its own of exactly its size, so that tools such as
-/// compute-sanitizer see accesses outside of it.
+/// With this environment variable each buffer outside batches is a piece of memory of exactly its size, so that tools such as
+/// compute-sanitizer find accesses outside of it.
 const EXACT_SIZES: &str = "SUPERPOSE_EXACT_MEMORY";
 /// The driver's own alignment, which kernels may rely on.
 const ALIGNMENT: usize = 512;

@@ -5,13 +5,15 @@ use superpose_core::early_phase::worth_grouping;
 use superpose_core::model::worth_folding;
 use superpose_core::with_precision;
 
-use crate::geometry::{BLOCK_SAMPLES, Way, block_rows, copies, fused, part, small};
+use crate::geometry::{BLOCK_SAMPLES, Way, batch, block_rows, copies, fused, part, small};
 
 /// An estimate of the device memory of a run in bytes, slightly too high.
 pub fn bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let total = entries_bytes(config, stored, tensor_cores);
-    // Small pieces of memory are rounded up to powers of two; the rest is for the library of matrix products.
-    64e6 + total + total.min(5e8)
+    // A batch takes whole pieces of this size, of which it may need two. Otherwise small buffers are rounded up to powers of two. The rest
+    // is for the library of matrix products.
+    let spare = if batch(config) > 1 { total } else { total.min(5e8) };
+    64e6 + total + spare
 }
 
 /// An estimate of the bytes of all buffers that a run has at a time.
@@ -44,8 +46,8 @@ pub fn entries_bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let mut train: f64 = table + block(widest, config.samples, false);
     if config.regime == Regime::Exact {
         let softmax = config.label_count().max(widest);
-        // Of every fact the sum of its group's head outputs, two limits, the members and a place in a list; of every sample of a block
-        // its head output and three numbers of 32 bits, beside the rows that need a softmax.
+        // Per fact: the 64-bit sum of its group, two limits, the number of members and an index. Per sample of a block: its head output
+        // and three 32-bit integers, beside the rows that need a softmax.
         let groups = match config.width.is_none() && worth_grouping(config.samples, config.vocab) {
             true => {
                 count(config.vocab) * (8.0 * d + 24.0)

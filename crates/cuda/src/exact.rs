@@ -4,9 +4,9 @@ use superpose_core::backend::DeviceError;
 
 use crate::attend::{Rows, Weights};
 use crate::geometry::{WAIT, block_rows, linear};
-use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
+use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
 use crate::limit::SecondStep;
-use crate::readout::{ByLabel, Folded, Readout};
+use crate::readout::{ByLabel, Readout};
 use crate::session::{GRADIENTS, Scores, Session, Sizes, Trained};
 
 /// What a pass sums.
@@ -235,9 +235,9 @@ impl<T: Element> Session<'_, T> {
             Response::Limit { by_label: None } => {
                 Err(DeviceError::Failed { reason: "the query has no derivative by label".into() })
             }
-            Response::Full(readout @ Readout { folded: Some(Folded { matrix, .. }), .. }) => {
-                let longest = optional(self.longest_readout(readout)?);
-                let x = ByLabel { start: matrix.start(), columns: inputs, longest };
+            Response::Full(readout @ Readout { folded: Some(folded), .. }) => {
+                let longest = self.longest_readout(folded)?;
+                let x = ByLabel { start: folded.matrix.start(), columns: inputs, longest };
                 self.respond(readout, block, labels.start(), x, out.start(), Some(GRADIENTS))
             }
             Response::Full(Readout { m, .. }) => {

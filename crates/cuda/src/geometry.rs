@@ -1,6 +1,6 @@
-//! Sizes: shapes of launches, rows of a block, and the choice of algorithm. They depend on the problem alone.
-//! Results may still differ in their last bits from GPU to GPU: cuBLAS and tensor cores add in other orders, and some GPUs cannot run
-//! the kernel for the softmax.
+//! Shapes of launches, rows of a block, and the choice of algorithm. All but [`fused`] depend on the problem alone. The last bits of
+//! results may still differ between GPUs: cuBLAS and tensor cores add in different orders, and GPUs without suitable tensor cores
+//! take another path.
 
 use superpose_core::backend::DeviceError;
 use superpose_core::config::{Config, Precision, Regime, Settings};

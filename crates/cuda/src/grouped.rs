@@ -6,8 +6,8 @@ use superpose_core::early_phase::worth_grouping;
 use crate::attend::{Rows, Weights};
 use crate::exact::{Features, Response, Want, Work};
 use crate::geometry::{WAIT, block_rows, groups, lanes, scan, warps};
-use crate::lane::{Buffer, Done, Element, arguments, optional};
-use crate::readout::Readout;
+use crate::lane::{Buffer, Done, Element, arguments};
+use crate::readout::{Folded, Readout};
 use crate::session::{Scores, Session, Sizes};
 
 /// The groups of all facts, and the samples of a block that are in none.
@@ -32,22 +32,27 @@ impl<T: Element> Session<'_, T> {
     /// The sum of `(Z_out^T r) psi(h)^T` over all samples.
     pub fn memory_sum(&self, scores: Option<&Scores<T>>, response: &Response<'_, T>) -> Done<Buffer<f64>> {
         if let (Response::Full(readout), Some(scores), None) = (response, scores, &self.w_in)
-            && readout.folded.is_some()
+            && let Some(folded) = &readout.folded
             && worth_grouping(self.sizes.samples, self.problem.config.vocab)
         {
-            return self.sum_by_groups(scores, readout);
+            return self.sum_by_groups(scores, readout, folded);
         }
         self.pass(scores, response, Want::Values)
     }
 
-    fn sum_by_groups(&self, scores: &Scores<T>, readout: &Readout<'_, T>) -> Done<Buffer<f64>> {
+    fn sum_by_groups(
+        &self,
+        scores: &Scores<T>,
+        readout: &Readout<'_, T>,
+        folded: &Folded<T>,
+    ) -> Done<Buffer<f64>> {
         let Sizes { dim, inputs, labels: label_count, samples, .. } = self.sizes;
         let (lane, vocab) = (self.lane, self.problem.config.vocab);
         let size = block_rows(dim.max(label_count), samples);
         let grouped = Grouped {
             sums: lane.zeros(vocab * dim)?,
             members: lane.zeros(vocab)?,
-            limits: self.group_limits(readout)?,
+            limits: self.group_limits(folded)?,
             heads: lane.alloc(size * dim)?,
             single: lane.alloc(size)?,
             samples: lane.alloc(size)?,
@@ -91,14 +96,14 @@ impl<T: Element> Session<'_, T> {
     }
 
     /// The tolerance of each fact, and the scale of its sums.
-    fn group_limits(&self, readout: &Readout<'_, T>) -> Done<Buffer<f64>> {
+    fn group_limits(&self, folded: &Folded<T>) -> Done<Buffer<f64>> {
         let Sizes { dim, labels, .. } = self.sizes;
         let vocab = self.problem.config.vocab;
         let (counts, typical, limits) = (self.counts()?, self.lane.alloc(1)?, self.lane.alloc(2 * vocab)?);
         self.sum_squares(self.z_out.start(), labels * dim, 1.0 / labels as f64, &typical, 0)?;
         let (facts, columns, rounding) = (vocab as u32, dim as u32, T::EPSILON);
         let (trigger, longest) =
-            (self.value_trigger(self.problem.config.trigger), optional(self.longest_readout(readout)?));
+            (self.value_trigger(self.problem.config.trigger), self.longest_readout(folded)?);
         let to = arguments![
             self.z_in.start(),
             facts,

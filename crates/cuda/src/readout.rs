@@ -6,7 +6,7 @@ use superpose_core::model::worth_folding;
 
 use crate::exact::Features;
 use crate::geometry::{NEAR_LOGITS, rows, softmax_blocks};
-use crate::lane::{Buffer, Done, Element, arguments, optional, plain, transposed};
+use crate::lane::{Buffer, Done, Element, arguments, plain, transposed};
 use crate::session::{OUTPUTS, Session, Sizes, VALUES};
 
 /// A value matrix, folded into the output embedding if that is cheaper.
@@ -45,15 +45,14 @@ impl<T: Element> Session<'_, T> {
         Ok(Readout { m, folded: Some(Folded { matrix, longest: OnceCell::new() }) })
     }
 
-    /// The length of the longest row of a readout, if it is folded.
-    pub fn longest_readout<'b>(&self, readout: &'b Readout<'_, T>) -> Done<Option<&'b Buffer<f64>>> {
-        let Some(Folded { matrix, longest }) = &readout.folded else { return Ok(None) };
-        if longest.get().is_none() {
-            let found = self.lane.alloc(1)?;
-            self.longest(matrix.start(), self.sizes.labels, self.sizes.inputs, None, (&found, 0))?;
-            let _ = longest.set(found);
+    /// The address of the length of the longest row of a folded readout.
+    pub fn longest_readout(&self, Folded { matrix, longest }: &Folded<T>) -> Done<u64> {
+        if let Some(found) = longest.get() {
+            return Ok(found.start());
         }
-        Ok(longest.get())
+        let found = self.lane.alloc(1)?;
+        self.longest(matrix.start(), self.sizes.labels, self.sizes.inputs, None, (&found, 0))?;
+        Ok(longest.get_or_init(|| found).start())
     }
 
     /// Logits of a block.
@@ -125,17 +124,16 @@ impl<T: Element> Session<'_, T> {
         longest: Option<usize>,
     ) -> Done {
         let labels = self.sizes.labels;
-        if let (true, Some(Folded { matrix, .. })) = (self.fuses(readout), &readout.folded) {
+        if let (true, Some(folded)) = (self.fuses(readout), &readout.folded) {
             let [count, labels, dim] = [block.count, labels, x.columns].map(|size| size as u32);
             let (start, used) = (block.start, block.used);
-            let (feature_bound, readout_bound) =
-                (self.lengths.at(VALUES), optional(self.longest_readout(readout)?));
+            let (feature_bound, readout_bound) = (self.lengths.at(VALUES), self.longest_readout(folded)?);
             longest.map(|place| self.lane.clear(&self.lengths, place, 1)).transpose()?;
             let longest = longest.map_or(0, |place| self.lengths.at(place));
             let to = arguments![
                 start,
                 count,
-                matrix.start(),
+                folded.matrix.start(),
                 labels,
                 x.start,
                 dim,

@@ -20,8 +20,8 @@ const SUMS: usize = 16;
 /// Blocks of a piece at most. A group ends with its piece, so that larger pieces have fewer groups.
 const BLOCKS: usize = 4;
 
-/// Whether groups of samples can save time. To form them takes a pass over `rows` rows: on the CPU the readout of each label, on a GPU
-/// the sum of each fact.
+/// Whether groups of samples can save time. Forming them takes a pass over `rows` rows: the readout of each label on the CPU, the sum of
+/// each fact on a GPU.
 pub fn worth_grouping(samples: usize, rows: usize) -> bool {
     samples >= 2 * rows
 }

@@ -123,7 +123,7 @@ __device__ __forceinline__ void quad(const Source& s, u32 id, const Head& h, u32
 __device__ __forceinline__ u64 thread_number() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
 
-// Row and column of an entry of a matrix. A division of 64 bits takes many times as long as one of 32 bits, which is enough for most.
+// Row and column of a matrix entry. 64-bit division is many times slower than 32-bit division, which suffices for most matrices.
 struct Place {
     u64 row;
     u32 column;
@@ -136,14 +136,14 @@ __device__ __forceinline__ Place place_of(u64 entry, u32 columns) {
     return p;
 }
 
-__device__ __forceinline__ double warp_sum(double x, int width) {
+template <class X> __device__ __forceinline__ X warp_sum(X x, int width) {
     for (int step = width / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL, x, step, width);
     return x;
 }
 
-__device__ __forceinline__ REAL warp_max(REAL x, int width) {
+template <class X> __device__ __forceinline__ X warp_max(X x, int width) {
     for (int step = width / 2; step > 0; step /= 2) {
-        REAL other = __shfl_xor_sync(ALL, x, step, width);
+        X other = __shfl_xor_sync(ALL, x, step, width);
         x = other > x ? other : x;
     }
     return x;
@@ -162,16 +162,25 @@ __device__ double block_sum(double x) {
     return total;
 }
 
-__device__ REAL block_max(REAL x) {
-    __shared__ REAL parts[WARP];
+template <class X> __device__ X block_max(X x) {
+    __shared__ X parts[WARP];
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     x = warp_max(x, WARP);
     __syncthreads();
     if (lane == 0) parts[warp] = x;
     __syncthreads();
-    REAL top = parts[0];
+    X top = parts[0];
     for (u32 i = 1; i < warps; i++) top = parts[i] > top ? parts[i] : top;
     return top;
+}
+
+// A length as bits. Lengths are not negative, so that they are ordered like their bits, and a NaN is above all numbers.
+__device__ __forceinline__ u64 length_bits(double length) { return (u64)__double_as_longlong(fabs(length)); }
+
+// Raises *longest to the largest length of a block's threads, as bits.
+__device__ void raise_to_longest(u64* longest, u64 length) {
+    length = block_max(length);
+    if (threadIdx.x == 0) atomicMax(longest, length);
 }
 
 // The power of two that turns numbers whose absolute values sum to at most `bound` into integers of 62 bits. Sums of
@@ -183,8 +192,11 @@ __device__ __forceinline__ double fixed_scale(double bound) {
     return ldexp(1.0, 62 - exponent);
 }
 
-__device__ __forceinline__ void add_fixed(i64* place, double x, double scale) {
-    atomicAdd((u64*)place, (u64)__double2ll_rn(x * scale));
+// Adds x as an integer, and returns that integer.
+__device__ __forceinline__ i64 add_fixed(i64* place, double x, double scale) {
+    i64 scaled = __double2ll_rn(x * scale);
+    atomicAdd((u64*)place, (u64)scaled);
+    return scaled;
 }
 
 #ifdef SINGLE
@@ -216,38 +228,6 @@ __device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, c
 __device__ __forceinline__ double coefficient_bound(const double* lengths, double count) {
     return 2.0 * count * lengths[0] * lengths[1];
 }
-
-// GPUs before compute capability 8.0 lack the instructions below. The emulator has functions of its own.
-#if defined(EMULATOR) || __CUDA_ARCH__ >= 800
-#define TENSOR_CORES
-#endif
-#if defined(TENSOR_CORES) && !defined(EMULATOR)
-// The nearest half-precision numbers, x in the lower half.
-__device__ __forceinline__ u32 pack_halves(float x, float y) {
-    u32 pair;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
-    return pair;
-}
-
-__device__ __forceinline__ float low_half(u32 pair) {
-    float x;
-    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, a; }" : "=f"(x) : "r"(pair));
-    return x;
-}
-
-__device__ __forceinline__ float high_half(u32 pair) {
-    float x;
-    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, b; }" : "=f"(x) : "r"(pair));
-    return x;
-}
-
-// c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 half-precision numbers.
-__device__ __forceinline__ void multiply_halves(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-#endif
 
 // Numbers as integers in the same order, and back.
 __device__ __forceinline__ u64 rank(double x) {

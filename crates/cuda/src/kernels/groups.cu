@@ -55,7 +55,7 @@ extern "C" __global__ void join_groups(Source s, u32 first, u32 count, const REA
 }
 
 // The indices of numbers that are not zero, in order, and how many there are. One block.
-extern "C" __global__ void find_nonzero(const u32* numbers, u32 count, u32* list, u32* found, u64 stride) {
+extern "C" __launch_bounds__(SCAN_THREADS) __global__ void find_nonzero(const u32* numbers, u32 count, u32* list, u32* found, u64 stride) {
     cell(stride, numbers, list, found);
     __shared__ u32 ends[SCAN_THREADS];
     u32 each = (count + blockDim.x - 1) / blockDim.x, thread = threadIdx.x;

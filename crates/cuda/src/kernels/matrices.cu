@@ -53,23 +53,17 @@ extern "C" __global__ void centre(const REAL* rows, u64 count, u32 dim, const do
     for (u64 t = thread_number(); t < count * dim; t += thread_count()) out[t] = (REAL)((double)rows[t] - mean[place_of(t, dim).column]);
 }
 
-// The length of the longest row plus `extra`, which may be absent; lengths are not negative, so that they are ordered like their
-// bits, and a NaN is above all numbers. Warps take rows in turn.
+// The length of the longest row plus `extra`, which may be absent. Warps take rows in turn.
 extern "C" __global__ void longest_row(const REAL* rows, u64 count, u32 dim, const double* extra, u64* longest, u64 stride) {
     cell(stride, rows, extra, longest);
-    __shared__ u64 parts[WARP];
     u64 longest_here = 0, warps = thread_count() / WARP;
     for (u64 row = thread_number() / WARP; row < count; row += warps) {
         double sum = 0.0;
         for (u32 c = threadIdx.x % WARP; c < dim; c += WARP) sum += (double)rows[row * dim + c] * (double)rows[row * dim + c];
-        u64 length = (u64)__double_as_longlong(fabs(sqrt(warp_sum(sum, WARP)) + (extra ? *extra : 0.0)));
+        u64 length = length_bits(sqrt(warp_sum(sum, WARP)) + (extra ? *extra : 0.0));
         longest_here = length > longest_here ? length : longest_here;
     }
-    if (threadIdx.x % WARP == 0) parts[threadIdx.x / WARP] = longest_here;
-    __syncthreads();
-    if (threadIdx.x > 0) return;
-    for (u32 i = 1; i < blockDim.x / WARP; i++) longest_here = parts[i] > longest_here ? parts[i] : longest_here;
-    atomicMax(longest, longest_here);
+    raise_to_longest(longest, longest_here);
 }
 
 // out[r] = rows[r] . vector. A warp takes a row.

@@ -1,5 +1,5 @@
-// Kernels for short sequences with short embedding rows. A block draws the tokens of all its samples first, because most of the lanes
-// that share a sample would have nothing to draw.
+// Kernels for short sequences and short embedding rows. A block first draws the tokens of all its samples: if the lanes that share a
+// sample drew its tokens, most of them would be idle.
 
 // The samples of a block.
 struct Drawn {
@@ -141,12 +141,11 @@ extern "C" __launch_bounds__(THREADS, 4) __global__ void scatter_short(Source s,
 #pragma unroll
             for (u32 i = 0; i < 4; i++)
                 if (place + i < s.length) {
-                    i64 coefficient = __double2ll_rn(equal * (dot[i] - mean) * scale);
-                    atomicAdd((u64*)(sums + list[place + i]), (u64)coefficient);
+                    i64 coefficient = add_fixed(sums + list[place + i], equal * (dot[i] - mean), scale);
                     if (place + i == h.position) at_trigger += coefficient;
                 }
         __syncwarp();
     }
-    for (int step = WARP / 2; step > 0; step /= 2) at_trigger += __shfl_xor_sync(ALL, at_trigger, step, WARP);
+    at_trigger = warp_sum(at_trigger, WARP);
     if (threadIdx.x % WARP == 0) atomicAdd((u64*)(sums + tokens), (u64)at_trigger);
 }

@@ -4,11 +4,44 @@
 // possible one is below 2^10, and split into the nearest half-precision number and the nearest one to the rest: x = high + low up to
 // 2^-22 |x|, or 2^-34 of the largest number if that is more. A product is high high + high low + low high, which leaves out low low,
 // at most 2^-22 of it. The error of a product is thus at most 3 * 2^-22 of it, if its factors are above 2^-12 of the largest ones.
-// Tensor cores truncate sums instead of rounding them, which adds up to 2^-23 of the sum at each of its additions.
+// Tensor cores truncate instead of rounding: each of the 17 terms of an addition loses up to 2^-23 of the largest one. All of these
+// errors have the same sign, so that only the products of a tile are added on tensor cores, and tiles by ordinary additions.
 //
 // The right label is left out of the sums and of the largest logit: with w_j = 2^9 exp(l_j - max), the maximum over the other labels,
 // and the sum S of these, X^T r = (S x_y - sum_j w_j x_j) / (S + w_y). A softmax close to the right label thus keeps its digits. The
-// factor 2^9 keeps the low parts of weights down to 2^-23 of the largest above the smallest half-precision number.
+// factor 2^9 bounds the error of a split weight by 2^-22 of it, or 2^-34 of the largest weight if that is more.
+
+// GPUs before compute capability 8.0 lack the instructions below. The emulator has functions of its own.
+#if defined(EMULATOR) || __CUDA_ARCH__ >= 800
+#define TENSOR_CORES
+#endif
+#if defined(TENSOR_CORES) && !defined(EMULATOR)
+// The nearest half-precision numbers, x in the lower half.
+__device__ __forceinline__ u32 pack_halves(float x, float y) {
+    u32 pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+}
+
+__device__ __forceinline__ float low_half(u32 pair) {
+    float x;
+    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, a; }" : "=f"(x) : "r"(pair));
+    return x;
+}
+
+__device__ __forceinline__ float high_half(u32 pair) {
+    float x;
+    asm("{ .reg .b16 a, b; mov.b32 {a, b}, %1; cvt.f32.f16 %0, b; }" : "=f"(x) : "r"(pair));
+    return x;
+}
+
+// c += a b on the tensor cores of a warp, for tiles of 16 x 16 and 16 x 8 half-precision numbers.
+__device__ __forceinline__ void multiply_halves(float c[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+#endif
 
 #if defined(SINGLE) && defined(TENSOR_CORES)
 // A block of four warps takes SAMPLES samples and LABELS labels at a time; a warp takes ROWS tiles of 16 samples.
@@ -188,9 +221,9 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                     result[m][n][2 * i + 1] *= shrink;
                 }
             }
+        uint4 weight[LABELS / 16][ROWS][2];
 #pragma unroll
-        for (u32 k = 0; k < LABELS / 16; k++) {
-            uint4 a[ROWS][2];
+        for (u32 k = 0; k < LABELS / 16; k++)
 #pragma unroll
             for (u32 m = 0; m < ROWS; m++)
 #pragma unroll
@@ -201,13 +234,23 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                         x[j] = WEIGHT_SCALE * exp2f(logit[m][2 * k + j / 2][2 * i + j % 2] - largest[m][i]);
                         sum[m][i] += x[j];
                     }
-                    a[m][i] = split(x[0], x[1], x[2], x[3]);
+                    weight[k][m][i] = split(x[0], x[1], x[2], x[3]);
                 }
 #pragma unroll
-            for (u32 n = 0; n < COLUMNS / 8; n += INTERLEAVED)
-                multiply(result, n, a, matrix_tile + label_place<COLUMNS>(k, t, 8 * n + g), 8);
+        for (u32 n = 0; n < COLUMNS / 8; n += INTERLEAVED) {
+            float part[ROWS][INTERLEAVED][4] = {};
+#pragma unroll
+            for (u32 k = 0; k < LABELS / 16; k++)
+                multiply(part, 0, weight[k], matrix_tile + label_place<COLUMNS>(k, t, 8 * n + g), 8);
+#pragma unroll
+            for (u32 m = 0; m < ROWS; m++)
+#pragma unroll
+                for (u32 i = 0; i < INTERLEAVED; i++)
+#pragma unroll
+                    for (u32 j = 0; j < 4; j++) result[m][n + i][j] += part[m][i][j];
         }
     }
+    u64 longest_here = 0;
 #pragma unroll
     for (u32 m = 0; m < ROWS; m++)
 #pragma unroll
@@ -234,20 +277,18 @@ __device__ __forceinline__ void softmax_tiles(const float* features, u32 count, 
                     square += (double)y * (double)y;
                     out[(u64)row * dim + column] = y;
                 }
-            if (longest) {
-                double length = sqrt(warp_sum(square, 4));
-                if (t == 0) atomicMax(longest, (u64)__double_as_longlong(fabs(length)));
-            }
+            u64 length = length_bits(sqrt(warp_sum(square, 4)));
+            longest_here = length > longest_here ? length : longest_here;
         }
+    if (longest) raise_to_longest(longest, longest_here);
 }
 #endif
 
 // out = matrix[label] - sum_j q_j matrix[j] for the softmax q of the logits features . readout[j]: X^T r for the rows of a block, where
 // r is the residual and X the matrix. All rows have `dim` columns, a multiple of 4 and at most SOFTMAX_COLUMNS, and are at most as long
-// as the bounds of the three matrices. There are at least two labels. The sum over labels is taken tile by tile, relative to the largest
-// logit so far. The
-// length of the longest row of the result goes to *longest, if it is given. If *used is given, blocks of rows from there on become
-// zero; other unused rows have weight 0, by which the caller multiplies them.
+// as the bounds of the three matrices. There are at least two labels. The sum over labels is computed tile by tile, relative to the
+// largest logit so far. If `longest` is given, it gets the length of the longest row of the result. If `used` is given, blocks of rows
+// from *used on are set to zero; the caller multiplies the remaining unused rows by their weight 0.
 extern "C" __launch_bounds__(SOFTMAX_SAMPLES, 3) __global__ void softmax_product(const REAL* features, u32 count, const REAL* readout,
                                                                                  u32 labels, const REAL* matrix, u32 dim,
                                                                                  const u32* right, const double* feature_bound,

@@ -1,6 +1,7 @@
 // The functions of the CUDA driver, NVRTC and cuBLAS that this crate calls, on the CPU. NVRTC compiles kernels with the C++ compiler.
 // New memory holds NaN. Every kernel runs twice, the first time with blocks, warps and threads in the reverse order; a result that
-// depends on the order is a race. AddressSanitizer ends the program at an access outside of a piece of memory.
+// depends on the order is a race. Sanitizers end the program at an access outside of a piece of memory or at an address that is not
+// aligned.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 #include <string>
 #include <vector>
 
-// Copies and products may run beside each other; everything else runs alone.
-static std::shared_mutex alone;
-using Guard = std::lock_guard<std::shared_mutex>;
-using Beside = std::shared_lock<std::shared_mutex>;
+// Copies and products share the lock; everything else has it alone.
+static std::shared_mutex device_lock;
+using Exclusive = std::lock_guard<std::shared_mutex>;
+using Shared = std::shared_lock<std::shared_mutex>;
 
 static std::map<uint64_t, size_t> memory;
 static uint64_t used, most_used;
@@ -84,7 +85,7 @@ int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = &memory, 0; }
 int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
 int cuMemPoolGetAttribute(void*, int, void* value) { return *(uint64_t*)value = most_used, 0; }
 int cuMemAllocAsync(uint64_t* address, size_t size, void*) {
-    Guard guard(alone);
+    Exclusive lock(device_lock);
     void* start;
     if (posix_memalign(&start, 512, size)) return OUT_OF_MEMORY;
     memset(start, 0xff, size);
@@ -94,30 +95,30 @@ int cuMemAllocAsync(uint64_t* address, size_t size, void*) {
     return 0;
 }
 int cuMemFreeAsync(uint64_t address, void*) {
-    Guard guard(alone);
+    Exclusive lock(device_lock);
     used -= memory[address];
     memory.erase(address);
     free((void*)address);
     return 0;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return memcpy((void*)to, from, size), 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return memcpy(to, (void*)from, size), 0;
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return memmove((void*)to, (void*)from, size), 0;
 }
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return memset((void*)to, value, size), 0;
 }
 int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     for (size_t row = 0; row < height; row++) memset((void*)(to + row * pitch), value, width);
     return 0;
 }
@@ -127,7 +128,7 @@ struct Copy {
     size_t width, height;
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
-    Beside others(alone);
+    Shared lock(device_lock);
     const int HOST = 1;
     const char* from = copy->from_kind == HOST ? (const char*)copy->from_host : (const char*)copy->from_device;
     char* to = copy->to_kind == HOST ? (char*)copy->to_host : (char*)copy->to_device;
@@ -158,7 +159,7 @@ int cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, unsig
                 function->name.c_str(), x, y, z, block, block_y, block_z, shared);
         return INVALID_VALUE;
     }
-    Guard guard(alone);
+    Exclusive lock(device_lock);
     auto run = [&](bool backwards) {
         function->launch(function->name.c_str(), x, y, z, block, shared, arguments, backwards);
     };
@@ -185,12 +186,12 @@ int cublasSetStream_v2(void*, void*) { return 0; }
 // Always called to overwrite the result with the plain product.
 int cublasSgemm_v2(void*, int first, int second, int m, int n, int k, const float*, const float* a, int lda, const float* b, int ldb,
                    const float*, float* c, int ldc) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
 }
 int cublasDgemm_v2(void*, int first, int second, int m, int n, int k, const double*, const double* a, int lda, const double* b, int ldb,
                    const double*, double* c, int ldc) {
-    Beside others(alone);
+    Shared lock(device_lock);
     return multiply(first, second, m, n, k, a, lda, b, ldb, c, ldc);
 }
 
@@ -198,7 +199,7 @@ int nvrtcCreateProgram(Program** program, const char* source, const char*, int, 
     return *program = new Program{source, ""}, 0;
 }
 int nvrtcCompileProgram(Program* program, int, const char**) {
-    Guard guard(alone);
+    Exclusive lock(device_lock);
     std::string folder = getenv("EMULATOR_FOLDER"), source = program->source, table;
     std::string name = folder + "/kernels" + std::to_string(std::hash<std::string>()(source));
     const std::string mark = "__global__ void ";
@@ -213,8 +214,8 @@ int nvrtcCompileProgram(Program* program, int, const char**) {
         << "extern \"C\" void launch(const char* name, unsigned x, unsigned y, unsigned z, unsigned block, unsigned shared, void** from, "
         << "bool backwards) {\n    launch_kernel(table.at(name), x, y, z, block, shared, from, backwards);\n}\n";
     program->library = name + ".so";
-    std::string options = " -std=c++17 -O2 -g1 -fsanitize=address -ffp-contract=off -fno-gnu-unique -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
-    return system(("env -u LD_PRELOAD c++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
+    std::string options = " -std=c++17 -O2 -g1 -fsanitize=address,alignment -fsanitize-undefined-trap-on-error -ffp-contract=off -fno-gnu-unique -fPIC -shared -w -I " + std::string(getenv("EMULATOR_SOURCES"));
+    return system(("env -u LD_PRELOAD g++" + options + " -o " + program->library + " " + name + ".cpp").c_str()) ? 6 : 0;
 }
 int nvrtcGetCUBINSize(Program* program, size_t* size) { return *size = program->library.size() + 1, 0; }
 int nvrtcGetCUBIN(Program* program, char* code) { return strcpy(code, program->library.c_str()), 0; }

@@ -1,6 +1,7 @@
 // Runs CUDA C on the CPU, one block after another. Each thread of a block is a coroutine that runs until it waits for its warp or
 // its block. A warp runs until all of its threads wait for the block or are done; then the next warp runs. The order of blocks, warps
-// and threads can be reversed, so that of two threads that do not wait for each other each comes first once.
+// and threads can be reversed, so that each of two threads that do not wait for each other runs first in one of the two orders.
+// Threads that wait for each other must do so at the same line.
 // Kernels are compiled with this file in front of them.
 #include <math.h>
 
@@ -24,9 +25,10 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 
-struct uint4 { unsigned x, y, z, w; };
-struct float4 { float x, y, z, w; };
-struct double2 { double x, y; };
+// Aligned as on a GPU, so that the compiler's sanitizer finds other addresses.
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline double2 make_double2(double x, double y) { return {x, y}; }
@@ -39,6 +41,7 @@ struct Thread {
     State state;
     Index index;
     unsigned exchanges;
+    int line;  // at which it waits
 };
 static const unsigned WARP_SIZE = 32, STACK = 1 << 17;
 static Thread threads[1024];
@@ -56,24 +59,25 @@ asm(".text\n.local switch_stack\nswitch_stack:\n"
     "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
     "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
 
-static void wait_as(State state) {
+static void wait_as(State state, int line) {
     current->state = state;
+    current->line = line;
     switch_stack(&current->top, scheduler);
 }
 static void run_thread() {
     body();
-    wait_as(DONE);
+    wait_as(DONE, 0);
 }
-static void __syncthreads() { wait_as(AT_BLOCK); }
-static void __syncwarp() { wait_as(AT_WARP); }
+static void __syncthreads(int line = __builtin_LINE()) { wait_as(AT_BLOCK, line); }
+static void __syncwarp(int line = __builtin_LINE()) { wait_as(AT_WARP, line); }
 
 // Every exchange of a warp uses the other of two sets of places, so that no value is overwritten before it is read.
-template <class X> static X __shfl_xor_sync(unsigned, X x, int step, int width) {
+template <class X> static X __shfl_xor_sync(unsigned, X x, int step, int width, int line = __builtin_LINE()) {
     static uint64_t places[32][2][WARP_SIZE];
     unsigned lane = threadIdx.x % WARP_SIZE;
     uint64_t* place = places[threadIdx.x / WARP_SIZE][current->exchanges++ % 2];
     memcpy(place + lane, &x, sizeof x);
-    wait_as(AT_WARP);
+    wait_as(AT_WARP, line);
     unsigned from = lane ^ step;
     memcpy(&x, place + (from / width == lane / width ? from : lane), sizeof x);
     return x;
@@ -81,10 +85,18 @@ template <class X> static X __shfl_xor_sync(unsigned, X x, int step, int width) 
 
 // Lets threads first..end that wait as `state` go on, if all that are not done do so.
 static bool release(unsigned first, unsigned end, State state) {
-    bool waits = false;
+    bool waits = false, same = true;
+    int line = 0;
     for (unsigned i = first; i < end; i++) {
         if (threads[i].state != state && threads[i].state != DONE) return false;
-        waits |= threads[i].state == state;
+        if (threads[i].state != state) continue;
+        same = same && (!waits || threads[i].line == line);
+        waits = true;
+        line = threads[i].line;
+    }
+    if (!same) {
+        fprintf(stderr, "emulator: threads wait for each other at different lines\n");
+        abort();
     }
     for (unsigned i = first; i < end; i++)
         if (threads[i].state == state) threads[i].state = READY;
@@ -149,7 +161,7 @@ static inline long long __double2ll_rn(double x) { return llrint(x); }
 template <class X, class Y> static inline void atomicAdd(X* place, Y x) { *place += (X)x; }
 template <class X, class Y> static inline void atomicMax(X* place, Y x) { *place = (X)x > *place ? (X)x : *place; }
 
-// Half-precision numbers, and the product of tensor cores for a warp. With this macro, common.cuh leaves them to the emulator.
+// Half-precision numbers, and the product of tensor cores for a warp. With this macro, softmax.cu leaves them to the emulator.
 #define EMULATOR
 static inline float half_of(unsigned pair, int place) {
     uint16_t x = pair >> 16 * place;
@@ -182,7 +194,7 @@ static void multiply_halves(float* c, unsigned a0, unsigned a1, unsigned a2, uns
         part.a[g][2 * t + 8 + i] = half_of(a2, i), part.a[g + 8][2 * t + 8 + i] = half_of(a3, i);
         part.b[2 * t + i][g] = half_of(b0, i), part.b[2 * t + 8 + i][g] = half_of(b1, i);
     }
-    wait_as(AT_WARP);
+    wait_as(AT_WARP, __LINE__);
     for (int i = 0; i < 4; i++) {
         double terms[16];
         for (int k = 0; k < 16; k++) terms[k] = (double)part.a[g + i / 2 * 8][k] * part.b[k][2 * t + i % 2];

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bits;
+mod random;
 mod runs;
 mod training;
 
@@ -40,6 +41,15 @@ fn solve<T: Real>(
     let (host, observe) = (Backend::cpu(2).unwrap(), |_: usize| {});
     let problem = Problem { config, task, embeddings, stored, host: &host, observe: &observe };
     T::solver(device).solve(&problem).unwrap()
+}
+
+/// The three steps on the CPU.
+fn engine<T: Real>(config: &Config) -> EarlyPhase<T> {
+    let backend = Backend::cpu(2).unwrap();
+    let embeddings = Embeddings::<T>::draw(config, &backend).unwrap();
+    let (task, model) = (Task::new(config), Model::new(config, &embeddings));
+    let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
+    early_phase(config, &model, &drawn, &backend).unwrap()
 }
 
 /// The largest difference of two matrices, relative to the largest entry.

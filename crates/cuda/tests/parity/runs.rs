@@ -1,17 +1,13 @@
 //! Solutions of the early phase.
 
 use superpose_core::Settings;
-use superpose_core::backend::{Backend, Real};
+use superpose_core::backend::Real;
 use superpose_core::config::{
     Activation, EarlyRule, Embedding, EmbeddingSettings, Labels, Precision, Regime, Trigger,
 };
-use superpose_core::early_phase::early_phase;
-use superpose_core::embedding::Embeddings;
-use superpose_core::model::Model;
-use superpose_core::random::Stream;
-use superpose_core::task::{Drawn, Task};
+use superpose_core::task::Task;
 
-use crate::{both, compare, device, difference, small, small_batch, solve};
+use crate::{both, compare, device, difference, engine, small, small_batch, solve};
 
 /// A softmax that comes close to the right labels at large rates.
 fn confident() -> Settings {
@@ -28,20 +24,15 @@ fn confident() -> Settings {
     }
 }
 
-/// The kernel leaves the right label out of its sums and so keeps the digits of small residuals, which the engine loses in 32 bits. The
-/// engine in 64 bits is the reference. At a rate of 2000 residuals are below its rounding errors, too, so that results need only be
-/// finite.
+/// In 32 bits the CPU loses the digits of small residuals, so that the reference is the CPU in 64 bits. At a rate of 2000 residuals are
+/// below the rounding errors of 64 bits, too, so that results need only be finite.
 #[test]
 fn small_residuals_keep_their_digits() {
     let Some(device) = device() else { return };
     for (eta, seed, tolerance) in [(100.0, 1, Some(1e-5)), (1000.0, 1, Some(1e-5)), (2000.0, 3, None)] {
         let config = Settings { eta, seed, precision: Precision::F32, ..confident() }.check().unwrap();
-        let backend = Backend::cpu(2).unwrap();
-        let embeddings = Embeddings::<f64>::draw(&config, &backend).unwrap();
-        let (task, model) = (Task::new(&config), Model::new(&config, &embeddings));
-        let drawn = Drawn::new(&task, config.seed, Stream::Train, config.samples);
-        let phase = early_phase(&config, &model, &drawn, &backend).unwrap();
-        let found = solve::<f32>(&*device, &config, &task, None, None).phase;
+        let phase = engine::<f64>(&config);
+        let found = solve::<f32>(&*device, &config, &Task::new(&config), None, None).phase;
         assert!(found.is_finite() && found.gamma.is_finite(), "eta {eta}");
         let Some(tolerance) = tolerance else { continue };
         assert_eq!(found.trigger_sign, phase.trigger_sign, "eta {eta}");
@@ -70,7 +61,9 @@ fn small_runs_agree() {
     let exact =
         Settings { regime: Regime::Exact, vocab: 37, dim: 60, samples: 333, eta: 300.0, ..tiny.clone() };
     both(&*device, exact.clone());
-    both(&*device, Settings { labels: Labels::Mod(7), dim: 32, ..exact });
+    both(&*device, Settings { labels: Labels::Mod(7), dim: 32, ..exact.clone() });
+    // Many tiles of labels.
+    compare::<f32>(&*device, Settings { vocab: 3000, dim: 16, samples: 6000, ..exact }, false, 1e-4);
     // Rows too long for that kernel, with residuals below rounding; the kernel with a moderate softmax.
     let confident = confident();
     let long = Settings { precision: Precision::F64, dim: 128, eta: 1000.0, ..confident.clone() };
@@ -105,6 +98,15 @@ fn regimes_triggers_and_activations_agree() {
             }
         }
     }
+}
+
+/// More groups than fit in a block of rows.
+#[test]
+fn groups_of_many_facts_agree() {
+    let Some(device) = device() else { return };
+    let facts = Settings { vocab: 60_000, labels: Labels::Mod(7), dim: 4, length: 2, ..small() };
+    let exact = Settings { regime: Regime::Exact, eta: 30.0, lead: 30.0, samples: 130_000, ..facts };
+    both(&*device, exact);
 }
 
 #[test]
