@@ -45,8 +45,8 @@ pub fn devices(arguments: &DevicesArguments) -> anyhow::Result<()> {
         numerics: Numerics::this_cpu().to_string(),
     };
     let (found, unavailable) = match superpose_cuda::devices() {
-        Ok(found) => (found, None),
-        Err(error) => (Vec::new(), Some(error.to_string())),
+        Ok(found) => (found, superpose_cuda::check_libraries().err()),
+        Err(error) => (Vec::new(), Some(error)),
     };
     let gpus = found.into_iter().map(|gpu| Described {
         numerics: gpu.architecture.replace("sm_", "cuda-sm"),
@@ -54,6 +54,7 @@ pub fn devices(arguments: &DevicesArguments) -> anyhow::Result<()> {
         name: gpu.name,
         free: gpu.free,
     });
+    let unavailable = unavailable.map(|error| error.to_string());
     let devices = Devices { devices: std::iter::once(cpu).chain(gpus).collect(), unavailable };
     print_record(arguments.json, &devices, text)
 }

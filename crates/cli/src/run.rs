@@ -1,6 +1,6 @@
 //! `superpose run`: trains the model and measures it.
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use superpose_core::config::Regime;
 use superpose_lab::run::{Inputs, reads};
 use superpose_lab::{memory, run as lab};
@@ -21,12 +21,18 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
         // An unwritable path is an error now rather than after the training.
         superpose_tensors::target(path).context("export")?;
     }
+    let device = arguments.device.open()?;
     let bytes = |config: &_| memory::run_bytes(config, threads, stored, export.is_some());
-    memory::check(&config, available_memory(), bytes)?;
+    memory::check(&config, available_memory(), bytes).map_err(|error| match device {
+        None => error.into(),
+        Some(_) => anyhow!(
+            "{error}; the CPU needs this memory for the noise budget, which a sweep without noise = true leaves out"
+        ),
+    })?;
     if config.regime == Regime::Infinitesimal && (arguments.gives("eta") || arguments.gives("eta2")) {
         message("note: eta and eta2 have no effect in the infinitesimal regime");
     }
-    let backend = backend(threads)?.with_device(arguments.device.open()?);
+    let backend = backend(threads)?.with_device(device);
     let bar = Bar::new(reads(&config));
     let record = lab::run(&config, &inputs, &backend, export, &bar);
     bar.finish();

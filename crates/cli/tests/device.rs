@@ -85,6 +85,27 @@ fn devices_lists_the_cpu_and_says_why_there_is_no_gpu() {
     assert!(json["unavailable"].is_string());
 }
 
+/// Files that are no libraries hide those of the system.
+#[test]
+#[cfg(target_os = "linux")]
+fn library_that_cannot_be_loaded_is_named_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    for (arguments, code) in [
+        (format!("run {SMALL} --device cuda"), 2),
+        (format!("run {SMALL} --device auto"), 0),
+        ("devices".into(), 0),
+    ] {
+        let mut run = command(folder.path(), &arguments);
+        let output = run.env("LD_LIBRARY_PATH", folder.path()).output().unwrap();
+        let said = text(&output.stderr) + &text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {said}");
+        assert!(said.contains("(libcuda) cannot be loaded (") && said.contains("file too short"), "{said}");
+    }
+}
+
 /// A sweep that was never submitted may have run on GPUs.
 #[test]
 fn status_counts_the_results_of_gpus() {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::{CudaContext, result, sys};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 use superpose_core::backend::{
     Cost, Device, DeviceError, Facts, Measured, MemoryLearner, MemorySizes, Numerics, Problem, Solution,
     Solver,
@@ -39,21 +38,10 @@ pub struct Found {
 
 /// The oldest driver interface that is used.
 const MIN_DRIVER: i32 = 12_000;
+const NO_GPU: &str = "the NVIDIA driver finds no GPU";
 
 fn unavailable(reason: impl fmt::Display) -> DeviceError {
     DeviceError::Unavailable { reason: reason.to_string() }
-}
-
-/// Runs calls of the libraries. A symbol that an old library lacks is a panic inside cudarc, and an error here.
-fn guarded<R>(call: impl FnOnce() -> Done<R> + std::panic::UnwindSafe) -> Done<R> {
-    // The hook is that of the whole program, so that one call at a time may replace it.
-    static HOOK: Mutex<()> = Mutex::new(());
-    let _one = HOOK.lock();
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let result = catch_unwind(call);
-    std::panic::set_hook(hook);
-    result.unwrap_or_else(|_| Err(unavailable("its libraries are older than CUDA 12")))
 }
 
 /// The devices of this machine.
@@ -62,13 +50,27 @@ fn guarded<R>(call: impl FnOnce() -> Done<R> + std::panic::UnwindSafe) -> Done<R
 /// There is none, or the driver is missing or too old.
 pub fn devices() -> Done<Vec<Found>> {
     library::driver()?;
-    guarded(|| (0..count()?).map(|ordinal| describe(&*context(ordinal)?)).collect())
+    (0..count()?).map(|ordinal| describe(&*context(ordinal)?)).collect()
+}
+
+/// Checks that the libraries are there that runs need beside the driver.
+///
+/// # Errors
+/// One is missing or too old.
+pub fn check_libraries() -> Done {
+    library::cublas()?;
+    library::nvrtc()
 }
 
 #[allow(unsafe_code)]
 fn count() -> Done<usize> {
-    result::init()
-        .map_err(|error| unavailable(format_args!("the NVIDIA driver does not start ({error:?})")))?;
+    match result::init() {
+        Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => return Err(unavailable(NO_GPU)),
+        Err(error) => {
+            return Err(unavailable(format_args!("the NVIDIA driver does not start ({error:?})")));
+        }
+        Ok(()) => {}
+    }
     let mut version = 0;
     // SAFETY: writes one number.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed)?;
@@ -79,7 +81,7 @@ fn count() -> Done<usize> {
         )));
     }
     match CudaContext::device_count().map_err(failed)? {
-        0 => Err(unavailable("the driver finds no GPU")),
+        0 => Err(unavailable(NO_GPU)),
         count => Ok(count as usize),
     }
 }
@@ -122,30 +124,26 @@ pub fn open(ordinal: usize) -> Done<Arc<dyn Device>> {
 
 fn start(ordinal: usize) -> Done<Arc<dyn Device>> {
     library::driver()?;
-    guarded(move || {
-        let count = count()?;
-        if ordinal >= count {
-            return Err(unavailable(format_args!(
-                "there is no GPU {ordinal}, the last is cuda:{}",
-                count - 1
-            )));
-        }
-        library::cublas()?;
-        let context = context(ordinal)?;
-        let (major, minor) = architecture(&context)?;
-        let gpu = Gpu {
-            numerics: Numerics::try_from(format!("cuda-sm{major}{minor}")).map_err(failed)?,
-            architecture: format!("sm_{major}{minor}"),
-            pool: pool(&context)?,
-            context,
-            single: OnceLock::new(),
-            double: OnceLock::new(),
-            lanes: Mutex::default(),
-        };
-        // A kernel that cannot be compiled is an error now rather than in the first run.
-        gpu.kernels::<f32>()?;
-        Ok(Arc::new(gpu) as Arc<dyn Device>)
-    })
+    let count = count()?;
+    if ordinal >= count {
+        return Err(unavailable(format_args!("there is no GPU {ordinal}, the last is cuda:{}", count - 1)));
+    }
+    check_libraries()?;
+    let context = context(ordinal)?;
+    let (major, minor) = architecture(&context)?;
+    let gpu = Gpu {
+        numerics: Numerics::try_from(format!("cuda-sm{major}{minor}")).map_err(failed)?,
+        architecture: format!("sm_{major}{minor}"),
+        pool: pool(&context)?,
+        context,
+        single: OnceLock::new(),
+        double: OnceLock::new(),
+        lanes: Mutex::default(),
+    };
+    // A kernel that cannot be compiled, or cuBLAS that cannot be started, is an error now rather than in the first run.
+    gpu.kernels::<f32>()?;
+    drop(gpu.lane()?);
+    Ok(Arc::new(gpu) as Arc<dyn Device>)
 }
 
 /// The pool that memory comes from. It keeps what is freed, because returning memory to the system is slow.
@@ -258,8 +256,7 @@ impl Gpu {
     fn lane_for<T>(&self, problems: &[Problem<'_, T>]) -> Done<Borrowed<'_>> {
         let lane = self.lane()?;
         if let [problem, _, ..] = problems {
-            // Memory is used again for buffers of the same size only, so that a cell may take a second piece of as many bytes.
-            // `needs` counts it.
+            // A freed buffer is used again only for one of the same size, so that a batch may need a second piece. `needs` counts it.
             let tensor_cores = self.kernels::<f32>()?.tensor_cores;
             let bytes = estimate::entries_bytes(problem.config, problem.stored.is_some(), tensor_cores);
             lane.begin(problems.len(), (bytes as usize).next_multiple_of(1 << 20));

@@ -83,13 +83,17 @@ pub fn compile(
                 let log = nvrtc::result::get_program_log(handle).unwrap_or_default();
                 let text: String = log.iter().map(|&c| c as u8 as char).filter(|&c| c != '\0').collect();
                 Err(DeviceError::Failed {
-                    reason: format!("{name} does not compile ({error:?}): {}", text.trim()),
+                    reason: format!("{name} does not compile ({error:?}): {}", one_line(&text)),
                 })
             }
         };
         let _ = nvrtc::result::destroy_program(handle);
         code
     }
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The kernels of one floating-point type.
