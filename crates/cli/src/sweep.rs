@@ -188,7 +188,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
             if let Some(cell) = cells.first() {
                 check_input(&shard.input_files()?, cell)?;
             }
-            if shard.is_of_other_cells(&cells) {
+            if shard.has_only_other_cells(&cells) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
                     path.display()
@@ -282,8 +282,13 @@ impl Job {
         }
         let seconds = started.elapsed().as_secs_f64();
         print(&superpose_report::sweep(Some(&self.place), total, &outcomes, seconds).text())?;
-        if outcomes.iter().any(Result::is_err) {
-            message(format_args!("hint: {} --retry-failed runs them again", self.again));
+        let errors = || outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        if errors().any(CellError::is_final) {
+            message(format_args!("hint: {} --retry-failed runs failed cells again", self.again));
+        }
+        let left = errors().filter(|error| !error.is_final()).count();
+        if left > 0 {
+            bail!("{} could not be run here; {} runs the rest", cell_count(left), self.again);
         }
         message(format_args!("hint: {next}"));
         Ok(())

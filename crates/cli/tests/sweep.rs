@@ -86,6 +86,24 @@ fn failed_cells_are_retried_on_request() {
     assert_eq!((out.lines().count(), failed), (5, 1), "{out}");
 }
 
+#[test]
+fn cells_that_cannot_run_here_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let points = "[[points]]\nvocab = 24\ndim = 12\n[[points]]\nvocab = 100000000\ndim = 16384\n";
+    std::fs::write(folder.join("a.toml"), format!("samples = 200\ntest_samples = 100\n{points}")).unwrap();
+    let words = ["1 cell could not be run here", "superpose sweep a.toml runs the rest"];
+    refused(folder, "sweep a.toml", &words);
+    let output = superpose(folder, "sweep a.toml");
+    let out = text(&output.stdout);
+    assert!(
+        out.contains("1 done, 0 failed, 1 not run") && out.contains("1 cell not run: needs about"),
+        "{out}"
+    );
+    assert!(!text(&output.stderr).contains("--retry-failed"));
+    assert_eq!(rows(folder, "a.sqlite"), 1);
+}
+
 /// Every format has the measures under their names.
 #[test]
 fn exports_have_every_measure() {

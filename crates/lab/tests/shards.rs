@@ -76,7 +76,7 @@ fn incomplete_shard_is_continued() {
 fn reading_does_not_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = Shard::path(&folder.path().join("shards"), 1, 2);
-    assert!(!Shard::peek(&path, None).unwrap().is_of_other_cells(&cells(1)));
+    assert!(!Shard::peek(&path, None).unwrap().has_only_other_cells(&cells(1)));
     assert!(!path.exists() && !folder.path().join("shards").exists());
     run(&path, &cells(3), None);
     let whole = std::fs::read(&path).unwrap();
@@ -127,7 +127,7 @@ fn results_of_other_numerics_are_kept_apart() {
     }
     // A worker with other arithmetic continues the shard; results of other cells are refused.
     let shard = Shard::open(&at("other.jsonl"), None).unwrap();
-    assert!(!shard.is_of_other_cells(&cells(2)) && shard.is_of_other_cells(&cells(2)[1..]));
+    assert!(!shard.has_only_other_cells(&cells(2)) && shard.has_only_other_cells(&cells(2)[1..]));
     assert_eq!(run(&at("other.jsonl"), std::slice::from_ref(&config), None), 1);
     let merged = merge_into(&[at("own.jsonl"), at("other.jsonl")], &at("a.sqlite"));
     assert_eq!((merged.added, merged.known, merged.refused.len()), (2, 1, 0));

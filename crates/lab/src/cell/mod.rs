@@ -34,3 +34,16 @@ pub enum CellError {
     #[error("stopped before it was done")]
     Stopped,
 }
+
+impl CellError {
+    /// Whether it follows from the configuration alone, so that the cell is kept as failed. Otherwise the cell may run elsewhere or later.
+    pub fn is_final(&self) -> bool {
+        match self {
+            CellError::Failed { .. } => true,
+            CellError::TooLarge { .. }
+            | CellError::Refused(_)
+            | CellError::Device(_)
+            | CellError::Stopped => false,
+        }
+    }
+}

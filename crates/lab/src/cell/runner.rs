@@ -359,16 +359,9 @@ impl<'a> Runner<'a> {
                 if entries.is_empty() {
                     since = Instant::now();
                 }
-                // Only what follows from the configuration alone is kept.
                 let known: Option<Known> = match &result {
                     Ok(outcome) => Some(Ok(*outcome)),
-                    Err(CellError::Failed { reason }) => Some(Err(reason.clone())),
-                    Err(
-                        CellError::TooLarge { .. }
-                        | CellError::Refused(_)
-                        | CellError::Device(_)
-                        | CellError::Stopped,
-                    ) => None,
+                    Err(error) => error.is_final().then(|| Err(error.to_string())),
                 };
                 entries.extend(known.map(|known| Entry::new(job.config, &self.numerics, known)));
                 finished(Some((job, result)));

@@ -15,25 +15,29 @@ use crate::numbers::{count, duration};
 /// Reasons for failed cells that are listed.
 const MAX_REASONS: usize = 5;
 
-/// How many of the cells are done, and why some failed. `store` is the file with the results, if there is one.
+/// How many of the cells are done, and why others failed or were not run. `store` is the file with the results, if there is one.
 pub fn sweep(
     store: Option<&Path>,
     cells: usize,
     outcomes: &[Result<Outcome, CellError>],
     seconds: f64,
 ) -> Document {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    // By whether the cell failed, rather than was not run, and by the reason.
+    let mut reasons: BTreeMap<(bool, String), usize> = BTreeMap::new();
     for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        *reasons.entry(error.to_string()).or_default() += 1;
+        *reasons.entry((error.is_final(), error.to_string())).or_default() += 1;
     }
-    let failed: usize = reasons.values().sum();
+    let [failed, left] = [true, false]
+        .map(|kind| reasons.iter().filter(|((failed, _), _)| *failed == kind).map(|(_, cells)| cells).sum());
+    let done = cells.saturating_sub(failed + left);
     let store = store.map_or(String::new(), |store| format!(" in {}", store.display()));
-    let (all, done) = (cell_count(cells), count(cells.saturating_sub(failed)));
-    let (failed, time) = (count(failed), duration(seconds));
+    let (all, done, failed, time) = (cell_count(cells), count(done), count(failed), duration(seconds));
+    let not_run = if left > 0 { format!(", {} not run", count(left)) } else { String::new() };
     let mut page = Document::default();
-    page.line(format!("{all}{store}: {done} done, {failed} failed. Took {time}."));
-    for (reason, times) in reasons.iter().take(MAX_REASONS) {
-        page.note(format!("failed, {times} times: {reason}"));
+    page.line(format!("{all}{store}: {done} done, {failed} failed{not_run}. Took {time}."));
+    for ((failed, reason), cells) in reasons.iter().rev().take(MAX_REASONS) {
+        let what = if *failed { "failed" } else { "not run" };
+        page.note(format!("{} {what}: {reason}", cell_count(*cells)));
     }
     page
 }

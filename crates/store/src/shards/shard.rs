@@ -168,7 +168,7 @@ impl Shard {
     }
 
     /// Whether it has results, and none of these cells.
-    pub fn is_of_other_cells(&self, cells: &[Config]) -> bool {
+    pub fn has_only_other_cells(&self, cells: &[Config]) -> bool {
         !self.known.is_empty() && cells.iter().all(|cell| self.keys_of(cell).is_empty())
     }
 }
