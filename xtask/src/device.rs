@@ -7,6 +7,9 @@ use std::process::Command;
 use crate::python::{PYTHON, environment};
 use crate::{run, works};
 
+/// What the emulator needs.
+pub const EMULATOR: &str = "needs x86-64 Linux with glibc, and GCC 12 or later with AddressSanitizer";
+
 /// The numerical tests that run on a device: the device beside the CPU, and beside automatic differentiation.
 const TESTS: &str = "-p superpose-cuda -p superpose-lab --test parity";
 
@@ -25,7 +28,7 @@ cd "$(dirname "$0")" || exit 1
 export SUPERPOSE_DEVICE="${SUPERPOSE_DEVICE:-cuda}" SUPERPOSE_FIXTURES="$PWD/fixtures"
 status=0
 for test in superpose-cuda superpose-lab; do ./$test --test-threads=4 || status=1; done
-# Without this the tools cannot tell an access just outside of a buffer from one to memory that the program keeps for later.
+# Each buffer is then a piece of memory of exactly its size, so that the tools find accesses just outside of it.
 export SUPERPOSE_EXACT_MEMORY=1
 for tool in "$@"; do
     compute-sanitizer --tool "$tool" --error-exitcode 1 ./superpose-lab three_steps || status=1
@@ -82,32 +85,38 @@ pub fn compile() -> Result<(), String> {
     run(line, &[("LD_LIBRARY_PATH", &folders)], ".")
 }
 
-/// GCC's AddressSanitizer, if the C++ compiler is GCC.
+/// GCC's AddressSanitizer, if the emulator of GPUs runs here.
 pub fn sanitizer() -> Option<String> {
-    let output = Command::new("c++").arg("-print-file-name=libasan.so").output().ok()?;
-    let path = String::from_utf8(output.stdout).ok()?.trim().to_string();
-    Path::new(&path).is_absolute().then_some(path)
+    let ask = |argument: &str| {
+        let output = Command::new("g++").arg(argument).output().ok()?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
+    };
+    let supported = cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"));
+    // Half-precision numbers in C++ need version 12.
+    let version: u32 = ask("-dumpversion")?.split('.').next()?.parse().ok()?;
+    let path = ask("-print-file-name=libasan.so")?;
+    (supported && version >= 12 && Path::new(&path).is_absolute()).then_some(path)
 }
 
-/// Runs the numerical tests with the kernels on an emulator of a GPU, which needs GCC with AddressSanitizer and an x86-64 processor.
+/// Runs the numerical tests with the kernels on an emulator of a GPU, if [`sanitizer`] finds what that needs.
 ///
 /// # Errors
 /// What failed.
 pub fn emulate() -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
-    // It must be loaded before a program that was compiled without it.
-    let sanitizer = sanitizer().ok_or("c++ is not GCC with AddressSanitizer")?;
+    let sanitizer = sanitizer().ok_or(EMULATOR)?;
+    // The test program is compiled without the sanitizer, which must then be loaded first.
     let runner = format!("env LD_PRELOAD={sanitizer}");
     let _ = fs::remove_dir_all("target/emulator");
     fs::create_dir_all("target/emulator").map_err(failed)?;
     let path = |folder: &str| fs::canonicalize(folder).map(|path| path.display().to_string());
     let (folder, sources) =
         (path("target/emulator").map_err(failed)?, path("crates/cuda/tests/emulator").map_err(failed)?);
-    // One library has the functions of all three.
+    // One file with three names, which is loaded once.
     let options = "-std=c++17 -O3 -g1 -fsanitize=address -fPIC -shared";
-    run(&format!("c++ {options} -o {folder}/libcuda.so {sources}/driver.cpp"), &[], ".")?;
+    run(&format!("g++ {options} -o {folder}/libcuda.so {sources}/driver.cpp"), &[], ".")?;
     for name in ["cublas", "nvrtc"] {
-        std::os::unix::fs::symlink("libcuda.so", format!("{folder}/lib{name}.so")).map_err(failed)?;
+        fs::hard_link(format!("{folder}/libcuda.so"), format!("{folder}/lib{name}.so")).map_err(failed)?;
     }
     let environment = [
         ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", runner.as_str()),
