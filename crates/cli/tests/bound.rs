@@ -112,3 +112,21 @@ fn invalid_arguments_are_rejected() {
         refused(&format!("bound {arguments}"), &words);
     }
 }
+
+/// A limit of the address space stands for a machine with little memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn sizes_beyond_the_memory_are_refused() {
+    for (sizes, size) in [("--vocab 10000 --dim 1000", "vocab"), ("--width 4000", "width")] {
+        let line = format!(
+            "ulimit -v 3000000 && exec {} bound {sizes} --seeds 2 --threads 2",
+            env!("CARGO_BIN_EXE_superpose")
+        );
+        let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{sizes}: {message}");
+        for words in [format!("error: {size} = "), "this needs about ".into(), format!("; {size} up to ")] {
+            assert!(message.contains(&words), "{sizes}: {message}");
+        }
+    }
+}

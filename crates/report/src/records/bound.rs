@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use superpose_core::Settings;
 use superpose_core::config::Group;
 use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN, OWN};
+use superpose_lab::memory::check;
 use superpose_lab::run::Inputs;
 use superpose_theory::bound::Bounds;
 
@@ -18,10 +19,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     cpu_part: |_| Some("the decoders run on the CPU"),
     run: |values, context| {
         let options = BoundOptions::read(values)?;
-        let Context { backend, memory: _, observe, arrays, decoder } = context;
+        let Context { backend, memory, observe, arrays, decoder } = context;
         let mut settings = BoundOptions::model(values)?;
         let inputs = Inputs::open_with_digest(&mut settings, arrays, |name| values.gives(name))?;
         let config = options.check(settings, &inputs)?;
+        check(&config, memory, |config| decoders::bytes(config, options.seeds, backend.threads()))?;
         let mut progress = |what: &str, samples: f64| {
             let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
             observe(0, 0, format!("{}{at}", what.replace('_', " ")));
