@@ -1,10 +1,12 @@
 //! The commands of [`EXPERIMENTS`]: flags from their settings, one call, text or JSON.
 
+use anyhow::ensure;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use superpose_core::config::Values;
 use superpose_report::{Context, EXPERIMENTS, Experiment};
 
+use crate::arguments::hide;
 use crate::interrupt::Interrupt;
 use crate::progress::ticking_spinner;
 use crate::setting_flags::{flag, given};
@@ -36,7 +38,14 @@ impl ExperimentCommand {
         let threads = flags.threads.count()?;
         let device = match experiment.device {
             true => flags.device.open()?,
-            false => flags.device.cpu_only(experiment.name).map(|()| None)?,
+            false => {
+                let name = experiment.name;
+                ensure!(
+                    flags.device.device.is_none(),
+                    "device is given: {name} has figures for the CPU only"
+                );
+                None
+            }
         };
         if let (Some(_), Some(part)) = (&device, (experiment.cpu_part)(values)) {
             message(format_args!("note: {part}"));
@@ -62,7 +71,8 @@ impl Subcommand for ExperimentCommand {
             let flags = (experiment.settings)();
             let command = Command::new(experiment.name).args(flags.iter().map(flag));
             // The flags bring a description of their own, so that of the command comes last.
-            Flags::augment_args(command).about(experiment.about)
+            let command = Flags::augment_args(command).about(experiment.about);
+            if experiment.device { command } else { command.mut_args(hide(["device"])) }
         }))
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use superpose_core::backend::{Backend, Device, DeviceError};
+use superpose_core::backend::{Backend, Device};
 use superpose_cuda::Choice;
 use superpose_lab::cell::{CellError, Runner};
 pub use superpose_lab::memory::available as available_memory;
@@ -51,14 +51,6 @@ impl DeviceFlag {
     pub fn open(self) -> anyhow::Result<Option<Arc<dyn Device>>> {
         let choice = self.device.unwrap_or_default();
         Ok(choice.open_saying(&mut |device| message(format_args!("device: {device}")))?)
-    }
-
-    /// Fails unless the device is the CPU, for a command that has no implementation for others.
-    pub fn cpu_only(self, command: &str) -> anyhow::Result<()> {
-        match self.device.unwrap_or_default() {
-            Choice::Cpu | Choice::Auto => Ok(()),
-            Choice::Cuda(_) => Err(DeviceError::unsupported(format!("superpose {command}")).into()),
-        }
     }
 }
 

@@ -174,6 +174,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
 
     let device = arguments.device.open()?;
     let again = again(arguments, share, &device_flag(device.as_ref()));
+    let gpu = device.is_some();
     let runner = Runner::new(threads)
         .with_noise(sweep.noise)
         .with_retry_failed(arguments.retry_failed)
@@ -206,7 +207,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         Some(Share { share, shares }) => format!("{}, share {share} of {shares}", file.display()),
         None => file.display().to_string(),
     };
-    let job = Job { title, place, threads, dry: arguments.dry_run, again };
+    let job = Job { title, place, threads, gpu, dry: arguments.dry_run, again };
     let (folder, csv) = (job.place.parent().unwrap_or(Path::new(".")), store.with_extension("csv"));
     let next = match share {
         Some(_) => format!("superpose merge {} --store {}", shell(folder), shell(&store)),
@@ -230,6 +231,8 @@ struct Job {
     title: String,
     place: PathBuf,
     threads: usize,
+    /// Whether cells run on a GPU, whose times are not estimated.
+    gpu: bool,
     dry: bool,
     again: String,
 }
@@ -250,7 +253,12 @@ impl Job {
         let outcomes = runner.run(cells, &mut |event| match event {
             Event::Planned { cells, done, failed, seconds } => {
                 (total, before) = (cells, done);
-                self.announce(cells, done, failed, seconds);
+                let line = self.announcement(cells, done, failed, seconds);
+                if self.dry {
+                    _ = print(&(line + "\n"))
+                } else {
+                    message(line)
+                }
                 work.begin(cells - done - failed, seconds);
             }
             Event::Finished { estimated, result, .. } => {
@@ -294,8 +302,8 @@ impl Job {
         Ok(())
     }
 
-    /// Says, before the first cell, how many cells there are and how long they take.
-    fn announce(&self, cells: usize, done: usize, failed: usize, seconds: f64) {
+    /// Returns the line before the first cell: how many cells there are, and how long they take on the CPU.
+    fn announcement(&self, cells: usize, done: usize, failed: usize, seconds: f64) -> String {
         let mut line = format!("{}: {}", self.title, cell_count(cells));
         if done > 0 {
             line += &format!(", {} done already", grouped(done as f64));
@@ -305,9 +313,11 @@ impl Job {
         }
         if cells > done + failed {
             let threads = plural(self.threads, "thread", "threads");
-            line += &format!("; {} on {threads}", about(seconds / self.threads as f64));
+            let time = about(seconds / self.threads as f64);
+            let who = if self.gpu { "the CPU would take " } else { "" };
+            line += &format!("; {who}{time} on {threads}");
         }
-        if self.dry { _ = print(&(line + "\n")) } else { message(line) }
+        line
     }
 
     fn stopped(&self, done: usize, total: usize) -> String {
@@ -336,5 +346,23 @@ mod tests {
         let (share, device) = (sweep.shard, " --device cuda:1");
         let expected = "superpose sweep a.toml --store a.sqlite --shard 2/3 --device cuda:1";
         assert_eq!(again(&sweep, share, device), expected);
+    }
+    #[test]
+    fn announcement_for_a_gpu_says_that_the_time_is_that_of_the_cpu() {
+        let job = |gpu| Job {
+            title: "a.toml".into(),
+            place: "a.sqlite".into(),
+            threads: 2,
+            gpu,
+            dry: true,
+            again: String::new(),
+        };
+        let line = |gpu, seconds| job(gpu).announcement(6, 1, 0, seconds);
+        assert_eq!(line(false, 6720.0), "a.toml: 6 cells, 1 done already; about 56 min on 2 threads");
+        assert_eq!(
+            line(true, 6720.0),
+            "a.toml: 6 cells, 1 done already; the CPU would take about 56 min on 2 threads"
+        );
+        assert!(line(true, 0.1).ends_with("; the CPU would take less than a second on 2 threads"));
     }
 }

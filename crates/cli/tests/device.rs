@@ -60,7 +60,9 @@ fn auto_takes_the_cpu_where_no_gpu_works() {
 
 #[test]
 fn what_no_device_can_do_is_refused_by_name() {
-    refused("estimate --device cuda", &["superpose estimate cannot run on a CUDA device yet"]);
+    for device in ["cuda", "auto"] {
+        refused(&format!("estimate --device {device}"), &["device is given", "estimate", "for the CPU"]);
+    }
     refused("predict --device cuda", &["device is given", "closed form"]);
     refused("run --device gpu", &["must be cpu, cuda, cuda:N or auto"]);
 }
