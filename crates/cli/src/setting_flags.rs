@@ -68,7 +68,7 @@ pub fn given(definitions: &[Setting], matches: &ArgMatches) -> Result<Values, Er
 
 /// The flag of a setting.
 pub fn flag(setting: &Setting) -> Arg {
-    let (kind, takes) = (setting.kind, setting.takes);
+    let (kind, parsed) = (setting.kind, setting.clone());
     let name = setting.symbol.unwrap_or(match kind {
         Kind::Flag => "BOOL",
         Kind::Count => "COUNT",
@@ -83,10 +83,7 @@ pub fn flag(setting: &Setting) -> Arg {
         .help(help(setting))
         .required(setting.required)
         .allow_hyphen_values(matches!(kind, Kind::Count | Kind::Number))
-        .value_parser(move |text: &str| {
-            let value = kind.parse(text)?;
-            takes(value.clone()).map(|()| value)
-        });
+        .value_parser(move |text: &str| parsed.parse(text));
     let flag = if setting.group.is_empty() { flag } else { flag.help_heading(setting.group) };
     match kind {
         Kind::Flag => flag.num_args(0..=1).default_missing_value("true"),

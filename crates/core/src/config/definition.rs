@@ -59,11 +59,21 @@ impl Setting {
 
     /// The value in the form that the setting takes. The error says what is allowed.
     pub fn convert(&self, value: Value) -> Result<Value, String> {
-        let value = self.kind.convert(value)?;
+        // A whole number that no count holds is outside the range.
+        let whole = matches!(value, Value::Number(x) if x.fract() == 0.0);
+        let value = self.kind.convert(value).map_err(|allowed| match self.range {
+            Some(range) if whole => range.allowed(self.kind),
+            _ => allowed,
+        })?;
         if value != Value::Null {
             (self.takes)(value.clone())?;
         }
         Ok(value)
+    }
+
+    /// The value that a text on the command line stands for. The error says what is allowed.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        self.convert(self.kind.literal(text)?)
     }
 
     /// The words that the setting accepts, each with its meaning; none unless it takes words.

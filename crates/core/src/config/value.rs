@@ -71,9 +71,14 @@ impl Kind {
 
     /// The value that a text on the command line stands for, or what is allowed.
     pub fn parse(self, text: &str) -> Result<Value, String> {
+        self.convert(self.literal(text)?)
+    }
+
+    /// The same before [`Kind::convert`].
+    pub(super) fn literal(self, text: &str) -> Result<Value, String> {
         let plain = || text.replace('_', "");
         let number = || plain().parse().map(Value::Number).map_err(|_| self.allowed());
-        self.convert(match self {
+        Ok(match self {
             Kind::Flag => Value::Flag(text.parse().map_err(|_| self.allowed())?),
             Kind::Count => plain().parse().map(Value::Count).or_else(|_| number())?,
             Kind::Number => number()?,
