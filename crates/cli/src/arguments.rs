@@ -78,14 +78,28 @@ impl RunArguments {
             match (name, value) {
                 ("json", Value::Flag(json)) => merged.json |= json,
                 ("threads", Value::Count(count)) => merged.threads = merged.threads.or(Some(Count(count))),
-                ("device", Value::Text(word)) => {
-                    let choice = word.parse().map_err(|allowed| anyhow!("device = {word}: {allowed}"))?;
+                ("device", value) => {
+                    let choice = value.to_string().parse();
+                    let choice = choice
+                        .map_err(|allowed| anyhow!("{}: device = {value}: {allowed}", path.display()))?;
                     merged.device.device = merged.device.device.or(Some(choice));
                 }
                 ("export", Value::Text(file)) => {
                     merged.export = merged.export.or(Some(PathBuf::from(file.into_owned())));
                 }
-                (name, value) => bail!("{}: {name} = {value}: not a value of {name}", path.display()),
+                (name, value) => {
+                    let allowed = match name {
+                        "json" => Kind::Flag.allowed(),
+                        "threads" => memory::ALLOWED_THREADS.into(),
+                        _ => Kind::Text.allowed(),
+                    };
+                    // A number in quotation marks must not look like a number.
+                    let value = match value {
+                        Value::Text(text) => format!("{text:?}"),
+                        value => value.to_string(),
+                    };
+                    bail!("{}: {name} = {value}: {allowed}", path.display())
+                }
             }
         }
         Ok(merged)

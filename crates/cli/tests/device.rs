@@ -68,10 +68,18 @@ fn what_no_device_can_do_is_refused_by_name() {
 }
 
 #[test]
-fn settings_file_names_the_device() {
+fn settings_file_refuses_keys_of_the_command_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("run.toml"), "device = \"gpu\"\n").unwrap();
-    crate::common::refused_in(folder.path(), "run --config run.toml", &["device = gpu", "must be cpu"]);
+    for (line, shown) in [
+        ("device = \"gpu\"", "device = gpu: must be cpu, cuda, cuda:N or auto"),
+        ("device = 5", "device = 5: must be cpu, cuda, cuda:N or auto"),
+        ("json = 5", "json = 5: must be true or false"),
+        ("threads = \"2\"", "threads = \"2\": must be a whole number from 1 to 1024"),
+        ("export = 5", "export = 5: must be a string"),
+    ] {
+        std::fs::write(folder.path().join("run.toml"), line).unwrap();
+        crate::common::refused_in(folder.path(), "run --config run.toml", &["run.toml: ", shown]);
+    }
 }
 
 #[test]
