@@ -69,11 +69,10 @@ pub fn check_writable(path: &Path) -> anyhow::Result<()> {
 fn temporary_beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // By default a temporary file is readable by its owner alone; a result should be readable like any other file.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    builder.tempfile_in(folder).with_context(|| format!("cannot write {}", path.display()))
+    // Opened here, since tempfile would make it readable by its owner alone and name it in errors.
+    tempfile::Builder::new()
+        .make_in(folder, |temporary| File::create_new(temporary))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]
@@ -97,14 +96,13 @@ mod tests {
         assert_eq!((std::fs::read(&path).unwrap(), names()), (b"old".to_vec(), 1));
         write_file(&path, b"new").unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), names()), (b"new".to_vec(), 1));
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-            assert_eq!(mode & 0o600, 0o600);
-            assert_eq!(mode & 0o133, 0);
-        }
+        let other = folder.path().join("other");
+        std::fs::write(&other, b"").unwrap();
+        let permissions = |path: &Path| std::fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(&path), permissions(&other));
         assert!(check_writable(folder.path()).is_err());
-        assert!(check_writable(&folder.path().join("absent/a.csv")).is_err());
+        let absent = folder.path().join("absent/a.csv");
+        let error = format!("{:#}", check_writable(&absent).unwrap_err());
+        assert!(error.contains("absent/a.csv: ") && !error.contains("at path"), "{error}");
     }
 }

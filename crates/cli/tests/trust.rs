@@ -178,6 +178,22 @@ fn store_without_a_version_is_refused_in_words() {
     }
 }
 
+/// A file that cannot be written is named as it was given, not by its temporary file.
+#[cfg(target_os = "linux")]
+#[test]
+fn file_that_cannot_be_written_is_named_as_given() {
+    let phase = "phase --vocab 40 --length 4 --x dim:16..32 --y samples:100..1000 --svg";
+    for (command, file) in
+        [(phase, "/proc/a.svg"), ("run --vocab 40 --dim 16 --samples 100 --export", "/proc/a.safetensors")]
+    {
+        let output = superpose_in(Path::new("."), &format!("{command} {file}"));
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("{file}: No such file")), "{message}");
+        assert!(message.trim_end().ends_with("(os error 2)"), "{message}");
+    }
+}
+
 /// Threads beyond what the address space holds are refused by name. A run without `--threads` starts as many as fit.
 #[cfg(target_os = "linux")]
 #[test]

@@ -158,19 +158,14 @@ fn write_all(
     let path = &target(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let prefix = temporary_prefix(path).unwrap_or_default();
-    let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder).map_err(failed)?;
+    // Opened here, since tempfile would make it readable by its owner alone and name it in errors.
+    let create = |temporary: &Path| std::fs::File::create_new(temporary);
+    let file = tempfile::Builder::new().prefix(&prefix).make_in(folder, create).map_err(failed)?;
     safetensors::serialize_to_file(entries.iter().map(|entry| (&entry.name, entry)), metadata, file.path())
         .map_err(|error| match error {
         safetensors::SafeTensorError::IoError(source) => failed(source),
         other => TensorError::Format(other.to_string()),
     })?;
-    #[cfg(unix)]
-    {
-        // Temporary files are readable by their owner only; the result gets the usual permissions.
-        use std::os::unix::fs::PermissionsExt;
-        let ordinary = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(file.path(), ordinary).map_err(failed)?;
-    }
     // On disk before it replaces the old file, so that a power cut leaves one of the two.
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
