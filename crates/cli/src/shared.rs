@@ -17,7 +17,7 @@ use superpose_lab::cell::{CellError, Runner};
 pub use superpose_lab::memory::available as available_memory;
 use superpose_lab::store::Store;
 use superpose_lab::threshold::SearchError;
-use superpose_lab::words::grouped;
+pub use superpose_lab::words::plural;
 
 use crate::arguments::{Count, threads};
 use crate::interrupt::Interrupt;
@@ -129,11 +129,6 @@ pub fn pretty(value: &impl Serialize) -> anyhow::Result<String> {
 /// Writes a line to standard error. A closed standard error is ignored, because no other channel is left.
 pub fn message(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// Returns a number and the noun that agrees with it.
-pub fn plural(number: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number as f64), if number == 1 { one } else { many })
 }
 
 /// Returns a time in whole seconds, minutes or hours.

@@ -72,6 +72,12 @@ fn capacity_has_an_interval() {
     assert!(text.contains("patterns per neuron"), "{text}");
 }
 
+#[test]
+fn one_neuron_is_written_in_the_singular() {
+    let text = works("memory --rule hopfield --facts 2 --dim 1");
+    assert!(text.contains("Hopfield network of 1 neuron, 20 repeats"), "{text}");
+}
+
 /// A search that takes minutes writes lines to a log and ends within a second of Ctrl-C.
 #[test]
 fn long_searches_log_their_progress_and_heed_ctrl_c() {

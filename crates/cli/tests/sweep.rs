@@ -73,6 +73,7 @@ fn failed_cells_are_retried_on_request() {
     sweep_file(folder, "a.toml", "regime = \"exact\"\n[axes]\ngamma = [1.0, 1e30]\neta = [1.0, 1e20]\n");
     let (out, error) = works(folder, "sweep a.toml");
     assert!(out.contains("3 done, 1 failed") && out.contains("not finite"), "{out}");
+    assert!(out.contains("1 cell failed: "), "{out}");
     assert!(error.contains("--retry-failed"), "{error}");
     let (out, error) = works(folder, "sweep a.toml");
     assert!(

@@ -1,7 +1,7 @@
 //! Formatting of numbers and of limiting noise terms for messages and reports.
 
 use superpose_theory::predict::{Dominant, Part};
-pub use superpose_theory::words::grouped;
+pub use superpose_theory::words::{grouped, plural};
 
 /// The part of the model that limits recall, and its largest noise term.
 pub fn blame(dominant: &Dominant) -> (&'static str, String) {

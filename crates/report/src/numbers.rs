@@ -3,7 +3,7 @@
 //! Whole numbers with thousands separators come from the lab, whose records have sentences of their own.
 
 use superpose_lab::interval::Interval;
-pub(crate) use superpose_lab::words::grouped;
+pub(crate) use superpose_lab::words::{grouped, plural};
 
 /// A count with thousands separators.
 pub(crate) fn count(count: usize) -> String {

@@ -92,7 +92,10 @@ fn bounds(record: &BoundRecord) -> Grid {
         "any decoder, if the noise were Gaussian and all facts were seen equally often",
     );
     let counted = format!("any decoder that reads the gradient with less than {bits:.2e} bits a number");
-    table.row(["counting", "no N", &counted]);
+    table.row(match bits > 0.0 {
+        true => ["counting", "no N", &counted],
+        false => ["counting", "0", "any decoder, but excludes none"],
+    });
     table
 }
 

@@ -8,7 +8,7 @@ use superpose_lab::memory::readable;
 
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, duration};
+use crate::numbers::{count, duration, plural};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "estimate",
@@ -26,11 +26,11 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn estimate(record: &EstimateRecord) -> Document {
     let Settings { vocab, dim, length, samples, repeats, .. } = record.config;
     let [vocab, dim, length, samples] = [vocab, dim, length, samples].map(count);
-    let repeats = if repeats == 1 { "1 repeat".into() } else { format!("{} repeats", count(repeats)) };
+    let repeats = plural(repeats, "repeat", "repeats");
     let sizes = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, {repeats}");
     let mut page = Document::new(format!("Estimated cost: {sizes}"));
     let fits = if record.fits { "the run fits" } else { "the run does not fit" };
-    let threads = if record.threads == 1 { "1 thread".into() } else { format!("{} threads", record.threads) };
+    let threads = plural(record.threads, "thread", "threads");
     let rows = [
         ["time", &duration(record.thread_seconds), "on one thread, to about a factor of 2"],
         ["memory", &readable(record.memory), &format!("peak, with {threads}")],

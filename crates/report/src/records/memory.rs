@@ -14,7 +14,7 @@ use superpose_lab::threshold::{Threshold, Why};
 use super::interval;
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, decimal, grouped, share};
+use crate::numbers::{count, decimal, grouped, plural, share};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
@@ -58,9 +58,9 @@ fn memory(record: &MemoryRecord) -> Document {
         _ => ("facts", "margin", "right logit over the best wrong one"),
     };
     let MemorySettings { repeats, seed, accuracy, .. } = config;
-    let (number, about) = (count(config.facts), about(config));
-    let mut page =
-        Document::new(format!("Recall of {number} {facts}: {about}, {repeats} repeats from seed {seed}"));
+    let (number, about, repeats) =
+        (count(config.facts), about(config), plural(*repeats, "repeat", "repeats"));
+    let mut page = Document::new(format!("Recall of {number} {facts}: {about}, {repeats} from seed {seed}"));
     type Digits = fn(f64) -> String;
     let success = format!("share of repeats with accuracy of at least {accuracy}");
     let rows: [(&str, &Interval, String, Digits); 3] = [
@@ -137,14 +137,14 @@ fn capacity(record: &CapacityRecord) -> Document {
         };
         row("predicted", 9, format!("{predicted:.1}"), note.into());
     }
-    page.paragraph(format!("{} memories in {:.1} s.", record.runs, record.seconds));
+    page.paragraph(format!("{} in {:.1} s.", plural(record.runs, "memory", "memories"), record.seconds));
     page
 }
 
 /// The kind and the sizes of the memory, and how it is trained.
 fn about(config: &MemorySettings) -> String {
     let mut parts = vec![match (config.rule, config.width) {
-        (Rule::Hopfield, _) => format!("Hopfield network of {} neurons", count(config.dim)),
+        (Rule::Hopfield, _) => format!("Hopfield network of {}", plural(config.dim, "neuron", "neurons")),
         (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", config.dim, count(width)),
         (rule, None) => format!("linear memory, {rule}, d = {}", count(config.dim)),
     }];

@@ -10,7 +10,7 @@ use superpose_lab::cell::{CellError, Outcome};
 use superpose_lab::interval::{SampleMean, intervals};
 
 use crate::document::Document;
-use crate::numbers::{count, duration};
+use crate::numbers::{count, duration, plural};
 
 /// Reasons for failed cells that are listed.
 const MAX_REASONS: usize = 5;
@@ -44,7 +44,7 @@ pub fn sweep(
 
 /// A number of cells with its noun: `1 cell`, `1,200 cells`.
 pub fn cell_count(cells: usize) -> String {
-    if cells == 1 { "1 cell".into() } else { format!("{} cells", count(cells)) }
+    plural(cells, "cell", "cells")
 }
 
 /// Series that a figure shows.
