@@ -1,4 +1,4 @@
-//! `superpose bench --device`: a fixed table of sizes on a GPU, beside PyTorch on the same GPU.
+//! `superpose bench --device`: a fixed table of sizes on a GPU, or the sizes given, beside PyTorch on the same GPU.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -9,39 +9,43 @@ use superpose_core::backend::{Backend, Device};
 use superpose_core::config::{Config, Regime, Settings};
 use superpose_lab::bench::{batch_cost, training_cost};
 use superpose_lab::cell::{Runner, measure};
-use superpose_lab::memory::{check_device, readable};
+use superpose_lab::memory::{self, check_device, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
-use super::{BenchArguments, Measurement, TORCH, finish};
-use crate::shared::{backend, message, print_record};
+use super::{BenchArguments, BenchOptions, Measurement, TORCH, finish};
+use crate::setting_flags::SettingFlags;
+use crate::shared::{available_memory, backend, message, print_record};
 
-/// Sizes of the exact steps: V, N, d, L.
-const EXACT: [(usize, usize, usize, usize); 3] =
-    [(512, 8192, 64, 16), (1024, 65_536, 128, 64), (4096, 131_072, 256, 64)];
+/// V, N, d and L.
+type Size = (usize, usize, usize, usize);
+
+/// Sizes of the exact steps.
+const EXACT: [Size; 3] = [(512, 8192, 64, 16), (1024, 65_536, 128, 64), (4096, 131_072, 256, 64)];
 /// Sizes of whole runs in the infinitesimal regime, with evaluation on 4,096 test sequences.
-const LARGE: [(usize, usize, usize, usize); 2] =
-    [(100_000, 2_000_000, 1024, 64), (1_000_000, 100_000_000, 2048, 64)];
+const LARGE: [Size; 2] = [(100_000, 2_000_000, 1024, 64), (1_000_000, 100_000_000, 2048, 64)];
 /// Sizes of small cells, each run with many seeds: V and d.
 const SMALL: ([usize; 5], [usize; 5]) = ([180, 360, 720, 1450, 2900], [32, 64, 128, 256, 512]);
 const SEEDS: u64 = 40;
 /// Cells of the smallest exact size, which differ in their seeds.
 const CELLS: usize = 4096;
 
-fn config(size: (usize, usize, usize, usize), regime: Regime, eta: f64) -> anyhow::Result<Config> {
+fn config(size: Size, regime: Regime, eta: f64) -> anyhow::Result<Config> {
     let (vocab, samples, dim, length) = size;
     Ok(Settings { vocab, samples, dim, length, regime, eta, ..Settings::default() }.check()?)
 }
 
 /// Cells that differ in their seeds alone.
-fn seeds(
-    size: (usize, usize, usize, usize),
-    regime: Regime,
-    eta: f64,
-    count: usize,
-) -> anyhow::Result<Vec<Config>> {
+fn seeds(size: Size, regime: Regime, eta: f64, count: usize) -> anyhow::Result<Vec<Config>> {
     let first = config(size, regime, eta)?;
     (0..count as u64).map(|seed| Ok(Settings { seed, ..Settings::clone(&first) }.check()?)).collect()
+}
+
+/// Returns the sizes to measure alone, if any was given; the others have their defaults.
+fn given(options: &SettingFlags<BenchOptions>) -> anyhow::Result<Option<Size>> {
+    let BenchOptions { vocab, dim, length, samples, .. } = options.read()?;
+    let any = ["vocab", "dim", "length", "samples"].into_iter().any(|size| options.values.gives(size));
+    Ok(any.then_some((vocab, samples, dim, length)))
 }
 
 pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Result<()> {
@@ -63,7 +67,11 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
     };
     let python = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     let torch = python.is_ok_and(|output| output.status.success());
-    for size in EXACT {
+    let given = given(&arguments.options)?;
+    if let Some(size) = given {
+        check_device(&config(size, Regime::Exact, 1.0)?, false, &backend)?;
+    }
+    for &size in given.as_ref().map_or(&EXACT[..], std::slice::from_ref) {
         let (v, n, d, l) = size;
         let sizes = format!("V {v}, N {n}, d {d}, L {l}");
         if !fits(&config(size, Regime::Exact, 1.0)?, &sizes) {
@@ -87,17 +95,36 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
             }
         }
     }
+    if given.is_none() {
+        whole_runs(device, options.threads, &backend, &fits, &mut add)?;
+    }
+    if !torch {
+        message(format_args!("hint: {} has no torch and safetensors", arguments.python));
+    }
+    let heading =
+        format!("Three steps on {} ({}), f32; the shortest of {repeat}", device.word(), device.numerics());
+    print_record(arguments.json, &rows, |rows| table(heading, rows))
+}
+
+/// Adds the rows of runs with their evaluation: many cells, and large sizes.
+fn whole_runs(
+    device: &Arc<dyn Device>,
+    threads: usize,
+    backend: &Backend,
+    fits: &dyn Fn(&Config, &str) -> bool,
+    add: &mut dyn FnMut(String, f64, Option<f64>),
+) -> anyhow::Result<()> {
     for eta in [1.0, 1000.0] {
         let ((v, n, d, l), cells) = (EXACT[0], |count| seeds(EXACT[0], Regime::Exact, eta, count));
         let batch = device.batch(&config(EXACT[0], Regime::Exact, eta)?);
-        let seconds = many(device, options.threads, &cells(batch)?, &cells(CELLS)?)?;
+        let seconds = many(device, threads, &cells(batch)?, &cells(CELLS)?)?;
         let name = format!(
             "superpose, exact, eta {eta}, V {v}, N {n}, d {d}, L {l}, one of {CELLS} cells with evaluation"
         );
         add(name, seconds / CELLS as f64, None);
     }
     let cells = small_cells(SEEDS)?;
-    let seconds = many(device, options.threads, &small_cells(2)?, &cells)?;
+    let seconds = many(device, threads, &small_cells(2)?, &cells)?;
     let name = format!("superpose, infinitesimal, one of {} small cells with evaluation", cells.len());
     add(name, seconds / cells.len() as f64, None);
     for size in LARGE {
@@ -108,16 +135,11 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
             continue;
         }
         let started = Instant::now();
-        measure(&config, false, &backend)?;
+        measure(&config, false, backend)?;
         let name = format!("superpose, infinitesimal with evaluation, {sizes}");
         add(name, started.elapsed().as_secs_f64(), None);
     }
-    if !torch {
-        message(format_args!("hint: {} has no torch and safetensors", arguments.python));
-    }
-    let heading =
-        format!("Three steps on {} ({}), f32; the shortest of {repeat}", device.word(), device.numerics());
-    print_record(arguments.json, &rows, |rows| table(heading, rows))
+    Ok(())
 }
 
 /// Cells of different sizes, with this many seeds each.
@@ -143,7 +165,7 @@ fn many(device: &Arc<dyn Device>, threads: usize, first: &[Config], cells: &[Con
 
 fn pytorch(
     arguments: &BenchArguments,
-    size: (usize, usize, usize, usize),
+    size: Size,
     device: &str,
     backend: &Backend,
     repeat: usize,
@@ -151,7 +173,11 @@ fn pytorch(
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
     std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
-    run(&config(size, Regime::Exact, 1.0)?, &Inputs::default(), backend, Some(&data), &())?;
+    let exact = config(size, Regime::Exact, 1.0)?;
+    memory::check(&exact, available_memory(), |config| {
+        memory::run_bytes(config, backend.threads(), true, true)
+    })?;
+    run(&exact, &Inputs::default(), backend, Some(&data), &())?;
     let mut rows = Vec::new();
     for (method, name) in [("tuned", "PyTorch, exact, hand-tuned"), ("autograd", "PyTorch, exact, autograd")]
     {
@@ -175,4 +201,28 @@ fn table(heading: String, rows: &[Measurement]) -> String {
         table.row([row.name.clone(), format!("{:.3}", 1e3 * row.train_seconds), memory]);
     }
     Document { blocks: vec![Block::Heading(heading), Block::Table(table)] }.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        bench: BenchArguments,
+    }
+
+    #[test]
+    fn sizes_that_are_given_are_measured_alone() {
+        let sizes = |line: &str| {
+            let Ok(Line { bench }) = Line::try_parse_from(line.split(' ')) else { panic!("{line}") };
+            given(&bench.options).ok().flatten()
+        };
+        assert_eq!(sizes("bench --vocab 64 --dim 16 --repeat 2"), Some((64, 65_536, 16, 64)));
+        assert_eq!(sizes("bench --samples 1e3"), Some((1024, 1000, 128, 64)));
+        assert_eq!(sizes("bench --repeat 2 --threads 1"), None);
+    }
 }
