@@ -6,7 +6,7 @@ use superpose_core::backend::Numerics;
 use superpose_lab::memory::{available, readable};
 use superpose_report::{Align, Block, Document, Grid};
 
-use crate::shared::print_record;
+use crate::shared::{plural, print_record};
 
 #[derive(Args, Clone, Debug)]
 pub struct DevicesArguments {
@@ -40,7 +40,7 @@ pub fn devices(arguments: &DevicesArguments) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let cpu = Described {
         device: "cpu".into(),
-        name: format!("{cores} cores"),
+        name: plural(cores, "core", "cores"),
         free: available(),
         numerics: Numerics::this_cpu().to_string(),
     };

@@ -100,7 +100,8 @@ fn describe(context: &CudaContext) -> Done<Found> {
     let (free, total) = context.mem_get_info().map_err(failed)?;
     Ok(Found {
         word: format!("cuda:{}", context.ordinal()),
-        name: context.name().map_err(failed)?,
+        // It comes from the driver and is printed on terminals.
+        name: context.name().map_err(failed)?.chars().filter(|letter| !letter.is_control()).collect(),
         architecture: format!("sm_{major}{minor}"),
         total: total as f64,
         free: free as f64,
